@@ -211,11 +211,16 @@ function invalidManifest(issues: readonly ManifestIssue[], issueCount: number): 
   })
 }
 
-/** How the rows that were read differ from the stored rows of the run. */
+/**
+ * Compares the rows that were read with the stored rows of the run.
+ *
+ * @param same positions of rows that count as unchanged
+ */
 export async function changesFrom(
   store: RunStore,
   rows: RowsIn,
   setId: number,
+  same: readonly number[] = [],
 ): Promise<Pick<Gathered, 'changes' | 'relocated'> & { differing: RowChange[] }> {
   const { state, drop } = store
   const changes = noChanges()
@@ -223,7 +228,7 @@ export async function changesFrom(
   const differences = await state.read((sql) => changesOf(sql, rows, { ...drop, setId }))
   const hasChanged = differences.some(({ kind }) => kind === 'changed')
   const moved = hasChanged ? await relocatedRows(store, rows, setId) : []
-  const unchanged = new Set(moved.map(({ position }) => position))
+  const unchanged = new Set([...same, ...moved.map(({ position }) => position)])
   for (const difference of differences) {
     const { kind, position, key, line, isKept } = difference
     if (kind === 'changed' && unchanged.has(position)) continue

@@ -1,6 +1,7 @@
-import { readDrop } from '../state/drops.ts'
-import { openStateIfThere } from '../state/open-state.ts'
-import { rowsAt } from '../state/rows.ts'
+import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
+import { isUnrevealed, readDrop } from '../state/drops.ts'
+import { openStateIfThere, type StateReader } from '../state/open-state.ts'
+import { pageOf, pagesOf, rowsAt } from '../state/rows.ts'
 import { changesFrom, readRows } from './gather.ts'
 import { keptRow } from './rows/manifest-row.ts'
 import { shownKey } from './rows/row-key.ts'
@@ -20,9 +21,15 @@ export interface ChangesSince {
 /**
  * Compares a manifest with the planned rows of a run. Returns null if the file is unchanged.
  *
+ * @param isAsCommitted whether the manifest is what an unrevealed drop has committed to. Its rows then differ from the
+ *   placeholders until they are revealed, without being edited.
  * @throws GdnError `invalid_manifest` if it has errors now
  */
-export async function changesSince({ stateDir, id }: Run, manifest: Items): Promise<ChangesSince | null> {
+export async function changesSince(
+  { stateDir, id }: Run,
+  manifest: Items,
+  isAsCommitted: () => Promise<boolean>,
+): Promise<ChangesSince | null> {
   const state = await openStateIfThere(stateDir)
   try {
     const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
@@ -30,7 +37,8 @@ export async function changesSince({ stateDir, id }: Run, manifest: Items): Prom
     if (drop.fingerprint !== null && drop.fingerprint === (await manifest.fingerprint?.())) return null
     const store = new RunStore(state, drop, null)
     await readRows(store, manifest, 'draft')
-    const { changes, differing } = await changesFrom(store, 'draft', drop.setId)
+    const same = isUnrevealed(drop) && (await isAsCommitted()) ? await unrevealedRows(state, drop.setId) : []
+    const { changes, differing } = await changesFrom(store, 'draft', drop.setId, same)
     const positions = differing.map(({ position }) => position)
     const read = await state.read((sql) => rowsAt(sql, 'draft', positions))
     const rows = read.map((record, at) => {
@@ -43,4 +51,16 @@ export async function changesSince({ stateDir, id }: Run, manifest: Items): Prom
   } finally {
     state?.close()
   }
+}
+
+/** Returns the positions of rows that are recorded as their placeholders. */
+async function unrevealedRows(state: StateReader, set: number): Promise<number[]> {
+  const positions: number[] = []
+  const pages = pagesOf(state, (sql, after, limit) => pageOf(sql, { set }, after, limit))
+  for await (const page of pages) {
+    for (const record of page) {
+      if (Object.hasOwn(keptRow(record).row.metadata, PROVENANCE_ROW)) positions.push(record.position)
+    }
+  }
+  return positions
 }

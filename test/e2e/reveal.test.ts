@@ -121,6 +121,27 @@ test('a reveal that is killed gives each NFT the metadata that was committed to,
   report({ killed })
 })
 
+test('the rows of an unrevealed drop count as edited only if its manifest was edited', async () => {
+  const gdn = await machine(rowsOf(2))
+  const contract = await newCollection(gdn)
+  await gdn.json('batch', 'mint', gdn.manifest, '--unrevealed', gdn.placeholder, '-c', contract)
+  const edited = async () => {
+    const { stdout, stderr } = await gdn.run('batch', 'results', gdn.manifest, '--json')
+    const rows = JSON.parse(stdout) as { status: string; line: number }[]
+    expect(stderr).toBe('')
+    return rows.flatMap(({ status, line }) => (status === 'edited' ? line : []))
+  }
+  expect(await edited()).toEqual([])
+  expect((await gdn.run('batch', 'resume', gdn.manifest)).stderr).not.toContain('has changed')
+  await gdn.file('drop.csv', rowsOf(2).join('\n').replace('Title 1', 'Another title'))
+  expect(await edited()).toContain(3)
+  await gdn.file('drop.csv', rowsOf(2).join('\n'))
+  await gdn.json('reveal', gdn.manifest, '-c', contract, '--yes')
+  expect(await edited()).toEqual([])
+  await gdn.file('drop.csv', rowsOf(2).join('\n').replace('Title 1', 'Another title'))
+  expect(await edited()).toEqual([3])
+})
+
 async function withUpdates<Row>(query: ReturnType<typeof sql<Row>>) {
   await backend.end('SIGTERM')
   return await withStore(folder.path, ({ db }) => query.execute(db))

@@ -33,7 +33,11 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   const name = safe(manifestPath)
   const file = shellWord(name)
   try {
-    const edits = await changesSince(run, readManifest({ path: manifestPath }, options))
+    const read = () => readManifest({ path: manifestPath }, options)
+    const edits = await changesSince(run, read(), async () => {
+      const { readCommitment } = await import('../../reveal/read-commitment.ts')
+      return (await readCommitment(read()))?.commitment.provenance === run.reading.provenance
+    })
     if (edits === null) return null
     const { changes, edited, rows } = edits
     if (changes === null) return { file, warnings: [], isInvalid: false, edited, rows }
