@@ -14,6 +14,7 @@ import type { CommandSignals } from './io/deadline.ts'
 import type { Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
 import type { Signals } from './io/signals.ts'
+import type { DataRecord } from './render/cells.ts'
 
 /** The parts of the process that commands use. Tests pass their own. */
 export interface Edge {
@@ -31,6 +32,8 @@ export interface Edge {
   permit?: PermitSpending
   /** Called by dry runs. Default: nothing shows their cost. */
   quote?: QuoteSpending | undefined
+  /** Default: no plan was made of the command. */
+  checkPlan?: CheckPlan | undefined
   /** Defaults to the system's clock. */
   clock?: Clock
 }
@@ -94,6 +97,15 @@ export type QuoteSpending = (
   gas: (() => Promise<{ gas: bigint; bytes: number } | null>) | null,
 ) => Promise<void>
 
+/** The effect of a command, and all that decides it: by the ID of an NFT, the name of a setting or `request`. */
+export type Intent = Readonly<Record<string, DataRecord>>
+
+/**
+ * Called by a dry run with what the command would do, and before the first request with what it is about to do. Throws
+ * if that isn't the plan that was shown. A request that was accepted before isn't checked again.
+ */
+export type CheckPlan = (intent: Intent) => void
+
 /** A client that uploads to the server, or to the storage of the profile if the server accepts no uploads. */
 export interface UploadingClient extends ApiClient {
   /** Returns whether local files can be uploaded. Throws for a storage that can't be used. */
@@ -130,6 +142,7 @@ export interface Deps extends Clock {
   connect(settings: Settings, kind?: TransportKind): Promise<Connection>
   permit: PermitSpending
   quote: QuoteSpending | null
+  checkPlan: CheckPlan | null
   /** Runs another command line in this process, for the command that serves them to agents. */
   run(argv: readonly string[], edge: Edge): Promise<number>
   /** Sets the exit code of a command that reports no error but does not exit with 0. */

@@ -78,6 +78,7 @@ export function makeDeps(
     run,
     permit: edge.permit ?? (async () => null),
     quote: edge.quote ?? null,
+    checkPlan: edge.checkPlan ?? null,
     setExitCode: (code) => {
       result.exitCode = code
     },

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { announce, fakeApi } from '../cli/fake-api.ts'
+import { announce, fakeApi, nft } from '../cli/fake-api.ts'
 import { createTestCollection, mint, plainMetadata, settled, type TestBackend } from '../helpers/backend.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { type NetworkPlace, setUpNetwork } from '../helpers/network-backend.ts'
@@ -142,4 +142,23 @@ describe('the fees of a prompt', () => {
     expect((await run('--again')).screen).toContain('because')
     expect(api.calls.filter(({ path }) => path.endsWith('/getfees'))).toEqual([])
   })
+})
+
+test('nft freeze sends nothing if the metadata changed while the prompt was open', async () => {
+  let title = 'Dawn'
+  const { url, bodies } = await fakeApi({
+    getnfts: (requests) => ({
+      body: { requests, nfts: [nft('id-0', { blockchain: 'polygon', request_metadata: { title } })] },
+    }),
+    '*': () => ({ body: {} }),
+  })
+  const { env } = await home()
+  const terminal = atTerminal(`nft freeze id-0 --base-url ${url}`, { ...env, GDN_API_KEY: KEY })
+  await terminal.showsNow(/y\s*\/\s*N/i)
+  title = 'Theirs'
+  terminal.type('y\r')
+  const { code, screen } = await terminal.end()
+  expect(compact(screen)).toContain(compact('id-0: title changed from Dawn to Theirs after it was shown'))
+  expect(code).toBe(5)
+  expect(bodies('freezenft')).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { GdnError } from '../../core/errors.ts'
-import type { Deps, Edge, PermitSpending, QuoteSpending } from '../deps.ts'
+import type { CheckPlan, Deps, Edge, PermitSpending, QuoteSpending } from '../deps.ts'
 
 /** The output and exit code of a command line. */
 export interface Outcome {
@@ -16,6 +16,7 @@ export interface CallDeps {
   signal: AbortSignal
   permit: PermitSpending
   quote?: QuoteSpending
+  checkPlan?: CheckPlan | undefined
   /** Called with each event of a run, if the command prints events. */
   onEvent?: ((event: Record<string, unknown>) => void) | undefined
 }
@@ -30,7 +31,7 @@ const MAX_CHARS = 32 * 1024 * 1024
  */
 export async function call(
   argv: readonly string[],
-  { run, edge, signal, permit, quote, onEvent }: CallDeps,
+  { run, edge, signal, permit, quote, checkPlan, onEvent }: CallDeps,
 ): Promise<Outcome> {
   const stdout = collector(onEvent)
   const stderr = collector()
@@ -43,6 +44,7 @@ export async function call(
     stderr,
     permit,
     quote,
+    checkPlan,
     signals: {
       signal,
       again: new AbortController().signal,

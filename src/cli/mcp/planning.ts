@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
+import type { Intent } from '../deps.ts'
 import { type Answer, beginningOf } from './answer.ts'
 import type { Outcome } from './call.ts'
 import { digestsOf } from './files.ts'
 import type { Plan, Plans, SkippedPlan } from './plans.ts'
 import type { LocalFilesIn } from './row-files.ts'
-import type { Progress, Quoted, Runner } from './runner.ts'
+import type { Quoted, Runner, Running } from './runner.ts'
 import type { Toolbox } from './toolbox.ts'
 import { type Tool, type Values, type Words, wordsOf } from './tools.ts'
 
@@ -24,15 +25,12 @@ export interface PlanningOptions {
   localFilesIn: LocalFilesIn
 }
 
-interface Caller {
-  signal: AbortSignal
-  progress: Progress
-}
-
 /** The flags of apply that a saved plan doesn't have. */
 const APPLY_FLAGS = /^--(only|max-burns|max-cost|price|timeout)\b/
 /** Commands whose effects are all permanent. */
 const FOR_GOOD = new Set(['nft burn', 'nft freeze'])
+
+type Caller = Pick<Running, 'signal' | 'progress' | 'checkPlan'>
 
 /** Plans the effect of tools, and checks that a plan still has it. */
 export class Planning {
@@ -55,14 +53,20 @@ export class Planning {
     const [setup, names] = [await this.#setup(caller.signal), await this.#names(caller.signal)]
     const planned = { tool: tool.name, values, files, setup, names }
     const { plan, skipped } = await this.#plans.add(planned, (id) => this.#argvFor(tool, words, id))
-    const outcome = await this.#preview(tool, values, plan.id, caller)
+    let shown: Intent = {}
+    const outcome = await this.#preview(tool, values, plan.id, {
+      ...caller,
+      checkPlan(intent) {
+        shown = intent
+      },
+    })
     const answer = beginningOf(outcome)
     if (outcome.code !== 0) return answer
     if (tool.command === 'collection set' && plan.state === 'planned') {
       const obstacle = this.#obstacleOf(outcome)
       if (obstacle !== null) return { ...answer, next: obstacle }
-      await this.#plans.save({ ...plan, shown: shownBy(outcome) })
     }
+    await this.#plans.show(plan.id, shown)
     if (tool.command === 'apply' && plan.state === 'planned' && values.max_cost === undefined && isSame(outcome)) {
       return { ...answer, next: 'Nothing differs from the manifest, so there is nothing to do.' }
     }
@@ -87,11 +91,6 @@ export class Planning {
     if (plan.names !== (await this.#names(caller.signal))) {
       throw changed('the saved wallets changed after the plan was created')
     }
-    if (plan.shown === undefined) return
-    const outcome = await this.#preview(tool, plan.values, plan.id, caller)
-    if (outcome.code === 0 && shownBy(outcome) !== plan.shown) {
-      throw changed('the settings of the collection changed after the plan was created')
-    }
   }
 
   /** Returns why settings can't be changed, or needn't be; null if they can. */
@@ -102,12 +101,12 @@ export class Planning {
     return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
   }
 
-  async #preview(tool: Tool, values: Values, id: string, { signal, progress }: Caller): Promise<Outcome & Quoted> {
+  async #preview(tool: Tool, values: Values, id: string, caller: Caller): Promise<Outcome & Quoted> {
     const { command } = tool
     const run = (of: Tool, more: string) => {
       const { flags, args } = wordsOf(tool, values, of.flags)
       const maxCost = of.flags.has('--max-cost') ? undefined : values.max_cost
-      return this.#runner.run(this.#runner.argv(of, { flags: [...flags, more], args }), { signal, progress, maxCost })
+      return this.#runner.run(this.#runner.argv(of, { flags: [...flags, more], args }), { ...caller, maxCost })
     }
     if (command === 'apply') return await run(this.#toolbox.of('plan'), `--out=${this.#plans.fileOf(id)}`)
     if (tool.flags.has('--dry-run')) return await run(tool, '--dry-run')
@@ -144,10 +143,6 @@ export class Planning {
 const digest = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex')
 
 const recordsIn = ({ data }: Outcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
-
-/** Returns the identity of shown changes of settings, without their cost, which may change. */
-const shownBy = (outcome: Outcome) =>
-  digest(recordsIn(outcome).map(({ setting, before, after }) => [setting, before, after]))
 
 /** Whether a plan has no change, also none that is impossible. Others may have changed NFTs, which keep that. */
 const isSame = (outcome: Outcome): boolean =>

@@ -8,7 +8,7 @@ import { readPrivateFile, writePrivateFile } from '../../core/private-file.ts'
 import type { Answer } from './answer.ts'
 
 /** The version of a plan's format. Another one, which may have another meaning, is never done. */
-const VERSION = 1
+const VERSION = 2
 /** More than the largest message of an agent. */
 const MAX_BYTES = 64 * 1024 * 1024
 
@@ -26,8 +26,8 @@ const planSchema = z.object({
   setup: z.string(),
   /** Digest of the names of addresses: a plan isn't begun with other receivers. */
   names: z.string(),
-  /** Digest of the changes that it showed, if the chain decides them: a plan isn't begun with others. */
-  shown: z.string().optional(),
+  /** The effect that it showed, and all that decides it: a plan isn't done with another. */
+  shown: z.record(z.string(), z.record(z.string(), z.unknown())),
   /** `started`: something may have been sent. `done`: its outcome is final. */
   state: z.enum(['planned', 'started', 'done']),
   answer: z.unknown(),
@@ -76,7 +76,7 @@ export class Plans {
       }
     }
     const id = randomUUID()
-    const plan: Plan = { id, ...planned, names, argv: argv(id), state: 'planned', answer: null }
+    const plan: Plan = { id, ...planned, names, argv: argv(id), shown: {}, state: 'planned', answer: null }
     await this.save(plan)
     return { plan, skipped }
   }
@@ -99,6 +99,12 @@ export class Plans {
 
   async save(plan: Plan): Promise<void> {
     await writePrivateFile(this.#path(plan.id), JSON.stringify({ version: VERSION, ...plan }))
+  }
+
+  /** Records what a plan has shown. A started plan may be shown again, as it is then. */
+  async show(id: string, shown: Plan['shown']): Promise<void> {
+    const plan = await this.get(id)
+    if (plan.state !== 'done') await this.save({ ...plan, shown })
   }
 
   /** Path of a further file of a plan. */

@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts'
+import type { CheckPlan, Deps } from '../deps.ts'
 import { call, type Outcome } from './call.ts'
 import type { Ledger } from './spending.ts'
 import { argvOf, type Tool, type Words } from './tools.ts'
@@ -26,6 +26,7 @@ export interface Running {
   progress?: Progress
   /** The value of `max_cost`, where the command that shows a plan has no such flag. */
   maxCost?: unknown
+  checkPlan?: CheckPlan
   /** Updated with the progress that the events of a run report. */
   seen?: Seen
 }
@@ -62,7 +63,10 @@ export class Runner {
     return argvOf(command, { ...words, flags: [...own, ...words.flags] })
   }
 
-  async run(argv: readonly string[], { signal, seen, progress, maxCost }: Running): Promise<Outcome & Quoted> {
+  async run(
+    argv: readonly string[],
+    { signal, seen, progress, maxCost, checkPlan }: Running,
+  ): Promise<Outcome & Quoted> {
     let cost: string | undefined
     const hasEvents = argv.some((word) => word === '--output=ndjson')
     const beat = progress === undefined ? undefined : setInterval(() => progress('running'), HEARTBEAT_MS)
@@ -75,6 +79,7 @@ export class Runner {
         quote: async (...asked) => {
           cost = await this.#ledger.quote(this.#deps, asked, maxCost)
         },
+        checkPlan,
         onEvent: hasEvents ? (event) => see(seen, event) : undefined,
       })
       return { ...outcome, cost }

@@ -1,4 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
+import type { Intent } from '../deps.ts'
+import { refuseChanged } from '../request/intent.ts'
 import { type Answer, beginningOf, runningAnswer } from './answer.ts'
 import type { Outcome } from './call.ts'
 import type { Plan, Plans } from './plans.ts'
@@ -93,7 +95,9 @@ export class RunningPlans {
     const now = await this.#plans.get(plan.id)
     if (now.state === 'done' && now.answer !== null) return { ...now.answer, next: DONE_BEFORE }
     await this.#plans.save({ ...plan, state: 'started' })
-    const outcome = await this.#runner.run(plan.argv, running)
+    const checkPlan = (intent: Intent) =>
+      refuseChanged(plan.shown, intent, { isBegun: plan.state === 'started', hint: hintOf(plan) })
+    const outcome = await this.#runner.run(plan.argv, { ...running, checkPlan })
     const answer = { ...beginningOf(outcome), plan_id: plan.id }
     const isFinal = outcome.code === 0 || !NOT_FINAL.has(outcome.error?.code ?? 'unexpected')
     if (!isFinal) return { ...answer, next: nextOf(tool, outcome) }
@@ -101,6 +105,10 @@ export class RunningPlans {
     return answer
   }
 }
+
+/** Says what a plan with another effect than it showed has sent. */
+const hintOf = ({ state }: Plan): string =>
+  `${state === 'started' ? 'Nothing more was sent.' : 'Nothing was sent.'} Call with dry_run true to plan again.`
 
 /** Says how to continue after an error that decided nothing. */
 function nextOf({ name }: Tool, { error }: Outcome): string {

@@ -132,6 +132,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
   const request = checkRequest(createcollection.request, { ...fromFile, ...defined }, file)
   if (flags.dryRun) {
+    deps.checkPlan?.({ request })
     const { blockchain } = request
     await quoteOperation(deps, settings, flags, { endpoint: 'createcollection', blockchain, content: request })
     return await printDryRun(io, settings, 'createcollection', request)
@@ -149,6 +150,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
       content: request,
       note: 'collection create',
       async request(limit) {
+        deps.checkPlan?.({ request })
         await refuseUnlessKnown(deps, connection, request)
         const what = `Create the collection "${request.name}"`
         const priced = { limit, worst: () => worstOfRequest('createcollection', request) }

@@ -56,12 +56,15 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
     await output.many([])
     return io.note(ids.length === 1 ? 'The NFT is already burned.' : 'The NFTs are already burned.')
   }
+  const intent = Object.fromEntries(nfts.map((nft) => [nft.nft_gdn_id, shortRecord(nft)]))
   if (flags.dryRun) {
+    deps.checkPlan?.(intent)
     await quoteChange(deps, connection, flags, 'burnnft', nfts)
     return await output.many(nfts.map((nft) => ({ ...shortRecord(nft), status: 'planned' })))
   }
   const burned: DataRecord[] = []
   let isConfirmed = flags.yes === true
+  let isChecked = false
   try {
     for (const [index, nft] of nfts.entries()) {
       const { nft_gdn_id, contract_address, receiver_wallet_address } = nft
@@ -75,6 +78,8 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
         content: { nft_gdn_id },
         // Called after --max-cost is checked, and not for a burn that was accepted before.
         request: async (limit: bigint | null) => {
+          if (!isChecked) deps.checkPlan?.(intent)
+          isChecked = true
           if (!isConfirmed) await confirm(deps, connection, nfts.slice(index), limit)
           isConfirmed = true
           return request

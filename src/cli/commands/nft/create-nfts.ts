@@ -44,8 +44,9 @@ interface NftCreation {
 export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void> {
   const { endpoint, request, localFiles, flags, settings } = wanted
   const verb = endpoint === 'createnfttrans' ? 'Grant' : 'Mint'
+  const asGiven = replaceUrls(request, new Map(localFiles.map((one) => [one.placeholder, one.path])))
   if (flags.dryRun) {
-    const asGiven = replaceUrls(request, new Map(localFiles.map((one) => [one.placeholder, one.path])))
+    deps.checkPlan?.({ request: { ...asGiven } })
     const { blockchain } = request
     await quoteOperation(deps, settings, flags, { endpoint, blockchain, content: request })
     return await printDryRun(deps.io, settings, endpoint, asGiven)
@@ -65,6 +66,7 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
       content: replaceUrls(request, hashes),
       note: `nft ${verb.toLowerCase()}`,
       async request(limit) {
+        deps.checkPlan?.({ request: { ...asGiven } })
         const what = `${verb} ${count(n, 'NFT')} for ${request.receiver_wallet_address}`
         const priced = { limit, worst: () => worstOfRequest(endpoint, request) }
         await confirmSpending(deps, flags.yes, request.blockchain, connection, what, priced)

@@ -4,12 +4,13 @@ import { GdnCommand } from '../../command.ts'
 import { atMostText } from '../../cost/at-most.ts'
 import { notePaid, withPaid } from '../../cost/paid.ts'
 import { sumOf, type WorstUse, worstOfRequest } from '../../cost/run-limit.ts'
-import type { Connection, Deps } from '../../deps.ts'
+import type { Connection, Deps, Intent } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { changeOnce } from '../../request/change-once.ts'
+import { refuseChanged } from '../../request/intent.ts'
 import {
   addChangeFlags,
   CHANGE_VIEW,
@@ -67,7 +68,9 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
       hint: `Freeze ${MAX_FROZEN_PER_REQUEST} NFTs at a time.`,
     })
   }
+  const intent = intentOf(left)
   if (flags.dryRun) {
+    deps.checkPlan?.(intent)
     if (left.length > 0) await quoteChange(deps, connection, flags, 'freezenft', left)
     return await output.many(left.map((nft) => ({ ...shortRecord(nft), status: 'planned', is_frozen: false })))
   }
@@ -77,6 +80,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
   }
   const frozen: DataRecord[] = []
   let isConfirmed = flags.yes === true
+  let isChecked = false
   try {
     for (let from = 0; from < left.length; from += MAX_FROZEN_PER_REQUEST) {
       const together = left.slice(from, from + MAX_FROZEN_PER_REQUEST)
@@ -90,7 +94,15 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
         content: { nft_gdn_ids: [...nft_gdn_ids].sort() },
         // Called after --max-cost is checked, and not for a freeze that was accepted before.
         request: async (limit: bigint | null) => {
-          if (!isConfirmed) await confirm(deps, connection, left.slice(from), limit)
+          if (!isChecked) deps.checkPlan?.(intent)
+          isChecked = true
+          if (!isConfirmed) {
+            const asked = left.slice(from)
+            await confirm(deps, connection, asked, limit)
+            // The request doesn't contain the metadata, which may have changed during the prompt.
+            const now = intentOf(await findNfts(deps, connection, idsOf(asked)))
+            refuseChanged(intentOf(asked), now, { isBegun: false, hint: CHANGED_HINT })
+          }
           isConfirmed = true
           return { contract_address, nft_gdn_ids }
         },
@@ -107,6 +119,17 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
     notePaid(io, output, frozen)
   }
 }
+
+const CHANGED_HINT = 'Nothing was frozen. Run the command again to see what it would freeze now.'
+
+/** A freeze makes the metadata final, so all of it counts. */
+const intentOf = (nfts: readonly FoundNft[]): Intent =>
+  Object.fromEntries(
+    nfts.map((nft) => {
+      const { request_metadata: metadata, revision, is_frozen, burned } = nft
+      return [nft.nft_gdn_id, { ...shortRecord(nft), metadata, revision, is_frozen, burned }]
+    }),
+  )
 
 const idsOf = (nfts: readonly FoundNft[]): string[] => nfts.map(({ nft_gdn_id }) => nft_gdn_id)
 

@@ -97,7 +97,9 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
   if (flags.dryRun) {
     const quoted = { endpoint: 'transfernft', blockchain: null, findBlockchain, content: what } as const
     await quoteOperation(deps, settings, flags, quoted)
-    return await printDryRun(deps.io, settings, 'transfernft', await complete())
+    const request = await complete()
+    deps.checkPlan?.({ [given.nftGdnId]: request })
+    return await printDryRun(deps.io, settings, 'transfernft', request)
   }
 
   await operateOnce(
@@ -114,6 +116,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
       note: 'nft transfer',
       async request(limit) {
         const request = await complete()
+        deps.checkPlan?.({ [given.nftGdnId]: request })
         const blockchain = request.blockchain ?? knownBlockchain(request, await knownCollections(deps, connection))
         const priced = { limit, worst: () => worstOfRequest('transfernft', request) }
         await confirmSpending(deps, flags.yes, blockchain, connection, questionOf(request), priced)

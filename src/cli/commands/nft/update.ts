@@ -85,11 +85,14 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   }
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
   const request = checkRequest(updatednft.request, { ...fixed, metadata: [metadata] }, file)
+  const paths = new Map(localFiles.map(({ placeholder, path }) => [placeholder, path]))
+  const shown = replaceUrls(request, paths).metadata[0] as NftMetadata
+  const intent = { [id]: { ...shortRecord(nft), before, after: shown, revision: nft.revision } }
   if (flags.dryRun) {
+    deps.checkPlan?.(intent)
     const { blockchain } = nft
     await quoteOperation(deps, connection.settings, flags, { endpoint: 'updatednft', blockchain, content: request })
-    const shown = replaceUrls(request, new Map(localFiles.map(({ placeholder, path }) => [placeholder, path])))
-    return await output.many(metadataChanges(before, shown.metadata[0] as NftMetadata).map((change) => ({ ...change })))
+    return await output.many(metadataChanges(before, shown).map((change) => ({ ...change })))
   }
   if (localFiles.length === 0 && metadataChanges(before, request.metadata[0] as NftMetadata).length === 0) {
     await output.one({ ...shortRecord(nft), status: 'deployed' })
@@ -104,6 +107,7 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
     contract: nft.contract_address,
     content: replaceUrls(request, hashes),
     async request(limit: bigint | null) {
+      deps.checkPlan?.(intent)
       const priced = { limit, worst: () => worstOfRequest('updatednft', request) }
       await confirmSpending(deps, flags.yes, nft.blockchain, connection, `Update ${nft.title} (${id})`, priced)
       return replaceUrls(request, await uploadLocalFiles(deps, connection.client, localFiles, hashes))

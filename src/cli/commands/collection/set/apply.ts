@@ -21,10 +21,11 @@ import { serverFlagsAgain } from '../../../batch/flags-again.ts'
 import { type Node, withNetwork } from '../../../connect/open-network.ts'
 import { costsMoney } from '../../../cost/confirm-spending.ts'
 import { spentText } from '../../../cost/spent.ts'
-import type { Connection, Deps } from '../../../deps.ts'
+import type { Connection, Deps, Intent } from '../../../deps.ts'
 import { safe } from '../../../io/io.ts'
 import type { DataRecord } from '../../../render/cells.ts'
 import { isAskedFor, type Output } from '../../../render/output.ts'
+import { refuseChanged } from '../../../request/intent.ts'
 import { stillPending } from '../../chain/still-pending.ts'
 import { findKeystore } from '../../wallet/find-keystore.ts'
 import { knownPassword } from '../../wallet/password.ts'
@@ -73,6 +74,7 @@ export async function applySettings(
     const isPublic = node !== null || (await costsMoney(deps, blockchain, await connect()))
     const spending = { kind: 'wallet', blockchain, settings, coin: coinOf(network.chainId), isPublic } as const
     if (flags.dryRun) {
+      deps.checkPlan?.(intentOf(changes))
       await deps.quote?.({ ...spending, most: offer.most }, null)
       // The columns of a terminal would truncate the values.
       if (io.stdoutTty && !isAskedFor(flags)) await io.read(changes.map(textOfChange).join(''))
@@ -96,12 +98,8 @@ export async function applySettings(
       const nonce = await untilIdle(network, from, sleep)
       // An interrupted command may have made some of them.
       const { changes: left } = await compare()
-      const unseen = left.find(({ setting }) => !offer.costs.has(setting))
-      if (unseen !== undefined) {
-        throw new GdnError('refused', `another transaction has changed ${unseen.setting}`, {
-          hint: 'Nothing was sent. Run the same command again to see what differs now.',
-        })
-      }
+      deps.checkPlan?.(intentOf(left))
+      refuseChanged(intentOf(changes), intentOf(left), { isBegun: true, hint: CHANGED_HINT })
       await deps.permit({ ...spending, most: left.reduce((sum, change) => sum + costOf(offer, change).most, 0n) })
       // Files are uploaded before anything is sent.
       const calls: Hex[] = []
@@ -149,6 +147,11 @@ export function withoutNode(error: unknown, blockchain: EvmBlockchain): unknown 
     hint: `Nothing was sent. Set GDN_RPC_URL to a node of ${blockchain}, or add --rpc-url-file <file>.`,
   })
 }
+
+const CHANGED_HINT = 'Nothing was sent. Run the same command again to see what differs now.'
+
+const intentOf = (changes: readonly Change[]): Intent =>
+  Object.fromEntries(changes.map(({ setting, before, after }) => [setting, { before, after }]))
 
 const recordOf = ({ setting, before, after, final }: Change, status: 'planned' | 'confirmed'): DataRecord => ({
   setting,

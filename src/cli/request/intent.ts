@@ -1,0 +1,60 @@
+import { isDeepStrictEqual } from 'node:util'
+import { GdnError } from '../../core/errors.ts'
+import type { Intent } from '../deps.ts'
+import { safe } from '../io/io.ts'
+
+const MAX_VALUE = 80
+
+interface Difference {
+  path: string
+  before: unknown
+  after: unknown
+}
+
+/**
+ * Refuses an intent that differs from the one that was shown.
+ *
+ * @param isBegun whether a part of it may be done already, and is no longer in the intent
+ * @param hint what to do now
+ * @throws GdnError `refused`, which names the first difference
+ */
+export function refuseChanged(shown: Intent, now: Intent, { isBegun, hint }: { isBegun: boolean; hint: string }): void {
+  // As it is stored, without undefined fields.
+  const present = JSON.parse(JSON.stringify(now)) as Intent
+  const names = Object.keys({ ...present, ...(isBegun ? {} : shown) })
+  for (const name of names) {
+    const difference = differenceOf(shown[name], present[name], '')
+    if (difference !== null) throw new GdnError('refused', safe(`${name}: ${sentenceOf(difference)}`), { hint })
+  }
+}
+
+/** Returns the first difference, at the deepest field that both have. */
+function differenceOf(before: unknown, after: unknown, path: string): Difference | null {
+  if (isDeepStrictEqual(before, after)) return null
+  if (isRecord(before) && isRecord(after)) {
+    for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      const found = differenceOf(before[name], after[name], path === '' ? name : `${path}.${name}`)
+      if (found !== null) return found
+    }
+  }
+  return { path, before, after }
+}
+
+function sentenceOf({ path, before, after }: Difference): string {
+  if (path === '')
+    return before === undefined ? 'would change too, which was not shown' : 'no longer needs the change that was shown'
+  const [old, present] = [textOf(before), textOf(after)]
+  return old === null || present === null
+    ? `${path} changed after it was shown`
+    : `${path} changed from ${old} to ${present} after it was shown`
+}
+
+/** Returns a short value for an error; null for a long one. */
+function textOf(value: unknown): string | null {
+  const text =
+    value === undefined || value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > MAX_VALUE ? null : text
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)

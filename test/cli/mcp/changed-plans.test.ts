@@ -1,0 +1,170 @@
+/** @module-tag slow */
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import type { NftRecord } from '../../../src/api/nft-record.ts'
+import type { Answer } from '../../../src/cli/mcp/answer.ts'
+import { call, freshDataDir, startTestBackend, type TestBackend, WALLETS } from '../../helpers/backend.ts'
+import { type McpSession, openMcpSession, type RecordingProxy, startRecordingProxy } from '../../helpers/mcp-session.ts'
+import { dynamicNfts, ended, update } from '../../helpers/updates.ts'
+import { tempHome } from '../harness.ts'
+
+const [OWNER, OTHER, THIRD] = WALLETS
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let proxy: RecordingProxy
+let session: McpSession
+let home: string
+let sent: string[]
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  proxy = await startRecordingProxy(() => backend.url)
+})
+afterAll(async () => {
+  await proxy.close()
+  await backend.close()
+  await dataDir.remove()
+})
+
+beforeEach(async () => {
+  home = (await tempHome()).dir
+  await mkdir(join(home, 'project'))
+  session = await open()
+  sent = []
+  proxy.record((key) => sent.push(key))
+})
+
+async function open(): Promise<McpSession> {
+  const env = { GDN_API_KEY: backend.apiKey.reveal(), GDN_BLOCKCHAIN: 'polygon' }
+  const opened = await openMcpSession({ home, url: proxy.url, env, maxCost: null })
+  onTestFinished(() => opened.close())
+  return opened
+}
+
+interface World {
+  address: string
+  ids: string[]
+}
+
+/** Mints two NFTs that can be updated, transferred and burned. */
+async function world(): Promise<World> {
+  const request = { enable_burn: true, enable_transfer: true, receiver: OWNER }
+  const { collection, ids } = await dynamicNfts(backend, ['One', 'Two'], request)
+  return { address: collection.address, ids }
+}
+
+const shown = async (id: string): Promise<NftRecord | undefined> =>
+  (await call(backend, 'getnfts', { nft_gdn_ids: [id] })).nfts[0]
+
+async function moveTo(receiver: string, { address, ids: [id = ''] }: World): Promise<void> {
+  const nft = await shown(id)
+  const { response } = await call(backend, 'transfernft', {
+    ...{ nft_gdn_id: id, contract_address: address, blockchain: 'polygon', token_id: nft?.token_id },
+    ...{ sender_wallet_address: nft?.receiver_wallet_address, receiver_wallet_address: receiver },
+  })
+  await ended(backend, response.transaction_gdn_id)
+}
+
+async function burnSecond({ address, ids: [, id = ''] }: World): Promise<void> {
+  const request = { nft_gdn_id: id, contract_address: address, holder_wallet_address: OWNER }
+  await ended(backend, (await call(backend, 'burnnft', request)).response.transaction_gdn_id)
+}
+
+const retitle = async ({ address, ids: [id = ''] }: World) =>
+  void (await ended(backend, await update(backend, { address }, id, 'Theirs')))
+
+const toOther = (made: World) => moveTo(OTHER, made)
+
+interface Case {
+  title: string
+  tool: string
+  values: (world: World) => object
+  change: (world: World) => Promise<void>
+  /** What the error says after the ID of the first NFT, or of the second. */
+  error: string
+  second?: boolean
+}
+
+const MOVED = `changed from ${OWNER} to ${OTHER} after it was shown`
+const TITLED = 'changed from One to Theirs after it was shown'
+const one = ({ ids: [id] }: World) => ({ nft_gdn_id: [id] })
+const both = ({ ids }: World) => ({ nft_gdn_id: ids })
+
+const CASES: Case[] = [
+  {
+    ...{ title: 'a burn of the NFT of a new owner', tool: 'nft_burn', values: one, change: toOther },
+    error: `receiver_wallet_address ${MOVED}`,
+  },
+  {
+    title: 'a burn of an NFT with a new title',
+    tool: 'nft_burn',
+    values: one,
+    change: retitle,
+    error: `title ${TITLED}`,
+  },
+  {
+    ...{ title: 'a burn of two NFTs, of which one is burned', tool: 'nft_burn', values: both, change: burnSecond },
+    ...{ error: 'no longer needs the change that was shown', second: true },
+  },
+  {
+    ...{ title: 'a transfer from a new owner', tool: 'nft_transfer', change: toOther },
+    values: ({ ids: [id] }) => ({ nft_gdn_id: id, receiver: THIRD }),
+    error: `sender_wallet_address ${MOVED}`,
+  },
+  {
+    ...{ title: 'a freeze of other metadata', tool: 'nft_freeze', values: one, change: retitle },
+    error: `title ${TITLED}`,
+  },
+  {
+    ...{ title: 'an update of other metadata', tool: 'nft_update', change: retitle },
+    values: ({ ids: [id] }) => ({ nft_gdn_id: id, title: 'Mine' }),
+    error: `title ${TITLED}`,
+  },
+]
+
+async function plan({ tool, values }: Case, made: World): Promise<{ id: string; run: () => Promise<Answer> }> {
+  const planned = await session.call(tool, values(made))
+  expect(planned).toMatchObject({ status: 'planned', plan_id: expect.any(String) })
+  const id = planned.plan_id ?? ''
+  return { id, run: async () => await session.call(tool, { dry_run: false, plan_id: id }) }
+}
+
+test.each(CASES)('a plan refuses $title, sends nothing, and works once it is planned again', async (tested) => {
+  const made = await world()
+  const { run } = await plan(tested, made)
+  await tested.change(made)
+  sent = []
+  const refused = await run()
+  expect(refused).toMatchObject({
+    status: 'error',
+    error: {
+      code: 'refused',
+      message: `${made.ids[tested.second ? 1 : 0]}: ${tested.error}`,
+      hint: 'Nothing was sent. Call with dry_run true to plan again.',
+    },
+  })
+  expect(sent).toEqual([])
+  const again = await plan(tested, made)
+  expect(await again.run()).toMatchObject({ status: 'ok' })
+  expect(sent).toHaveLength(1)
+})
+
+test('a plan that was started holds only what it showed, also in another process, until it is planned again', async () => {
+  const made = await world()
+  const [burn] = CASES
+  if (burn === undefined) throw new Error('no case')
+  const { id, run } = await plan(burn, made)
+  const file = join(home, 'state', 'agent-plans', `${id}.json`)
+  await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), state: 'started' }))
+  await moveTo(OTHER, made)
+  session = await open()
+  // Shown again as it is now, then changed once more.
+  expect((await plan(burn, made)).id).toBe(id)
+  await moveTo(THIRD, made)
+  sent = []
+  expect((await run()).error?.message).toContain(`changed from ${OTHER} to ${THIRD}`)
+  expect(sent).toEqual([])
+})
