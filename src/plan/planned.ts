@@ -77,6 +77,8 @@ export interface MovedRow {
   line: number | null
   /** The current changes. */
   changes: Change[]
+  /** What differs from the saved plan. */
+  what: string
 }
 
 /** A row with its changes. */

@@ -4,7 +4,7 @@ import { addSaved, addSavedBurn, savedBetween, savedBurns, takeSavedBurn } from 
 import { createTables } from '../state/temporary-tables.ts'
 import type { Change } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
-import type { ChangePlan, PlannedChange } from './planned.ts'
+import type { ChangePlan, MovedRow, PlannedChange } from './planned.ts'
 
 const PAGE = 1_000
 const MAX_MOVED = 50
@@ -12,6 +12,32 @@ const MAX_MOVED = 50
 /** Returns the part of a change that must be the same when a saved plan is applied. */
 const essence = ({ action, want, fields, nftGdnId, revision, transfers, reference }: Change): string =>
   JSON.stringify([action, want, fields, nftGdnId, revision, want === 'transfer' ? transfers : null, reference])
+
+/** Returns the first change that the saved plan does not have; undefined if it has all. */
+function firstOther(found: readonly Change[], saved: readonly Change[]): Change | undefined {
+  const known = new Set(saved.map(essence))
+  const update = saved.find(({ want }) => want === 'update')
+  const isUpdated = update !== undefined && found.every(({ want }) => want !== 'update')
+  // A transfer follows the update of its row, which has made the next revision.
+  const asSaved = (change: Change): Change =>
+    isUpdated && update.revision !== null && change.revision === update.revision + 1
+      ? { ...change, revision: update.revision }
+      : change
+  return found.find((change) => !known.has(essence(asSaved(change))))
+}
+
+/** Says what changed since the plan was saved, for a change that it doesn't have. */
+function whatChanged(now: Change, saved: readonly Change[]): string {
+  const was = saved.find(({ want }) => want === now.want)
+  const before = new Map(was?.fields.map(({ field, from }) => [field, from]))
+  const other = now.fields.find(({ field, from }) => !before.has(field) || before.get(field) !== from)
+  if (other !== undefined) return `${other.field} is ${other.from ?? 'unset'}`
+  if (was === undefined || was.action !== now.action) return now.reason ?? now.action
+  const made = was.fields.find(({ field }) => now.fields.every((one) => one.field !== field))
+  if (made !== undefined) return `${made.field} is ${made.to ?? 'unset'}`
+  if (was.revision !== now.revision) return 'its metadata was updated'
+  return was.transfers === now.transfers ? 'its change is another one' : 'it was transferred'
+}
 
 /** The changes of a saved plan by the positions of their rows, in a temporary table. */
 export class SavedChanges {
@@ -53,18 +79,15 @@ export class SavedChanges {
     const rows = await this.#state.scratch((sql) => savedBetween(sql, first, last))
     const saved = new Map(rows.map(({ position, changes }) => [position, JSON.parse(changes) as Change[]]))
     for (const [at, [position, changes]] of found.entries()) {
-      const known = new Set(saved.get(position)?.map(essence))
       const row = candidates[at]?.row
-      if (row === undefined || changes.every((change) => known.has(essence(change)))) continue
-      this.#add(shownKey(row.key), row.row.line, changes)
+      if (row !== undefined) this.#compare({ key: shownKey(row.key), line: row.row.line }, changes, saved.get(position))
     }
   }
 
   /** Compares a change of an NFT without a row with the saved one. */
   async compareBurn(change: PlannedChange): Promise<void> {
     const saved = await this.#state.scratch((sql) => takeSavedBurn(sql, change.nftGdnId))
-    if (saved !== undefined && essence(JSON.parse(saved) as Change) === essence(change)) return
-    this.#add(change.key, change.line, [change])
+    this.#compare(change, [change], saved === undefined ? [] : [JSON.parse(saved) as Change])
   }
 
   /**
@@ -80,13 +103,16 @@ export class SavedChanges {
       for (const change of page) {
         if (burned.has(change.nftGdnId ?? '')) continue
         const reason = 'this machine has no run that minted it'
-        this.#add(change.key, null, [{ ...change, action: 'impossible', fields: [], reason }])
+        this.#compare({ key: change.key, line: null }, [{ ...change, action: 'impossible', fields: [], reason }])
       }
     }
   }
 
-  #add(key: string, line: number | null, changes: Change[]): void {
+  #compare({ key, line }: Pick<MovedRow, 'key' | 'line'>, changes: Change[], saved: readonly Change[] = []): void {
+    const other = firstOther(changes, saved)
+    if (other === undefined) return
     this.moved.count++
-    if (this.moved.rows.length < MAX_MOVED) this.moved.rows.push({ key, line, changes })
+    if (this.moved.rows.length === MAX_MOVED) return
+    this.moved.rows.push({ key, line, changes, what: whatChanged(other, saved) })
   }
 }

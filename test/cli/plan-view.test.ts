@@ -229,7 +229,12 @@ test('names the first 10 rows that changed after the plan was created', () => {
     ...{ revision: 0, transfers: 0, reference: null },
   }
   const moved = (count: number) =>
-    Array.from({ length: count }, (_, at) => ({ key: `r${at}`, line: at + 2, changes: [change] }))
+    Array.from({ length: count }, (_, at) => ({
+      key: `r${at}`,
+      line: at + 2,
+      changes: [change],
+      what: 'title is Ranger',
+    }))
   const message = (count: number) => changedSince({ count, rows: moved(count) }).message.split('\n')
   expect(message(1)).toEqual(['changed after the plan was created: line 2 (title is Ranger)'])
   expect(message(2).slice(1)).toEqual(['  line 2 (title is Ranger)', '  line 3 (title is Ranger)'])

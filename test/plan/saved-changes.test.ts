@@ -79,6 +79,32 @@ describe('a saved plan of rows', () => {
     expect(await movedOf([[UPDATE, TRANSFER]], [[]])).toMatchObject({ count: 0 })
   })
 
+  test('has not moved if the update of a row was made, whose transfer has the next revision now', async () => {
+    expect(await movedOf([[UPDATE, TRANSFER]], [[{ ...TRANSFER, revision: 3 }]])).toMatchObject({ count: 0 })
+    expect(await movedOf([[UPDATE, TRANSFER]], [[{ ...TRANSFER, revision: 4 }]])).toMatchObject({ count: 1 })
+    expect(await movedOf([[TRANSFER]], [[{ ...TRANSFER, revision: 3 }]])).toMatchObject({ count: 1 })
+  })
+
+  test.each<[string, Change[], Change[]]>([
+    ['its metadata was updated', [TRANSFER], [{ ...TRANSFER, revision: 3 }]],
+    ['it was transferred', [TRANSFER], [{ ...TRANSFER, transfers: 5 }]],
+    ['its metadata is frozen', [UPDATE], [{ ...UPDATE, action: 'impossible', reason: 'its metadata is frozen' }]],
+    ['title is Noon', [UPDATE], [{ ...UPDATE, fields: [{ field: 'title', from: 'Noon', to: 'Dusk' }] }]],
+    ['title is Dawn', [TRANSFER], [UPDATE, TRANSFER]],
+    [
+      `receiver is ${CAROL}`,
+      [UPDATE, TRANSFER],
+      [UPDATE, { ...TRANSFER, fields: [{ field: 'receiver', from: CAROL, to: BOB }] }],
+    ],
+    [
+      'description is x',
+      [{ ...UPDATE, fields: [...UPDATE.fields, { field: 'description', from: 'y', to: 'x' }] }],
+      [{ ...UPDATE, revision: 3 }],
+    ],
+  ])('names what has changed: %s', async (what, before, now) => {
+    expect((await movedOf([before], [now])).rows).toMatchObject([{ what }])
+  })
+
   test('has moved if a row has a change that it had not', async () => {
     expect(await movedOf([[]], [[UPDATE]])).toMatchObject({ count: 1 })
     expect(await movedOf([[UPDATE]], [[UPDATE, TRANSFER]])).toMatchObject({ count: 1 })

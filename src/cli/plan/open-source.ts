@@ -138,12 +138,7 @@ export const placeOf = ({ line, key }: { line: number | null; key: string } = { 
 
 /** The error of a plan whose rows changed since it was made. */
 export function changedSince({ count, rows }: ChangePlan['moved']): GdnError {
-  const shown = rows.slice(0, MAX_MOVED).map((row) => {
-    const [what] = row.changes
-    const [field] = what?.fields ?? []
-    const now = field === undefined ? (what?.reason ?? what?.action) : `${field.field} is ${field.from ?? 'unset'}`
-    return `${placeOf(row)} (${now})`
-  })
+  const shown = rows.slice(0, MAX_MOVED).map((row) => `${placeOf(row)} (${row.what})`)
   if (count > shown.length) shown.push(`and ${count - shown.length} more`)
   const list = shown.length === 1 ? ` ${shown[0]}` : shown.map((one) => `\n  ${one}`).join('')
   return new GdnError('refused', `changed after the plan was created:${list}`, {
