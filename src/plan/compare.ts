@@ -126,6 +126,10 @@ const orImpossible = (want: Want, obstacle: string | null): Action => (obstacle 
 
 export const revisionOf = ({ revision }: NftRecord): number | null => (typeof revision === 'number' ? revision : null)
 
+/** Returns the owner of an NFT with the number of its transfers, which differs after a transfer there and back. */
+export const ownership = ({ transfers, receiver_wallet_address: owner }: NftRecord): string =>
+  `${transfers ?? 0} ${owner?.toLowerCase() ?? ''}`
+
 /** Whether the owner of an NFT is not the receiver of its row. */
 export function isMoved(
   row: Pick<ComparedRow, 'receiver' | 'sender'>,

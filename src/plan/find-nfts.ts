@@ -11,6 +11,7 @@ import { type SentOperation, sentBetween } from '../state/draft-rows.ts'
 import { operationsWithPrefix, receiverOf } from '../state/operations.ts'
 import type { MintOperation } from '../state/row-requests.ts'
 import type { RowRecord } from '../state/rows.ts'
+import { ownership } from './compare.ts'
 
 /** A row of a page, with the known facts about its mint. */
 export interface Candidate {
@@ -126,7 +127,9 @@ export async function ownerHistories(
           reference: next,
         }
       : await sentHistory(store, scope, one)
-    histories.set(candidate.row.position, history)
+    // A machine that has seen the manifest name that owner knows it.
+    const isOurs = history.isOurs || candidate.sent?.knownOwner === ownership(nft)
+    histories.set(candidate.row.position, { ...history, isOurs })
   }
   return histories
 }

@@ -186,6 +186,7 @@ class Planner {
         unedited: this.#unedited,
         revealed: this.#revealed,
         prunes: this.#options.prune === true,
+        counts: this.counts,
         hasReferences,
         hasUpdates,
         isKnown: drop.setId !== null,

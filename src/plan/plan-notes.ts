@@ -1,6 +1,7 @@
 import { shownLabel, shownLabels, WITHOUT_LABEL } from '../batch/identity/other-labels.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import { rowsWithIds } from '../batch/rows/given-id.ts'
+import type { PlanCounts } from './planned.ts'
 
 /** The findings of a plan that its notes report. */
 export interface NotedFacts {
@@ -21,6 +22,7 @@ export interface NotedFacts {
   revealed: number
   /** Whether the plan burns the NFTs of these rows. */
   prunes: boolean
+  counts: Pick<PlanCounts, 'drift' | 'burned' | 'keptBurns'>
   /** Whether the server knows reference IDs, and whether it updates and burns NFTs. */
   hasReferences: boolean
   hasUpdates: boolean
@@ -48,7 +50,16 @@ export const notesOfPlan = (facts: NotedFacts): string[] => [
   ...(facts.revealed === 0 ? [] : [noteOfRevealed(facts.revealed)]),
   ...(facts.hasReferences || facts.isKnown ? [] : [ALL_NEW]),
   ...(facts.mayBeMinted ? [WITHOUT_LABEL] : []),
+  ...notesOfKept(facts.counts),
 ]
+
+function notesOfKept({ drift, burned, keptBurns }: NotedFacts['counts']): string[] {
+  const kept = drift - keptBurns - burned
+  const changes = kept === 1 ? '1 change made elsewhere is kept' : `${kept} changes made elsewhere are kept`
+  const takeOver = `Add --take-over to replace ${kept === 1 ? 'it' : 'them'} with the values of the manifest`
+  const removed = 'NFTs of removed rows that were changed elsewhere are kept, even with --take-over'
+  return [...(kept > 0 ? [`${changes}. ${takeOver}`] : []), ...(keptBurns > 0 ? [removed] : [])]
+}
 
 const noteOfUnedited = (count: number): string =>
   count === 1

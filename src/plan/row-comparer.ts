@@ -53,7 +53,9 @@ export class RowComparer {
       isOwnerOurs: history?.isOurs ?? true,
       isMoving: history?.isMoving ?? false,
       isMetadataOurs:
-        (nft.revision ?? 0) === 0 || nft.revision_reference_id?.startsWith(updatesPrefix(candidate.reference)) === true,
+        (nft.revision ?? 0) === 0 ||
+        nft.revision === candidate.sent?.knownRevision ||
+        nft.revision_reference_id?.startsWith(updatesPrefix(candidate.reference)) === true,
       isUpdating: nft.pending_change?.reference_id === update,
     }
     const localFiles = await Promise.all(

@@ -1,10 +1,11 @@
 import type { NftRecord } from '../api/nft-record.ts'
+import { sameAddress } from '../api/same-address.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
 import { addSeen, seenPage } from '../state/plan-tables.ts'
 import type { NftNow, RowPart } from '../state/row-outcomes.ts'
 import { pagesOf, type RowRecord } from '../state/rows.ts'
 import { createTables } from '../state/temporary-tables.ts'
-import type { Change, Want } from './compare.ts'
+import { type Change, ownership, type Want } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 import type { BurnedRow } from './prune.ts'
 
@@ -39,7 +40,8 @@ export class SeenNfts {
 
   async addBurned({ id, nftGdnId }: BurnedRow): Promise<void> {
     this.burned.add(id)
-    await this.#insert([{ nftGdnId, owner: null, metadataUrl: null, isBurned: true, body: null, has: 'all' }])
+    const known = { knownRevision: null, knownOwner: null }
+    await this.#insert([{ nftGdnId, owner: null, metadataUrl: null, isBurned: true, body: null, has: 'all', ...known }])
   }
 
   async *pages(): AsyncGenerator<NftNow[]> {
@@ -54,8 +56,12 @@ export class SeenNfts {
   }
 }
 
-const isChanged = ({ burned, revision, transfers }: NftRecord): boolean =>
-  burned === true || (revision ?? 0) > 0 || (transfers ?? 0) > 0
+/** The server doesn't count transfers that the owner made on chain. */
+const isChanged = ({ burned, revision, transfers, minted_to, receiver_wallet_address: owner }: NftRecord): boolean =>
+  burned === true ||
+  (revision ?? 0) > 0 ||
+  (transfers ?? 0) > 0 ||
+  (minted_to != null && owner != null && !sameAddress(minted_to, owner))
 
 /**
  * Returns an NFT as its server has it, with its row.
@@ -65,6 +71,7 @@ const isChanged = ({ burned, revision, transfers }: NftRecord): boolean =>
 export function nowOf(nft: NftRecord, body: Uint8Array | null, missing: readonly Pick<Change, 'want'>[]): NftNow {
   const isBurned = nft.burned === true
   const has = isBurned ? null : partOf(new Set(missing.map(({ want }) => want)))
+  const matches = (part: RowPart): boolean => has === 'all' || has === part
   return {
     nftGdnId: nft.nft_gdn_id,
     owner: nft.receiver_wallet_address ?? null,
@@ -72,6 +79,8 @@ export function nowOf(nft: NftRecord, body: Uint8Array | null, missing: readonly
     isBurned,
     body: has === null ? null : body,
     has: has ?? 'all',
+    knownRevision: matches('metadata') ? (nft.revision ?? null) : null,
+    knownOwner: matches('receiver') ? ownership(nft) : null,
   }
 }
 

@@ -10,6 +10,9 @@ export interface SentOperation {
   state: OperationState
   reason: string | null
   nft: string | null
+  /** As `NftNow` has them. */
+  knownRevision: number | null
+  knownOwner: string | null
 }
 
 /** Returns the operations of the rows from one position of the draft to another. */
@@ -20,7 +23,8 @@ export function sentBetween(
   last: number,
 ): (SentOperation & { position: number })[] {
   return sql.all(
-    `SELECT r.position, o.id, o.state, coalesce(n.error, o.reason) AS reason, n.nft_gdn_id AS nft FROM temp.draft r
+    `SELECT r.position, o.id, o.state, coalesce(n.error, o.reason) AS reason, n.nft_gdn_id AS nft,
+        n.known_revision AS knownRevision, n.known_owner AS knownOwner FROM temp.draft r
       JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
       LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
       WHERE r.position BETWEEN ? AND ?`,

@@ -152,10 +152,12 @@ export function relabeledPage(sql: Sql, after: number, limit: number): (Relabeli
   )
 }
 
-export function addSeen(sql: Sql, { nftGdnId, owner, metadataUrl, isBurned, body, has }: NftNow): void {
+export function addSeen(sql: Sql, { nftGdnId, owner, metadataUrl, isBurned, body, has, ...known }: NftNow): void {
   sql.run(
-    'INSERT INTO temp.seen (nftGdnId, owner, metadataUrl, isBurned, body, has) VALUES (?, ?, ?, ?, ?, ?)',
+    `INSERT INTO temp.seen (nftGdnId, owner, metadataUrl, isBurned, body, has, knownRevision, knownOwner)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     ...[nftGdnId, owner, metadataUrl, isBurned ? 1 : 0, body && Buffer.from(body), has],
+    ...[known.knownRevision, known.knownOwner],
   )
 }
 

@@ -54,8 +54,8 @@ export interface NftEnd {
 
 export function endRow(sql: Sql, operationId: string, { status, ...end }: NftEnd): void {
   sql.run(
-    `UPDATE nfts SET token_id = ?, contract = ?, receiver = ?, metadata_url = ?, error = ?, body = NULL, is_burned = ?
-      WHERE operation_id = ?`,
+    `UPDATE nfts SET token_id = ?, contract = ?, receiver = ?, metadata_url = ?, error = ?, body = NULL, is_burned = ?,
+      known_revision = NULL, known_owner = NULL WHERE operation_id = ?`,
     end.token_id,
     end.contract,
     end.receiver,
@@ -78,6 +78,10 @@ export interface NftNow {
   body: Uint8Array | null
   /** The part of the row that the NFT matches. */
   has: RowPart
+  /** The revision whose metadata matches the row; null if it doesn't match, or isn't known. */
+  knownRevision: number | null
+  /** The owner, with the number of transfers, who matches the row; null if it is another one. */
+  knownOwner: string | null
 }
 
 export type RowPart = 'all' | 'metadata' | 'receiver'
@@ -98,16 +102,19 @@ export function recordedRow(sql: Sql, runId: string, nftGdnId: string): Uint8Arr
 export function noteChanged(
   sql: Sql,
   runId: string,
-  { nftGdnId, owner, metadataUrl, isBurned, body }: Omit<NftNow, 'has'>,
+  { nftGdnId, owner, metadataUrl, isBurned, body, knownRevision, knownOwner }: Omit<NftNow, 'has'>,
 ): void {
   sql.run(
     `UPDATE nfts SET receiver = coalesce(?, receiver), metadata_url = coalesce(?, metadata_url), body = coalesce(?, body),
-      is_burned = ? WHERE nft_gdn_id = ? AND (SELECT run_id FROM operations WHERE id = operation_id) = ?`,
+      is_burned = ?, known_revision = coalesce(?, known_revision), known_owner = coalesce(?, known_owner)
+      WHERE nft_gdn_id = ? AND (SELECT run_id FROM operations WHERE id = operation_id) = ?`,
     isBurned ? null : owner,
     metadataUrl,
     // libsql binds no other bytes.
     body && Buffer.from(body),
     isBurned ? 1 : 0,
+    knownRevision,
+    knownOwner,
     nftGdnId,
     runId,
   )

@@ -4,7 +4,7 @@
  * Until version 0.1.0 is tagged, a change of the schema replaces the first migration and gets the next number. States
  * with another number are refused. After that, a change is a migration of its own.
  */
-export const FIRST_VERSION = 9
+export const FIRST_VERSION = 10
 
 /**
  * The migrations of the client database, oldest first. IDs are text, because libsql rounds large integers. Times are
@@ -237,6 +237,9 @@ CREATE TABLE nfts (
   -- The row that the NFT was changed to after its mint, as in rows; null if it wasn't.
   body BLOB,
   is_burned INTEGER NOT NULL DEFAULT 0,
+  -- The revision, and the owner with the number of transfers, with which the NFT was last seen to match its row.
+  known_revision INTEGER,
+  known_owner TEXT,
   PRIMARY KEY (operation_id, position)
 ) WITHOUT ROWID;
 CREATE INDEX nfts_by_id ON nfts (nft_gdn_id);

@@ -32,7 +32,7 @@ const TABLES = {
   relabeled: '(n INTEGER PRIMARY KEY, operation TEXT, reference TEXT, label TEXT)',
   /** NFTs that were changed after their mint. `addSeen` fills it, and `seenPage` reads it. */
   seen: `(position INTEGER PRIMARY KEY, nftGdnId TEXT NOT NULL, owner TEXT, metadataUrl TEXT, isBurned INTEGER NOT NULL,
-    body BLOB, has TEXT NOT NULL)`,
+    body BLOB, has TEXT NOT NULL, knownRevision INTEGER, knownOwner TEXT)`,
   /** The rows of an earlier set. Only `changesOf` uses it. */
   earlier: '(key TEXT PRIMARY KEY, line INTEGER NOT NULL, content TEXT NOT NULL) WITHOUT ROWID',
   /** The stored rows that have a reference. Only `vanishedRows` uses it. */

@@ -106,20 +106,6 @@ test('counts removed rows apart from the rows of the manifest, also in Markdown'
   }
 })
 
-test('suggests --take-over only for changes that it replaces', () => {
-  const notes = (counts: Partial<PlanCounts>) => {
-    const notes: string[] = []
-    printPlanNotes({ note: (text) => notes.push(text) }, { counts: { ...NO_COUNTS, ...counts }, notes: [] }, OPTIONS)
-    return notes.slice(0, -1)
-  }
-  const others = 'Changes made elsewhere are kept. Add --take-over to replace them with the values of the manifest.'
-  const removed = 'NFTs of removed rows that were changed elsewhere are kept, even with --take-over.'
-  expect(notes({ drift: 1 })).toEqual([others])
-  expect(notes({ drift: 1, burned: 1 })).toEqual([])
-  expect(notes({ drift: 1, keptBurns: 1 })).toEqual([removed])
-  expect(notes({ drift: 3, burned: 1, keptBurns: 1 })).toEqual([others, removed])
-})
-
 test.each([
   [{ mint: 1 }, undefined, 'gdn apply d --only mint'],
   [{ mint: 1, vanished: 1 }, undefined, 'gdn apply d --new-rows --only mint'],

@@ -76,7 +76,12 @@ describe('gdn plan', () => {
     ])
     owners.set('id-0', CONTRACT)
     const moved = await plan('-o', 'ndjson', '--fields', 'action,changes')
-    expect(moved.stdout.split('\n').map((line) => line && JSON.parse(line).action)).toEqual(['impossible', 'drift', ''])
+    expect(moved.stdout.split('\n').map((line) => line && JSON.parse(line).action)).toEqual([
+      'impossible',
+      'drift',
+      'note',
+      '',
+    ])
     const extensions = ['getreferences', 'getcollections', 'updatednft', 'burnnft', 'freezenft', 'gettransactions']
     for (const name of extensions) expect(api.bodies(name)).toEqual([])
   })

@@ -43,6 +43,49 @@ describe('an NFT that its holder sold on chain', () => {
   })
 })
 
+describe('a change made elsewhere that the manifest has too', () => {
+  /** Somebody else updates an NFT. */
+  const updateElsewhere = (id: string, title: string) => {
+    const nft = server.nft(id)
+    Object.assign(nft, { metadata: { ...Object(nft.metadata), title }, revisionReference: null })
+    nft.revision++
+  }
+  const retitled = (title: string) => {
+    const one = row('a')
+    return { ...one, metadata: { ...one.metadata, title } }
+  }
+
+  test('is known after apply: a later edit of the row is an update', async () => {
+    await machine.mint([row('a'), row('b')])
+    updateElsewhere('a', 'Elsewhere')
+    const drift = 'drift update a: title Elsewhere → Here, its metadata was changed elsewhere'
+    await machine.applyAndNote([retitled('Here'), row('b')], [])
+    expect((await machine.plan([retitled('Here'), row('b')])).changes).toEqual([drift])
+    await machine.applyAndNote([retitled('Elsewhere'), row('b')], [])
+    const edited = [retitled('Here'), row('b')]
+    expect((await machine.plan(edited)).changes).toEqual(['update update a: title Elsewhere → Here'])
+    // Other machines have not seen it.
+    expect((await (await Machine.start(server)).plan(edited)).changes).toEqual([drift])
+    updateElsewhere('Elsewhere', 'Again')
+    expect((await machine.plan(edited)).changes).toEqual([drift.replace('Elsewhere', 'Again')])
+  })
+
+  test.each([
+    ['through the server', (id: string, to: string) => server.transfer(id, to)],
+    ['on chain', (id: string, to: string) => server.sell(id, to)],
+  ])('is known after apply: a later receiver of an NFT that was transferred %s gets it', async (_, move) => {
+    await machine.mint([row('a'), row('b')])
+    move('a', CAROL)
+    await machine.applyAndNote([row('a', CAROL), row('b')], [])
+    const change = [`transfer transfer a: receiver ${CAROL} → ${BOB}`]
+    expect((await machine.plan([row('a', BOB), row('b')])).changes).toEqual(change)
+    await machine.applyAndNote([row('a', BOB), row('b')], ['transfer'])
+    expect(server.nft('a').owner).toBe(BOB)
+    move('a', CAROL)
+    expect((await machine.plan([row('a', ALICE), row('b')])).changes).toEqual([sold('a')])
+  })
+})
+
 test('transfers an NFT to a new receiver, from any machine', async () => {
   await machine.mint([row('a')])
   const change = [`transfer transfer a: receiver ${ALICE} → ${BOB}`]

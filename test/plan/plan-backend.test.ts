@@ -165,9 +165,16 @@ describe('gdn plan and apply against a backend', () => {
       expect(await each.plan(rows)).toEqual([
         `drift transfer a, receiver ${CAROL} → ${holder.address}, its owner was changed elsewhere`,
       ])
-      expect((await each.run(['apply'], rows, '--yes')).code).toBe(0)
+      const { code, stdout } = await each.run(['apply'], rows, '--yes', '--json')
+      expect(code).toBe(0)
+      expect(JSON.parse(stdout).notes).toContain(
+        '1 change made elsewhere is kept. Add --take-over to replace it with the values of the manifest',
+      )
     }
     expect((await nftsOf(collection)).map((one) => one.receiver_wallet_address)).toEqual([CAROL])
+    const accepted = csv(['a', 'Dawn', CAROL])
+    expect((await one.run(['apply'], accepted, '--yes')).code).toBe(0)
+    expect(await one.plan(accepted.replace(CAROL, BOB))).toEqual([`transfer transfer a, receiver ${CAROL} → ${BOB}`])
   })
 
   test.each([[[BOB]], [[BOB, ALICE, CAROL]]])(

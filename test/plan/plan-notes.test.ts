@@ -12,6 +12,7 @@ const NOTHING: NotedFacts = {
   revealed: 0,
   identified: null,
   prunes: false,
+  counts: { drift: 0, burned: 0, keptBurns: 0 },
   hasReferences: true,
   hasUpdates: true,
   isKnown: true,
@@ -24,6 +25,24 @@ const BURNED = 'Its NFT is burned only by a plan that was saved with --prune and
 describe('the notes of a plan', () => {
   test.each<[string, NotedFacts, string[]]>([
     ['without anything to say', NOTHING, []],
+    [
+      'with a change made elsewhere, apart from burns',
+      { ...NOTHING, counts: { drift: 2, burned: 1, keptBurns: 0 } },
+      ['1 change made elsewhere is kept. Add --take-over to replace it with the values of the manifest'],
+    ],
+    [
+      'with a removed row that was changed elsewhere',
+      { ...NOTHING, counts: { drift: 2, burned: 1, keptBurns: 1 } },
+      ['NFTs of removed rows that were changed elsewhere are kept, even with --take-over'],
+    ],
+    [
+      'with changes and removed rows that were changed elsewhere',
+      { ...NOTHING, counts: { drift: 4, burned: 1, keptBurns: 1 } },
+      [
+        '2 changes made elsewhere are kept. Add --take-over to replace them with the values of the manifest',
+        'NFTs of removed rows that were changed elsewhere are kept, even with --take-over',
+      ],
+    ],
     [
       'with an NFT of another label',
       { ...NOTHING, relabeled: { count: 1, labels: ['jan/drop.csv'] } },

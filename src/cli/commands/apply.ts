@@ -139,8 +139,8 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
         pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => NOTHING_KNOWN
       if (limit !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, limit)
       await storeNames(deps, connection, opened.options, plan)
-      const stored = pendingPairs(plan)
-      if (stored > 0) io.note(`Stored the ${stored === 1 ? 'ID of 1 row' : `IDs of ${stored} rows`}.`)
+      const done = doneNotes(plan, flags)
+      if (done.stored !== null) io.note(`${done.stored}.`)
       const again = applyAgain(manifest, flags)
       const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
       const minted = await mint(deps, connection, opened, plan, {
@@ -163,7 +163,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
           ...changes,
           ...(await paid()),
           warnings: [...warnings, ...minted.warnings],
-          notes: [...plan.notes, ...minted.notes],
+          notes: [...plan.notes, ...minted.notes, ...Object.values(done).filter((note) => note !== null)],
         })
       if (minted.failure !== null) {
         await print({ ...summaryOf(noChanges()), ...minted.left })
@@ -183,13 +183,22 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
         io.debug(`can't record the changes: ${error.message}`)
       })
       await print(summaryOf(outcomes))
-      const left = flags.only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
-      if (left !== '') io.note(`Skipped by --only mint: ${left}.`)
+      if (done.skipped !== null) io.note(`${done.skipped}.`)
       const problem = problemOf(outcomes)
       if (problem !== null) throw problem
     })
   } finally {
     await connection.client.close()
+  }
+}
+
+/** Returns the notes on the IDs that the command stores, and on the changes that it skips. */
+function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 'skipped', string | null> {
+  const stored = pendingPairs(plan)
+  const skipped = only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
+  return {
+    stored: stored === 0 ? null : `Stored the ${stored === 1 ? 'ID of 1 row' : `IDs of ${stored} rows`}`,
+    skipped: skipped === '' ? null : `Skipped by --only mint: ${skipped}`,
   }
 }
 

@@ -282,12 +282,6 @@ export function printPlanNotes(
   const hidden = allText === null ? null : hiddenText(counts)
   if (hidden !== null) io.note(`${hidden} ${allText}`)
   for (const note of notes) io.note(safe(`${note}.`))
-  if (counts.drift - counts.keptBurns > counts.burned) {
-    io.note('Changes made elsewhere are kept. Add --take-over to replace them with the values of the manifest.')
-  }
-  if (counts.keptBurns > 0) {
-    io.note('NFTs of removed rows that were changed elsewhere are kept, even with --take-over.')
-  }
   if (counts.impossible > 0 && !onlyMints) {
     io.note(`gdn apply sends nothing while a change is impossible. ${wayOut(counts, onlyMint)}`)
   }
