@@ -217,7 +217,7 @@ async function expectRefusal(manifest: string, named: RegExp) {
   const collection = await collectionOf()
   const one = await minted(collection)
   for (const { error } of [await one.mint(manifest), await one.reveal(manifest)]) {
-    expect(error).toMatchObject({ code: 'refused', message: expect.stringMatching(named) })
+    expect(error).toMatchObject({ code: 'edited_rows', message: expect.stringMatching(named) })
   }
   const other = await machine(collection)
   for (const { error } of [await other.mint(manifest), await other.reveal(manifest)]) {
@@ -238,8 +238,28 @@ test('refuses a file that changed after the commitment', async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
   await writeFile(one.path('art/2.txt'), 'another picture')
-  expect((await one.reveal(ROWS)).error).toMatchObject({ code: 'refused', message: expect.stringMatching(/line 3$/) })
+  expect((await one.reveal(ROWS)).error).toMatchObject({
+    code: 'edited_rows',
+    message: expect.stringMatching(/line 3$/),
+  })
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
+})
+
+test('names the command that updates a revealed NFT whose row was edited, on every machine', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  expect((await one.reveal(ROWS)).code).toBe(0)
+  const other = await machine(collection)
+  const errors = [await one.reveal(edited), await one.mint(edited), await other.reveal(edited)].map(
+    ({ error }) => error,
+  )
+  for (const error of errors)
+    expect(error?.hint).toContain('Nothing was sent. If the NFTs are revealed, run `gdn apply ')
+  const [, command = ''] = /`gdn ([^`]+)`/.exec(errors[0]?.hint ?? '') ?? []
+  expect(
+    await one.cli(...command.split(' ').filter((word) => word !== '--base-url' && word !== backend.url), '--yes'),
+  ).toMatchObject({ code: 0 })
+  expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midnight'])
 })
 
 test('refuses rows that changed places where only their IDs show it', async () => {

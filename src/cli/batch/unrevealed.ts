@@ -5,6 +5,7 @@ import { lacksEndpoint, statusOf } from '../../client/answers.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
 import { type ManifestItem, readManifest } from '../../manifest/read.ts'
 import { committable, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
 import {
@@ -19,6 +20,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { changeOnce } from '../request/change-once.ts'
 import type { BatchMintFlags } from './flags.ts'
+import { planFlagsAgain } from './flags-again.ts'
 import { manifestOptions } from './manifest-options.ts'
 
 interface Unrevealed {
@@ -77,7 +79,7 @@ export async function openUnrevealed(
   if (rows === null) return { options, read: () => committable(read()) }
   const { provenance, seed } = rows.commitment
   if (kept?.commitment && kept.commitment.provenance !== provenance) {
-    throw editedRows(kept.run, options.manifestPath, await editedLines(stateDir, kept.commitment, rows))
+    throw editedRows(kept.run, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
   }
   return {
     // A collection need not be dynamic as a whole.
@@ -140,22 +142,31 @@ const MAX_NAMED = 10
  * @param file the manifest
  * @param lines of the rows that differ, null for one that is missing; null if they can't be named
  */
-export function editedRows(run: string, file: string | null, lines: readonly (number | null)[] | null): GdnError {
+export function editedRows(
+  run: string,
+  file: string | null,
+  lines: readonly (number | null)[] | null,
+  flags: BatchMintFlags,
+): GdnError {
   const edited = lines?.filter((line) => line !== null) ?? []
   const more = edited.length > MAX_NAMED ? ', …' : ''
   const where = edited.length === 0 ? '' : `: line ${edited.slice(0, MAX_NAMED).join(', ')}${more}`
   const gone = lines === null ? 0 : lines.length - edited.length
   const removed = gone === 0 ? '' : ` (${count(gone, 'row')} removed at the end)`
   return new GdnError(
-    'refused',
+    'edited_rows',
     `the manifest or its files were edited after the run ${run} committed to the rows${where}${removed}`,
     {
       place: placeIn(file, edited[0]),
-      hint: 'Nothing was sent. Restore these rows and their files. To mint the edited manifest as a separate run, add --run <name>.',
+      hint: `Nothing was sent. ${updateRevealed(file, flags)} Otherwise, restore these rows and their files.`,
       details: { run, lines: edited, removed: gone },
     },
   )
 }
+
+/** Names the command for rows that were edited after the reveal. */
+export const updateRevealed = (file: string | null, flags: BatchMintFlags): string =>
+  `If the NFTs are revealed, run \`gdn apply ${shellWord(safe(file ?? '<manifest>'))}${planFlagsAgain(flags)}\` to update them.`
 
 const placeIn = (file: string | null, line?: number): Place => ({ file: file ?? undefined, line })
 

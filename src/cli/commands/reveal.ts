@@ -14,7 +14,7 @@ import { editedLines, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOf } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
 import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
-import { editedRows, refuseStandardInput } from '../batch/unrevealed.ts'
+import { editedRows, refuseStandardInput, updateRevealed } from '../batch/unrevealed.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
@@ -155,7 +155,7 @@ async function hashRows({ io }: Deps, { read, options }: OpenedManifest): Promis
   throw new GdnError('refused', 'the manifest was edited while it was read', { place, hint: 'Run the command again.' })
 }
 
-/** Compares the manifest with the chain. @throws GdnError `refused` for another manifest, `unreachable` */
+/** Compares the manifest with the chain. @throws GdnError `edited_rows`, `refused` for another manifest, `unreachable` */
 async function checkCommitment(
   deps: Deps,
   { server }: Connection,
@@ -180,13 +180,13 @@ async function checkCommitment(
   }
   const kept = await keptCommitment(options)
   if (kept?.commitment)
-    throw editedRows(kept.run, options.manifestPath, await editedLines(stateDir, kept.commitment, rows))
+    throw editedRows(kept.run, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
   throw new GdnError(
     'refused',
     `no commitment of the collection ${to} matches this manifest with ${count(rows.commitment.rows, 'row')}`,
     {
       place: { file: options.manifestPath ?? undefined },
-      hint: 'Nothing was sent. Use the manifest and the files that were minted, in the same order. To list the rows that differ, run the command on the machine that minted them.',
+      hint: `Nothing was sent. ${updateRevealed(options.manifestPath, flags)} Otherwise, use the manifest and the files that were minted, in the same order. To list the rows that differ, run the command on the machine that minted them.`,
       details: { provenance },
     },
   )
