@@ -9,7 +9,7 @@ import { statesOf } from '../state/row-outcomes.ts'
 import {
   addRows,
   changesOf,
-  countRefusedOutside,
+  countFailedOutside,
   countRows,
   emptyDraft,
   type FoundBy,
@@ -230,11 +230,11 @@ export async function changesFrom(
   const moved = hasChanged ? await relocatedRows(store, rows, setId) : []
   const unchanged = new Set([...same, ...moved.map(({ position }) => position)])
   for (const difference of differences) {
-    const { kind, position, key, line, isKept } = difference
+    const { kind, position, key, line, state: was } = difference
     if (kind === 'changed' && unchanged.has(position)) continue
     changes[kind]++
-    if (kind !== 'removed') differing.push(difference)
-    if (kind === 'changed' && isKept === 1) changes.keptAccepted++
+    differing.push(difference)
+    if (kind === 'changed' && was !== null && was !== 'failed') changes.keptAccepted++
     if (changes.examples.length >= MAX_EXAMPLES) continue
     const from = kind === 'removed' ? { set: setId } : rows
     const [record] = isContentKey(key) ? await state.read((sql) => pageOf(sql, from, position - 1, 1)) : []
@@ -272,11 +272,11 @@ export async function planRows(store: RunStore, gathered: Gathered, options: Opt
   gathered.changed = sentRows.changed
   const counts = noCounts()
   for (const [state, n] of states) {
-    // Planned rows that were removed from the manifest no longer belong to the run, and neither do refused ones.
+    // Planned rows that were removed from the manifest no longer belong to the run, and neither do failed ones.
     if (state === 'planned' || state === 'intended') continue
     counts[STATUS[state]] += n - (sentRows.left.get(state) ?? 0)
     if (state === 'failed' && sentRows.failed < n)
-      counts.failed -= await store.read((sql) => countRefusedOutside(sql, rows, store.drop))
+      counts.failed -= await store.read((sql) => countFailedOutside(sql, rows, store.drop))
   }
   counts.pending = sentRows.pending.rows
   store.counts = withTotal(counts)
@@ -336,9 +336,10 @@ export const retriedStates = ({ retryFailed, retryAbsent }: Options): OperationS
 ]
 
 /** Whether this start sends the row. */
-function isPending({ state, isRefused, isChanged }: PlannedRow, options: Options): boolean {
+function isPending({ state, isChanged }: PlannedRow, options: Options): boolean {
   if (state === null || state === 'planned' || state === 'intended') return true
-  if (state === 'failed' && isRefused === 1 && isChanged === 1) return true
+  // A failed row has no NFT, so the edited row is sent like a new one.
+  if (state === 'failed' && isChanged === 1) return true
   if (options.reconcileOnly === true) return false
   return retriedStates(options).includes(state)
 }

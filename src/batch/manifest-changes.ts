@@ -14,6 +14,8 @@ export interface ChangesSince {
   changes: ManifestChanges | null
   /** The keys of rows whose content differs from what was sent, or planned. */
   edited: ReadonlySet<string>
+  /** How many failed rows the manifest no longer has as they were planned. */
+  failed: number
   /** The rows of the manifest that the run doesn't have, or has with other content. */
   rows: { kind: 'new' | 'edited'; key: string; line: number; title: string }[]
 }
@@ -39,15 +41,17 @@ export async function changesSince(
     await readRows(store, manifest, 'draft')
     const same = isUnrevealed(drop) && (await isAsCommitted()) ? await unrevealedRows(state, drop.setId) : []
     const { changes, differing } = await changesFrom(store, 'draft', drop.setId, same)
-    const positions = differing.map(({ position }) => position)
+    const present = differing.filter(({ kind }) => kind !== 'removed')
+    const positions = present.map(({ position }) => position)
     const read = await state.read((sql) => rowsAt(sql, 'draft', positions))
     const rows = read.map((record, at) => {
       const { line, metadata } = keptRow(record).row
-      const kind = differing[at]?.kind === 'added' ? ('new' as const) : ('edited' as const)
+      const kind = present[at]?.kind === 'added' ? ('new' as const) : ('edited' as const)
       return { kind, key: shownKey(record.key), line, title: metadata.title }
     })
     const edited = new Set(differing.flatMap(({ kind, key }) => (kind === 'changed' ? key : [])))
-    return { changes: changes.added + changes.changed + changes.removed === 0 ? null : changes, edited, rows }
+    const failed = differing.filter((row) => row.kind !== 'added' && row.state === 'failed').length
+    return { changes: differing.length === 0 ? null : changes, edited, failed, rows }
   } finally {
     state?.close()
   }

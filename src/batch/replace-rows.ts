@@ -1,7 +1,7 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import { type Drop, updateDrop } from '../state/drops.ts'
 import { keepSent, storeContents } from '../state/edited-rows.ts'
-import { dropRefused } from '../state/row-outcomes.ts'
+import { dropFailed } from '../state/row-outcomes.ts'
 import type { Gathered } from './gather.ts'
 import { isFinished } from './runs/open-store.ts'
 import type { RunStore } from './runs/run-store.ts'
@@ -11,8 +11,8 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: numbe
   const { rows, isRead, changes, fingerprint, localFiles } = gathered
   if (rows === 'draft') throw new Error('the rows of a dry run are not entered')
   if (changes.changed + changes.removed > 0) keepSent(sql, drop, rows.set)
-  // Refused rows that left the manifest are no part of the run.
-  if (isRead) dropRefused(sql, drop, rows.set, now)
+  // Failed rows that left the manifest are no part of the run.
+  if (isRead) dropFailed(sql, drop, rows.set, now)
   updateDrop(sql, drop.id, {
     set_id: rows.set,
     fingerprint,

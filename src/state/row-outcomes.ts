@@ -357,11 +357,11 @@ export function renameStoredRows(
   sql.script('DROP TABLE temp.renaming')
 }
 
-/** Releases the operations of refused rows that were removed from the manifest. */
-export function dropRefused(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, set: number, now: number): void {
+/** Releases the operations of failed rows that were removed from the manifest. */
+export function dropFailed(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, set: number, now: number): void {
   sql.run(
     `UPDATE operations SET released_at = ? WHERE run_id = ? AND released_at IS NULL AND state = 'failed'
-      AND accepted_at IS NULL AND substr(identity, ?) NOT IN (SELECT key FROM rows WHERE set_id = ?)`,
+      AND substr(identity, ?) NOT IN (SELECT key FROM rows WHERE set_id = ?)`,
     now,
     id,
     scope.length + 1,

@@ -136,11 +136,11 @@ export function countUnsent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 's
   return row?.n ?? 0
 }
 
-/** Returns how many rows of a run were refused that are not among the rows. */
-export function countRefusedOutside(sql: Sql, rows: RowsIn, { id, scope }: Pick<Drop, 'id' | 'scope'>): number {
+/** Returns how many rows of a run failed that are not among the rows. */
+export function countFailedOutside(sql: Sql, rows: RowsIn, { id, scope }: Pick<Drop, 'id' | 'scope'>): number {
   const row = sql.get<{ n: number }>(
     `SELECT count(*) AS n FROM operations WHERE run_id = ? AND released_at IS NULL AND state = 'failed'
-      AND accepted_at IS NULL AND substr(identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})`,
+      AND substr(identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})`,
     ...[id, scope.length + 1],
   )
   return row?.n ?? 0
@@ -166,8 +166,6 @@ export interface PlannedRow {
   files: number
   /** Null if it was never sent, or its request had no effect. */
   state: OperationState | null
-  /** Whether its request was refused: no NFT was accepted. */
-  isRefused: number
   /** Whether other content was sent or applied: a row that has an `id`. */
   isChanged: number
 }
@@ -229,9 +227,9 @@ function plannedPage(
 ): PlannedPage & { last: number; count: number } {
   const page = sql.get<{ json: string }>(
     `SELECT json_object('last', max(position), 'count', count(*), 'sent', count(state), 'rows',
-        json_group_array(json_array(position, receivers, files, state, isRefused, isChanged))
+        json_group_array(json_array(position, receivers, files, state, isChanged))
           FILTER (WHERE state IS NULL OR state NOT IN ('accepted', 'deployed') OR isChanged)) AS json
-      FROM (SELECT r.position, r.receivers, r.files, o.state, o.state = 'failed' AND o.accepted_at IS NULL AS isRefused,
+      FROM (SELECT r.position, r.receivers, r.files, o.state,
           o.id IS NOT NULL AND (${isEdited({ reading }, 'r')}) AS isChanged
         FROM ${tableOf(rows)} r LEFT JOIN operations o ${by === 'line' ? '' : BY_IDENTITY}
           ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL ${by === 'line' ? 'AND o.line = r.line' : ''}
@@ -240,16 +238,15 @@ function plannedPage(
     scope,
     after,
   )
-  type Cells = [number, number, number, PlannedRow['state'], number, number]
+  type Cells = [number, number, number, PlannedRow['state'], number]
   const found = JSON.parse(page?.json ?? '') as { last: number; count: number; sent: number; rows: Cells[] }
   return {
     ...found,
-    rows: found.rows.map(([position, receivers, files, state, isRefused, isChanged]) => ({
+    rows: found.rows.map(([position, receivers, files, state, isChanged]) => ({
       position,
       receivers,
       files,
       state,
-      isRefused,
       isChanged,
     })),
   }
@@ -261,8 +258,8 @@ export interface RowChange {
   position: number
   key: string
   line: number
-  /** For a changed row: whether the request that was sent stays unchanged. */
-  isKept: number
+  /** The state of its operation; null if it was never sent. */
+  state: OperationState | null
 }
 
 /**
@@ -278,19 +275,20 @@ export function changesOf(
   sql.run('INSERT INTO temp.earlier SELECT key, line, content FROM rows WHERE set_id = ?', setId)
   const changes = sql.all<RowChange>(
     `SELECT CASE WHEN o.id IS NULL AND e.key IS NULL THEN 'added' ELSE 'changed' END AS kind, d.position, d.key, d.line,
-        coalesce(o.state IS NOT NULL AND NOT (o.state = 'failed' AND o.accepted_at IS NULL), 0) AS isKept
+        o.state
       FROM ${tableOf(rows)} d LEFT JOIN temp.earlier e ON e.key = d.key
         LEFT JOIN operations o ${BY_IDENTITY} ON o.run_id = ? AND o.identity = ? || d.key AND o.released_at IS NULL
       WHERE (o.id IS NULL AND e.key IS NULL)
-        OR (${isEdited({ reading }, 'd', 'coalesce(o.content, e.content)')})
+        OR (${isEdited({ reading }, 'd', "coalesce(CASE o.state WHEN 'failed' THEN e.content END, o.content, e.content)")})
       ORDER BY d.position`,
     id,
     scope,
   )
   const removed = sql.all<RowChange>(
-    `SELECT 'removed' AS kind, position, key, line, 0 AS isKept FROM rows
-      WHERE set_id = ? AND key NOT IN (SELECT key FROM ${tableOf(rows)}) ORDER BY position`,
-    setId,
+    `SELECT 'removed' AS kind, r.position, r.key, r.line, o.state FROM rows r
+        LEFT JOIN operations o ${BY_IDENTITY} ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
+      WHERE r.set_id = ? AND r.key NOT IN (SELECT key FROM ${tableOf(rows)}) ORDER BY r.position`,
+    ...[id, scope, setId],
   )
   sql.script('DROP TABLE temp.earlier')
   return [...changes, ...removed]

@@ -36,6 +36,15 @@ async function results(summary: BatchSummary): Promise<ResultRow[]> {
 const withId = (id: string, number: number, title = `#${number}`): ManifestRow =>
   row(number, { id, metadata: { title, description: '', file_fields: [] } })
 
+const titled = (number: number, title: string): ManifestRow =>
+  row(number, { metadata: { title, description: '', file_fields: [] } })
+
+/** Ends the process in place of the next request. */
+const neverReady = () => ({
+  take: () => Promise.reject(new Error('killed')),
+  hold: () => {},
+})
+
 /** A server that accepts so many requests, and is unreachable then. */
 const takes = (requests: number) =>
   new FakeHostedApi({
@@ -531,6 +540,54 @@ describe('a manifest that changed since', () => {
     const [run] = await listRuns(machine.stateDir)
     if (run === undefined) throw new Error('no run')
     expect((await runStatus(run)).counts).toEqual(summary.counts)
+  })
+
+  describe.each(['with an ID', 'without an ID'])('a row %s whose NFT failed', (how) => {
+    const named = (number: number, title: string) =>
+      how === 'with an ID' ? withId(`r${number}`, number, title) : titled(number, title)
+    const failing = (idPrefix: string) =>
+      new FakeHostedApi({
+        idempotency: false,
+        idPrefix,
+        record: (record) =>
+          (record.request_metadata as { title: string }).title === 'bad' ? { ...record, status: 'failed' } : record,
+      })
+
+    test('is sent with its new content once it was edited', async () => {
+      const early = failing('early')
+      await machine.run(early, [named(1, 'good'), named(2, 'bad')])
+      const second = await machine.run(early, [named(1, 'good'), named(2, 'better')])
+      expect(second).toMatchObject({ exitCode: 0, counts: { total: 2, failed: 0, deployed: 2 } })
+      expect(second.changes.keptAccepted).toBe(0)
+      expect(titles(early).slice(2)).toEqual([['better']])
+    })
+
+    test('is not sent again while it is unchanged', async () => {
+      const early = failing('early')
+      await machine.run(early, [named(1, 'good'), named(2, 'bad')])
+      await machine.run(early, [named(1, 'good'), named(2, 'bad'), named(3, 'new')])
+      expect(titles(early).slice(2)).toEqual([['new']])
+    })
+
+    test('is sent with its new content after a kill before its request', async () => {
+      const early = failing('early')
+      await machine.run(early, [named(1, 'good'), named(2, 'bad')])
+      const cut = machine.run(early, [named(1, 'good'), named(2, 'better')], {}, { pacer: neverReady() })
+      await expect(cut).rejects.toThrow('killed')
+      const resumed = await machine.run(early, null)
+      expect(resumed).toMatchObject({ exitCode: 0, counts: { total: 2, deployed: 2 } })
+      expect(titles(early).slice(2)).toEqual([['better']])
+    })
+
+    test('is no longer part of the run once it was removed', async () => {
+      const early = failing('early')
+      await machine.run(early, [named(1, 'good'), named(2, 'bad')])
+      const second = await machine.run(early, [named(1, 'good'), named(3, 'other')])
+      expect(second).toMatchObject({ exitCode: 0, counts: { total: 2, failed: 0, deployed: 2 } })
+      const [run] = await listRuns(machine.stateDir)
+      if (run === undefined) throw new Error('no run')
+      expect((await runStatus(run)).counts).toEqual(second.counts)
+    })
   })
 
   test('counts no changes if only the lines moved', async () => {

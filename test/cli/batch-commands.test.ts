@@ -9,8 +9,8 @@ import { fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf, tempHome } from './harness.ts'
 
 /** A run with one rejected row; `relent` makes the server accept all later requests. */
-async function withRefused() {
-  const { path, options } = await folder()
+async function withRefused(csv = CSV) {
+  const { path, options } = await folder({ 'drop.csv': csv })
   let refuses = true
   const api = await fakeApi(service((title) => refuses && title === 'Dusk'))
   const mint = (...more: string[]) =>
@@ -61,6 +61,56 @@ describe('batch retry', () => {
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ to_send: 1, requests: 1 })
     expect(api.bodies('createnft')).toHaveLength(2)
+  })
+
+  describe.each([
+    ['without an ID', 'title,description,receiver', ['', '']],
+    ['with an ID', 'id,title,description,receiver', ['a,', 'b,']],
+  ])('of a failed row %s', (_, header, [first, second]) => {
+    const csv = (title: string | null) =>
+      [
+        header,
+        `${first}Dawn,first,${OWNER}`,
+        ...(title === null ? [] : [`${second}${title},second,${OWNER}`]),
+        '',
+      ].join('\n')
+
+    test.each([
+      ['edited', 'Dusk II', [['retry'], ['retry', '--dry-run'], ['resume', '--retry-failed']]],
+      ['removed', null, [['retry']]],
+    ])('sends nothing if the row was %s, and names the command that sends the manifest', async (_how, title, verbs) => {
+      const { api, path, options, gdn, mint, relent } = await withRefused(csv('Dusk'))
+      relent()
+      await writeFile(path('drop.csv'), csv(title))
+      for (const [verb = '', ...more] of verbs) {
+        const result = await gdn(verb, ...more)
+        expect(result.code).toBe(2)
+        expect(errorOf(result)).toMatchObject({
+          code: 'edited_rows',
+          message: expect.stringMatching(/^1 failed row of the run was edited or removed in .*drop\.csv$/),
+          hint: expect.stringMatching(/run `gdn batch mint \S*drop\.csv --base-url \S+`/),
+        })
+      }
+      expect(api.bodies('createnft')).toHaveLength(2)
+      const minted = await mint()
+      const total = title === null ? 1 : 2
+      expect(minted.code).toBe(0)
+      expect(JSON.parse(minted.stdout)).toMatchObject({ total, deployed: total, failed: 0, kept_accepted: 0 })
+      expect(await cli(['batch', 'retry', 'drop', '--base-url', api.url], options)).toMatchObject({
+        code: 0,
+        stderr: expect.not.stringContaining('has changed'),
+      })
+    })
+
+    test('sends the row as it was planned once the edit was reverted', async () => {
+      const { api, path, gdn, relent } = await withRefused(csv('Dusk'))
+      relent()
+      await writeFile(path('drop.csv'), csv('Dusk II'))
+      expect((await gdn('retry')).code).toBe(2)
+      await writeFile(path('drop.csv'), csv('Dusk'))
+      expect((await gdn('retry')).code).toBe(0)
+      expect(api.bodies('createnft').at(-1)).toMatchObject({ metadata: [{ title: 'Dusk' }] })
+    })
   })
 
   test('--absent sends no failed rows', async () => {

@@ -21,6 +21,8 @@ interface Edits {
   isInvalid: boolean
   /** The keys of rows with other content than was sent; undefined where they are unknown. */
   edited: ChangesSince['edited'] | undefined
+  /** How many failed rows it no longer has as they were planned. */
+  failed: number
   /** The rows that aren't part of the run. */
   rows: ChangesSince['rows']
 }
@@ -39,8 +41,8 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
       return (await readCommitment(read()))?.commitment.provenance === run.reading.provenance
     })
     if (edits === null) return null
-    const { changes, edited, rows } = edits
-    if (changes === null) return { file, warnings: [], isInvalid: false, edited, rows }
+    const { changes, ...since } = edits
+    if (changes === null) return { file, warnings: [], isInvalid: false, ...since }
     const { added, changed, removed, examples } = changes
     const more = added + changed + removed - MAX_SHOWN
     const warnings = [
@@ -48,12 +50,13 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
       ...examples.slice(0, MAX_SHOWN).map(({ kind, key, line }) => `  ${kind}: ${safe(key)} (line ${line})`),
       ...(more > 0 ? [`  and ${more} more`] : []),
     ]
-    return { file, warnings, isInvalid: false, edited, rows }
+    return { file, warnings, isInvalid: false, ...since }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     const isInvalid = error.code === 'invalid_manifest'
     const problem = isInvalid ? "can't be read in the way that the run read it" : "can't be compared with the run"
-    return { file, warnings: [`${name} ${problem}: ${safe(error.message)}`], isInvalid, edited: undefined, rows: [] }
+    const warnings = [`${name} ${problem}: ${safe(error.message)}`]
+    return { file, warnings, isInvalid, edited: undefined, failed: 0, rows: [] }
   }
 }
 

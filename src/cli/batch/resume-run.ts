@@ -1,12 +1,18 @@
 import { runBatch } from '../../batch/run.ts'
 import { openRun, type Run, runStatus } from '../../batch/runs/runs.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
+import { count } from '../../core/count.ts'
+import { GdnError } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import { isUnrevealed } from '../../state/drops.ts'
 import type { Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
 import { createOutput } from '../render/output.ts'
 import { DRY_RUN_VIEW, printBatchDryRun } from './dry-run.ts'
 import { editsSince } from './edits-since.ts'
 import { finishedRun, printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
+import { serverFlagsAgain } from './flags-again.ts'
 import { labelOf, runOptions } from './mint-manifest.ts'
 import { sendAndPrint } from './send-run.ts'
 import { summaryView } from './summary.ts'
@@ -37,7 +43,7 @@ export async function resumeRun(
     ...more,
   }
   const { isEdited, editedRows } =
-    more.reconcileOnly === true ? { isEdited: false, editedRows: undefined } : await warnOfEdits(deps, run)
+    more.reconcileOnly === true ? { isEdited: false, editedRows: undefined } : await warnOfEdits(deps, run, more, flags)
   const status = await runStatus(run)
   const mayPrompt = isEdited && deps.io.interactive && !flags.dryRun && !flags.yes
   if (mayPrompt && rowsToSend(status, more) > 0) await confirmPlanned(deps)
@@ -84,16 +90,39 @@ interface Edits {
   editedRows?: ReadonlySet<string> | undefined
 }
 
-/** Warns if the manifest differs from the planned rows, which are sent as planned. */
-async function warnOfEdits(deps: Deps, run: Run): Promise<Edits> {
+/**
+ * Warns if the manifest differs from the planned rows, which are sent as planned.
+ *
+ * @throws GdnError `edited_rows` if failed rows are to be sent, and the manifest no longer has them as planned
+ */
+async function warnOfEdits(
+  deps: Deps,
+  run: Run,
+  { retryFailed }: Partial<BatchOptions>,
+  flags: BatchMintFlags,
+): Promise<Edits> {
   const edits = await editsSince(deps, run)
   if (edits === null) return { isEdited: false }
-  const { file, warnings, isInvalid, edited: editedRows } = edits
+  const { file, warnings, isInvalid, edited: editedRows, failed } = edits
   for (const warning of warnings) deps.io.warn(warning)
+  // An unrevealed drop can only be minted as it was committed.
+  const mayBeEdited = retryFailed === true && !isUnrevealed(run)
+  if (mayBeEdited && failed > 0) throw editedFailed(run, file, failed, flags)
   if (warnings.length === 0) return { isEdited: false, editedRows }
   const next = isInvalid
     ? `Run \`gdn batch validate ${file}\` to list the errors.`
     : `To make the NFTs match the manifest, run \`gdn apply ${file}\`.`
   deps.io.warn(`The run continues with the planned rows. ${next}`)
   return { isEdited: true, editedRows }
+}
+
+/** A failed row has no NFT, so its edit can be minted. Sending the planned row would mint what the user has corrected. */
+function editedFailed({ runName }: Run, file: string, failed: number, flags: BatchMintFlags): GdnError {
+  const isOne = failed === 1
+  const named = runName === null ? '' : ` --run ${shellWord(safe(runName))}`
+  const mint = `gdn batch mint ${file}${named}${serverFlagsAgain(flags)}`
+  const message = `${count(failed, 'failed row')} of the run ${isOne ? 'was' : 'were'} edited or removed in ${file}`
+  return new GdnError('edited_rows', message, {
+    hint: `Nothing was sent. To send the edited rows, run \`${mint}\`. To send the rows as they were planned, revert the edits.`,
+  })
 }

@@ -22,7 +22,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch list': 'The latest run is first.',
   'batch status': 'Shows what this machine has recorded. Specify a run by its name, ID or manifest.',
   'batch results': 'Rows are in the order of the manifest.',
-  'batch retry': 'To change a row first, edit the manifest and call batch_mint.',
+  'batch retry': 'To change a failed row, edit the manifest and call batch_mint.',
   plan: 'Shows the mints, updates and transfers that apply would make, the changes that others made, and impossible changes.',
   apply:
     'Makes the mints, updates and transfers that plan shows. Does nothing if a change is impossible, unless "only" is "mint".',
