@@ -241,7 +241,7 @@ test('CSV has the ignored columns of the manifest at their places, with the cell
   const dawn = `"1,50";Dawn;d;=geheim;${OWNER};x`
   const dusk = `2;Dusk;d;;${OWNER};x`
   const maps = ['Titel=title', 'Preis=ignore', 'Notiz=ignore', 'status=ignore'].flatMap((map) => ['--map', map])
-  const { results, path } = await minted('drop.csv', csv(dawn, dusk), undefined, ...maps)
+  const { results, path, options } = await minted('drop.csv', csv(dawn, dusk), undefined, ...maps)
   const cells = async (...more: string[]) => parseCsv(await results('-o', 'csv', ...more)).map((row) => row.slice(0, 5))
   const [head, ...rows] = await cells()
   expect(head).toEqual(['Preis', 'title', 'description', 'Notiz', 'receiver'])
@@ -258,8 +258,15 @@ test('CSV has the ignored columns of the manifest at their places, with the cell
     ['1,50', 'Dawn'],
     ['3', 'Dusk'],
   ])
+  // An edited row without an ID is another one, but most of its values are equal.
   await writeFile(path('drop.csv'), csv(dawn.replace('Dawn', 'Morning')))
+  expect((await cells())[1]?.slice(0, 4)).toEqual(['1,50', 'Dawn', 'd', '=geheim'])
+  const all = ['batch', 'results', path('drop.csv'), '-o', 'csv']
+  const missing = (what: string) => `${what} in ignored columns: the file no longer has`
+  expect((await cli(all, options)).stderr).toContain(missing('1 row got empty cells'))
+  await writeFile(path('drop.csv'), csv(`9;Night;n;secret;0x${'7'.repeat(40)};x`))
   expect((await cells())[1]?.slice(0, 4)).toEqual(['', 'Dawn', 'd', ''])
+  expect((await cli(all, options)).stderr).toContain(missing('2 rows got empty cells'))
 })
 
 test('follows the --map of the last command that read the manifest', async () => {
@@ -411,7 +418,7 @@ test('counts the rows of the manifest that are not part of the run, and lists th
     `${file} has changed since the run read it: 1 row added, 1 changed, 0 removed.`,
     '  changed: a (line 2)',
     '  added: c (line 4)',
-    `2 rows of the file aren't part of the run. Run \`gdn plan ${file}\` to compare the file with the NFTs.`,
+    `1 row of the file isn't part of the run. The results show 1 edited row with its earlier values. Run \`gdn plan ${file}\` to compare the file with the NFTs.`,
   ]
   for (const argv of [
     ['results', file],

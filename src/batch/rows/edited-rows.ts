@@ -272,7 +272,7 @@ function editedRows(
 
 /** Names where the rows are to which an edit is reverted. */
 export const rowsAsMinted = (run: string): string =>
-  `To get the rows as they were minted, run \`gdn batch results ${run} -o csv --for-spreadsheet\`.`
+  `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`.`
 
 export const EDITED_WITHOUT_ID = [
   'Nothing was sent. An edited row without an ID would be minted a second time.',

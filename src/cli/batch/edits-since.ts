@@ -71,7 +71,11 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
     )
     return
   }
-  const isOne = rows.length === 1
-  const outside = `${count(rows.length, 'row')} of the file ${isOne ? "isn't" : "aren't"} part of the run. `
-  io.warn(`${rows.length === 0 ? '' : outside}Run \`gdn plan ${file}\` to compare the file with the NFTs.`)
+  const ofKind = (wanted: 'new' | 'edited') => rows.filter(({ kind }) => kind === wanted).length
+  const [added, edited] = [ofKind('new'), ofKind('edited')]
+  const outside =
+    added === 0 ? '' : `${count(added, 'row')} of the file ${added === 1 ? "isn't" : "aren't"} part of the run. `
+  const theirs = edited === 1 ? 'its' : 'their'
+  const changed = edited === 0 ? '' : `The results show ${count(edited, 'edited row')} with ${theirs} earlier values. `
+  io.warn(`${outside}${changed}Run \`gdn plan ${file}\` to compare the file with the NFTs.`)
 }

@@ -1,26 +1,66 @@
 import { RowNamer } from '../../batch/rows/manifest-row.ts'
 import { shownKey } from '../../batch/rows/row-key.ts'
+import { runRows } from '../../batch/runs/run-rows.ts'
 import type { Run } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestOptions } from '../../manifest/options.ts'
 import { readManifest } from '../../manifest/read.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
 
-/** Returns the cells of a row in a CSV manifest, by the key of the row; undefined if the file has no such row. */
-export type CellsOfFile = (key: string) => readonly string[] | undefined
+/** The cells of the rows in a CSV manifest as it is now. The state has no cells of ignored columns. */
+export interface CellsOfFile {
+  /** Returns the cells of a row of the run; undefined if the file no longer has it. */
+  of(key: string, row: ManifestRow): readonly string[] | undefined
+  /** The number of rows of the run that the file no longer has. */
+  missing: number
+}
 
-/** Returns the cells of a run's manifest as it is now. The state has no cells of ignored columns. */
-export async function cellsOfFile({ manifestPath: path }: Run, options: ManifestOptions): Promise<CellsOfFile> {
+interface OtherRow {
+  cells: readonly string[]
+  values: ReadonlySet<string>
+}
+
+/** Reads the cells of a run's manifest. */
+export async function cellsOfFile(run: Run, options: ManifestOptions): Promise<CellsOfFile> {
   const byKey = new Map<string, readonly string[]>()
-  if (path === null) return () => undefined
+  /** Rows that aren't part of the run, by their lines. An edited row without an ID is one of them. */
+  const others = new Map<number, OtherRow>()
+  if (run.manifestPath !== null) await readCells(run, run.manifestPath, { options, byKey, others })
+  const found: CellsOfFile = {
+    missing: 0,
+    of(key, row) {
+      const cells = byKey.get(key) ?? editedCells(others.get(row.line), row)
+      if (cells === undefined) found.missing++
+      return cells
+    },
+  }
+  return found
+}
+
+async function readCells(
+  run: Run,
+  path: string,
+  {
+    options,
+    byKey,
+    others,
+  }: { options: ManifestOptions; byKey: Map<string, readonly string[]>; others: Map<number, OtherRow> },
+): Promise<void> {
   const byLine = new Map<number, readonly string[]>()
   const namer = new RowNamer()
+  const known = new Set<string>()
+  for await (const { result } of runRows(run)) known.add(result.key)
   const onCells = (line: number, cells: readonly string[]) => byLine.set(line, cells)
   try {
     for await (const block of readManifest({ path }, { ...options, onCells }).blocks()) {
       for (const item of block) {
-        const named = 'row' in item ? namer.name(item.row) : null
-        const cells = named === null ? undefined : byLine.get(named.line)
-        if (named !== null && cells !== undefined) byKey.set(shownKey(named.key), cells)
+        if (!('row' in item)) continue
+        const named = namer.name(item.row)
+        const cells = byLine.get(item.row.line)
+        if (named === null || cells === undefined) continue
+        const key = shownKey(named.key)
+        if (known.has(key)) byKey.set(key, cells)
+        else others.set(item.row.line, { cells, values: valuesOf(item.row) })
       }
       byLine.clear()
     }
@@ -28,5 +68,23 @@ export async function cellsOfFile({ manifestPath: path }: Run, options: Manifest
     // The comparison of the manifest with the run has reported it.
     if (!(error instanceof GdnError)) throw error
   }
-  return (key) => byKey.get(key)
+}
+
+function valuesOf({ receiver, metadata, localFiles }: ManifestRow): Set<string> {
+  const { file_fields, attribute = [], ...texts } = metadata
+  return new Set([
+    receiver.toLowerCase(),
+    ...Object.entries(texts).map((pair) => pair.join(': ')),
+    ...file_fields.map(({ key, url }) => `${key}: ${url}`),
+    ...localFiles.map(({ key, path }) => `${key}: ${path}`),
+    ...attribute.map(({ tag, value }) => `${tag}: ${value}`),
+  ])
+}
+
+/** Returns the cells of a row at the line of another one, if most of their values are equal. */
+function editedCells(other: OtherRow | undefined, row: ManifestRow): readonly string[] | undefined {
+  if (other === undefined) return undefined
+  const before = valuesOf(row)
+  const same = [...other.values].filter((value) => before.has(value)).length
+  return same * 2 > Math.max(before.size, other.values.size) ? other.cells : undefined
 }

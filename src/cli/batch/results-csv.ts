@@ -124,7 +124,7 @@ export async function printResultsCsv(
   const { names } = columns
   let text = csv.head(chosen.map(({ name }) => name))
   for await (const { record, row } of results) {
-    const own = row === null ? names.map(() => '') : columns.cells(row, inFile?.(String(record.key)))
+    const own = row === null ? names.map(() => '') : columns.cells(row, inFile?.of(String(record.key), row))
     if (own === null) {
       throw new GdnError('run_busy', 'the rows of this run were replaced while they were read', {
         hint: 'Another gdn process resumed the run. Run the command again.',

@@ -3,6 +3,7 @@ import { type RunRow, runColumns, runRows } from '../../../batch/runs/run-rows.t
 import { type Run, runStatus } from '../../../batch/runs/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
 import type { Settings } from '../../../config/settings.ts'
+import { count } from '../../../core/count.ts'
 import type { ColumnNaming } from '../../../manifest/columns.ts'
 import { type CsvHeader, readCsvHeader } from '../../../manifest/csv-header.ts'
 import type { ManifestOptions } from '../../../manifest/options.ts'
@@ -112,6 +113,11 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
     else await print(plainRecords(rows))
   } finally {
     warnOfEdits(io, edits)
+    const missing = inCsv?.inFile?.missing ?? 0
+    if (missing > 0)
+      io.warn(
+        `${count(missing, 'row')} got empty cells in ignored columns: the file no longer has ${missing === 1 ? 'it' : 'them'}.`,
+      )
   }
   if (found === 0 && flags.status !== undefined) io.note(noRowIs(flags.status))
   else if (io.stdoutTty && output.mode === 'table') {
