@@ -40,7 +40,7 @@ describe.each(onPostgres)('two API processes and three workers on %s, behind a l
       const by = (msg: string) => lines.filter(({ line }) => line.msg === msg).map((found) => found.by)
       expect(by('request')).toEqual([expect.stringMatching(/^api/)])
       expect(by('a transaction is signed')).toEqual([expect.stringMatching(/^worker/)])
-      expect(by('a transaction is final')).toEqual([expect.stringMatching(/^worker/)])
+      expect(by('a transaction is confirmed')).toEqual([expect.stringMatching(/^worker/)])
     },
     WITHIN_MS,
   )

@@ -50,7 +50,7 @@ export async function checkFiles(deps: Deps, files: FileUrls, server: Server | n
   const total = files.uses.size
   const findings: UrlFinding[] = []
   let checked = 0
-  const text = () => `Checking ${count(total, 'file')}: ${checked} done, ${count(findings.length, 'problem')}`
+  const text = () => `Checking ${count(total, 'URL')}: ${checked} done, ${count(findings.length, 'problem')}`
   const progress = await deps.io.progress(text())
   try {
     await checkUrls(files.uses.keys(), {

@@ -170,5 +170,5 @@ function logOutcome(log: Log, { transaction, outcome, verdict }: Settlement, req
   }
   if (requests === undefined || (state !== 'final' && state !== 'reverted')) return
   const [status, block] = [state === 'final' ? 'success' : state, seen.block_number]
-  log.info({ ...facts, status, block, gas: Number(seen.gas_used), requests }, 'a transaction is final')
+  log.info({ ...facts, status, block, gas: Number(seen.gas_used), requests }, 'a transaction is confirmed')
 }

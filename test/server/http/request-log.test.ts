@@ -115,7 +115,7 @@ it('the request ID is in the rows of the request and in the log lines of its tra
   const told = lines().filter(({ requests }) => requests?.includes(id))
   expect(told).toMatchObject([
     { msg: 'a transaction is signed', kind: 'mint', signer: expect.stringMatching(/^0x/), nonce: expect.any(Number) },
-    { msg: 'a transaction is final', kind: 'mint', blockchain: 'polygon', status: 'success' },
+    { msg: 'a transaction is confirmed', kind: 'mint', blockchain: 'polygon', status: 'success' },
   ])
   // Log lines that name only the transaction can be matched by these fields.
   const [signed, final] = told
@@ -146,7 +146,7 @@ it.each(['createcollection', 'createnft', 'transfernft'])(
       async () => lines().filter(({ requests }) => requests?.includes(answer.headers.get('x-request-id'))),
       (found) => found.length === 2,
     )
-    expect(told.map(({ msg }) => msg)).toEqual(['a transaction is signed', 'a transaction is final'])
+    expect(told.map(({ msg }) => msg)).toEqual(['a transaction is signed', 'a transaction is confirmed'])
   },
 )
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { backoffMs } from '../../../../core/backoff.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { sleep } from '../../../../core/time.ts'
@@ -156,6 +157,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     closing.abort(reason)
     await connections.close()
   }
+  // Each request that waits for its retry listens to it.
+  setMaxListeners(0, closing.signal)
   const cut = () => void close(signal?.reason)
   if (signal?.aborted) cut()
   else signal?.addEventListener('abort', cut, { once: true })

@@ -256,6 +256,17 @@ describe('a node that fails', () => {
     expect(silent.bodies.length).toBe(2)
   })
 
+  it('causes no warning of Node.js, however many requests wait for it', async () => {
+    const warned: Error[] = []
+    const onWarning = (warning: Error) => warned.push(warning)
+    process.on('warning', onWarning)
+    const { url } = await pretend(() => ({ status: 503, text: '' }))
+    const network = connect({ urls: [url], tries: 3, retryMs: 20 })
+    await Promise.allSettled(Array.from({ length: 40 }, () => network.request('eth_chainId', [])))
+    process.off('warning', onWarning)
+    expect(warned).toEqual([])
+  })
+
   it('has all of its simultaneous requests passed on to a working node', async () => {
     const broken = await pretend(() => ({ status: 503, text: 'no' }))
     const network = connect({ urls: [broken.url, real.url] })
