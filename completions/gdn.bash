@@ -221,8 +221,8 @@ __gdn_bundles() {
     'batch template') REPLY='flags-6dc3e8 server-da4928 output-b31709' ;;
     'batch validate') REPLY='flags-c94b26 server-12647a output-1891a3' ;;
     'batch preview') REPLY='flags-d2e2c9 server-12647a output-1891a3' ;;
-    'batch rehearse') REPLY='flags-e663aa run-385de6 server-da4928 output-1891a3' ;;
-    'batch mint') REPLY='flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
+    'batch rehearse') REPLY='flags-e663aa run-ce9282 server-da4928 output-1891a3' ;;
+    'batch mint') REPLY='flags-112622 run-739314 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
     'batch list') REPLY='flags-adadad server-12647a output-1891a3' ;;
     'batch status') REPLY='flags-40486a server-12647a output-1891a3' ;;
     'batch resume') REPLY='flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
@@ -231,8 +231,8 @@ __gdn_bundles() {
     'batch results') REPLY='flags-a3428c verifying-4972e5 server-12647a output-1891a3' ;;
     'batch report') REPLY='flags-6871bb server-12647a output-1891a3' ;;
     'batch rm') REPLY='flags-dbdba3 server-12647a output-1891a3' ;;
-    'plan') REPLY='flags-2de0d6 server-12647a output-c4f1ba' ;;
-    'apply') REPLY='flags-78d30c cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-1891a3' ;;
+    'plan') REPLY='flags-18a0fb server-12647a output-c4f1ba' ;;
+    'apply') REPLY='flags-fc94a4 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-1891a3' ;;
     'reveal') REPLY='flags-63f030 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-1891a3' ;;
     'cost') REPLY='flags-c1de73 cost-61e4fe verifying-3d2de1 server-12647a output-1891a3' ;;
     'wallet generate') REPLY='flags-e8321b server-12647a output-1891a3' ;;
@@ -510,11 +510,12 @@ __gdn_flags() {
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir Data directory of the backend (the local backend'\''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' ;;
-    'run-385de6') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
+    'run-ce9282') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
 --adopt - - Treat rows that are already in the collection as minted by this run
+--allow-exchanged - - Permit rows to exchange their values, content or IDs
 --no-lookup - - Don'\''t search the collection for rows before sending; with --dry-run, don'\''t contact the server
 --marker-key - text Metadata key for a unique public value that identifies each row
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
@@ -534,11 +535,12 @@ __gdn_flags() {
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time' ;;
-    'run-80a4ce') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
+    'run-739314') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
 --adopt - - Treat rows that are already in the collection as minted by this run
+--allow-exchanged - - Permit rows to exchange their values, content or IDs
 --no-lookup - - Don'\''t search the collection for rows before sending; with --dry-run, don'\''t contact the server
 --marker-key - text Metadata key for a unique public value that identifies each row
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
@@ -588,7 +590,7 @@ __gdn_flags() {
     'flags-dbdba3') REPLY='--contract -c @collections Collection of the run, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt' ;;
-    'flags-2de0d6') REPLY='--contract -c @collections Collection of the drop
+    'flags-18a0fb') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -603,6 +605,7 @@ __gdn_flags() {
 --take-over - - Replace changes made elsewhere with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Use the NFTs of a manifest that was moved or renamed
+--allow-exchanged - - Permit rows to exchange their values, content or IDs
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
@@ -616,7 +619,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-78d30c') REPLY='--contract -c @collections Collection of the drop
+    'flags-fc94a4') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -631,6 +634,7 @@ __gdn_flags() {
 --take-over - - Replace changes made elsewhere with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Use the NFTs of a manifest that was moved or renamed
+--allow-exchanged - - Permit rows to exchange their values, content or IDs
 --only - =only Make only the changes of this kind: mint
 --prune - - Accept only a plan that was saved with --prune
 --max-burns - text Maximum number of NFTs to burn (0 without a prompt)

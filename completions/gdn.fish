@@ -307,9 +307,9 @@ function __gdn_bundles
     case 'batch preview'
       printf '%s\n' 'flags-d2e2c9 server-12647a output-1891a3'
     case 'batch rehearse'
-      printf '%s\n' 'flags-e663aa run-385de6 server-da4928 output-1891a3'
+      printf '%s\n' 'flags-e663aa run-ce9282 server-da4928 output-1891a3'
     case 'batch mint'
-      printf '%s\n' 'flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-112622 run-739314 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-1891a3'
     case 'batch status'
@@ -327,9 +327,9 @@ function __gdn_bundles
     case 'batch rm'
       printf '%s\n' 'flags-dbdba3 server-12647a output-1891a3'
     case 'plan'
-      printf '%s\n' 'flags-2de0d6 server-12647a output-c4f1ba'
+      printf '%s\n' 'flags-18a0fb server-12647a output-c4f1ba'
     case 'apply'
-      printf '%s\n' 'flags-78d30c cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-1891a3'
+      printf '%s\n' 'flags-fc94a4 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-1891a3'
     case 'reveal'
       printf '%s\n' 'flags-63f030 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-1891a3'
     case 'cost'
@@ -698,12 +698,13 @@ function __gdn_flags
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    case 'run-385de6'
+    case 'run-ce9282'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
+        '--allow-exchanged - - Permit rows to exchange their values, content or IDs' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
         '--marker-key - text Metadata key for a unique public value that identifies each row' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
@@ -724,12 +725,13 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time'
-    case 'run-80a4ce'
+    case 'run-739314'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
+        '--allow-exchanged - - Permit rows to exchange their values, content or IDs' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
         '--marker-key - text Metadata key for a unique public value that identifies each row' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
@@ -792,7 +794,7 @@ function __gdn_flags
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--finished - - Delete all finished runs, or only those on the selected server or in the selected collection' \
         '--yes -y - Delete without a prompt'
-    case 'flags-2de0d6'
+    case 'flags-18a0fb'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -808,6 +810,7 @@ function __gdn_flags
         '--take-over - - Replace changes made elsewhere with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
+        '--allow-exchanged - - Permit rows to exchange their values, content or IDs' \
         '--prune - - Burn NFTs of this run whose rows are no longer in the manifest' \
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones' \
@@ -822,7 +825,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-78d30c'
+    case 'flags-fc94a4'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -838,6 +841,7 @@ function __gdn_flags
         '--take-over - - Replace changes made elsewhere with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
+        '--allow-exchanged - - Permit rows to exchange their values, content or IDs' \
         '--only - =only Make only the changes of this kind: mint' \
         '--prune - - Accept only a plan that was saved with --prune' \
         '--max-burns - text Maximum number of NFTs to burn (0 without a prompt)' \

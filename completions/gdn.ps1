@@ -217,8 +217,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch template' = 'flags-6dc3e8 server-da4928 output-b31709'
     'batch validate' = 'flags-c94b26 server-12647a output-1891a3'
     'batch preview' = 'flags-d2e2c9 server-12647a output-1891a3'
-    'batch rehearse' = 'flags-e663aa run-385de6 server-da4928 output-1891a3'
-    'batch mint' = 'flags-112622 run-80a4ce sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+    'batch rehearse' = 'flags-e663aa run-ce9282 server-da4928 output-1891a3'
+    'batch mint' = 'flags-112622 run-739314 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     'batch list' = 'flags-adadad server-12647a output-1891a3'
     'batch status' = 'flags-40486a server-12647a output-1891a3'
     'batch resume' = 'flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
@@ -227,8 +227,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch results' = 'flags-a3428c verifying-4972e5 server-12647a output-1891a3'
     'batch report' = 'flags-6871bb server-12647a output-1891a3'
     'batch rm' = 'flags-dbdba3 server-12647a output-1891a3'
-    'plan' = 'flags-2de0d6 server-12647a output-c4f1ba'
-    'apply' = 'flags-78d30c cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-1891a3'
+    'plan' = 'flags-18a0fb server-12647a output-c4f1ba'
+    'apply' = 'flags-fc94a4 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-1891a3'
     'reveal' = 'flags-63f030 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-1891a3'
     'cost' = 'flags-c1de73 cost-61e4fe verifying-3d2de1 server-12647a output-1891a3'
     'wallet generate' = 'flags-e8321b server-12647a output-1891a3'
@@ -503,11 +503,12 @@ mcp Serve the commands to coding agents as MCP tools'
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    'run-385de6' = '--run - @run-names Name of the run (the manifest''s path)
+    'run-ce9282' = '--run - @run-names Name of the run (the manifest''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
 --adopt - - Treat rows that are already in the collection as minted by this run
+--allow-exchanged - - Permit rows to exchange their values, content or IDs
 --no-lookup - - Don''t search the collection for rows before sending; with --dry-run, don''t contact the server
 --marker-key - text Metadata key for a unique public value that identifies each row
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
@@ -527,11 +528,12 @@ mcp Serve the commands to coding agents as MCP tools'
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time'
-    'run-80a4ce' = '--run - @run-names Name of the run (the manifest''s path)
+    'run-739314' = '--run - @run-names Name of the run (the manifest''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
 --adopt - - Treat rows that are already in the collection as minted by this run
+--allow-exchanged - - Permit rows to exchange their values, content or IDs
 --no-lookup - - Don''t search the collection for rows before sending; with --dry-run, don''t contact the server
 --marker-key - text Metadata key for a unique public value that identifies each row
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
@@ -581,7 +583,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-dbdba3' = '--contract -c @collections Collection of the run, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt'
-    'flags-2de0d6' = '--contract -c @collections Collection of the drop
+    'flags-18a0fb' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -596,6 +598,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --take-over - - Replace changes made elsewhere with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Use the NFTs of a manifest that was moved or renamed
+--allow-exchanged - - Permit rows to exchange their values, content or IDs
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
@@ -609,7 +612,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-78d30c' = '--contract -c @collections Collection of the drop
+    'flags-fc94a4' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -624,6 +627,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --take-over - - Replace changes made elsewhere with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Use the NFTs of a manifest that was moved or renamed
+--allow-exchanged - - Permit rows to exchange their values, content or IDs
 --only - =only Make only the changes of this kind: mint
 --prune - - Accept only a plan that was saved with --prune
 --max-burns - text Maximum number of NFTs to burn (0 without a prompt)

@@ -90,7 +90,7 @@ async function checkEdits(
 ): Promise<void> {
   const mayBeRenumbered = gathered.isRead && gathered.changes.changed > 0
   // `gdn apply` has checked it in the plan.
-  if (mayBeRenumbered && options.adopt !== true && options.keepEdited !== true) {
+  if (mayBeRenumbered && options.allowExchanged !== true && options.keepEdited !== true) {
     await store.read((sql) => refuseRenumbered(sql, store.drop, gathered.rows))
   }
   if (options.settle !== undefined || restored || store.movedFrom !== null) return

@@ -29,8 +29,8 @@ export async function storeRows(options: BatchOptions, deps: Deps): Promise<void
     const gathered = await gather(deps, store, { writes: true })
     const plan = await planRows(store, gathered, options)
     if (plan.rows === 0 || !gathered.isRead) return await enterFinished(store, gathered)
-    // The plan has checked the labels, and replaced those that are adopted.
-    const adopting = { ...options, adopt: true }
+    // The plan has checked the rows and the labels, and replaced those that are adopted.
+    const adopting = { ...options, adopt: true, keepEdited: true }
     const fromServer = await knownReferences(store, adopting, deps.client, { gathered, plan })
     const adopted = fromServer?.rows ?? []
     const rest = withoutMinted(store, plan, { adopted: adopted.map(({ row }) => row) })

@@ -86,6 +86,8 @@ export interface BatchOptions {
    * Treat rows of a new run that are already in the collection as minted by the run, even if they have another label.
    */
   adopt?: boolean | undefined
+  /** Permit rows that have the values, or the whole content, of other rows. */
+  allowExchanged?: boolean | undefined
   /** Take rows that the server knows by their reference IDs as minted, even if their content was edited since. */
   keepEdited?: boolean
   /** The keys of rows that are still edited in the manifest, if a run continues with its recorded rows. */

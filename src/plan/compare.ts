@@ -2,9 +2,8 @@ import { MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
+import { type ComparedMetadata, metadataChanges } from '../batch/rows/field-changes.ts'
 import type { FieldChange } from '../batch/types.ts'
-import { textOf } from '../core/excerpt.ts'
-import { isObject } from '../core/json.ts'
 import { PROVENANCE_ROW, PROVENANCE_SALT, saltIn } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
@@ -64,10 +63,7 @@ export interface Abilities {
 }
 
 /** A row as it is compared. */
-export type ComparedRow = Pick<ManifestRow, 'receiver' | 'sender' | 'metadata'> & {
-  /** Local files with the URLs that they have once they are uploaded; null where that isn't known before. */
-  localFiles: readonly { key: string; url: string | null }[]
-}
+export type ComparedRow = Pick<ManifestRow, 'receiver' | 'sender'> & ComparedMetadata
 
 /** The reason of a change that was accepted before. */
 export const IN_PROGRESS = 'in progress'
@@ -158,46 +154,3 @@ const whyNoSalt = ({ metadata }: ComparedRow, salt: unknown): string | null =>
   salt === undefined || saltIn(metadata) !== undefined || metadataItems(metadata) < MAX_METADATA_ITEMS
     ? null
     : `the row has no room for ${PROVENANCE_SALT}: remove a metadata item`
-
-type Fields = Map<string, string>
-
-const SALT_FIELD = `extra:${PROVENANCE_SALT}`
-
-/** Returns the name of a file field among the fields of a change. */
-export const fileField = (key: string): string => `file:${key}`
-
-/** Returns the differences of title, description, files, attributes and extra keys. */
-function metadataChanges({ metadata, localFiles }: ComparedRow, nft: NftRecord, marker: string | null): FieldChange[] {
-  const given = nft.request_metadata
-  const from = fieldsOf(isObject(given) ? given : {})
-  const to = fieldsOf(metadata)
-  for (const { key, url } of localFiles) {
-    const field = fileField(key)
-    to.set(field, url ?? from.get(field) ?? 'a local file')
-  }
-  if (marker !== null) from.delete(`extra:${marker}`)
-  // An update keeps the salt of the NFT, even if the row has one.
-  if (from.delete(SALT_FIELD)) to.delete(SALT_FIELD)
-  return [...new Set([...to.keys(), ...from.keys()])]
-    .filter((field) => from.get(field) !== to.get(field))
-    .map((field) => ({ field, from: from.get(field) ?? null, to: to.get(field) ?? null }))
-}
-
-/** Returns metadata field by field. A tag may occur several times, and may have any characters. */
-function fieldsOf({ file_fields, attribute, ...texts }: Readonly<Record<string, unknown>>): Fields {
-  const fields: Fields = new Map()
-  for (const [name, value] of Object.entries(texts)) {
-    fields.set(name === 'title' || name === 'description' ? name : `extra:${name}`, textOf(value))
-  }
-  for (const { key, url } of pairsIn(file_fields)) fields.set(fileField(textOf(key)), textOf(url))
-  for (const { tag, value } of pairsIn(attribute)) {
-    const name = textOf(tag)
-    let field = `attr:${name}`
-    for (let copy = 2; fields.has(field); copy++) field = `attr#${copy}:${name}`
-    fields.set(field, textOf(value))
-  }
-  return fields
-}
-
-const pairsIn = (list: unknown): Readonly<Record<string, unknown>>[] =>
-  Array.isArray(list) ? list.filter(isObject) : []

@@ -2,6 +2,7 @@ import { lookingAtRun } from '../batch/dry-run.ts'
 import { readRows } from '../batch/gather.ts'
 import { findReplacedRows, pairRows } from '../batch/identity/check-rows.ts'
 import { refuseNftsOfOthers, refuseTaken } from '../batch/identity/claim.ts'
+import { refuseExchanged } from '../batch/identity/exchanged.ts'
 import { type Pair, pairedOf, renamedOf } from '../batch/identity/pairing.ts'
 import { refuseRenumbered } from '../batch/identity/renumbered.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
@@ -22,11 +23,11 @@ import type { OperationState } from '../state/transitions.ts'
 import { readPage } from './burned-copies.ts'
 import { type Abilities, BURNED, type Change, isMoved } from './compare.ts'
 import { addDriftedReceivers } from './drifted-receivers.ts'
-import { refuseExchanged } from './exchanged.ts'
 import { OtherLabels } from './find-labels.ts'
 import { type Candidate, ownerHistories, type Place, readRecords } from './find-nfts.ts'
 import { FAILED, HAS_ID } from './mint-changes.ts'
 import { NftsWithoutRow } from './nfts-without-row.ts'
+import { addOtherContents, refuseExchangedContents } from './other-contents.ts'
 import { OtherDrop } from './other-drop.ts'
 import { noteOfMove, noteOfMovedRun, notesOfPlan } from './plan-notes.ts'
 import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
@@ -160,7 +161,7 @@ class Planner {
     const can = { updates: hasUpdates, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
     await this.#findPairs()
     await this.#labels.begin([...this.#pairs.values()])
-    await state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'burns', 'named'))
+    await state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'contents', 'burns', 'named'))
     await this.#seen.begin()
     for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
       await this.#comparePage(page, { place, scope, can })
@@ -173,7 +174,7 @@ class Planner {
     else for (const row of await this.#vanished.takeBurned(this.#store, place)) await this.#seen.addBurned(row)
     this.counts.vanished = this.#vanished.count
     await this.#refuseTaken()
-    if (!adopt && this.#options.isSaved !== true) await this.#refuseDoubtful()
+    if (this.#options.isSaved !== true) await this.#refuseDoubtful()
     await this.#noteMove(others)
     this.notes.push(
       ...notesOfPlan({
@@ -203,11 +204,18 @@ class Planner {
 
   /** Refuses changes that seem to be a mistake. @throws GdnError `edited_rows`, `seems_minted` */
   async #refuseDoubtful(): Promise<void> {
-    const { drop } = this.#store
-    if (this.counts.unchanged === this.counts.rows) return
-    if (drop.setId !== null) await this.#store.read((sql) => refuseRenumbered(sql, drop, 'draft'))
-    this.notes.push(...(await this.#store.read((sql) => refuseExchanged(sql, drop))))
-    const note = drop.setId === null ? this.#doubts.refuse() : null
+    const { drop, state } = this.#store
+    const { unchanged, rows, mint } = this.counts
+    const { adopt = false, allowExchanged: isAllowed = false } = this.#options
+    if (unchanged === rows) return
+    if (!isAllowed) {
+      await refuseExchangedContents(this.#store)
+      if (drop.setId !== null) await this.#store.read((sql) => refuseRenumbered(sql, drop, 'draft'))
+    }
+    const judged = { rows: 'draft', named: rows - mint, isAllowed } as const
+    const { notes, areTitles } = await state.scratch((sql) => refuseExchanged(sql, drop, judged))
+    this.notes.push(...notes)
+    const note = drop.setId === null && !adopt && !areTitles ? this.#doubts.refuse() : null
     if (note !== null) this.notes.push(note)
   }
 
@@ -253,6 +261,7 @@ class Planner {
       ])
     }
     await addDriftedReceivers(this.#store, moved, histories, new Map(changed))
+    await addOtherContents(this.#store, candidates, nftOf, new Map(changed))
     this.#count(changed)
     for (const { sent, named } of candidates) if (named !== null && isUnknown(sent?.state)) this.#mintedUnsettled++
     this.#doubts.add(candidates, changed)

@@ -1,6 +1,7 @@
+import { fileField } from '../batch/rows/field-changes.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import { GdnError } from '../core/errors.ts'
-import { type Change, fileField } from './compare.ts'
+import type { Change } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 const MAX_FIRST = 50

@@ -1,3 +1,4 @@
+import { fileField } from '../batch/rows/field-changes.ts'
 import { keptRow } from '../batch/rows/manifest-row.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
@@ -7,7 +8,7 @@ import { shownName } from '../manifest/shown-name.ts'
 import { burnsPage, changedPage } from '../state/plan-tables.ts'
 import { pagesOf } from '../state/rows.ts'
 import type { Update } from './apply-updates.ts'
-import { type Change, fileField } from './compare.ts'
+import type { Change } from './compare.ts'
 import type { PlannedChange, RowChanges } from './planned.ts'
 
 /** Yields all changes in the order of the manifest, and then burns. */

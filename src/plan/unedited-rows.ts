@@ -1,7 +1,8 @@
+import { fileField } from '../batch/rows/field-changes.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
 import { recordedRow } from '../state/row-outcomes.ts'
 import type { RowRecord } from '../state/rows.ts'
-import { type Change, fileField } from './compare.ts'
+import type { Change } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 /**

@@ -12,12 +12,20 @@ const TABLES = {
   draft: `(position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL, reference TEXT, content TEXT NOT NULL,
     twin TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)`,
   /**
-   * The changes of rows. `addChanges` fills it; `changedPage`, `rowsOfOther` and `exchangedRows` read it with
-   * the draft.
+   * The changes of rows. `addChanges` fills it; `changedPage` and `rowsOfOther` read it with the draft,
+   * and `exchangedRows` with any rows.
    */
   changes: '(position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID',
   /** Receivers of rows whose NFTs others transferred. `addDrifted` fills it, and `exchangedFields` reads it. */
   drifted: '(position INTEGER PRIMARY KEY, was TEXT NOT NULL, now TEXT NOT NULL, is_open INTEGER NOT NULL)',
+  /** Values of rows to be minted. `addMinted` fills it, and `exchangedFields` reads it. */
+  minted: '(field TEXT NOT NULL, value TEXT NOT NULL)',
+  /**
+   * Rows that this machine hasn't minted with other content than their NFTs. `addContent` fills it, `markCommon`
+   * changes it, and `rowsOfOtherNfts` reads it.
+   */
+  contents: `(position INTEGER PRIMARY KEY, was TEXT NOT NULL, now TEXT NOT NULL, is_common INTEGER NOT NULL,
+    UNIQUE (now, position))`,
   /** The changes of NFTs without a row. `addBurn` fills it, and `burnsPage` reads it. */
   burns: '(position INTEGER PRIMARY KEY, change TEXT NOT NULL)',
   /** The NFTs of all rows. `addNamed` fills it for each page of the draft, and `goneRows` and `unnamedNfts` read it. */

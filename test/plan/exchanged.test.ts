@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { refuseExchanged } from '../../src/batch/identity/exchanged.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
-import { refuseExchanged } from '../../src/plan/exchanged.ts'
 import type { Drop } from '../../src/state/drops.ts'
 import { addChanges } from '../../src/state/plan-tables.ts'
 import { addRows } from '../../src/state/rows.ts'
@@ -42,7 +42,7 @@ describe('a column that was sorted without the others', () => {
     ['description', 'description'],
     ['file_fields', 'image'],
     ['receiver', 'receiver'],
-  ] as const)('stops a plan and names the %s, on each machine, until --adopt', async (field, name) => {
+  ] as const)('stops a plan and names the %s, on each machine, until --allow-exchanged', async (field, name) => {
     await machine.mint(rows)
     const sent = server.sent.length
     const refused = {
@@ -53,9 +53,9 @@ describe('a column that was sorted without the others', () => {
     }
     for (const each of [machine, await Machine.start(server)]) {
       await expect(each.plan(reversed(field))).rejects.toMatchObject(refused)
-      await expect(each.apply(reversed(field))).rejects.toMatchObject(refused)
+      await expect(each.apply(reversed(field), { adopt: true })).rejects.toMatchObject(refused)
       const change = field === 'receiver' ? 'transfer' : 'update'
-      expect((await each.plan(reversed(field), { adopt: true })).counts).toMatchObject({ [change]: 8 })
+      expect((await each.plan(reversed(field), { allowExchanged: true })).counts).toMatchObject({ [change]: 8 })
     }
     expect(server.sent).toHaveLength(sent)
   })
@@ -173,6 +173,35 @@ describe('receivers that were sorted after a change of an owner stop a plan', ()
   })
 })
 
+/** 302 rows, 60 or less for each of six receivers. */
+const many = Array.from({ length: 302 }, (_, at) => row(`y${at}`, WALLETS[(at * 5) % 6]))
+const added = Array.from({ length: 40 }, (_, at) => row(`z${at}`, WALLETS[(at * 5) % 6]))
+const sorted = (of: readonly ManifestRow[]) => withReceivers(of, receiversOf(of).sort())
+
+describe('receivers that were sorted stop a plan', () => {
+  test.each([
+    [
+      'after rows for one wallet were added',
+      () => sorted([...many, ...added.slice(0, 25).map((one) => ({ ...one, receiver: WALLETS[2] ?? '' }))]),
+    ],
+    ['after rows for all wallets were added', () => sorted([...many, ...added.slice(0, 30)])],
+    [
+      'after as many rows for the first wallet were added',
+      () => sorted([...many, ...many.map((one) => ({ ...one, id: `+${one.id}`, receiver: WALLETS[0] ?? '' }))]),
+    ],
+    ['before rows were removed', () => sorted(many).slice(30)],
+    ['before rows were removed and others added', () => [...sorted(many).slice(60), ...added]],
+  ])('%s', async (_, edited) => {
+    await machine.mint(many)
+    for (const each of [machine, await Machine.start(server)]) {
+      for (const adopt of [false, true]) {
+        const refused = { code: 'edited_rows', message: expect.stringContaining('rows with a changed receiver ') }
+        await expect(each.plan(edited(), { adopt, newRows: true })).rejects.toMatchObject(refused)
+      }
+    }
+  })
+})
+
 const COLUMNS = ['title', 'description', 'image', 'receiver'] as const
 type Sheet = Record<(typeof COLUMNS)[number], string>[]
 const at = fc.nat(11)
@@ -228,7 +257,7 @@ async function mintDrop({ size, receivers, copies, events }: DropCase) {
   return { world, minter, sheet }
 }
 
-function reordered(values: readonly string[], { order, seed }: DropCase): string[] {
+function reordered(values: readonly string[], { order, seed }: Pick<DropCase, 'order' | 'seed'>): string[] {
   if (order !== 'shuffled') return order === 'sorted' ? values.toSorted() : values.toSorted().reverse()
   const rank = (n: number) => createHash('sha256').update(`${seed} ${n}`).digest('hex')
   return values
@@ -283,10 +312,66 @@ test('a column that was reordered alone stops a plan, and plain edits do not, af
   expect(swaps).toBeGreaterThan(0)
 })
 
+/** Drops to which rows are added before a column is reordered, and of which rows are removed afterwards. */
+const changing = fc.record({
+  size: fc.integer({ min: 20, max: 50 }),
+  values: fc.integer({ min: 5, max: 50 }),
+  added: fc.nat(50),
+  areNewValues: fc.boolean(),
+  removed: fc.nat(10),
+  adopt: fc.boolean(),
+  isElsewhere: fc.boolean(),
+  column: fc.constantFrom(...COLUMNS),
+  order: fc.constantFrom('sorted', 'descending', 'shuffled' as const),
+  seed: fc.nat(),
+})
+
+test('a column that was reordered alone stops a plan, whatever rows were added, and if few were removed', async () => {
+  let stopped = 0
+  await fc.assert(
+    fc.asyncProperty(changing, async (drop) => {
+      const { size, values, added, areNewValues, removed, adopt, column } = drop
+      const world = new Server()
+      const minter = await Machine.start(world)
+      const lineOf = (n: number): Sheet[number] => {
+        const value = (n * 7) % values
+        const receiver = `0x${String(value).padStart(40, 'd')}`
+        return {
+          title: `Title ${value}`,
+          description: `About ${value}`,
+          image: `https://files.example/${value}`,
+          receiver,
+        }
+      }
+      const minted = Array.from({ length: size }, (_, n) => lineOf(n))
+      await minter.mint(manifestOf(minted))
+      const planner = drop.isElsewhere ? await Machine.start(world) : minter
+      const fresh = Array.from({ length: added }, (_, n) => lineOf(areNewValues ? n + size : n % 3))
+      const all = [...minted, ...fresh]
+      const now = reordered(
+        all.map((line) => line[column]),
+        drop,
+      )
+      const mixed = manifestOf(all.map((line, n) => ({ ...line, [column]: now[n] ?? '' })))
+      const left = all.map((_, n) => n).filter((n) => (n * 13) % size >= removed)
+      const named = left.filter((n) => n < size)
+      const changed = named.filter((n) => now[n] !== minted[n]?.[column])
+      const isStopped = changed.length * 2 >= named.length && changed.length - 2 * removed >= changed.length * 0.75
+      if (!isStopped || new Set(changed.map((n) => minted[n]?.[column])).size < 5 + removed) return
+      stopped++
+      const manifest = left.flatMap((n) => mixed[n] ?? [])
+      const planned = planner.plan(manifest, { adopt, newRows: true })
+      await expect(planned).rejects.toMatchObject({ code: 'edited_rows' })
+    }),
+    { numRuns: runs(10) },
+  )
+  expect(stopped).toBeGreaterThan(0)
+})
+
 type Edit = readonly [from: string | null, to: string | null, field?: string]
 
 /** Returns the notes of a plan that changes a field of rows from one value to another. Throws as the plan. */
-async function judge(edits: readonly Edit[]): Promise<string[]> {
+async function judge(edits: readonly Edit[], named = edits.length): Promise<string[]> {
   return await machine.state((sql) => {
     createTables(sql, 'draft', 'changes', 'drifted')
     const bare = { reference: null, content: '', twin: null, receivers: 0, files: 0, body: Buffer.from('') }
@@ -297,7 +382,7 @@ async function judge(edits: readonly Edit[]): Promise<string[]> {
     for (const [position, [from, to, field = 'title']] of edits.entries()) {
       if (from !== to) addChanges(sql, position, [{ action: 'update', fields: [{ field, from, to }] }])
     }
-    return refuseExchanged(sql, { name: 'drop', setId: null } as Drop)
+    return refuseExchanged(sql, { name: 'drop', setId: null } as Drop, { rows: 'draft', named, isAllowed: false }).notes
   })
 }
 
@@ -313,7 +398,9 @@ describe('the values of one field', () => {
     ['five values beside as many new ones', [...shifted(letters(5)), ...renamed(5)]],
     ['numbers that were counted up', letters(10).map((_, at) => [`#${at + 1}`, `#${at + 2}`])],
   ])('are refused: %s', async (_, edits) => {
-    const hint = expect.stringContaining('on purpose, for example to renumber titles, add --adopt.')
+    const hint = expect.stringContaining(
+      'on purpose, for example to renumber titles or to undo an exchange, add --allow-exchanged.',
+    )
     await expect(judge(edits)).rejects.toMatchObject({ code: 'edited_rows', hint })
   })
 
@@ -323,10 +410,6 @@ describe('the values of one field', () => {
     ['five values beside more new ones', [...shifted(letters(5)), ...renamed(6)]],
     ['four values and an empty one', shifted([...letters(4), null])],
     [
-      'values that more rows get than lose',
-      letters(5).flatMap((one, at) => [...shifted(letters(5)).slice(at, at + 1), [`old ${one}`, one]]),
-    ],
-    [
       'values of another field',
       letters(5).flatMap((one) => [
         [one, `new ${one}`],
@@ -335,6 +418,16 @@ describe('the values of one field', () => {
     ],
   ])('are not refused: %s', async (_, edits) => {
     expect(await judge(edits)).toEqual([])
+  })
+
+  test('have a note where more rows get them than lose them, and where few of the rows have them', async () => {
+    const unequal = letters(5).flatMap((one, at) => [
+      ...shifted(letters(5)).slice(at, at + 1),
+      [`old ${one}`, one] as const,
+    ])
+    const note = 'rows with a changed title get the title of another row. If a column was sorted alone, restore it'
+    expect(await judge(unequal)).toEqual([`5 of 10 ${note}`])
+    expect(await judge([...unequal, ...shifted(letters(20).slice(5))], 100)).toEqual([`20 of 25 ${note}`])
   })
 
   test('are refused in any other order, whichever of them repeat', async () => {

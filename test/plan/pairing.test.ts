@@ -166,11 +166,13 @@ describe('rows that get their IDs after the mint', () => {
     ])
   })
 
-  test('with swapped IDs after that are edits of both', async () => {
+  test('with swapped IDs after that are edits of both, which another machine makes with --allow-exchanged', async () => {
     const machine = await start()
     await mint(machine, rowsOf('A', 'B'))
     await apply(machine, withIds(rowsOf('A', 'B')))
-    const { changes } = await plan(await start(), withIds(rowsOf('B', 'A')))
+    const swapped = withIds(rowsOf('B', 'A'))
+    await expect(plan(await start(), swapped)).rejects.toMatchObject({ code: 'seems_minted', details: { count: 2 } })
+    const { changes } = await plan(await start(), swapped, { allowExchanged: true })
     expect(changes).toEqual(['update update 1: title A → B', 'update update 2: title B → A'])
   })
 })

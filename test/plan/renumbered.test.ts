@@ -21,19 +21,25 @@ const refused = (count: number, of: number, key: string, was: string) => ({
 })
 
 describe('IDs that were renumbered after a row was removed', () => {
-  test.each(['plan', 'apply', 'mint'] as const)('stop %s, which sends nothing until --adopt', async (command) => {
-    await machine.mint(rows)
-    const sent = server.sent.length
-    await expect(machine[command]([...withoutFirst, row('x')])).rejects.toMatchObject(refused(7, 7, 'a', 'b'))
-    expect(server.sent).toHaveLength(sent)
-    await machine[command]([...withoutFirst, row('x')], { adopt: true, newRows: true })
-  })
+  test.each(['plan', 'apply', 'mint'] as const)(
+    'stop %s, which sends nothing until --allow-exchanged',
+    async (command) => {
+      await machine.mint(rows)
+      const sent = server.sent.length
+      for (const adopt of [false, true]) {
+        const done = machine[command]([...withoutFirst, row('x')], { adopt })
+        await expect(done).rejects.toMatchObject(refused(7, 7, 'a', 'b'))
+      }
+      expect(server.sent).toHaveLength(sent)
+      await machine[command]([...withoutFirst, row('x')], { allowExchanged: true, newRows: true })
+    },
+  )
 
   test('stop a mint of a finished run without a new row, each time', async () => {
     await machine.mint(rows)
     const rotated = filled([...rows.slice(1), ...rows.slice(0, 1)])
     for (const _ of [1, 2]) await expect(machine.mint(rotated)).rejects.toMatchObject(refused(8, 8, 'a', 'b'))
-    await expect(machine.mint(rotated, { adopt: true })).rejects.toMatchObject({ code: 'run_finished' })
+    await expect(machine.mint(rotated, { allowExchanged: true })).rejects.toMatchObject({ code: 'run_finished' })
   })
 
   test('stop a machine that has not minted them, also with the same label', async () => {
@@ -41,11 +47,11 @@ describe('IDs that were renumbered after a row was removed', () => {
     await machine.mint(rows, options)
     const another = await Machine.start(server)
     await expect(another.plan(withoutFirst, options)).rejects.toMatchObject({
-      code: 'edited_rows',
-      message: expect.stringContaining('6 of 7 rows with a changed title get the title of another row'),
-      hint: expect.stringContaining('Row a gets the title of row b.'),
+      code: 'seems_minted',
+      message: expect.stringContaining('6 rows have the content of the NFTs of other rows'),
+      hint: expect.stringContaining('Row a has the content of the NFT of row b.'),
     })
-    expect((await another.plan(withoutFirst, { ...options, adopt: true })).counts).toMatchObject({ update: 7 })
+    expect((await another.plan(withoutFirst, { ...options, allowExchanged: true })).counts).toMatchObject({ update: 7 })
   })
 
   test('are found after an apply, and beside edits', async () => {
@@ -58,7 +64,7 @@ describe('IDs that were renumbered after a row was removed', () => {
 
   test('are found where the contents were exchanged on purpose before, and are exchanged back', async () => {
     await machine.mint(rows)
-    await machine.applyAndNote(filled([...rows.slice(1), ...rows.slice(0, 1)]), ['update'], { adopt: true })
+    await machine.applyAndNote(filled([...rows.slice(1), ...rows.slice(0, 1)]), ['update'], { allowExchanged: true })
     await expect(machine.mint(rows)).rejects.toMatchObject(refused(8, 8, 'a', 'h'))
   })
 

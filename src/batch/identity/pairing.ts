@@ -8,11 +8,11 @@ import { copyCounts, hasIds, nftsWithRows, rowsWithIds, unnamedRows } from '../.
 import {
   EDITED_WITHOUT_ID,
   firstOf,
+  lastRows,
   MAX_PAIRS,
   type Paired,
   pairsOf,
   renamedUnknown,
-  rowsAsMinted,
 } from '../rows/edited-rows.ts'
 import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { contentOfKey, copyOfKey, isContentKey, referenceId, rowKey, shownKey } from '../rows/row-key.ts'
@@ -331,7 +331,7 @@ function notPaired(
   return new GdnError('edited_rows', `${sent} no row, and ${are} no NFT: ${drop.name}`, {
     hint: [
       ...(isNamed ? EDITED_WITH_ID : EDITED_WITHOUT_ID),
-      ...(drop.setId === null ? [] : [rowsAsMinted(drop.name)]),
+      ...(drop.setId === null ? [] : [lastRows(drop.name)]),
       `To mint the ${isNamed ? 'rows with an ID as new NFTs' : 'new rows as well'}, add --new-rows.`,
     ].join('\n'),
     details: {

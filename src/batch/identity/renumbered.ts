@@ -3,7 +3,7 @@ import type { Sql } from '../../sqlite/shared-database.ts'
 import type { Drop } from '../../state/drops.ts'
 import { movedContents } from '../../state/edited-rows.ts'
 import type { RowsIn } from '../../state/rows.ts'
-import { MAX_PAIRS, rowsAsMinted } from '../rows/edited-rows.ts'
+import { lastRows, MAX_PAIRS } from '../rows/edited-rows.ts'
 import { shownKey } from '../rows/row-key.ts'
 
 /**
@@ -30,8 +30,8 @@ export function refuseRenumbered(sql: Sql, drop: Drop, rows: RowsIn): void {
       hint: [
         `Nothing was sent. The IDs seem to be renumbered: row ${shownKey(first.key)} has the previous content of ID ${shownKey(first.was)}.`,
         "If you changed IDs, restore them. Don't reuse the ID of a row for another row, even after you remove the first row.",
-        rowsAsMinted(drop.name),
-        'To swap the contents of the NFTs on purpose, add --adopt.',
+        lastRows(drop.name),
+        'To exchange the contents of the NFTs on purpose, or to undo that, add --allow-exchanged.',
       ].join('\n'),
       details: {
         run: drop.name,

@@ -83,6 +83,7 @@ export async function findEarlierMints(
   const asksForReferences = looks.references && (await mayBeKnown(start, before.listed))
   const fromServer = asksForReferences ? await knownReferences(store, options, client, { gathered, plan }) : null
   before.adopted = fromServer?.rows ?? []
+  before.notes.push(...(fromServer?.notes ?? []))
   before.relabeled = [...labeledPairs, ...(fromServer?.relabeled ?? [])]
   if (before.relabeled.length > 0) before.notes.push(noteOfRelabeled(before.relabeled))
   if (before.listed === null) return before

@@ -2,7 +2,6 @@ import { MAX_IDS_PER_REQUEST } from '../../api/endpoints/getnfts.ts'
 import { operationDigest } from '../../api/operation-digest.ts'
 import { readNfts } from '../../client/read-records.ts'
 import { GdnError } from '../../core/errors.ts'
-import { readPages } from '../../operations/reconcile/listing.ts'
 import { idOfNft } from '../../state/draft-rows.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
 import { rowsAt } from '../../state/rows.ts'
@@ -18,7 +17,7 @@ import { referenceId, shownKey } from '../rows/row-key.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import { withMarker } from '../send/request.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
-import { isNftOf } from './lookup.ts'
+import { refuseOtherContents } from './other-contents.ts'
 
 const PER_CALL = 1_000
 
@@ -27,6 +26,7 @@ export interface KnownRows {
   rows: Adopted[]
   /** The rows whose label on the server is replaced. */
   relabeled: OtherLabel[]
+  notes: string[]
 }
 
 /**
@@ -34,7 +34,7 @@ export interface KnownRows {
  *
  * @returns null where the server doesn't announce reference IDs
  * @throws GdnError `seems_minted` where the ID of a row names an NFT with other content or of another label, unless it
- *   is to be adopted
+ *   is to be adopted, and `edited_rows`
  */
 export async function knownReferences(
   store: RunStore,
@@ -49,7 +49,7 @@ export async function knownReferences(
   const adopted: Adopted[] = []
   const doubtful: Adopted[] = []
   const labeled: OtherLabel[] = []
-  const named: Identified[] = []
+  const identified: Identified[] = []
   const markers = markerOf(store.drop)
   const names = new ServerNames(client, options)
   for (let from = 0; from < positions.length; from += PER_CALL) {
@@ -65,17 +65,17 @@ export async function knownReferences(
       if (row.row.id === null && typeof mint.reference_alias === 'string') {
         const known = await store.read((sql) => idOfNft(sql, store.drop, nftGdnId))
         const id = known ?? givenId(store.drop.referenceScope, mint.reference_alias, row, null)
-        named.push({ ...nft, id, isElsewhere: known === null })
+        identified.push({ ...nft, id, isElsewhere: known === null })
         continue
       }
       const other = otherLabelOf(mint, label)
       if (other !== null) labeled.push({ ...namedRow(row), nftGdnId, operation, reference, label: other })
       // Without an ID of its own, the content of the row is part of its reference ID.
       const isSame = row.row.id === null || digest === digestOf(operation, row, markers)
-      ;(isSame || adopt === true || keepEdited === true ? adopted : doubtful).push(nft)
+      ;(isSame || keepEdited === true ? adopted : doubtful).push(nft)
     }
   }
-  if (named.length > 0) throw haveIds(named, store.drop.name)
+  if (identified.length > 0) throw haveIds(identified, store.drop.name)
   if (label !== null && labeled.length > 0 && adopt !== true) {
     throw otherLabels({
       first: labeled,
@@ -84,11 +84,11 @@ export async function knownReferences(
       own: label,
     })
   }
-  const others = await otherContents(store, client, signal, doubtful)
-  if (others.length > 0) throw otherNfts(others)
+  const named = adopted.length + doubtful.length
+  const notes = await refuseOtherContents(store, client, options, { rows: gathered.rows, doubtful, named })
   adopted.push(...doubtful)
   if (store.drop.dynamic && adopt !== true) await refuseOthers(client, adopted, signal)
-  return { rows: adopted, relabeled: labeled }
+  return { rows: adopted, relabeled: labeled, notes }
 }
 
 const namedRow = ({ key, row }: KeptRow) => ({ key: shownKey(key), line: row.line })
@@ -124,24 +124,6 @@ function digestOf(
     : operationDigest(operation, { metadata, receiver_wallet_address, sender_wallet_address })
 }
 
-/** Returns rows whose own NFTs have other content, by metadata and owners. The URL of a local file makes no difference. */
-async function otherContents(
-  store: RunStore,
-  client: BatchClient,
-  signal: AbortSignal | undefined,
-  doubtful: readonly Adopted[],
-): Promise<Adopted[]> {
-  const byNft = new Map(doubtful.map((one) => [one.nftGdnId, one]))
-  const same = new Set<Adopted>()
-  for await (const { nfts } of readPages({ client, signal }, [...byNft.keys()])) {
-    for (const nft of nfts) {
-      const one = byNft.get(nft.nft_gdn_id)
-      if (one !== undefined && isNftOf(one.row, nft, store.drop.marker ?? undefined)) same.add(one)
-    }
-  }
-  return doubtful.filter((one) => !same.has(one))
-}
-
 interface Identified extends Adopted {
   /** Null if gdn doesn't know it. */
   id: string | null
@@ -169,16 +151,4 @@ function haveIds(rows: readonly Identified[], run: string): GdnError {
       details: detailsOf(rows),
     },
   )
-}
-
-function otherNfts(others: readonly Adopted[]): GdnError {
-  const many = others.length === 1 ? '1 row has the ID of an NFT' : `${others.length} rows have the IDs of NFTs`
-  return new GdnError('seems_minted', `${many} in this collection, but different content`, {
-    hint: [
-      'Nothing was sent. Another manifest with this file name may have been minted, or the rows were edited after their mint.',
-      'To mint the rows as a separate run, add --run <name>.',
-      'To use these NFTs for the rows, add --adopt.',
-    ].join('\n'),
-    details: detailsOf(others),
-  })
 }

@@ -33,13 +33,25 @@ export function hasOwnerOf({ row, match: { owner, holder } }: FoundRow): boolean
   return owner === null || owners.includes(owner) || (holder !== null && owners.includes(holder))
 }
 
-/** Whether an NFT has the content and an owner of a row. A local file matches any file under its key. */
-export function isNftOf(row: KeptRow, nft: NftRecord, markerKey: string | undefined): boolean {
+/**
+ * Returns the content of a row and that of its NFT, which are equal if they match. A local file matches any file under
+ * its key.
+ *
+ * @returns null for an NFT without metadata
+ */
+export function contentsOf(
+  row: ManifestRow,
+  nft: NftRecord,
+  markerKey: string | undefined,
+): { row: string; nft: string } | null {
   const metadata = metadataOf(nft, markerKey)
-  if (metadata === null) return false
-  const keys = new Set(row.row.localFiles.map(({ key }) => key))
-  return contentOf(blank(metadata, keys)) === contentOfRow(row.row) && hasOwnerOf({ row, match: foundNft(nft) })
+  if (metadata === null) return null
+  const keys = new Set(row.localFiles.map(({ key }) => key))
+  return { row: contentOfRow(row), nft: contentOf(blank(metadata, keys)) }
 }
+
+/** The same as `hasOwnerOf` for the NFT of a row. */
+export const isOwnedBy = (row: KeptRow, nft: NftRecord): boolean => hasOwnerOf({ row, match: foundNft(nft) })
 
 function foundNft({ nft_gdn_id: id, request_metadata, receiver_wallet_address, minted_to }: NftRecord): FoundNft {
   const holder = receiver_wallet_address ? addressKey(receiver_wallet_address) : null
@@ -56,7 +68,7 @@ function metadataOf({ request_metadata }: NftRecord, markerKey: string | undefin
   return metadata
 }
 
-const contentOfRow = ({ metadata, localFiles }: ManifestRow): string =>
+export const contentOfRow = ({ metadata, localFiles }: ManifestRow): string =>
   contentOf(blank(metadata, new Set(localFiles.map(({ key }) => key))))
 
 /**

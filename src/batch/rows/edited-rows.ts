@@ -258,7 +258,7 @@ function editedRows(
   return new GdnError('edited_rows', `${sent} no longer in the manifest, and ${news}: ${run}`, {
     hint: [
       ...(isUnnamed ? EDITED_WITHOUT_ID : EDITED_ID),
-      rowsAsMinted(run),
+      lastRows(run),
       'To mint the new rows as well, add --new-rows.',
     ].join('\n'),
     details: {
@@ -271,7 +271,7 @@ function editedRows(
 }
 
 /** Names where the rows are to which an edit is reverted. */
-export const rowsAsMinted = (run: string): string =>
+export const lastRows = (run: string): string =>
   `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`.`
 
 export const EDITED_WITHOUT_ID = [

@@ -16,12 +16,13 @@ export function flagsAgain(flags: BatchMintFlags): string {
 
 /** Formats all flags that decide what a plan of the same manifest compares, for another command. */
 export function planFlagsAgain(flags: BatchMintFlags & { takeOver?: boolean }): string {
-  const { run, takeOver, newRows, adopt } = flags
+  const { run, takeOver, newRows, adopt, allowExchanged } = flags
   return [
     ...valuesAgain({ run }),
     ...(takeOver === true ? ['--take-over'] : []),
     ...(newRows === true ? ['--new-rows'] : []),
     ...(adopt === true ? ['--adopt'] : []),
+    ...(allowExchanged === true ? ['--allow-exchanged'] : []),
   ].reduce((words, flag) => `${words} ${flag}`, flagsAgain(flags))
 }
 

@@ -47,6 +47,7 @@ export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, Ver
   markerKey?: string
   dynamic?: boolean
   adopt?: boolean
+  allowExchanged?: boolean
   /** False with --no-lookup. */
   lookup?: boolean
   listingWait?: number
@@ -118,6 +119,7 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
   switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest', RUN)
   addDuplicatesFlag(command, RUN)
   switchFlag(command, '--adopt', 'Treat rows that are already in the collection as minted by this run', RUN)
+  addExchangedFlag(command, RUN)
   switchFlag(
     command,
     '--no-lookup',
@@ -136,6 +138,11 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
 /** Adds `--allow-duplicates`. */
 export function addDuplicatesFlag(command: GdnCommand, group?: string): GdnCommand {
   return switchFlag(command, '--allow-duplicates', 'Mint duplicate rows without a prompt', group)
+}
+
+/** Adds `--allow-exchanged`. */
+export function addExchangedFlag(command: GdnCommand, group?: string): GdnCommand {
+  return switchFlag(command, '--allow-exchanged', 'Permit rows to exchange their values, content or IDs', group)
 }
 
 /** Adds flags for the number of rows per request and the request rate. */

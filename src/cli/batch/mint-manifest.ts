@@ -75,13 +75,14 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
 
 /** Returns the command that resumes the mint of a manifest; undefined if only the name of the run does. */
 function mintAgain(manifest: string, flags: BatchMintFlags): string | undefined {
-  const { run, again, unrevealed, newRows, inOrder } = flags
+  const { run, again, unrevealed, newRows, allowExchanged, inOrder } = flags
   if (manifest === '-' || again) return undefined
   return [
     `gdn batch mint ${shellWord(safe(manifest))}${flagsAgain(flags)}`,
     ...(run === undefined ? [] : [`--run ${shellWord(safe(run))}`]),
     ...(unrevealed === undefined ? [] : [`--unrevealed ${shellWord(safe(unrevealed))}`]),
     ...(newRows === true ? ['--new-rows'] : []),
+    ...(allowExchanged === true ? ['--allow-exchanged'] : []),
     ...(inOrder === true ? ['--in-order'] : []),
   ].join(' ')
 }
@@ -203,6 +204,7 @@ export function runOptions(flags: BatchMintFlags, settings: Settings): Partial<B
     ...(flags.dynamic ? { dynamic: true, hasCreatednft: isV12(settings) } : {}),
     markerKey: flags.markerKey,
     adopt: flags.adopt,
+    allowExchanged: flags.allowExchanged,
     listingWaitMs: flags.listingWait,
     uploadConcurrency: flags.uploadConcurrency,
     ...(flags.lookup === false ? { skipLookup: true } : {}),

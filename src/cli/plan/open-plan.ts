@@ -7,7 +7,7 @@ import type { LocalContents } from '../../files/local-content.ts'
 import { withPlan } from '../../plan/make-plan.ts'
 import type { ChangePlan, PlanDeps, PlanOptions } from '../../plan/planned.ts'
 import { printEditedRows } from '../batch/edited-rows.ts'
-import { addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
+import { addExchangedFlag, addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
 import { type OpenedManifest, withWayOut } from '../batch/mint-manifest.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { collectionsAtAGlance } from '../connect/known-collections.ts'
@@ -26,6 +26,7 @@ export function addPlanFlags(command: GdnCommand): void {
   switchFlag(command, '--take-over', 'Replace changes made elsewhere with the values of the manifest')
   switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
   switchFlag(command, '--adopt', 'Use the NFTs of a manifest that was moved or renamed')
+  addExchangedFlag(command)
 }
 
 /** The rows of a plan: of a manifest, or of a saved plan with their changes. */

@@ -1,0 +1,24 @@
+import { GdnError } from '../../core/errors.ts'
+import type { rowsOfOtherNfts } from '../../state/plan-tables.ts'
+import { shownKey } from '../rows/row-key.ts'
+import { MAX_NAMED } from './claim.ts'
+
+type ExchangedContent = ReturnType<typeof rowsOfOtherNfts>[number]
+
+/** The error of rows whose IDs seem to be exchanged: each has the content of the NFT that another ID names. */
+export function exchangedContents(rows: readonly ExchangedContent[]): GdnError {
+  const [{ key = '', was = '' } = {}] = rows
+  const many =
+    rows.length === 1 ? '1 row has the content of the NFT' : `${rows.length} rows have the content of the NFTs`
+  return new GdnError('seems_minted', `${many} of ${rows.length === 1 ? 'another row' : 'other rows'}`, {
+    hint: [
+      `Nothing was sent. Row ${shownKey(key)} has the content of the NFT of row ${shownKey(was)}.`,
+      'If IDs were changed, or columns were sorted without the id column, restore them.',
+      'To exchange the contents of rows on purpose, or to undo that, add --allow-exchanged.',
+    ].join('\n'),
+    details: {
+      rows: rows.slice(0, MAX_NAMED).map(({ key, line }) => ({ key: shownKey(key), line })),
+      count: rows.length,
+    },
+  })
+}

@@ -1,0 +1,161 @@
+import { GdnError } from '../../core/errors.ts'
+import type { Sql } from '../../sqlite/shared-database.ts'
+import type { Drop } from '../../state/drops.ts'
+import { addMinted, changedPage, type ExchangedField, exchangedFields, exchangedRows } from '../../state/plan-tables.ts'
+import type { RowsIn } from '../../state/rows.ts'
+import { createTables } from '../../state/temporary-tables.ts'
+import { lastRows, MAX_PAIRS } from '../rows/edited-rows.ts'
+import { fieldsOf, fileField } from '../rows/field-changes.ts'
+import { keptRow } from '../rows/manifest-row.ts'
+import { shownKey } from '../rows/row-key.ts'
+import { seemChanged } from './renumbered.ts'
+
+/** With fewer values, people may well have exchanged them: two titles, or a trait of a few rows. */
+const MIN_VALUES = 5
+
+/** Rows beyond an exact exchange: other edits, or changes since the manifest was copied. */
+const MAX_EXCESS = 2
+const MAX_EXCESS_PART = 0.1
+
+/** Changed rows whose earlier values other rows have then. Values of removed rows are gone. */
+const MOST_KEPT = 0.75
+
+/** Transfers that exchange receivers, from which on a plan warns even if there are only few wallets. */
+const MIN_TRANSFERS = 5
+const MIN_SWAPPED = 0.9
+
+const PAGE = 1_000
+
+interface Judged {
+  rows: RowsIn
+  /** The number of rows that have NFTs. */
+  named: number
+  isAllowed: boolean
+}
+
+/**
+ * Refuses changes that mostly exchange the titles, descriptions, files or receivers of rows. A column of a spreadsheet
+ * was sorted or shifted without the others, or the IDs were renumbered. Titles that count up look the same if their
+ * numbers were changed by one on purpose. Dynamic NFTs may exchange attributes and extra keys, such as their rank.
+ *
+ * @returns notes about fields that may be exchanged, and whether the titles are, which `isAllowed` permits
+ * @throws GdnError `edited_rows`
+ */
+export function refuseExchanged(sql: Sql, drop: Drop, judged: Judged): { notes: string[]; areTitles: boolean } {
+  const exchanged = readFields(sql, judged.named)
+  const found = exchanged.filter((one) => isExchanged(one, judged.named))
+  const [first] = found.filter(isRefused)
+  if (first !== undefined && !judged.isAllowed) throw exchangedRowsError(sql, drop, judged.rows, { first, found })
+  const permuted = exchanged.filter((one) => arePermuted(one, judged.named) && !found.includes(one))
+  const doubtful = exchanged.filter((one) => !permuted.includes(one) && mayBeExchanged(one, judged.named))
+  const notes = [...found, ...doubtful.filter((one) => !found.includes(one))].map((one) => {
+    const isPermitted = judged.isAllowed && isRefused(one)
+    return `${textOf(one)}. ${isPermitted ? '--allow-exchanged permits this' : 'If a column was sorted alone, restore it'}`
+  })
+  return {
+    notes: [...permuted.map(noteOfReceivers), ...notes],
+    areTitles: found.some(({ field }) => field === 'title'),
+  }
+}
+
+/** Returns the changed fields. Where much of a column changes, the values of new rows count as well. */
+function readFields(sql: Sql, named: number): ExchangedField[] {
+  createTables(sql, 'minted')
+  const fields = exchangedFields(sql)
+  const large = fields.filter((one) => isLarge(one, named) && isRefused(one)).map(({ field }) => field)
+  return large.length > 0 && addMintedValues(sql, new Set(large)) ? exchangedFields(sql) : fields
+}
+
+/** Adds the values of rows to be minted in some fields. Returns whether there are any. */
+function addMintedValues(sql: Sql, wanted: ReadonlySet<string>): boolean {
+  let isAny = false
+  for (let after = -1; ; ) {
+    const page = changedPage(sql, 'JOIN', after, PAGE)
+    for (const { changes, ...record } of page) {
+      if (!(JSON.parse(changes) as { action: string }[]).some(({ action }) => action === 'mint')) continue
+      const { receiver, metadata } = keptRow(record).row
+      for (const [field, value] of [...fieldsOf(metadata), ['receiver', receiver] as const]) {
+        if (!wanted.has(field)) continue
+        addMinted(sql, field, value)
+        isAny = true
+      }
+    }
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return isAny
+    after = last.position
+  }
+}
+
+function exchangedRowsError(
+  sql: Sql,
+  drop: Drop,
+  rows: RowsIn,
+  { first, found }: { first: ExchangedField; found: readonly ExchangedField[] },
+): GdnError {
+  const moved = exchangedRows(sql, rows, first.field, MAX_PAIRS)
+  const [one] = moved
+  const name = nameOf(first)
+  const others = found.filter((other) => other !== first).map(nameOf)
+  const example = one === undefined ? '' : ` Row ${shownKey(one.key)} gets the ${name} of row ${shownKey(one.was)}.`
+  return new GdnError('edited_rows', `${textOf(first)}: ${drop.name}`, {
+    hint: [
+      `Nothing was sent.${example}`,
+      ...(others.length === 0 ? [] : [`The same applies to ${others.join(', ')}.`]),
+      'If a column was sorted or shifted without the others, or IDs were changed, restore it.',
+      ...(drop.setId === null ? [] : [lastRows(drop.name)]),
+      'To exchange these values on purpose, for example to renumber titles or to undo an exchange, add --allow-exchanged.',
+    ].join('\n'),
+    details: {
+      run: drop.name,
+      field: first.field,
+      rows: moved.map(({ key, line }) => ({ key: shownKey(key), line })),
+      count: countOf(first),
+    },
+  })
+}
+
+const isExchanged = (one: ExchangedField, named: number): boolean =>
+  one.values >= MIN_VALUES && (isBalanced(one) || (isRefused(one) && isReordered(one, named)))
+
+/**
+ * Whether rows exchange the values of a field. People who move NFTs among a few wallets, or rows among a few titles,
+ * rarely give as many rows to each of them as they take. Edits beside a sorted column do so for few rows.
+ */
+const isBalanced = ({ moved, changed, excess }: ExchangedField): boolean =>
+  seemChanged(moved, changed) && excess <= Math.max(MAX_EXCESS, moved * MAX_EXCESS_PART)
+
+/** Whether a whole column seems to be in another order, also if rows were added or removed with it. */
+const isReordered = (one: ExchangedField, named: number): boolean =>
+  isLarge(one, named) && one.kept >= one.changed * MOST_KEPT
+
+const isLarge = ({ changed }: ExchangedField, named: number): boolean => seemChanged(changed, named)
+
+/** Whether rows may exchange the values of a field, though many of them get other values. */
+const mayBeExchanged = (one: ExchangedField, named: number): boolean =>
+  isRefused(one) &&
+  one.values >= MIN_VALUES &&
+  (seemChanged(one.moved, one.changed) || (isLarge(one, named) && seemChanged(one.kept, one.changed)))
+
+/** Whether nearly all transfers are to wallets that lose as many NFTs as they get, as after sorting their column. */
+const arePermuted = (one: ExchangedField, named: number): boolean =>
+  one.field === 'receiver' &&
+  one.changed >= MIN_TRANSFERS &&
+  (isLarge(one, named) ? one.kept : one.moved) >= one.changed * MIN_SWAPPED
+
+const noteOfReceivers = (one: ExchangedField): string =>
+  `${countOf(one)} of ${one.changed} transfers exchange receivers among rows. If the receiver column was sorted alone, restore it: transfers can't be undone`
+
+const isRefused = ({ field }: ExchangedField): boolean => !/^(?:attr|extra)[:#]/u.test(field)
+
+const nameOf = ({ field }: ExchangedField): string =>
+  field.startsWith(fileField('')) ? field.slice(fileField('').length) : field
+
+const countOf = ({ moved, kept, changed }: ExchangedField): number => (seemChanged(moved, changed) ? moved : kept)
+
+function textOf(one: ExchangedField): string {
+  const name = nameOf(one)
+  const does = seemChanged(one.moved, one.changed)
+    ? `get the ${name} of another row`
+    : `lose their ${name} to another row`
+  return `${countOf(one)} of ${one.changed} rows with a changed ${name} ${does}`
+}

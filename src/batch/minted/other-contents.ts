@@ -1,0 +1,100 @@
+import type { NftRecord } from '../../api/nft-record.ts'
+import { GdnError } from '../../core/errors.ts'
+import { readPages } from '../../operations/reconcile/listing.ts'
+import { addChanges, addContent, rowsOfOtherNfts } from '../../state/plan-tables.ts'
+import type { RowsIn } from '../../state/rows.ts'
+import { createTables } from '../../state/temporary-tables.ts'
+import { MAX_NAMED } from '../identity/claim.ts'
+import { refuseExchanged } from '../identity/exchanged.ts'
+import { exchangedContents } from '../identity/exchanged-contents.ts'
+import { metadataChanges } from '../rows/field-changes.ts'
+import type { Adopted } from '../rows/manifest-row.ts'
+import { shownKey } from '../rows/row-key.ts'
+import type { RunStore } from '../runs/run-store.ts'
+import type { BatchClient, BatchOptions, FieldChange } from '../types.ts'
+import { contentsOf, isOwnedBy } from './lookup.ts'
+
+/**
+ * Refuses rows whose IDs name NFTs with other content, by metadata and owners. The URL of a local file makes no
+ * difference. `adopt` permits edited rows, but not rows that exchange their contents or the values of a column.
+ *
+ * @param named the number of rows whose IDs name NFTs
+ * @returns notes about rows that may exchange values
+ * @throws GdnError `seems_minted`, `edited_rows`
+ */
+export async function refuseOtherContents(
+  store: RunStore,
+  client: BatchClient,
+  options: BatchOptions,
+  { rows, doubtful, named }: { rows: RowsIn; doubtful: readonly Adopted[]; named: number },
+): Promise<string[]> {
+  const { adopt = false, allowExchanged = false, signal } = options
+  const others = await findOthers(store, client, signal, doubtful)
+  if (others.length === 0) return []
+  const exchanged = await store.state.scratch((sql) => rowsOfOtherNfts(sql, rows))
+  if (exchanged.length > 0 && !allowExchanged) throw exchangedContents(exchanged)
+  if (adopt) {
+    const judged = { rows, named, isAllowed: allowExchanged }
+    return (await store.state.scratch((sql) => refuseExchanged(sql, store.drop, judged))).notes
+  }
+  const permitted = new Set(exchanged.map(({ position }) => position))
+  const refused = others.filter(({ row }) => !permitted.has(row.position))
+  if (refused.length > 0) throw otherNfts(refused)
+  return []
+}
+
+/** Returns the rows with other content than their NFTs, and fills temporary tables with the differences. */
+async function findOthers(
+  { state, drop }: RunStore,
+  client: BatchClient,
+  signal: AbortSignal | undefined,
+  doubtful: readonly Adopted[],
+): Promise<Adopted[]> {
+  await state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'contents'))
+  const byNft = new Map(doubtful.map((one) => [one.nftGdnId, one]))
+  const same = new Set<Adopted>()
+  for await (const { nfts } of readPages({ client, signal }, [...byNft.keys()])) {
+    await state.scratch((sql) => {
+      for (const nft of nfts) {
+        const one = byNft.get(nft.nft_gdn_id)
+        if (one === undefined) continue
+        const { position } = one.row
+        const contents = contentsOf(one.row.row, nft, drop.marker ?? undefined)
+        if (contents === null) continue
+        const isSame = contents.row === contents.nft
+        if (isSame && isOwnedBy(one.row, nft)) same.add(one)
+        else addChanges(sql, position, [{ action: 'update', fields: differences(one, nft, drop.marker) }])
+        if (!isSame) addContent(sql, position, { was: contents.nft, now: contents.row })
+      }
+    })
+  }
+  return doubtful.filter((one) => !same.has(one))
+}
+
+function differences({ row: kept }: Adopted, nft: NftRecord, marker: string | null): FieldChange[] {
+  const { row } = kept
+  const localFiles = row.localFiles.map(({ key }) => ({ key, url: null }))
+  const fields = metadataChanges({ ...row, localFiles }, nft, marker)
+  if (isOwnedBy(kept, nft)) return fields
+  return [
+    ...fields,
+    { field: 'receiver', from: nft.minted_to ?? nft.receiver_wallet_address ?? null, to: row.receiver },
+  ]
+}
+
+function otherNfts(others: readonly Adopted[]): GdnError {
+  const many = others.length === 1 ? '1 row has the ID of an NFT' : `${others.length} rows have the IDs of NFTs`
+  return new GdnError('seems_minted', `${many} in this collection, but different content`, {
+    hint: [
+      'Nothing was sent. Another manifest with this file name may have been minted, or the rows were edited after their mint.',
+      'To mint the rows as a separate run, add --run <name>.',
+      'To use these NFTs for the rows, add --adopt.',
+    ].join('\n'),
+    details: {
+      rows: others.slice(0, MAX_NAMED).map(({ row: { key, row }, nftGdnId }) => {
+        return { key: shownKey(key), line: row.line, nft_gdn_id: nftGdnId }
+      }),
+      count: others.length,
+    },
+  })
+}

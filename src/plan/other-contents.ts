@@ -1,0 +1,53 @@
+import type { NftRecord } from '../api/nft-record.ts'
+import { exchangedContents } from '../batch/identity/exchanged-contents.ts'
+import { contentOfRow, contentsOf } from '../batch/minted/lookup.ts'
+import { fileField } from '../batch/rows/field-changes.ts'
+import { keptRow } from '../batch/rows/manifest-row.ts'
+import type { RunStore } from '../batch/runs/run-store.ts'
+import { addContent, markCommon, rowsOfOtherNfts } from '../state/plan-tables.ts'
+import { pageOf, pagesOf } from '../state/rows.ts'
+import type { Change } from './compare.ts'
+import type { Candidate } from './find-nfts.ts'
+
+/** Records the contents of rows that this machine hasn't minted, where the NFTs of their IDs have other ones. */
+export async function addOtherContents(
+  { state, drop }: RunStore,
+  candidates: readonly Candidate[],
+  nftOf: (candidate: Candidate) => NftRecord | undefined,
+  changed: ReadonlyMap<number, readonly Change[]>,
+): Promise<void> {
+  const contents = candidates.flatMap((candidate) => {
+    const { sent, row } = candidate
+    const nft = nftOf(candidate)
+    if (sent !== null || row.row.id === null || nft === undefined) return []
+    if (changed.get(row.position)?.some(isOfOtherNft) !== true) return []
+    const both = contentsOf(row.row, nft, drop.marker ?? undefined)
+    return both === null || both.row === both.nft ? [] : [{ position: row.position, was: both.nft, now: both.row }]
+  })
+  await state.scratch((sql) => {
+    for (const { position, ...content } of contents) addContent(sql, position, content)
+  })
+}
+
+/** Whether a change replaces what identifies an NFT for people. Dynamic NFTs may exchange attributes and extra keys. */
+const isOfOtherNft = ({ want, fields }: Change): boolean =>
+  want === 'update' &&
+  fields.some(({ field }) => field === 'title' || field === 'description' || field.startsWith(fileField('')))
+
+/**
+ * Refuses rows whose IDs seem to be exchanged. A row may get a content that another row has and keeps, such as a kind
+ * of ticket.
+ *
+ * @throws GdnError `seems_minted`
+ */
+export async function refuseExchangedContents({ state }: RunStore): Promise<void> {
+  const find = () => state.scratch((sql) => rowsOfOtherNfts(sql, 'draft'))
+  if ((await find()).length === 0) return
+  for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit))) {
+    await state.scratch((sql) => {
+      for (const record of page) markCommon(sql, record.position, contentOfRow(keptRow(record).row))
+    })
+  }
+  const exchanged = await find()
+  if (exchanged.length > 0) throw exchangedContents(exchanged)
+}
