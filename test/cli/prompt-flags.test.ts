@@ -43,6 +43,7 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/webhook/rm.ts': ['webhook rm'],
   'connect/read-key.ts': ['auth login', 'init'],
   'connect/which-collection.ts': ['nft mint', 'batch mint'],
+  'plan/store-names.ts': ['apply', 'reveal'],
   'sheet/where-to.ts': ['batch preview', 'batch report'],
 }
 

@@ -63,6 +63,7 @@ async function machine(collection: TestCollection, text: string, root = '.git/HE
     resume: () => run('batch', 'resume', 'drop.csv', '--base-url', backend.url),
     plan: (...more: string[]) => run('plan', file, ...target, ...more),
     apply: (...more: string[]) => run('apply', file, ...target, '--yes', ...more),
+    applyUnconfirmed: () => run('apply', file, ...target),
     applySaved: (...more: string[]) => run('apply', path('plan.json'), '--base-url', backend.url, '--yes', ...more),
   }
 }
@@ -94,6 +95,10 @@ test('rows that got their IDs after the mint are unchanged, and can be edited on
   expect(plan.stderr).toContain(`${ROWS} rows got an ID since their mint. gdn apply stores which NFTs they belong to.`)
   expect(plan.stderr).toContain(`${ROWS} rows: ${ROWS} unchanged.`)
   expect(plan.stderr).not.toContain('Without an id')
+  // Without a terminal and without --yes, nothing is stored.
+  const unconfirmed = await first.applyUnconfirmed()
+  expect(unconfirmed).toMatchObject({ code: 3, stderr: expect.stringContaining(`Store the IDs of ${ROWS} rows?`) })
+  expect((await first.plan('--detailed-exit-code')).code).toBe(EXIT.changesPending)
   expect((await succeeded(first.apply())).stderr).toContain(`Stored the IDs of ${ROWS} rows.\n`)
   expect((await succeeded(first.plan('--detailed-exit-code'))).stderr).not.toContain('got an ID')
 

@@ -51,7 +51,7 @@ import {
   printPlanNotes,
   wayOut,
 } from '../plan/plan-view.ts'
-import { storeNames } from '../plan/store-names.ts'
+import { confirmNames, idsText, storeNames } from '../plan/store-names.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
@@ -197,7 +197,7 @@ function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 's
   const stored = pendingPairs(plan)
   const skipped = only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
   return {
-    stored: stored === 0 ? null : `Stored the ${stored === 1 ? 'ID of 1 row' : `IDs of ${stored} rows`}`,
+    stored: stored === 0 ? null : `Stored ${idsText(stored)}`,
     skipped: skipped === '' ? null : `Skipped by --only mint: ${skipped}`,
   }
 }
@@ -287,6 +287,7 @@ async function confirmPlan(
   }
   if (pending === 0) {
     if (flags.yes) return true
+    await confirmNames(io, plan)
     const raised = { run: plan.run.id, maxCost: flags.given, effect: ACCEPTED_GO_ON }
     await confirmRaise(deps, false, blockchain, connection, raised)
     return false

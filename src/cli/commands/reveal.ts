@@ -30,7 +30,7 @@ import { notEmpty } from '../flags/parse.ts'
 import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
 import { heldText, limitChanges, permitChanges } from '../plan/change-nfts.ts'
-import { storeNames } from '../plan/store-names.ts'
+import { confirmNames, storeNames } from '../plan/store-names.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
 
@@ -106,7 +106,10 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         outcomes = sent.outcomes
         ended = sent.error
         paid = await paidSince()
-      } else if (flags.dryRun !== true) await storeNames(deps, connection, options, plan)
+      } else if (flags.dryRun !== true) {
+        if (flags.yes !== true) await confirmNames(io, plan)
+        await storeNames(deps, connection, options, plan)
+      }
       if (flags.dryRun !== true && !signals.signal.aborted) {
         await noteNfts(options, plan.run, plan.seen()).catch((error: unknown) => {
           // The updates are made. The next reveal records them.

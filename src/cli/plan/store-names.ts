@@ -5,6 +5,10 @@ import type { BatchOptions } from '../../batch/types.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import type { RevealPlan } from '../../reveal/plan-reveal.ts'
 import type { Connection, Deps } from '../deps.ts'
+import type { Io } from '../io/io.ts'
+import { pendingPairs } from './plan-view.ts'
+
+type Names = Pick<ChangePlan | RevealPlan, 'relabeled' | 'movedFrom' | 'paired'>
 
 /**
  * Replaces the labels of NFTs that are adopted, gives the run the path of a moved manifest, and stores which NFTs
@@ -16,7 +20,7 @@ export async function storeNames(
   { signals: { signal } }: Deps,
   { client }: Connection,
   opened: BatchOptions,
-  { relabeled, movedFrom, paired }: Pick<ChangePlan | RevealPlan, 'relabeled' | 'movedFrom' | 'paired'>,
+  { relabeled, movedFrom, paired }: Names,
 ): Promise<void> {
   const options = { ...opened, signal }
   const { label } = options
@@ -28,3 +32,17 @@ export async function storeNames(
   await storeAliases(client, options, paired)
   await storePairs(options, paired)
 }
+
+/** Prompts before `storeNames`, if the plan has nothing else that would prompt. @throws GdnError `not_confirmed` */
+export async function confirmNames(io: Pick<Io, 'confirm'>, plan: Names): Promise<void> {
+  const ids = pendingPairs(plan)
+  const labels = plan.relabeled.count
+  const names = [
+    ...(ids === 0 ? [] : [idsText(ids)]),
+    ...(labels === 0 ? [] : [labels === 1 ? 'the label of 1 NFT' : `the label of ${labels} NFTs`]),
+    ...(plan.movedFrom === null ? [] : ['the path of the manifest']),
+  ]
+  if (names.length > 0) await io.confirm(`Store ${names.join(' and ')}?`, '--yes')
+}
+
+export const idsText = (count: number): string => `the ${count === 1 ? 'ID of 1 row' : `IDs of ${count} rows`}`
