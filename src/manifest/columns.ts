@@ -99,8 +99,9 @@ const LONG_COMMON_NAMES = [...MEANINGS.keys()].filter((name) => name.length > 3)
 /** Returns the names that are read as a column, in lower case with underscores. */
 export const namesOf = (column: (typeof COLUMN_NAMES)[number]): readonly string[] => [column, ...COMMON_NAMES[column]]
 
-/** Normalizes names that differ only in case, spaces and hyphens. */
-const folded = (name: string): string => name.slice(0, MAX_FOLDED).trim().toLowerCase().replaceAll(/[ -]+/g, '_')
+/** Normalizes names that differ only in case, spaces, hyphens, and the code points of a letter with an accent. */
+const folded = (name: string): string =>
+  name.slice(0, MAX_FOLDED).normalize('NFC').trim().toLowerCase().replaceAll(/[ -]+/g, '_')
 
 /** Longer names are not common names of columns. */
 const MAX_FOLDED = 64

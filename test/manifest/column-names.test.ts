@@ -74,6 +74,17 @@ describe('reads a column by its name', () => {
 })
 
 describe('columnMap', () => {
+  test.each([
+    ['Größe'.normalize('NFD'), 'Größe'],
+    ['Größe', 'größe'.normalize('NFD')],
+  ])('reads the column %j by the name %j, whose accents have other code points', async (inFile, inMap) => {
+    const content = `${inFile},description,receiver\nDawn,First,${ALICE}\n`
+    for (const map of ['columnMap', 'defaultMap']) {
+      const { rows } = await read(content, { [map]: [[inMap, 'title']] })
+      expect(rows).toMatchObject([{ metadata: { title: 'Dawn' } }])
+    }
+  })
+
   test('overrides the meaning of a column name', async () => {
     const text = `title,description,Wallet,Owner,Background\nDawn,First,${ALICE},Mo,red\n`
     const { rows, issues, mapped } = await mappedOf(text, {
