@@ -10,6 +10,7 @@ import { GdnError } from '../../src/core/errors.ts'
 import { encodeDeployFactory, encodeMake, predictCollection } from '../../src/server/chain/evm/factory.ts'
 import { until } from '../helpers/backend.ts'
 import { PASSWORD, writeKeystore, writePassword } from '../helpers/keystore-file.ts'
+import { enterCollections } from '../helpers/known-collections.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
 import { startRpcProxy } from '../helpers/rpc-proxy.ts'
 import { DATE, fakeApi } from './fake-api.ts'
@@ -392,8 +393,12 @@ describe('gdn collection set', () => {
 
   test('freezes the metadata of all NFTs, once, after a confirmation that says that it is for good', async () => {
     const frozen = () => chain().readContract({ address: contract, abi: ABI, functionName: 'isFrozen' })
-    const refused = await set('--freeze', ...as('owner'))
-    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("this can't be undone") })
+    await enterCollections(join(home.dir, 'state'), { name: 'Tides', contract_address: contract })
+    const refused = await set('--freeze', ...as('owner'), '--state-dir', join(home.dir, 'state'))
+    expect(refused).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`this can't be undone (Tides, ${contract} on polygon`),
+    })
     expect(await frozen()).toBe(false)
     const done = await set('--freeze', ...asOwner())
     expect(done.code, done.stderr).toBe(0)

@@ -269,6 +269,11 @@ describe('collection show', () => {
     const { env } = await home()
     const result = await cli(['collection', 'show', ID, '--base-url', api.url, '--json'], { env })
     expect(result).toMatchObject({ code: 0, stderr: '' })
+    const named = ['collection', 'show', '--base-url', api.url, '--json']
+    // The collection of the environment, as in other commands.
+    const unknown = await cli(named, { env: { ...env, GDN_CONTRACT: CONTRACT } })
+    expect(JSON.parse(unknown.stderr).error.message).toContain(CONTRACT)
+    expect(JSON.parse((await cli(named, { env })).stderr).error.message).toBe('no collection is specified')
     const { problem, ...shown } = set
     expect(JSON.parse(result.stdout)).toMatchObject({ ...shown, name: 'Dawn', status: 'deployed' })
     expect(JSON.parse(result.stdout)).not.toHaveProperty('problem', problem)

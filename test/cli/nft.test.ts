@@ -567,6 +567,9 @@ describe('nft list', () => {
     const whole = await list('--limit', '201')
     expect(whole.stdout).toContain('id-200')
     expect(whole.stderr).not.toContain('Showing the first')
+    const narrow = ['nft', 'list', ...TARGET, '--base-url', api.url]
+    const { stderr } = await cli(narrow, { env, tty: true, stderrTty: true, columns: 60 })
+    expect(stderr).toContain('All 200 NFTs shown have the status deployed.')
   })
 
   test('requests no details for -o ids or --fields nft_gdn_id', async () => {

@@ -38,12 +38,13 @@ export function command(deps: Deps, run = show): GdnCommand {
   }) as GdnCommand
 }
 
-export async function show(deps: Deps, names: readonly string[], flags: ShowFlags): Promise<void> {
+export async function show(deps: Deps, given: readonly string[], flags: ShowFlags): Promise<void> {
   const output = createOutput(deps.io, flags, SETTINGS_VIEW)
+  const settings = await deps.settings(flags)
+  const names = given.length > 0 || settings.contract === null ? given : [settings.contract.value]
   if (names.length === 0) {
     throw new GdnError('usage', 'no collection is specified', { hint: 'Run `gdn collection show <id-or-address>`.' })
   }
-  const settings = await deps.settings(flags)
   const connection = await deps.connect(settings)
   const { client } = connection
   const known = await knownCollections(deps, connection)

@@ -64,6 +64,9 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const isShown = output.mode === 'table' && io.stdoutTty && needsDetails
   const limit = flags.limit ?? (isShown ? SHOWN_ON_TERMINAL : nft_gdn_ids.length)
   const ids = nft_gdn_ids.slice(0, limit)
+  if (ids.length < nft_gdn_ids.length) {
+    output = createOutput(io, flags, { ...LIST_VIEW, plural: 'NFTs shown' }, { manifest })
+  }
   if (!needsDetails) return await output.many(ids.map((nft_gdn_id) => ({ nft_gdn_id })))
 
   const here = (record: NftRecord): DataRecord => ({ ...record, blockchain })

@@ -17,7 +17,10 @@ import type { RemoteNetwork } from '../../../../server/chain/evm/remote/remote-n
 import { missingFunds } from '../../../../server/chain/missing-funds.ts'
 import { RpcError } from '../../../../server/chain/rpc/rpc-answer.ts'
 import { coinOf } from '../../../../server/settings/networks.ts'
+import { glanceAtState } from '../../../../state/glance.ts'
+import { collectionsOfServers } from '../../../../state/known-collections.ts'
 import { serverFlagsAgain } from '../../../batch/flags-again.ts'
+import { findByAddress } from '../../../connect/known-collections.ts'
 import { type Node, withNetwork } from '../../../connect/open-network.ts'
 import { costsMoney } from '../../../cost/confirm-spending.ts'
 import { spentText } from '../../../cost/spent.ts'
@@ -88,7 +91,8 @@ export async function applySettings(
       if (lacks !== null) throw new GdnError('refused', lacks, { hint: 'Nothing was sent. Fund the wallet first.' })
     }
     const signer = await openWallet(deps, flags, from)
-    await confirm(deps, flags, { isPublic, contract, blockchain, changes, offer })
+    const name = findByAddress(glanceAtState(settings.stateDir, collectionsOfServers), contract)?.name ?? null
+    await confirm(deps, flags, { isPublic, name, contract, blockchain, changes, offer })
     if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_TIMEOUT_MS)
     const progress = await io.progress('Sending the changes')
     const records: DataRecord[] = []
@@ -258,6 +262,8 @@ function textOfChange({ setting, before, after }: Change): string {
 
 interface Plan {
   isPublic: boolean
+  /** The name of the collection; null where that isn't known. */
+  name: string | null
   contract: Hex
   blockchain: EvmBlockchain
   changes: readonly Change[]
@@ -266,14 +272,15 @@ interface Plan {
 
 /** Prompts before gas is spent on a public network, and before anything that can't be undone. */
 async function confirm({ io }: Deps, { yes }: SetFlags, plan: Plan): Promise<void> {
-  const { isPublic, contract, blockchain, changes, offer } = plan
+  const { isPublic, contract, blockchain, changes, offer, name } = plan
   const final = changes.flatMap((change) => change.final ?? [])
   if (yes || (!isPublic && final.length === 0)) return
   for (const change of changes) io.note(textOfChange(change).trimEnd())
   const settings = changes.map(({ setting }) => setting).join(', ')
   const what = final.length > 0 ? `${final.join('. ')}: this can't be undone` : `Change ${settings}`
   const cost = isPublic ? `, for at most ${offer.text}` : ''
-  await io.confirm(`${what} (${contract} on ${blockchain}${cost})?`, '--yes')
+  const collection = name === null ? contract : `${safe(name)}, ${contract}`
+  await io.confirm(`${what} (${collection} on ${blockchain}${cost})?`, '--yes')
 }
 
 /** Resolves with the next nonce of an account once none of its transactions waits for a block. */
