@@ -36,7 +36,8 @@ export interface Known {
 
 /** The displayed state of a run, derived from its events. */
 export class ProgressState {
-  readonly startedAt: number
+  /** The start, later by the time that the display was stopped, for example for a prompt. */
+  startedAt: number
   title: string | null = null
   counts: RowCounts | null = null
   #phase: Phase = { kind: 'reading' }

@@ -41,6 +41,7 @@ export class BatchProgress {
   #block: LiveBlock | null = null
   #stopTicking: (() => void) | null = null
   #drawnAt = Number.NEGATIVE_INFINITY
+  #stoppedAt: number
   #saidAt: number
   #saidPhase = 'reading'
   #saidLine = ''
@@ -53,6 +54,7 @@ export class BatchProgress {
     this.#clock = clock
     this.#state = new ProgressState(clock.now(), known)
     this.#saidAt = clock.now()
+    this.#stoppedAt = clock.now()
   }
 
   /** Starts the display, or resumes it after `stop`. */
@@ -62,6 +64,7 @@ export class BatchProgress {
     // The block itself shows that the run is stopping. Another message would be written into the block.
     if (this.#block !== null) this.#signals.instead(() => {})
     this.#signals.signal.addEventListener('abort', this.#onAbort)
+    this.#state.startedAt += this.#clock.now() - this.#stoppedAt
     this.#stopTicking = this.#clock.every(TICK_MS, () => this.#show(true))
   }
 
@@ -84,6 +87,7 @@ export class BatchProgress {
   stop(): void {
     this.#signals.signal.removeEventListener('abort', this.#onAbort)
     this.#signals.instead(null)
+    if (this.#stopTicking !== null) this.#stoppedAt = this.#clock.now()
     this.#stopTicking?.()
     this.#stopTicking = null
     this.#block?.end()

@@ -154,6 +154,17 @@ test('prints a message above the block without breaking it', async () => {
   )
 })
 
+test('does not count the time at a prompt as elapsed', async () => {
+  const { progress, stderr, passed, wait } = await setUp({ tty: true })
+  progress.tell(PLAN)
+  wait(2)
+  progress.stop()
+  passed(60_000)
+  await progress.start()
+  wait(1)
+  expect(stderr.text).toContain('\n0:03 elapsed\n')
+})
+
 test('prints lines on a dumb terminal', async () => {
   const { progress, stderr, wait } = await setUp({ tty: true, env: { TERM: 'dumb' } })
   progress.tell(PLAN)
