@@ -57,6 +57,13 @@ async function machine(text = CSV, onMint = () => {}, onTransfer = () => {}) {
 }
 
 describe('gdn plan', () => {
+  test('names --out for -o with the name of a file', async () => {
+    const { stderr } = await cli(['plan', 'drop.csv', '-o', 'plan.json'])
+    expect(stderr).toContain('To save the plan, use --out plan.json.')
+    const listed = await cli(['nft', 'list', '-o', 'nfts.csv'])
+    expect(listed.stderr).toContain('To write a file, add `> nfts.csv` after the command.')
+  })
+
   test('compares with the run in the state where the server has no reference IDs, and asks no extension', {
     tags: ['promise'],
   }, async () => {

@@ -60,7 +60,7 @@ export function command(deps: Deps, run = plan): GdnCommand {
   switchFlag(planCommand, '--detailed-exit-code', 'Exit with code 10 if there are changes, including impossible ones')
   valueFlag(planCommand, '--out <file>', 'Save the plan for `gdn apply`', { parse: notEmpty })
   addServerFlags(planCommand)
-  addOutputFlags(planCommand, ['markdown'])
+  addOutputFlags(planCommand, ['markdown'], (file) => `To save the plan, use --out ${file}.`)
   return planCommand.action(async (manifest: string, flags: PlanFlags) => {
     await run(deps, manifest, flags)
   }) as GdnCommand

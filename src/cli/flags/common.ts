@@ -1,4 +1,6 @@
+import { shellWord } from '../../core/shell-word.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { safe } from '../io/io.ts'
 import { OUTPUT_MODES, type OutputMode } from './output-modes.ts'
 import { notEmpty, oneOf, wordList } from './parse.ts'
 
@@ -43,8 +45,15 @@ export function addJsonFlag(command: GdnCommand, description = 'Print JSON'): Gd
   return addCommonFlags(command)
 }
 
-/** @param more output formats that only this command has */
-export function addOutputFlags(command: GdnCommand, more: readonly string[] = []): GdnCommand {
+/**
+ * @param more output formats that only this command has
+ * @param intoFile says how to write a file, for `-o drop.csv`
+ */
+export function addOutputFlags(
+  command: GdnCommand,
+  more: readonly string[] = [],
+  intoFile = (file: string) => `To write a file, add \`> ${file}\` after the command.`,
+): GdnCommand {
   const modes = [...OUTPUT_MODES, ...more]
   valueFlag(
     command,
@@ -52,7 +61,7 @@ export function addOutputFlags(command: GdnCommand, more: readonly string[] = []
     `Output format: ${modes.slice(0, -1).join(', ')} or ${modes.at(-1)} (${modes[0]})`,
     {
       group: OUTPUT,
-      parse: oneOf(modes),
+      parse: oneOf(modes, (raw) => (/\.\w+$/.test(raw) ? intoFile(shellWord(safe(raw))) : undefined)),
     },
   )
   switchFlag(command, '--json', 'Same as --output json', OUTPUT)

@@ -62,12 +62,16 @@ export const blockchainName: Parse<Blockchain> = taking({ type: 'word', values: 
 })
 
 /** Parses one of the given words. */
-export function oneOf<Word extends string>(words: readonly Word[]): Parse<Word> {
+export function oneOf<Word extends string>(
+  words: readonly Word[],
+  hintFor: (raw: string) => string | undefined = () => undefined,
+): Parse<Word> {
   return taking({ type: 'word', values: words }, (raw, flag) => {
     const word = words.find((known) => known === raw)
     if (word !== undefined) return word
     const near = nearest(raw, words)
-    throw flagError(flag, `must be one of ${words.join(', ')}, not ${shown(raw)}`, near && `Did you mean ${near}?`)
+    const hint = hintFor(raw) ?? (near && `Did you mean ${near}?`)
+    throw flagError(flag, `must be one of ${words.join(', ')}, not ${shown(raw)}`, hint)
   })
 }
 
