@@ -65,14 +65,14 @@ export function freshRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: nu
   )
 }
 
-/** Returns the stored rows of a run with local files that have one of the keys. */
-export function rowsWithFiles(
+/** Returns the stored rows of a run that have one of the keys. */
+export function storedRows(
   sql: Sql,
   { setId }: Pick<Drop, 'setId'>,
   keys: readonly string[],
-): { key: string; body: Uint8Array }[] {
+): { key: string; line: number; body: Uint8Array }[] {
   return sql.all(
-    'SELECT key, body FROM rows WHERE set_id = ? AND files > 0 AND key IN (SELECT value FROM json_each(?))',
+    'SELECT key, line, body FROM rows WHERE set_id = ? AND key IN (SELECT value FROM json_each(?))',
     setId ?? -1,
     JSON.stringify(keys),
   )
@@ -148,6 +148,16 @@ export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: numbe
       ORDER BY r.position`,
     ...[drop.id, drop.scope, setId],
   )
+}
+
+/** Returns the texts of operations as they were last applied, without those that were never applied. */
+export function appliedBodies(sql: Sql, drop: Drop, operations: readonly string[]): Map<string, Uint8Array> {
+  const found = sql.all<{ id: string; body: Uint8Array }>(
+    `SELECT n.operation_id AS id, ${applied(drop)} AS body FROM json_each(?) j
+      JOIN nfts n ON n.operation_id = j.value AND n.position = 0 WHERE ${applied(drop)} IS NOT NULL`,
+    JSON.stringify(operations),
+  )
+  return new Map(found.map(({ id, body }) => [id, body]))
 }
 
 /** Returns the texts of operations as they were minted, or applied since, if the state has them. */

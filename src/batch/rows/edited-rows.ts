@@ -7,7 +7,14 @@ import { sentMetadata } from '../../operations/reconcile/content.ts'
 import { addressKey } from '../../operations/reconcile/owners.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import type { Drop } from '../../state/drops.ts'
-import { type FreshRow, freshRows, rowsWithFiles, type VanishedRow, vanishedRows } from '../../state/edited-rows.ts'
+import {
+  appliedBodies,
+  type FreshRow,
+  freshRows,
+  storedRows,
+  type VanishedRow,
+  vanishedRows,
+} from '../../state/edited-rows.ts'
 import { bodyOf } from '../../state/row-requests.ts'
 import { pageOf, type RowsIn } from '../../state/rows.ts'
 import type { EditedPair, FieldChange } from '../types.ts'
@@ -101,14 +108,13 @@ export const firstOf = <Row extends Pick<VanishedRow, 'line'>>(vanished: readonl
 /** Pairs vanished rows with the new rows that they have most fields in common with, each new row once. */
 export function pairsOf(
   sql: Sql,
-  drop: Pick<Drop, 'setId' | 'manifest'>,
+  drop: Drop,
   { vanished, fresh, rows }: { vanished: readonly VanishedRow[]; fresh: readonly FreshRow[]; rows: RowsIn },
 ): EditedPair[] {
-  const stored = storedFiles(sql, drop, vanished)
-  const best = vanished.map((sent) => ({
-    sent,
-    fields: sentFields(sql, sent),
-    ...(stored.get(sent.key) ?? { files: {} }),
+  const sentAs = sentRows(sql, drop, vanished)
+  const best = vanished.map((sent, at) => ({
+    key: sent.key,
+    ...(sentAs[at] ?? { line: sent.line, fields: {}, files: {} }),
     score: 0,
     now: null as ({ line: number; position: number } & RowFields) | null,
   }))
@@ -120,7 +126,7 @@ export function pairsOf(
       const row = keptRow(record)
       const now = rowFields(row, drop.manifest)
       for (const one of best) {
-        const score = similarity(...comparable(one, now)) + (one.sent.line === row.row.line ? 0.5 : 0)
+        const score = similarity(...comparable(one, now)) + (one.line === row.row.line ? 0.5 : 0)
         const { line } = row.row
         if (score > one.score) Object.assign(one, { score, now: { line, position: record.position, ...now } })
       }
@@ -137,32 +143,39 @@ export function pairsOf(
     if (isLike && !taken.has(one.now.position)) taken.add(one.now.position)
     else one.now = null
   }
-  return best.map(({ sent, fields, files, gone, now }) => ({
-    line: sent.line,
-    title: fields.title ?? shownKey(sent.key),
+  return best.map(({ key, line, fields, files, gone, now }) => ({
+    line,
+    title: fields.title ?? shownKey(key),
     now: now === null ? null : { line: now.line, title: now.fields.title ?? '' },
     changes: now === null ? [] : changesOf(...comparable({ fields, files, gone }, now)),
   }))
 }
 
-/** Returns the local files of rows as they were minted, by key. */
-function storedFiles(
-  sql: Sql,
-  { setId, manifest }: Pick<Drop, 'setId' | 'manifest'>,
-  vanished: readonly VanishedRow[],
-): Map<string, Omit<RowFields, 'fields'>> {
-  const rows = rowsWithFiles(
+/** Returns vanished rows as they were last applied, or else sent, with the lines of the stored rows. */
+function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowFields & { line: number })[] {
+  const rows = storedRows(
     sql,
-    { setId },
+    drop,
     vanished.map(({ key }) => key),
   )
-  return new Map(
-    rows.map(({ key, body }) => {
-      const { localFiles } = rowOfParts(partsOf(body))
-      const gone = new Set(localFiles.flatMap((file) => (existsSync(file.path) ? [] : file.key)))
-      return [key, { files: namesOf(localFiles, manifest), gone }]
-    }),
+  const stored = new Map(rows.map((row) => [row.key, row]))
+  const applied = appliedBodies(
+    sql,
+    drop,
+    vanished.map(({ id }) => id),
   )
+  return vanished.map((sent) => {
+    const row = stored.get(sent.key)
+    const body = applied.get(sent.id)
+    const last = body ?? row?.body
+    const localFiles = last === undefined ? [] : rowOfParts(partsOf(last)).localFiles
+    return {
+      line: row?.line ?? sent.line,
+      fields: { ...idField(sent), ...(body === undefined ? requestFields(sql, sent) : textFields(body)) },
+      files: namesOf(localFiles, drop.manifest),
+      gone: new Set(localFiles.flatMap((file) => (existsSync(file.path) ? [] : file.key))),
+    }
+  })
 }
 
 const namesOf = (files: ManifestRow['localFiles'], manifest: string | null): Fields =>
@@ -184,13 +197,19 @@ function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
   return [from, to]
 }
 
+const idField = ({ key }: VanishedRow): Fields => (isContentKey(key) ? {} : { id: shownKey(key) })
+
 /** Returns the row as its request has it, with the URLs of its local files. */
-function sentFields(sql: Sql, { request_id, outcome, position, key }: VanishedRow): Fields {
-  const id = isContentKey(key) ? {} : { id: shownKey(key) }
+function requestFields(sql: Sql, { request_id, outcome, position }: VanishedRow): Fields {
   const body = outcome === 'found' ? undefined : bodyOf(sql, request_id)
-  if (body === undefined) return id
+  if (body === undefined) return {}
   const { receiver_wallet_address: receiver } = JSON.parse(body) as { receiver_wallet_address: string }
-  return { ...id, receiver, ...metadataFields(sentMetadata(body)[position]) }
+  return { receiver, ...metadataFields(sentMetadata(body)[position]) }
+}
+
+function textFields(body: Uint8Array): Fields {
+  const { receiver, metadata } = rowOfParts(partsOf(body))
+  return { receiver, ...metadataFields(metadata) }
 }
 
 function rowFields({ row }: KeptRow, manifest: string | null): RowFields {
