@@ -234,7 +234,7 @@ async function openData(options: CoreOptions, dataDir: string, undo: (() => unkn
   return opened
 }
 
-/** Due times follow the clock that all processes of a database share. */
+/** Returns the clock of due times, which all processes of a database share. */
 async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => number> {
   if (store.postgres === null) return Date.now
   const { startDatabaseClock } = await import('./store/postgres/clock.ts')
@@ -243,7 +243,7 @@ async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => num
   return clock.now
 }
 
-/** Loaded only for fault injection: it includes a YAML parser. */
+/** Loads the faults to inject. The module is loaded only for them, because it includes a YAML parser. */
 async function loadFaults({ faults }: CoreOptions): Promise<Faults | undefined> {
   if (faults === undefined) return undefined
   const { createFaults } = await import('./faults/faults.ts')

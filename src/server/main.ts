@@ -48,7 +48,7 @@ export interface Backend {
   dataDir: string
   /** Whether other machines can reach it. */
   exposed: boolean
-  /** Reloads certificate and key; null without TLS. If they are invalid, the old ones stay in use. */
+  /** Reloads certificate and key; null without TLS. If they are invalid, the old files stay in use. */
   reloadTls: (() => Promise<void>) | null
   /** The rules of fault injection, one sentence each. */
   faults: readonly string[]
@@ -159,7 +159,7 @@ export async function loadRest(): Promise<void> {
   }
 }
 
-/** Uses renewed files for new connections; open ones stay. */
+/** Uses renewed files for new connections; open connections stay. */
 function tlsReloader(files: TlsFiles | undefined, server: object, log: Log): Backend['reloadTls'] {
   if (files === undefined || !('setSecureContext' in server)) return null
   const tlsServer = server as Server

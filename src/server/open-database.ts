@@ -63,7 +63,7 @@ export const noDatabase = (dataDir: string, cause: unknown) =>
     cause,
   })
 
-/** If several processes create the database at once, one does it and the others wait. */
+/** Opens the database, or creates it. If several processes create it at once, one does it and the others wait. */
 async function openOrMake(dataDir: string, path: string): Promise<Store> {
   for (const late = Date.now() + MADE_WITHIN_MS; ; await sleep(MADE_LOOK_MS)) {
     try {
@@ -80,7 +80,10 @@ async function openOrMake(dataDir: string, path: string): Promise<Store> {
   }
 }
 
-/** The process that creates it holds the lock, and the file exists before its tables do. */
+/**
+ * Whether an error means that another process is creating the database. That process holds the lock, and the file
+ * exists before its tables do.
+ */
 function isBeingMade(error: unknown, path: string): boolean {
   if (!(error instanceof GdnError)) return false
   if (error.code === 'data_dir_busy') return true

@@ -134,7 +134,7 @@ export async function changeWebhook(
       ...(url === undefined ? {} : { url }),
       ...(events === undefined ? {} : { events: inOrder(events) }),
     })
-    // Failures were those of the old URL.
+    // The failures belong to the old URL.
     if (url !== undefined) await reviveWebhook(db, id)
   })
   return await showWebhook(store, id, now)

@@ -18,7 +18,7 @@ import type { EmbeddedSolanaEvent } from './solana/embedded/embedded-solana.ts'
 import type { RemoteClusters } from './solana/remote/remote-clusters.ts'
 import { createSolanaChains, type SolanaChains } from './solana/solana-chains.ts'
 
-/** The chains of a backend: embedded ones, whose nodes start on first use, and those behind RPC URLs. */
+/** The chains of a backend: embedded chains, whose nodes start on first use, and networks behind RPC URLs. */
 export interface Chains {
   readonly signing: GetSigningTerms
   readonly findSigner: FindSigner
@@ -27,7 +27,7 @@ export interface Chains {
   readonly solana: SolanaChains
   /** The networks that are reached by RPC URL. */
   readonly remote: RemoteChains
-  /** The names that requests may have: those that need no configuration, then the operator's own. */
+  /** The names that requests may have: first the names that need no configuration, then the operator's own. */
   readonly names: readonly Blockchain[]
   has(name: string): name is Blockchain
   /** Whether the coins of a blockchain have value. Those of embedded chains and of test networks have none. */

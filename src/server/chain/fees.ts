@@ -24,7 +24,7 @@ export type WorstFees = Pick<NetworkFees, 'offered' | 'data'>
 /** The costs of a run with a limit, and the most that its accepted requests can still cost, in wei. */
 export interface RunBudget {
   max: bigint
-  /** Paid by final transactions, and the most that lost ones can have paid. */
+  /** The amount that final transactions paid, and the maximum that lost transactions can have paid. */
   paid: bigint
   /** The most that transactions which aren't final can cost. */
   pending: bigint

@@ -80,7 +80,7 @@ async function write({ db }: Store, secrets: readonly Row[], file: string, signa
   }
 }
 
-/** Synced when it is complete. */
+/** Opens a new private file, which is synced when it is complete. */
 function openNew(file: string): WriteStream {
   try {
     return createWriteStream(file, { fd: openSync(file, 'wx', 0o600), flush: true })

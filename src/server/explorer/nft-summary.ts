@@ -19,7 +19,7 @@ export async function summariesOf(explorer: Explorer, rows: readonly SummaryRow[
   return await Promise.all(summaries)
 }
 
-/** Parsing long metadata takes time, so it yields first, and the result is cached. */
+/** Returns the summary of long metadata. Parsing takes time, so the function yields first and caches the result. */
 async function readLong({ db, long }: Explorer, { id, update_id, seq }: SummaryRow): Promise<InLists> {
   const key = `${id} ${update_id}`
   const known = long.get(key)

@@ -50,7 +50,7 @@ async function read(path: string, flag: string): Promise<Buffer> {
   }
 }
 
-/** OpenSSL's messages are terse, but its codes distinguish the two files. */
+/** Explains an error of the TLS files. OpenSSL's messages are terse, but its codes distinguish the two files. */
 function explain(cause: unknown, { certFile, keyFile }: TlsFiles): GdnError {
   const code = systemCode(cause) ?? ''
   if (code.includes('KEY_VALUES_MISMATCH') || code.includes('KEY_TYPE_MISMATCH')) {

@@ -15,7 +15,7 @@ export type Registry = Metrics
 const DATABASE_WITHIN_MS = 5000
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** The metrics of this process in prom-client, and those that each scrape reads from the database. */
+/** Creates the metrics of this process in prom-client, and the metrics that each scrape reads from the database. */
 export function createRegistry({ db, signers, hindered, now, version, ready, dataDir }: MetricsOptions): Registry {
   const registry = new PromRegistry()
   const registers = [registry]
@@ -132,7 +132,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
     for (const { blockchain, isHindered } of await hindered()) hindrance.set({ blockchain }, isHindered ? 1 : 0)
   }
 
-  /** The last values of an unreachable database aren't current. */
+  /** Whether the database responds in time. The last values of an unreachable database aren't current. */
   const answersInTime = async (): Promise<boolean> => {
     const late = delay(DATABASE_WITHIN_MS, false, { ref: false })
     const there = await Promise.race([late, readDatabase().then(always, never)])

@@ -105,9 +105,10 @@ export function createMintStep(options: MintStepOptions): MintStep {
 }
 
 /**
- * In a cluster, only the process that has locked the collection prepares its mint. Measured with four workers that
- * each prepared it: all but one discarded theirs, the work was 3.7 times as much, and a tenth as many were signed. A
- * single process prepares the mint outside the transaction, to keep its only writer free.
+ * Signs and stores the next mint of a collection. In a cluster, only the process that has locked the collection
+ * prepares its mint. When each of four workers prepared it, all but one discarded their results: they did 3.7 times the
+ * work and signed a tenth as many mints. A single process prepares the mint outside the transaction, to keep its only
+ * writer free.
  */
 async function commit(
   { store, driver, onSigned }: MintStepOptions,

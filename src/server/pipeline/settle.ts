@@ -34,7 +34,7 @@ export interface Settlement {
 /**
  * Writes the outcomes of transactions of one blockchain in one commit.
  *
- * @returns those that no other worker had settled
+ * @returns the transactions that no other worker had settled
  */
 export async function settle(
   { store, log }: { store: Store; log: Log },
@@ -155,7 +155,7 @@ async function applyToUpdates(
   await returnUpdates(db, id, verdict.counted === true)
 }
 
-/** `requests` is set for a transaction that was settled alone. */
+/** Logs the outcome of a transaction. @param requests only for a transaction that was settled alone */
 function logOutcome(log: Log, { transaction, outcome, verdict }: Settlement, requests: string[] | undefined): void {
   const { id, blockchain, hash, kind } = transaction
   const { state, seen } = outcome

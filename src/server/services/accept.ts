@@ -96,7 +96,10 @@ export async function accept<Prepared, Response>(
   })
 }
 
-/** If a check fails because the same operation was accepted in the meantime, its response is returned. */
+/**
+ * Prepares an operation. If a check fails because the same operation was accepted in the meantime, returns its
+ * response.
+ */
 async function prepareUnlessExisting<Prepared, Response>(
   prepare: () => Promise<Prepared>,
   findExisting: () => Promise<Response | null>,

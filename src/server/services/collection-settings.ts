@@ -104,8 +104,8 @@ function recordedSettings(row: Row): CollectionSettings {
 const AS_CREATED = 'so the description and image are those from the creation request'
 
 /**
- * Returns the description and image in a collection's metadata. They are the recorded ones until its owner sets
- * metadata, and if it can't be read, with the reason.
+ * Returns the description and image in a collection's metadata. These are the recorded values until the owner sets
+ * metadata, and also if the metadata can't be read, with the reason.
  */
 async function describedAt(
   { storage }: SettingsDeps,

@@ -136,7 +136,7 @@ async function waitingOf(
   const price = isUnsigned ? await gas.waitingForPrice(db, limited, current) : null
   if (price === null && problem !== null) return problem
   const budget = unfinalBlock !== null && hasMaxCost(limited) ? await gas.budgetOf(db, limited, current) : null
-  // Another transaction as large as those of the run doesn't fit into the remaining limit of its cost.
+  // Another transaction as large as the run's transactions doesn't fit into the remaining cost limit.
   const isTight = budget !== null && budget.left < budget.largest
   const reasons = [price, unfinalBlock !== null && isTight ? await untilFinal(gas, unfinalBlock) : null]
   return reasons.filter((reason) => reason !== null).join('; ') || null

@@ -11,7 +11,7 @@ import type { ServiceDeps } from './services.ts'
 /** A response waits no longer for a blockchain, since the times of blocks are all that it asks for. */
 const CHAIN_PATIENCE_MS = 5000
 
-/** Returns the times of blocks in milliseconds, those that the blockchain returns. */
+/** Returns the times of blocks in milliseconds, as far as the blockchain returns them. */
 export async function blockTimes(
   { db, chains }: Pick<ServiceDeps, 'chains'> & { db: Db },
   blockchain: Blockchain,

@@ -78,8 +78,8 @@ export async function findAllNamed(db: Db, scope: ReferenceScope, wanted: readon
 }
 
 /**
- * Assigns a request's operations to their reference IDs, and returns those that already exist: their reference IDs stay
- * unchanged, and nothing is created for them. Call it in the transaction that creates the others.
+ * Assigns a request's operations to their reference IDs, and returns the operations that already exist: their reference
+ * IDs stay unchanged, and nothing is created for them. Call it in the transaction that creates the others.
  *
  * @throws Refusal 409 if one refers to another operation or has another label
  */

@@ -53,8 +53,9 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
 }
 
 /**
- * 400 is what the reference has for every failure of transfernft. 409 would mean that a request with this
- * Idempotency-Key is in progress, and clients then treat the outcome as unknown. Here nothing was accepted.
+ * Returns the rejection for an NFT with a pending transfer. The API reference defines 400 for every failure of
+ * transfernft. 409 would mean that a request with this Idempotency-Key is in progress, and clients then treat the
+ * outcome as unknown. Here nothing was accepted.
  */
 const pending = () =>
   badRequest('a transfer of this NFT is pending: check its outcome with gettransactions before the next one')

@@ -59,8 +59,8 @@ function createNewestHead({ network }: SetupOptions): () => Promise<number> {
 }
 
 /**
- * Resolves with null when all authorizations are final, or with an operator that isn't authorized. Authorizations of
- * an earlier run may be as recent as those of this one.
+ * Resolves with null when all authorizations are final, or with an operator that isn't authorized. Authorizations of an
+ * earlier run may be as recent as the authorizations of this run.
  */
 async function untilAuthorizationsFinal(
   options: SetupOptions,

@@ -138,7 +138,10 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   }
   let tidying: NodeJS.Timeout | undefined
   const closing = new AbortController()
-  /** Other processes of this database see only files in a place that all of them reach. */
+  /**
+   * Sends local files to the remote storage. Other processes of this database see only files in a place that all of
+   * them reach.
+   */
   const sendLocal = async () => {
     if (remote === null || store.postgres === null) return
     const { sendLocalFiles } = await import('./remote/send-local.ts')

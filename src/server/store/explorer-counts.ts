@@ -22,7 +22,7 @@ export const firstSeqOf = (bucket: number): number => bucket * 4096
 const SUMS = sql<StateCounts>`sum(files) as files, sum(waiting) as waiting,
   sum(deployed) as deployed, sum(failed) as failed`
 
-/** PostgreSQL returns sums as text. */
+/** Returns the counts as numbers, because PostgreSQL returns sums as text. */
 const toCounts = (row: StateCounts): StateCounts => ({
   files: Number(row.files),
   waiting: Number(row.waiting),
@@ -39,7 +39,7 @@ export async function countsOfCollections(db: Db, ids: readonly string[]): Promi
   return new Map(rows.map((row) => [row.id, toCounts(row)]))
 }
 
-/** Returns the counts of a collection, or of one run into it, by bucket, without empty ones. */
+/** Returns the counts of a collection, or of one run into it, by bucket, without empty buckets. */
 export async function bucketsOf(
   db: Db,
   { collectionId, run }: { collectionId: string; run: string | null },

@@ -40,8 +40,8 @@ export const schemaOf = (migrations: readonly string[]): string => migrations.at
 export const SCHEMA = schemaOf(Object.keys(MIGRATIONS))
 
 /**
- * Rejects a database with migrations that this version doesn't know: those of a newer version of gdn, or the initial
- * one of another commit before the first release.
+ * Rejects a database with migrations that this version doesn't know: migrations of a newer version of gdn, or the
+ * initial one of another commit before the first release.
  *
  * @param name the database's name in messages
  * @throws GdnError `data_dir`

@@ -112,7 +112,7 @@ export async function listHistory(
   }))
 }
 
-/** PostgreSQL returns some numbers as text. */
+/** Returns a value as a number, because PostgreSQL returns some numbers as text. */
 const numberOf = (value: number | string | null): number | null => (value === null ? null : Number(value))
 
 /** Returns the metadata of an update, and that of the last final one before it, or of the mint. */

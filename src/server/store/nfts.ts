@@ -73,7 +73,9 @@ export async function findNft(db: Db, id: string) {
   return row ?? null
 }
 
-/** Locks NFTs until the transaction ends, so that the rules of a change are checked after those of any other. */
+/**
+ * Locks NFTs until the transaction ends, so that the rules of a change are checked after any other change is complete.
+ */
 export async function lockNfts(db: Db, ids: readonly string[]): Promise<void> {
   if (!isPostgres(db)) return
   // Always in the same order, so that two processes can't deadlock.
@@ -334,7 +336,7 @@ export async function listNftsOfDirectory(db: Db, collectionId: string, director
   const pending = sql`nfts.step = 'chain'`
   const minted = sql`nfts.collection_id = ${collectionId} and nfts.token_id = transactions.mint`
   const failed = sql`nfts.collection_id = ${collectionId} and nfts.status = 'failed' and nfts.token_id is null`
-  // Pending ones first: one that is settled in the meantime is read twice, and stored once.
+  // Pending NFTs first: an NFT that is settled in the meantime is read twice, and stored once.
   const found = new Map<string, DirectoryNft>()
   for (const condition of [pending, minted, failed]) {
     for (const nft of (await those(condition).execute(db)).rows) found.set(nft.id, nft)

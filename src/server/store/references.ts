@@ -57,7 +57,7 @@ export async function addReferences(
   return new Set(rows.map(({ reference_id }) => reference_id))
 }
 
-/** Returns the operations of reference IDs, in no particular order; unknown ones are left out. */
+/** Returns the operations of reference IDs, in no particular order, without unknown IDs. */
 export async function findReferences(
   db: Db,
   { scope_id, operation }: ReferenceScope,

@@ -165,7 +165,7 @@ export async function assignRunOf(db: Db, id: string, requests: readonly string[
   await db.updateTable('transactions').set(run).where('id', '=', id).where('run', 'is', null).execute()
 }
 
-/** The part of a run in a transaction with changes: those from `first` to `first + count`, of `total`. */
+/** The part of a run in a transaction with changes: the changes from `first` to `first + count`, of `total`. */
 export interface Share {
   first: number
   count: number

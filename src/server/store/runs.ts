@@ -4,7 +4,7 @@ import type { Db, RunsTable } from './schema.ts'
 /**
  * Records a run with its first request. Call it in the transaction that accepts the request. It never waits for a lock.
  *
- * @returns false if the run belongs to another collection: its limits and its costs are those of one
+ * @returns false if the run belongs to another collection: its limits and its costs belong to one collection
  */
 export async function startRun(db: Db, run: Insertable<RunsTable>): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db

@@ -19,7 +19,10 @@ class TransactionalDialect extends SqliteDialect {
   }
 }
 
-/** Statements that are kept: the frequent ones are fewer, and longer texts have a number of rows that seldom recurs. */
+/**
+ * Number of statements that are kept. Fewer statements are frequent, and longer texts have a number of rows that seldom
+ * recurs.
+ */
 const MAX_KEPT = 200
 const MAX_KEPT_LENGTH = 4000
 

@@ -131,7 +131,7 @@ type Gap = readonly [from: number, to: number, since: number]
 const GAP_MS = 5 * 60_000
 const MOST_GAPS = 1000
 
-/** Returns how much isn't indexed: positions up to the last, and empty ones that may still be filled. */
+/** Returns how much isn't indexed: positions up to the last, and empty positions that may still be filled. */
 export async function indexBacklog(db: Db): Promise<{ last: number; left: number; gaps: boolean }> {
   const { rows } = await sql<{ last: number | null; next: number | null; gaps: string | null }>`
     select (select max(seq) from nfts) as last, (select next_seq from nft_term_cursor) as next,

@@ -147,7 +147,7 @@ export async function countUnfinished(
 /** Transactions of a collection that are signed and not final. */
 export interface Unfinished {
   count: number
-  /** Number of those that aren't in a block. */
+  /** Number of transactions that aren't in a block. */
   waiting: number
   /** Whether one of them reverted or was canceled, in a block that isn't final. */
   hasReverted: boolean
@@ -264,7 +264,7 @@ export async function followsUnfinal(
     .where('state', '=', sql.lit('signed'))
     .unionAll(others.where('watched', '=', sql.lit(1)))
     .execute()
-  // The first of several pending ones is judged first, so none waits for a later one.
+  // The first of several pending transactions is judged first, so none waits for a later one.
   return unfinal.some((other) => other.start_id === null || BigInt(other.start_id) < BigInt(start_id))
 }
 
@@ -314,7 +314,7 @@ export async function claimSigned(
   return rows.sort(inOrder)
 }
 
-/** Transactions without nonces are sorted by the time of signing. */
+/** Compares transactions by their nonces. Transactions without nonces are sorted by the time of signing. */
 const inOrder = (a: Pick<TransactionRow, 'id' | 'nonce'>, b: Pick<TransactionRow, 'id' | 'nonce'>): number =>
   (a.nonce ?? 0) - (b.nonce ?? 0) || (a.id < b.id ? -1 : 1)
 

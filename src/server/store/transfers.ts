@@ -27,7 +27,7 @@ export async function pendingTransfers(db: Db, nftIds: readonly string[]) {
   return new Map(rows.map(({ nft_id, ...pending }) => [nft_id, pending]))
 }
 
-/** Returns how many transfers of these NFTs are final, by their IDs; those without any are left out. */
+/** Returns how many transfers of these NFTs are final, by their IDs, without NFTs that have none. */
 export async function countTransfers(db: Db, nftIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('transfers')
@@ -42,7 +42,10 @@ export async function countTransfers(db: Db, nftIds: readonly string[]): Promise
   return new Map(rows.map(({ nft_id, count }) => [nft_id, Number(count)]))
 }
 
-/** Selects transfers by the index of unsigned ones. SQLite prefers one that also has all that failed unsigned. */
+/**
+ * Selects transfers by the index of unsigned transfers. SQLite prefers an index that also has all transfers that failed
+ * unsigned.
+ */
 const waiting = (db: Db) =>
   sql<Selectable<TransfersTable>>`transfers`.as<'transfers'>(
     isPostgres(db) ? sql`transfers` : sql`transfers indexed by transfers_unsigned`,

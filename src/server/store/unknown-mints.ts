@@ -61,7 +61,7 @@ export async function addUnknownMembers(
 }
 
 export interface KnownMembers {
-  /** Final members of the group, and those that an operator has released. */
+  /** Number of final mints in the group, and of mints that an operator has released. */
   count: number
   /** Mints of transactions that are signed and not final. */
   pending: string[]
@@ -132,7 +132,9 @@ export async function withOpenMints(db: Db, collectionIds: readonly string[]): P
   return new Set(rows.map(({ collection_id }) => collection_id))
 }
 
-/** Returns mints with their collections, in chain order; by default those that block a collection from minting. */
+/**
+ * Returns mints with their collections, in chain order; by default, only mints that block a collection from minting.
+ */
 export async function listUnknownMints(db: Db, { released = false } = {}) {
   return await db
     .selectFrom('unknown_mints')

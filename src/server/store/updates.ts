@@ -72,8 +72,9 @@ const WITH_NFT = [
 ] as const
 
 /**
- * Returns updates of a collection that wait to be signed, oldest first, without those whose mint a reorg removed. A
- * freeze waits until the mints of its NFTs are final: if a reorg gave a token to another NFT, that one would be frozen.
+ * Returns updates of a collection that wait to be signed, oldest first, without updates of NFTs whose mint a reorg
+ * removed. A freeze waits until the mints of its NFTs are final: if a reorg gave a token to another NFT, that one would
+ * be frozen.
  *
  * @param of.except no updates of these runs
  */

@@ -60,7 +60,7 @@ export async function recordAttempt(
     .execute()
 }
 
-/** Marks a webhook's pending deliveries as failed; with a time, only those of events up to then. */
+/** Marks a webhook's pending deliveries as failed; with a time, only deliveries of events up to then. */
 export async function giveUp(db: Db, webhookId: string, error: string, before?: number): Promise<void> {
   await db
     .updateTable('webhook_deliveries')
@@ -81,9 +81,9 @@ export async function giveUp(db: Db, webhookId: string, error: string, before?: 
 }
 
 export interface ReplayChoice {
-  /** Only these events; by default all that match. */
+  /** Only deliveries of these events. By default, all that match. */
   eventIds?: readonly string[] | undefined
-  /** Events since this time, in any state; by default those that failed. */
+  /** Deliveries of events since this time, in any state. By default, failed deliveries. */
   since?: number | undefined
 }
 

@@ -12,7 +12,9 @@ const LOCKED_BYTES = 4
 /** Longer than most. A symbol has at most this many letters, and our URIs always have about this many. */
 const TYPICAL = { name: 'n'.repeat(64), symbol: 's'.repeat(10), uri: 'u'.repeat(80), locked: true }
 
-/** Number of NFTs that the signer must be able to pay for before a request is accepted: those of a large request. */
+/**
+ * Number of NFTs that the signer must be able to pay for before a request is accepted: as many as in a large request.
+ */
 const RESERVE_NFTS = 10n
 const SOL_DECIMALS = 9
 

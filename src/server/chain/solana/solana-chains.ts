@@ -12,7 +12,7 @@ import type { RemoteClusters } from './remote/remote-clusters.ts'
 import { openEmbeddedSolanaSigner, type SolanaSigner } from './solana-signer.ts'
 
 /**
- * The Solana chains of a backend: embedded ones, which are loaded, created and replayed on first use, and clusters
+ * The Solana chains of a backend: embedded chains, which are loaded, created and replayed on first use, and clusters
  * behind RPC URLs.
  */
 export interface SolanaChains {

@@ -100,7 +100,10 @@ export function createEvmObserver(options: EvmObserverOptions): ChainObserver {
   }
 }
 
-/** Our own blocks are final as soon as they are mined. */
+/**
+ * Broadcasts transactions on an embedded chain and returns their outcomes. Its blocks are final as soon as they are
+ * mined.
+ */
 async function observeEmbedded(network: EvmNetwork, claimed: readonly TransactionRow[]): Promise<Observation[]> {
   const outcomes = await network.broadcast(claimed.map(({ raw }) => raw as Hex))
   const receipts = await network.receipts(claimed.map(({ hash }) => hash as Hex))

@@ -135,7 +135,10 @@ async function rowsOf(db: Db, blockchain: EvmBlockchain, events: readonly Collec
   })
 }
 
-/** Every event of ours includes the previous value. */
+/**
+ * Returns the token, the previous and the next value of a change. Every event of our contracts includes the previous
+ * value.
+ */
 function valuesOf(change: CollectionChange): Pick<OwnerEventRow, 'token_id' | 'previous' | 'next'> {
   if (change.kind === 'transfer') return { token_id: String(change.tokenId), previous: change.from, next: change.to }
   if (change.kind === 'owner') return { token_id: null, previous: change.previous, next: change.next }

@@ -55,6 +55,6 @@ async function succeeds(network: EvmNetwork, { gas, ...call }: Call, block: Hex 
   }
 }
 
-/** Each node implementation has its own message for a missing block or state. */
+/** Whether a node lacks a block or its state. Each node implementation has its own message for this. */
 const lacksBlock = (error: RpcError): boolean =>
   !isExecutionError(error) && /header|block|state|trie|not found/i.test(error.message)

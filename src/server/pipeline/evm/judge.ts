@@ -42,9 +42,9 @@ export async function judge(judging: Judging): Promise<Verdict> {
 const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
 
 /**
- * Another user of the signer's key has used the nonce permanently: none of the transaction's signings can be mined any
- * more, and its work gets another nonce. If the collection exists after all, its second transaction reverts and the
- * collection counts as deployed.
+ * Decides on a lost transaction. Another user of the signer's key has used the nonce permanently: none of the
+ * transaction's signings can be mined any more, and its work gets another nonce. If the collection exists after all,
+ * its second transaction reverts and the collection counts as deployed.
  */
 async function judgeLost(judging: Judging): Promise<Verdict> {
   const { network, transaction, log } = judging
@@ -85,9 +85,10 @@ async function nextTokens({ store, network, transaction }: Judging) {
 const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_limit ?? MAX_BATCH })
 
 /**
- * After a revert, the collection's state on chain decides. Revoked rights fail all pending NFTs. A bundle whose start
- * ID is used is signed again. Any other bundle is halved until the failing NFT is alone. On a network with reorgs, a
- * bundle that would now succeed is also signed again, since a reorg had placed it before the bundle that it depends on.
+ * Decides on a reverted transaction, by the collection's state on chain. Revoked rights fail all pending NFTs. A bundle
+ * whose start ID is used is signed again. Any other bundle is halved until the failing NFT is alone. On a network with
+ * reorgs, a bundle that would now succeed is also signed again, since a reorg had placed it before the bundle that it
+ * depends on.
  */
 async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
   const { kind, collection_id: collectionId, token_count: count, start_id } = transaction

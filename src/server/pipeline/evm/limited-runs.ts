@@ -9,11 +9,11 @@ interface OfRequest {
 /** Rows that one transaction has together. */
 export interface OfRun<Row> {
   rows: readonly Row[]
-  /** Their run, if it has a limit. */
+  /** The run of the rows, if it has a limit. */
   run: LimitedRun | null
 }
 
-/** Returns the first rows of a run with a limit, or those before one. */
+/** Returns the first rows of a run with a limit, or the rows before such a run. */
 export async function ofOneRun<Row extends OfRequest>(
   db: Db,
   collectionId: string,

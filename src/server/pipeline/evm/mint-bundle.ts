@@ -29,7 +29,7 @@ export interface MintBundle {
   gas: bigint
   /** Whether more NFTs are pending than one transaction can mint. */
   isFull: boolean
-  /** Their run, if it has a limit. */
+  /** The run of the NFTs, if it has a limit. */
   run: LimitedRun | null
 }
 
@@ -134,7 +134,7 @@ export function toRuns(bundle: readonly Pick<Mintable, 'receiver'>[]): MintRun[]
 }
 
 /**
- * Returns the first rows that fit into one call: NFTs that are only minted, dynamic ones, or those with the same first
+ * Returns the first rows that fit into one call: NFTs that are only minted, dynamic NFTs, or NFTs with the same first
  * owner.
  */
 export function ofOneKind<Row extends Pick<Mintable, 'sender' | 'dynamic'>>(rows: readonly Row[]): readonly Row[] {

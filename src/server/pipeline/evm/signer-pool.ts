@@ -7,7 +7,7 @@ import type { Db } from '../../store/schema.ts'
 
 /**
  * Maximum number of a signer's transactions that wait for a block: as many as a node keeps for one account (geth: 64).
- * Nodes drop those beyond, and a missing nonce blocks all later ones.
+ * Nodes drop transactions beyond this number, and a missing nonce blocks all later transactions.
  */
 const MOST_PENDING = 64
 

@@ -29,7 +29,7 @@ const NEVER_AGAIN = { status: 'failed', error: 'the NFT failed, so it has no tok
 export interface TransferStepOptions extends DriverOptions<EvmBlockchain> {
   chains: Pick<Chains, 'signing' | 'network' | 'remote'>
   onSigned: OnSigned
-  /** Assigns transactions that are already on chain to their transfers. Resolves with the IDs of those. */
+  /** Assigns transactions that are already on chain to their transfers. Resolves with the IDs of these transfers. */
   recover?: (transfers: readonly Unsigned[]) => Promise<ReadonlySet<string>>
 }
 
@@ -132,7 +132,7 @@ async function sign(
   for (const [transaction, request] of signed) onSigned([transaction], [request])
 }
 
-/** Returns unsigned transfers, without those of runs that wait for cheaper blocks. */
+/** Returns unsigned transfers, without transfers of runs that wait for cheaper blocks. */
 async function findUnsigned({ store, blockchain, chains }: TransferStepOptions, places: number, suggested: Fees) {
   const except: RunKey[] = []
   for (;;) {

@@ -7,7 +7,7 @@ import { parseFileUri } from '../restore-directory.ts'
 
 const POLL_MS = 500
 
-/** Submits transactions, and looks for those whose outcome is final. */
+/** Submits transactions, and looks for final outcomes. */
 export async function observeSolana(
   network: SolanaNetwork,
   claimed: readonly TransactionRow[],

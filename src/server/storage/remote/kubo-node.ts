@@ -26,7 +26,7 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
   const name = `the IPFS node ${new URL(api).host}`
   const client = openStorageClient(name, userAgent)
 
-  /** Every request of this API is a POST. */
+  /** Returns the options of a request. Every request of this API is a POST. */
   const call = (path: string, form?: Form) => ({
     method: 'POST' as const,
     url: `${api}/api/v0/${path}`,

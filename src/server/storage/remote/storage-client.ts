@@ -140,7 +140,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
   }
 }
 
-/** Local errors: this machine's disk, a secret that can't be read, or a bug of ours. */
+/** Whether an error is local: this machine's disk, a secret that can't be read, or a bug of gdn. */
 const isOwn = (error: unknown) =>
   (error instanceof GdnError && !(error instanceof StorageUnavailableError)) ||
   error instanceof RangeError ||

@@ -15,7 +15,7 @@ export interface Debt {
   /** The maximum cost in wei of the next one, and of all. */
   due: bigint
   owed: bigint
-  /** Transactions that are replaced at higher fees, and those that the limits of their runs hold. */
+  /** Transactions that are replaced at higher fees, and transactions that the limits of their runs hold. */
   raised: number
   held: number
 }

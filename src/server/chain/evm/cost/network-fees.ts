@@ -44,7 +44,10 @@ export function worstCost(
 const DATA_MARGIN = 2n
 const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 
-/** Reads the fees of recent blocks, of data, and those that a transaction is signed with. Rejects as `request` does. */
+/**
+ * Reads the fees of recent blocks, data fees, and the fees with which a transaction is signed. Rejects as `request`
+ * does.
+ */
 export async function readNetworkFees({
   request,
   publicNetwork,
@@ -168,7 +171,7 @@ export async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
   return { bytes, fee: 0n, gas: decodeAbiParameters([{ type: 'uint64' }], arbitrum)[0] }
 }
 
-/** A mint to many receivers. Their addresses can't be compressed, as those of real ones. */
+/** A mint to many receivers. As with real receivers, the addresses can't be compressed. */
 function sample(): { call: Hex; raw: Hex } {
   const runs = Array.from({ length: SAMPLE_RECEIVERS }, (_, index) => ({
     receiver: keccak256(numberToHex(index + 1)).slice(0, 42) as Hex,

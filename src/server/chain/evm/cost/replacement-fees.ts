@@ -16,7 +16,7 @@ export interface FeeTerms {
   maxFee?: bigint | undefined
   /** `max_fee_gwei` of the network. */
   cap: bigint
-  /** Whether an operator requested it, so that fees far above the usual ones are allowed. */
+  /** Whether an operator requested the replacement, so that fees far above the usual fees are allowed. */
   isRequested: boolean
 }
 
@@ -69,7 +69,7 @@ export const isTooLow = (fees: Fees, suggested: Fees): boolean =>
 /** Returns a call that uses a nonce without an effect: it sends nothing to the signer itself. */
 export const emptyCall = (signer: Hex) => ({ to: signer, data: '0x' as Hex, gas: 21_000n })
 
-/** Returns the highest fees of all signings: those of the last one. */
+/** Returns the highest fees of all signings, which are the fees of the last signing. */
 export function highestFees(original: Fees, attempts: readonly AttemptRow[]): Fees {
   const last = attempts.at(-1)
   if (last === undefined) return original

@@ -55,7 +55,7 @@ const ATTEMPTS = 3
 /** How often a call on the latest block is retried when new blocks overtake it. */
 const TIP_ATTEMPTS = 10
 const CLOSE_PATIENCE_MS = 1_000
-/** Methods that may be retried after a node died: all read-only ones. */
+/** Methods that may be retried after a node died: all read-only methods. */
 const READS = /^(eth_(?!send)|net_|web3_|txpool_)/
 
 /**
@@ -181,8 +181,8 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
 }
 
 /**
- * If anvil mines a block while it runs a call on the latest one, that state becomes history, which is pruned, and the
- * node reports it as out of range. A retry succeeds; a call on a block that really is old fails again.
+ * Runs a call, and repeats it if its block is out of range. If anvil mines a block while it runs a call on the latest
+ * one, that state becomes history, which is pruned. A retry succeeds; a call on a block that really is old fails again.
  */
 async function callAtTip<Result>(call: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {

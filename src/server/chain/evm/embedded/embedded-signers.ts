@@ -20,7 +20,8 @@ export type LazySigners = () => Promise<EmbeddedSigners>
 
 /**
  * Signing keys of the embedded chains of a data directory, or of a cluster's database, generated on first use. They
- * have no value elsewhere and are never used for a chain behind an RPC URL, because the chain IDs are real ones.
+ * have no value elsewhere and are never used for a chain behind an RPC URL, because the chain IDs are those of real
+ * networks.
  */
 export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['store'] = null): Promise<LazySigners> {
   const { text, place } = await keptSecret(

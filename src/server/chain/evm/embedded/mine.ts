@@ -7,7 +7,7 @@ export interface Tip {
   /** Unix seconds. */
   timestamp: number
   hash: Hex
-  /** Transactions left in the pool: those that wait for an earlier nonce, or that didn't fit. */
+  /** Number of transactions left in the pool: they wait for an earlier nonce, or didn't fit. */
   waiting: number
 }
 
@@ -39,7 +39,7 @@ export async function mineBlock(rpc: NodeRpc, tip: Tip, timestamp: number): Prom
   return { hash: header.hash, transactions: header.transactions }
 }
 
-/** Number of transactions in the pool: those for the next block, and those that wait for an earlier nonce. */
+/** Returns the number of transactions in the pool: for the next block, and waiting for an earlier nonce. */
 export async function poolStatus(rpc: NodeRpc): Promise<{ pending: number; queued: number }> {
   const status = await rpc.call<{ pending: Hex; queued: Hex }>('txpool_status')
   return { pending: Number(status.pending), queued: Number(status.queued) }

@@ -45,7 +45,7 @@ export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unkno
   if (body.length > MAX_BATCH) {
     return failure(null, INVALID_REQUEST, `a batch has at most ${MAX_BATCH} calls, but this one has ${body.length}`)
   }
-  // Transactions are submitted together and in order. A read sees those that precede it in the batch.
+  // Transactions are submitted together and in order. A read sees the transactions that precede it in the batch.
   let sent: Promise<unknown> = Promise.resolve()
   const gas = Math.min(READ_GAS, Math.floor(BATCH_GAS / body.filter(executes).length))
   return Promise.all(

@@ -54,9 +54,9 @@ export interface SequencerOptions {
 }
 
 /**
- * The only writer of an embedded chain. Broadcasts are queued. Each turn takes all pending ones, submits them to the
- * node, writes the accepted ones to the journal as a block, and only then mines it. So every confirmed block is in the
- * journal, and a node is rebuilt from the journal after any crash.
+ * The only writer of an embedded chain. Broadcasts are queued. Each turn takes all pending broadcasts, submits them to
+ * the node, writes the accepted ones to the journal as a block, and only then mines it. So every confirmed block is in
+ * the journal, and a node is rebuilt from the journal after any crash.
  */
 export function createSequencer(options: SequencerOptions): Sequencer {
   const { chainId, journal, supervisor, now, onUnrecordedHash, onMined } = options

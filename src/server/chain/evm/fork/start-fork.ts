@@ -195,7 +195,7 @@ interface ForkFees {
   priorityFee: Hex
 }
 
-/** On a network without a base fee, the gas price is offered as the priority fee. */
+/** Returns the fees of a fork. On a network without a base fee, the gas price is offered as the priority fee. */
 async function feesOf(upstream: ReadOnlyUpstream, { baseFeePerGas }: Block): Promise<ForkFees> {
   const gasPrice = await upstream.call<Hex>('eth_gasPrice', [])
   if (baseFeePerGas === undefined) return { baseFee: '0x0', gasPrice, priorityFee: gasPrice }

@@ -51,7 +51,9 @@ export async function checkSigned(
 
 type Field = readonly [name: string, is: unknown, should: unknown]
 
-/** Returns the fields of a transaction as returned and as requested. Absent ones have the value that they stand for. */
+/**
+ * Returns the fields of a transaction as returned and as requested. Absent fields have the value that they stand for.
+ */
 function fieldsOf(found: Parsed, expected: ReturnType<typeof requestOf>): Field[] {
   const is = found as Partial<Record<string, unknown>>
   const should = expected as Partial<Record<string, unknown>>
@@ -78,7 +80,7 @@ function fieldsOf(found: Parsed, expected: ReturnType<typeof requestOf>): Field[
 
 const addressOf = (value: unknown) => (typeof value === 'string' && value !== '0x' ? getAddress(value) : null)
 
-/** Data can have a hundred kilobytes. */
+/** Returns a value for a message, truncated, because data can have a hundred kilobytes. */
 function shown(value: unknown): string {
   const text = value === null ? 'none' : String(value)
   return text.length > 80 ? `${text.slice(0, 80)}…` : text

@@ -104,7 +104,10 @@ function paramsOf(transaction: UnsignedTransaction, from: Hex): Record<string, u
   }
 }
 
-/** geth and its relatives return an object with the bytes and the fields, others the bytes alone. */
+/**
+ * Returns the signed bytes in a response. geth and its relatives return an object with the bytes and the fields, others
+ * only the bytes.
+ */
 const rawIn = (answer: unknown): unknown =>
   typeof answer === 'object' && answer !== null && 'raw' in answer ? answer.raw : answer
 

@@ -91,7 +91,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   })
   const batches = createBatches(post, providers)
 
-  /** Checked for each node, before its first request and after a lost connection. */
+  /** Checks the chain of a node, before its first request and after a lost connection. */
   const check = (url: string): Promise<void> => {
     let checking = checked.get(url)
     if (checking === undefined) {

@@ -161,7 +161,7 @@ export async function openRemoteChains({
     async shortage(blockchain) {
       const { network, operators } = get(blockchain)
       if (operators.problem === null) return null
-      // At current fees, as the other fields of getfees are: after a peak, those of before name a multiple.
+      // At the current fees, as in the other fields of getfees. After a peak, earlier fees would result in a multiple.
       return await operators.shortage(await network.publicNetwork.suggestFees())
     },
     unreachable: () => watch.unreachable(),
@@ -175,7 +175,7 @@ export async function openRemoteChains({
       // If a network hangs, each attempt would delay its collections and transfers in turn.
       if (watch.hangs(blockchain)) throw new GdnError('unreachable', `no node of ${blockchain} responds`)
       const offered = await fees()
-      // A transaction signed now would wait with a nonce, and all later ones with it.
+      // A transaction signed now would wait with its nonce, and block all later transactions.
       const waiting = waitingFor(offered, network.publicNetwork.feeCap)
       if (waiting !== null) throw new GdnError('pending', `${blockchain}: ${waiting}`)
       const able = await operators.able(offered)

@@ -15,7 +15,7 @@ export interface Blockhashes {
  * stored and they are the same after a restart.
  */
 export function createBlockhashes(chain: string): Blockhashes {
-  /** The valid ones, oldest first. */
+  /** The valid blockhashes, oldest first. */
   const window = new Set<string>()
   let windowEnd = -1
 

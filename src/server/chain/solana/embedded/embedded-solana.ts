@@ -13,7 +13,7 @@ import { readTransaction, signatureOf, type WireTransaction } from './wire.ts'
 const SLOT_MS = 400
 /** Number of transactions executed without a pause: about 10 ms, so that requests are served in between. */
 const AT_ONCE = 20
-/** Number of signatures whose outcome is kept in memory. Older ones are found by their account. */
+/** Number of signatures whose outcome is kept in memory. Older signatures are found by their account. */
 const REMEMBERED = 20_000
 /** A replay takes 0.3 s for a thousand NFTs; a snapshot takes 1 ms to write and twice that to load. */
 const SNAPSHOT_AFTER = 20_000

@@ -59,7 +59,7 @@ export function createVirtualMachine(module: LiteSvmModule, payer: string, snaps
   }
 }
 
-/** Only instruction errors are objects that print; the others are enum numbers. */
+/** Returns the text of an error. Only instruction errors can be printed; the others are enum numbers. */
 function describe(error: unknown): string {
   return typeof error === 'number' ? `transaction error ${error}` : String(error)
 }

@@ -155,7 +155,10 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
   }
 }
 
-/** Token addresses depend on the signer, so a collection that one key created can't be continued with another. */
+/**
+ * Rejects a signer other than the recorded one. Token addresses depend on the signer, so a collection that one key
+ * created can't be continued with another.
+ */
 async function refuseOtherSigners(
   { db }: Pick<RemoteClustersOptions, 'db'>,
   opened: ReadonlyMap<SolanaBlockchain, Opened>,

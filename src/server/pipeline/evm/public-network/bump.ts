@@ -19,8 +19,8 @@ export interface Bumper {
 
 /**
  * Raises the fees of a stuck transaction. It keeps the nonce and the call, so only one of its signings can ever be
- * mined. Only a signer's next transaction can be stuck; the others wait for it, and those that offer too little are
- * raised with it.
+ * mined. Only a signer's next transaction can be stuck; the others wait for it, and the fees of waiting transactions
+ * that offer too little are raised with it.
  */
 export function createBumper(options: BumperOptions): Bumper {
   const { now } = options

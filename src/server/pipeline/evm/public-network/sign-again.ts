@@ -43,7 +43,7 @@ export interface Pending {
  */
 export type Cause = TransactionAction | 'free' | null
 
-/** A signing that replaces those before. */
+/** A signing that replaces earlier signings. */
 interface Replacement {
   signed: SignedBytes
   fees: Fees

@@ -75,7 +75,9 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
   await createAttempts(db)
 }
 
-/** On public networks a transaction is signed again with higher fees, or its nonce is used to cancel it. */
+/**
+ * Creates the table of replacements: on public networks, a transaction is signed again with higher fees, or canceled.
+ */
 async function createAttempts(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('transaction_attempts')
