@@ -7,7 +7,7 @@ export interface CommandTree {
   summary: string
   groups: TreeGroup[]
   commands: TreeCommand[]
-  /** The flags of every command, and those of `gdn` itself. */
+  /** The flags of every command, and the flags of `gdn` itself. */
   flags: TreeFlag[]
   topics: { name: string; summary: string }[]
   exit_codes: TreeExitCode[]

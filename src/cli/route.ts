@@ -48,7 +48,7 @@ function verbRoute(verb: Verb, argv: string[]): Route {
   return wantsHelp(argv) ? { kind: 'verb-help', verb } : { kind: 'verb', verb, argv }
 }
 
-/** `--help` after `--` belongs to the command that is run. */
+/** Whether the arguments ask for help. `--help` after `--` belongs to the command that `gdn local exec` runs. */
 function wantsHelp(argv: readonly string[]): boolean {
   const end = argv.indexOf('--')
   return (end < 0 ? argv : argv.slice(0, end)).some((word) => word === '-h' || word === '--help')

@@ -34,7 +34,7 @@ export interface FileCheck {
 }
 
 /**
- * Requests every file once and returns those that the server couldn't fetch, each at its first place.
+ * Requests every file once and returns the files that the server couldn't fetch, each at its first place.
  *
  * @param server the server that will mint the manifest; null if unknown
  */

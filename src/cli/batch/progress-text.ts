@@ -212,7 +212,10 @@ function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconcil
   return step === 'listing' ? ': reading its list' : `: ${number(done)} of ${number(total)} NFTs read`
 }
 
-/** Without unknown rows, this is the second search. It confirms rows that the lookup adopted or found absent. */
+/**
+ * Returns the text of a search. Without unknown rows, this is the second search, which confirms rows that the lookup
+ * adopted or found absent.
+ */
 function lookingFor(unknown: number): string {
   return unknown === 0
     ? 'Searching the collection a second time'

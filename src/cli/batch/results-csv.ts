@@ -44,8 +44,8 @@ interface ShownColumns {
 }
 
 /**
- * Returns columns in the order of a manifest's header, by the names in it or by those of the documentation. Those that
- * it doesn't have (any more) follow by the names of the documentation.
+ * Returns columns in the order of a manifest's header, by the names in it or by the documented names. Columns that the
+ * header doesn't have (any more) follow by their documented names.
  *
  * @param naming how the manifest was read
  * @param reserved names that an ignored column must not have; without it, ignored columns are left out

@@ -4,7 +4,7 @@ import { safe } from '../io/io.ts'
 /** Formats commands that work on a run, ready to type. */
 export type RunCommands = (verb: 'results' | 'resume' | 'retry' | 'reconcile', more?: string) => string
 
-/** Commands in place of those of `gdn batch` that work on a run. */
+/** Commands that replace the `gdn batch` commands that work on a run. */
 export interface SameCommand {
   resume?: string | undefined
   retry?: string | undefined

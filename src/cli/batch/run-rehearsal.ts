@@ -150,7 +150,7 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
   }
 }
 
-/** The dependencies of the run: like those of this command, but with another server, state and output. */
+/** Returns the dependencies of the run: those of this command, but with another server, state and output. */
 async function depsOf(
   deps: Deps,
   { url, apiKey }: Rehearsal,

@@ -71,10 +71,10 @@ function verifiedText({ verified, changed, differing, unread }: DataRecord): str
 const NOT_VERIFIED = { verified: null, differing: null, unread: null, changed: null }
 
 /**
- * Returns the summary as JSON data, with the same fields for every run. `paid` adds what was paid.
+ * Returns the summary as JSON data, with the same fields for every run. `paid` adds the paid fees.
  *
- * @param warnings those of the manifest, if it has rows to send
- * @param notes those of the plan of the run
+ * @param warnings the warnings of the manifest, if it has rows to send
+ * @param notes the notes of the run's plan
  */
 export function summaryData(
   {

@@ -22,7 +22,7 @@ export interface VerifiedRow extends RunRow {
   verification: RowVerification | null
 }
 
-/** Returns the present records of NFTs, as their server has them. It omits those that it doesn't know. */
+/** Returns the present records of NFTs from their server, without NFTs that the server doesn't know. */
 export type ReadRecords = (ids: readonly string[]) => Promise<NftRecord[]>
 
 /** Rows verified together: two calls each, as many as a node accepts in one batch. */

@@ -38,7 +38,7 @@ export function refuseUnverified(tally: VerifyTally): void {
   })
 }
 
-/** Compares deployed rows with chain and storage, and warns about those that can't be read. */
+/** Compares deployed rows with chain and storage, and warns about rows that can't be read. */
 export async function verifyRun(
   deps: Deps,
   { run, counts }: Pick<BatchSummary, 'run' | 'counts'>,

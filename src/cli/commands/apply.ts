@@ -337,7 +337,7 @@ interface Minted {
   rows: number
   /** Rows of the run that are not. */
   left: { pending: number; failed: number; unknown: number }
-  /** Warnings about the rows that were sent, in addition to those of the manifest. */
+  /** Warnings about the rows that were sent, in addition to the manifest's warnings. */
   warnings: readonly ManifestIssue[]
   notes: readonly string[]
   /** Why the run ended with them; null if all went well. */

@@ -74,7 +74,7 @@ export async function administeredPlace(
   return place
 }
 
-/** Someone whose commands go to another server does not expect this one to change the local backend. */
+/** Refuses to change the local backend if commands go to another server, because the user wouldn't expect it. */
 async function refuseOtherServer(
   { settings, identify }: Pick<Deps, 'settings' | 'identify'>,
   dataDir: string,

@@ -14,7 +14,7 @@ const UNKNOWN_COLLECTION =
  * Returns the error for a collection that the local backend doesn't have. Where another backend has it, for example
  * before `gdn local reset`, this is the error that names both backends.
  *
- * @param settings those that the command read last
+ * @param settings the settings that the command read last
  */
 export async function withOtherBackend(
   error: unknown,

@@ -32,7 +32,10 @@ export function paidOf({
   return { gas_used, fee_paid_wei: fee_paid, currency: currency ?? null, simulated: is_simulated ?? false }
 }
 
-/** Same, for a transaction with this ID. An error leaves it out: the command has succeeded. */
+/**
+ * Returns the fee that the transaction with this ID has paid. On an error, returns no fee, because the command has
+ * succeeded.
+ */
 export async function paidBy(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   { client }: Pick<Connection, 'client'>,

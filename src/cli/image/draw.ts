@@ -61,7 +61,10 @@ const asPng = ({ width, height, data }: Pixels): Buffer =>
 /** Maximum base64 length in one kitty escape sequence. */
 const KITTY_PIECE = 4096
 
-/** `q=2` suppresses responses, which would be read as typed input. */
+/**
+ * Returns the escape sequences that draw an image in kitty. `q=2` suppresses responses, which would be read as typed
+ * input.
+ */
 function kittyText(png: Buffer, columns: number): string {
   const text = png.toString('base64')
   const pieces: string[] = []

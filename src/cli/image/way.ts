@@ -28,7 +28,7 @@ export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): Way | null
   return (isMultiplexed(env) ? null : ownProtocol(env)) ?? blocks
 }
 
-/** tmux and screen only pass text through. */
+/** Whether the terminal runs in tmux or screen, which pass only text through. */
 const isMultiplexed = ({ TMUX, STY, TERM = '' }: NodeJS.ProcessEnv) =>
   isSet(TMUX) || isSet(STY) || /^(?:screen|tmux)/.test(TERM)
 

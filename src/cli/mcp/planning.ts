@@ -16,7 +16,7 @@ export interface PlanningOptions {
   root: string
   /** Flags of every command that has them, such as `--local`. */
   operatorFlags: readonly string[]
-  /** The file with the password of wallets; null permits neither new ones nor their signatures. */
+  /** The file with the password of wallets; null permits neither new wallets nor their signatures. */
   passwordFile: string | null
   /**
    * Provided by the commands: if gdn mcp read manifests itself, the reader would be one file more for each command to

@@ -54,7 +54,7 @@ export class Runner {
     this.#passwordFile = passwordFile
   }
 
-  /** Returns the command line of a tool, with the flags for output and those of the operator. */
+  /** Returns the command line of a tool, with the flags for output and the operator's flags. */
   argv({ command, flags }: Pick<Tool, 'command' | 'flags'>, words: Words): string[] {
     const own = this.#operatorFlags.filter((word) => flags.has(word.split('=', 1)[0] ?? word))
     if (WITH_PASSWORD.has(command) && this.#passwordFile !== null) own.push(`--password-file=${this.#passwordFile}`)

@@ -7,14 +7,14 @@ import { type Toolset, toolsetOf } from './toolsets.ts'
 /** The permissions and settings that the operator chooses. */
 export interface Permissions {
   allowWrites: boolean
-  /** The file with the password of wallets; null permits neither new ones nor their signatures. */
+  /** The file with the password of wallets; null permits neither new wallets nor their signatures. */
   passwordFile: string | null
   toolsets: readonly (Toolset | 'all')[]
 }
 
 /** The tools of gdn, and which of them a session offers. */
 export class Toolbox {
-  /** Every command by name, including those that aren't available as tools. */
+  /** Every command by name, including commands that aren't available as tools. */
   readonly commands: ReadonlyMap<string, TreeCommand>
   readonly #tools: ReadonlyMap<string, Tool>
   readonly #permissions: Permissions

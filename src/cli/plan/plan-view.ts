@@ -61,8 +61,8 @@ const fieldsText = (fields: PlannedChange['fields']): string =>
 type ShownPlan = Pick<ChangePlan, 'counts' | 'changes' | 'burns'>
 
 /**
- * Yields the changes of a plan that a terminal shows, in this order: impossible ones, which prevent all others; burns
- * and transfers, which can't be undone; and the others as in the manifest.
+ * Yields the changes of a plan that a terminal shows, in this order: impossible changes, which prevent all others;
+ * burns and transfers, which can't be undone; and the others as in the manifest.
  */
 export async function* firstChanges(plan: ShownPlan): AsyncGenerator<PlannedChange> {
   const { counts } = plan
@@ -182,7 +182,7 @@ function paintAction(action: Action, paint: Paint): string {
   return action === 'burn' || action === 'impossible' ? paint.bad(action) : paint.busy(action)
 }
 
-/** The changes that `apply` makes, and those that prevent it. */
+/** Returns the number of changes that `apply` makes, and of changes that prevent it. */
 export const pendingCount = ({ mint, update, transfer, burn, impossible }: PlanCounts): number =>
   mint + update + transfer + burn + impossible
 
@@ -257,7 +257,7 @@ export function summaryText(counts: PlanCounts): string {
 export const wayOut = ({ mint }: Pick<PlanCounts, 'mint'>, onlyMint: string): string =>
   `Fix each cause, or undo the edit of each row that you edited.${mint === 0 ? '' : ` To mint only the new rows, run \`${onlyMint}\`.`}`
 
-/** Returns the command that makes only the mints. Where rows were removed, new ones need a flag. */
+/** Returns the command that makes only the mints. If rows were removed, new rows need a flag. */
 export function onlyMintOf(
   again: string,
   { mint, retries, vanished }: Pick<PlanCounts, 'mint' | 'retries' | 'vanished'>,

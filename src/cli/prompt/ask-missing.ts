@@ -31,7 +31,7 @@ interface BlockchainQuestion {
   fits?: (blockchain: Blockchain) => boolean
 }
 
-/** Prompts for a blockchain. The choices say which ones are testnets. */
+/** Prompts for a blockchain. The choices say which blockchains are testnets. */
 export async function askBlockchain(io: Io, question: BlockchainQuestion = {}): Promise<Blockchain> {
   const { message = 'Blockchain', fits = () => true } = question
   return await choose(io, {
@@ -41,7 +41,7 @@ export async function askBlockchain(io: Io, question: BlockchainQuestion = {}): 
   })
 }
 
-/** Returns the networks to choose from. A flag also names those that were shut down, for embedded chains. */
+/** Returns the networks to choose from. A flag also accepts networks that were shut down, for embedded chains. */
 export function blockchainChoices(): Choice<Blockchain>[] {
   return KNOWN_NAMES.filter((name) => retirementOf(name)?.stillRuns !== false).map((name) => ({
     name,

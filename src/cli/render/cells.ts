@@ -1,4 +1,4 @@
-/** A record that a command prints. Field names are those of the API. */
+/** A record that a command prints. Field names are the same as in the API. */
 export type DataRecord = Readonly<Record<string, unknown>>
 
 /** Returns a record as people read it. A burned NFT has no owner, but the API returns the zero address. */

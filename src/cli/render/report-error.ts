@@ -104,7 +104,7 @@ function placesText(problems: readonly Problem[]): string {
   return ` (${problems.length} times: ${where}, …)`
 }
 
-/** Several problems of one input are in `details.issues`. The first one is also the message. */
+/** Returns the problems in `details.issues`, if an input has several. The first one is also the message. */
 function problemsOf(details: unknown): Problem[] {
   if (details === null || typeof details !== 'object' || !('issues' in details) || !Array.isArray(details.issues))
     return []

@@ -76,7 +76,7 @@ export async function renderTable(
   return { text: `${drawn}\n`, withoutIds }
 }
 
-/** Returns the status that all records share. Its column is less useful than those that would be shortened. */
+/** Returns the status that all records share. Its column is less useful than the columns that would be shortened. */
 function oneStatus(records: readonly DataRecord[]): string | null {
   const [first, ...others] = records.map(({ status }) => status)
   return typeof first === 'string' && others.length > 0 && others.every((status) => status === first) ? first : null

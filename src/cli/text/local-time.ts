@@ -11,7 +11,7 @@ export function localTime(ms: number, to: 'minute' | 'second' = 'second'): strin
   return `${day} ${two(at.getHours())}:${two(at.getMinutes())}${seconds} ${zoneOf(at)}`
 }
 
-/** Same, for a time in a text. Any other text is unchanged. */
+/** Returns a text with its time as `localTime` shows it. Any other text is unchanged. */
 export function localTimeIn(text: string, to?: 'minute' | 'second'): string {
   const [, day, time] = INSTANT.exec(text) ?? []
   const ms = Date.parse(`${day}T${time}Z`)

@@ -82,6 +82,6 @@ export function setupCommand(
   return `gdn chain setup ${blockchain}${placeWords(flags)}${admin}`
 }
 
-/** Same, with a keystore of the admin unless its key is in a remote signer. */
+/** Returns the `gdn chain setup` command, with a keystore of the admin unless the admin's key is in a remote signer. */
 export const setupOf = (blockchain: string, flags: ChainFlags, { admin }: Pick<ChainSettings, 'admin'>): string =>
   setupCommand(blockchain, flags, { adminKeystore: admin === undefined ? 'admin.json' : null })

@@ -98,7 +98,7 @@ function readFlags(flags: CreateFlags, now: number) {
   }
 }
 
-/** For a note, which is on stderr. */
+/** Returns a time for a note on stderr. */
 const timeOf = ({ stderrTty }: Deps['io'], ms: number): string =>
   stderrTty ? localTime(ms, 'minute') : `${new Date(ms).toISOString().slice(0, 16)}Z`
 

@@ -9,7 +9,7 @@ import { percentage } from '../../../flags/percentage.ts'
 import { addTimeoutFlag } from '../../../flags/wait.ts'
 import { addPasswordFlag } from '../../wallet/password.ts'
 
-/** The settings that can be changed. Their names are those of Commander's options. */
+/** The settings that can be changed. Their names are the names of Commander's options. */
 export interface SettingFlags {
   /** Parts of 10,000. */
   royalty?: number
