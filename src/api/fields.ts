@@ -9,7 +9,7 @@ const similar = (name: unknown): string => {
   return near === null ? '' : `, but ${near} is`
 }
 
-/** Any blockchain. A backend rejects those that it doesn't serve. */
+/** Any blockchain. A backend rejects blockchains that it doesn't serve. */
 export const blockchain = z.string().pipe(
   z.custom<Blockchain>((name) => typeof name === 'string' && isBlockchain(name), {
     error: ({ input }) => `is not a known blockchain${similar(input)}`,

@@ -272,7 +272,7 @@ export async function planRows(store: RunStore, gathered: Gathered, options: Opt
   gathered.changed = sentRows.changed
   const counts = noCounts()
   for (const [state, n] of states) {
-    // Planned rows that were removed from the manifest no longer belong to the run, and neither do failed ones.
+    // Planned and failed rows that were removed from the manifest no longer belong to the run.
     if (state === 'planned' || state === 'intended') continue
     counts[STATUS[state]] += n - (sentRows.left.get(state) ?? 0)
     if (state === 'failed' && sentRows.failed < n)

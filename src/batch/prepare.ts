@@ -155,7 +155,7 @@ const plannedOf = ({ drop: { id, name, setId }, counts }: RunStore, plan: Plan) 
   files: plan.withFiles.length,
 })
 
-/** Returns the rows of a manifest that was read which repeat others, apart from those that exist. */
+/** Returns the rows of a manifest that repeat others, except rows that are minted already. */
 async function duplicatesOf(
   store: RunStore,
   { rows, isRead }: Gathered,

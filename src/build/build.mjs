@@ -183,7 +183,7 @@ function summary({ files, bytes }, start) {
   return `built dist: ${files} files, ${(bytes / 1e6).toFixed(1)} MB, in ${seconds} s`
 }
 
-/** Rolldown's watcher only triggers builds, because it returns no output to publish. */
+/** Builds at every change. Rolldown's watcher only triggers builds, because it returns no output to publish. */
 async function watch() {
   await compile()
   const options = await inputOptions()

@@ -66,7 +66,10 @@ async function allNetworks() {
   ])
 }
 
-/** OP stack chains have an oracle of L1 fees. viem/chains marks nothing on Arbitrum's. */
+/**
+ * Returns the fee model of a chain. OP Stack chains have an oracle of L1 fees. viem/chains doesn't mark Arbitrum's
+ * chains.
+ */
 function feeModel(name, chain) {
   if (chain.contracts?.gasPriceOracle !== undefined) return 'op-stack'
   return name.startsWith('arbitrum-') ? 'arbitrum' : null

@@ -58,7 +58,10 @@ async function clientTypes() {
   ].join('\n')
 }
 
-/** Bundled, because the sources are TypeScript, and openapi-typescript needs the API of an earlier TypeScript. */
+/**
+ * Loads the generator from a bundle, because the sources are TypeScript, and openapi-typescript needs an earlier
+ * TypeScript API.
+ */
 async function loadGenerator() {
   const cache = join(root, 'node_modules', '.cache')
   await mkdir(cache, { recursive: true })
@@ -107,7 +110,7 @@ function schemasOf({ operationId, summary, requestBody, responses }) {
   ]
 }
 
-/** Each schema is a type of its own, with the summary of its endpoint. */
+/** Returns the types of schemas: each schema is one type, with the summary of its endpoint. */
 async function typesOf(schemas, { openapiTS, astToString, ts }) {
   const { factory } = ts
   const blockchain = factory.createTypeReferenceNode('Blockchain')

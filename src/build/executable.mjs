@@ -39,7 +39,8 @@ const isMac = process.platform === 'darwin'
 const extension = process.platform === 'win32' ? '.exe' : ''
 
 /**
- * Writes the archive for this platform into a folder, from the files in dist. The same sources give the same bytes.
+ * Writes the archive for this platform into a folder, from the files in dist. The same sources result in the same
+ * bytes.
  *
  * @returns the path of the archive
  */

@@ -48,7 +48,7 @@ export async function bundleExplorer() {
   return { entries, files, sources: sourcesOf(metafile) }
 }
 
-/** From esbuild's metafile. */
+/** Returns the sources of a bundle, from esbuild's metafile. */
 function sourcesOf({ outputs }) {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs))
   return inputs.flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [join(root, file)] : []))

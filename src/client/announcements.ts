@@ -32,7 +32,7 @@ export class Announcements {
     if (limit !== null) this.#rateLimits.set(name, limit)
   }
 
-  /** Relies on this response alone, not on those of other endpoints; null if it doesn't say. */
+  /** Relies only on this response, not on responses of other endpoints. Null if the response doesn't announce it. */
   learn({ status, headers }: TransportAnswer): boolean | null {
     const isHonored = headers[CAPABILITIES.idempotency] === 'yes'
     if (!isHonored && (status >= 500 || PASSING.has(status))) return null

@@ -88,8 +88,8 @@ export interface ApiClient {
   /** The incarnation of the backend's database; null until a backend of ours has responded. */
   incarnation(): string | null
   /**
-   * Whether the server says that the coins of a blockchain have no value (null: those of all blockchains). Null until
-   * it has responded.
+   * Whether the server reports that the coins of a blockchain have no value (null: the coins of all blockchains). Null
+   * until it has responded.
    */
   hasNoValue(blockchain: Blockchain | null): boolean | null
   /**

@@ -119,7 +119,9 @@ async function paced(
   }
 }
 
-/** 429 and Retry-After apply to every request of that endpoint, from any process. */
+/**
+ * Delays requests as a response asks. 429 and Retry-After apply to every request of that endpoint, from any process.
+ */
 function holdAsAsked(pacer: ClientPacer, name: EndpointName, answer: TransportAnswer): void {
   const { status, headers } = answer
   // The same command, run again, has to see at once whether the signer has funds by then.

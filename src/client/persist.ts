@@ -31,7 +31,7 @@ export async function persist(
   }
 }
 
-/** Waits. Returns false when the time of the command is over: then the last failure says more than that. */
+/** Waits. Returns false if the command's timeout expired: then the last failure is more useful than the timeout. */
 async function isRested(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     await clock.sleep(ms, signal)

@@ -32,7 +32,7 @@ export async function* pagesOfNfts(
   }
 }
 
-/** Returns the records of NFTs by ID, in the order of the IDs, without those that the server doesn't know. */
+/** Returns the records of NFTs by ID, in the order of the IDs, without NFTs that the server doesn't know. */
 export async function readNfts(
   reading: Reading<'getnfts'>,
   ids: readonly string[],
@@ -50,7 +50,7 @@ export async function readNft(reading: Reading<'getnfts'>, id: string): Promise<
   return (await readNfts(reading, [id])).get(id)
 }
 
-/** Returns the records of transactions by ID, without those that the server doesn't know. */
+/** Returns the records of transactions by ID, without transactions that the server doesn't know. */
 export async function readTransactions(
   { client, signal }: Reading<'gettransactions'>,
   ids: readonly string[],

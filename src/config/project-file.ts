@@ -34,7 +34,10 @@ export async function projectFileIn(folder: string): Promise<string | null> {
   return (await mentionsGdn(join(folder, PACKAGE))) ? join(folder, PACKAGE) : null
 }
 
-/** Limited in size, and regular files only: in a cloned repository, it may be a link to /dev/zero. */
+/**
+ * Whether a package.json has a `gdn` object. Reads only regular files of limited size, because in a cloned repository,
+ * the file may be a link to /dev/zero.
+ */
 async function mentionsGdn(path: string): Promise<boolean> {
   try {
     const text = await readTextIfThere(path, MAX_BYTES, 'invalid_config')

@@ -1,4 +1,4 @@
-/** A map with at most `most` entries, which drops the least recently used ones. */
+/** A map with at most `most` entries, which drops the least recently used entries. */
 export class BoundedMap<Value, Key = string> {
   readonly #entries = new Map<Key, Value>()
   readonly #most: number

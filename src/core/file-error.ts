@@ -38,6 +38,9 @@ export function fileError(error: unknown): GdnError | null {
   })
 }
 
-/** File systems without new directories report ENOENT, such as /proc, and so does Node's recursive `mkdir`. */
+/**
+ * Whether an ENOENT is from `mkdir`: file systems that can't create directories, such as /proc, report it, and so does
+ * Node's recursive `mkdir`.
+ */
 const isFailedMkdir = (error: unknown): boolean =>
   systemCode(error) === 'ENOENT' && error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'

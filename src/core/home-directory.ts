@@ -4,8 +4,8 @@ import { platform } from 'node:process'
 import { GdnError } from './errors.ts'
 
 /**
- * POSIX has it in the user's account, which a uid of a container may lack. `homedir()` returns HOME there, if empty
- * too.
+ * Returns the home directory of the user's account, which a UID in a container may lack. On POSIX, `homedir()` returns
+ * HOME, even if it is empty.
  */
 const accountHome = () => (platform === 'win32' ? homedir() : userInfo().homedir)
 

@@ -101,7 +101,10 @@ function upwards(path: string): string[] {
   return above === path ? [path] : [path, ...upwards(above)]
 }
 
-/** Root may use directories of any user: no other user is a threat to it, and it often works in them. */
+/**
+ * Whether a directory belongs to another user. Root may use directories of any user, because no other user is a threat
+ * to root.
+ */
 function isForeign(owner: number, uid: number): boolean {
   return uid !== 0 && owner !== uid && owner !== 0 && owner !== OVERFLOW_UID
 }

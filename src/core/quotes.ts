@@ -12,7 +12,7 @@ const PAIRS: Readonly<Record<string, string>> = {
 }
 const OPENING = Object.keys(PAIRS)
 
-/** Whether a text as a whole is in quotes, those of word processors included, and has none inside. */
+/** Whether a whole text is in quotes, including typographic quotes, and has none inside. */
 export function isInQuotes(text: string): boolean {
   const [first = '', last = ''] = [text.at(0), text.at(-1)]
   if (text.length < 2 || PAIRS[first]?.includes(last) !== true) return false

@@ -22,7 +22,7 @@ export const MAX_ROW_CHARACTERS = 4 * 1024 * 1024
 const HEAD_CHARACTERS = 64 * 1024
 const DELIMITERS = [',', ';', '\t'] as const
 
-/** The cells of the header, and the number of its columns without the unnamed ones at the end. */
+/** The cells of the header, and the number of its columns without unnamed columns at the end. */
 interface Width {
   cells: number
   named: number

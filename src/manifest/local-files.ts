@@ -16,7 +16,7 @@ export type FileCheck = (path: string) => Promise<Inspection>
 /**
  * Checks local files, each once unless there are too many.
  *
- * @param folders the folders whose files a manifest may name: its own, and those that the user named
+ * @param folders the folders whose files a manifest may name: its own, and folders that the user added
  */
 export function createFileCheck(folders: readonly string[]): FileCheck {
   const seen = new Map<string, FileProblem | null>()

@@ -116,7 +116,7 @@ interface UnknownName {
   issue: ManifestIssue
 }
 
-/** Reads the columns. `missing` has the required ones that the header lacks; null if the rows are not to be read. */
+/** Reads the columns. `missing` has the required columns that the header lacks; null if the rows are not to be read. */
 function readHeader({ header }: CsvFile, file: string, options: ManifestOptions) {
   const { line, names } = header
   // A name that is no column still has a position, because cells are below it.
@@ -163,7 +163,7 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
   return { columns, issues, unknown, missing: new Set(required.filter((name) => !kinds.has(name))) }
 }
 
-/** Columns that `gdn batch results` adds to those of the manifest, in their order. */
+/** Columns that `gdn batch results` adds to the manifest's columns, in their order. */
 const RESULT_COLUMNS = [
   ...['key', 'line', 'status', 'nft_gdn_id', 'token_id', 'contract_address', 'receiver_wallet_address', 'metadata_url'],
   ...['error', 'burned', 'verified', 'verify_error'],

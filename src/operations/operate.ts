@@ -157,7 +157,10 @@ class CommandSender {
     return error.with({ message: `${error.message}, and nothing was sent`, hint })
   }
 
-  /** Only a server that honors Idempotency-Key shows at once what it accepted. Lists of other servers lag. */
+  /**
+   * Whether the server has forgotten an accepted operation. Only a server that honors Idempotency-Key lists accepted
+   * objects at once. Lists of other servers lag.
+   */
   async #isForgotten({ accepted }: AcceptedOperation): Promise<boolean> {
     const { client, signal } = this.#deps
     if (!this.#wanted.mayForget || (await isKnown(accepted, this.#creates, this.#deps))) return false

@@ -346,7 +346,7 @@ class Planner {
     return this.#seen.pages()
   }
 
-  /** Refuses edited rows without an ID as the mint does, which would send them as new ones. */
+  /** Refuses edited rows without an ID as the mint does, which would send them as new rows. */
   async refuseEdited(): Promise<void> {
     const { drop } = this.#store
     if (this.#options.newRows === true || drop.setId === null) return

@@ -7,13 +7,13 @@ import type { Candidate } from './find-nfts.ts'
 const MAX_FIRST = 50
 /** With fewer rows, all of them may well have been edited. */
 const MIN_REFUSED = 5
-/** Share of NFTs with other content than their rows, from which on the rows are those of another drop. */
+/** Share of NFTs whose content differs from their rows. From this share on, the rows belong to another drop. */
 const MOST = 0.9
 /** Share from which on the plan has a note. */
 const MANY = 0.5
 
 /**
- * Finds out whether the IDs of a manifest are those of another drop. Manifests of one file name have the same reference
+ * Determines whether the IDs of a manifest belong to another drop. Manifests of one file name have the same reference
  * IDs in a collection. A machine that has minted neither distinguishes them by their labels, or else by their content.
  */
 export class OtherDrop {

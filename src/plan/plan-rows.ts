@@ -47,7 +47,7 @@ export async function* burnsIn({ state }: RunStore): AsyncGenerator<PlannedChang
   for await (const page of pages) for (const { change } of page) yield JSON.parse(change) as PlannedChange
 }
 
-/** Yields rows with their changes: all rows, or only those that have changes. */
+/** Yields rows with their changes: all rows, or only rows with changes. */
 export async function* rowsOf(store: RunStore, join: 'JOIN' | 'LEFT JOIN' = 'LEFT JOIN'): AsyncGenerator<RowChanges> {
   const pages = pagesOf(store.state, (sql, after, limit) => changedPage(sql, join, after, limit))
   for await (const page of pages) {

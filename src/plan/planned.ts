@@ -111,7 +111,7 @@ export interface ChangePlan {
   counts: PlanCounts
   /** Notes for people about the plan. */
   notes: readonly string[]
-  /** Rows whose changes are others than those of the saved plan; the first ones are named. */
+  /** Rows whose changes differ from the saved plan. `rows` has the first of them. */
   moved: { count: number; rows: MovedRow[] }
   /** The earlier path of the manifest, which was moved; null if it wasn't. `apply` stores the new one. */
   movedFrom: string | null
@@ -119,7 +119,7 @@ export interface ChangePlan {
   relabeled: { count: number; labels: readonly string[]; pages(): AsyncGenerator<Relabeling[]> }
   /** Rows that got an ID since their mint, and whose NFTs `apply` stores. */
   paired: readonly StoredPair[]
-  /** Throws where a mint would refuse to send rows, because they may be edited ones. @throws GdnError `edited_rows` */
+  /** Throws where a mint would refuse to send rows, because they may be edited rows. @throws GdnError `edited_rows` */
   refuseEdited(): Promise<void>
   /** NFTs of this run that were changed after their mint, as they are now. */
   seen(): AsyncGenerator<NftNow[]>

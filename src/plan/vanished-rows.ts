@@ -24,7 +24,7 @@ export class VanishedRows {
     }
   }
 
-  /** Takes away the rows whose NFTs are those of rows in the manifest. */
+  /** Removes the rows whose NFTs belong to rows in the manifest. */
   addNamed(nfts: readonly string[]): void {
     for (const nft of nfts) {
       const id = this.#operations.get(nft)

@@ -100,8 +100,8 @@ export class Commitment {
   }
 
   /**
-   * Returns the rows that are others than those of a leaves file, from 1. A changed row changes the seed, and with it
-   * every leaf: only with the seed of that file is it known which ones differ.
+   * Returns the numbers of the rows that differ from a leaves file, from 1. A changed row changes the seed, and with it
+   * every leaf, so the comparison needs the seed of that file.
    */
   rowsOtherThan(leaves: Uint8Array, seed: Uint8Array): number[] {
     const lines = linesOf(leaves)

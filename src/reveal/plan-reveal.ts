@@ -58,7 +58,7 @@ export interface RevealPlan extends RevealCounts {
   relabeled: Pick<OtherLabels, 'count' | 'pages'>
   /** Rows that got an ID since their mint, and whose pairs are to be stored. */
   paired: readonly StoredPair[]
-  /** Yields the updates of the rows to reveal. Afterwards the counts are those of then. */
+  /** Yields the updates of the rows to reveal, and then updates the counts. */
   updates(): AsyncGenerator<Update>
   /** Yields the NFTs that are revealed by now, with their rows. */
   seen(): AsyncGenerator<NftNow[]>

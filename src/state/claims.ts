@@ -8,7 +8,7 @@ import { createTables } from './temporary-tables.ts'
 const CLAIMED = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
   OR o.retried_by IS NOT NULL)`
 
-/** Stores the rows at positions as those that a run would send. */
+/** Stores the rows at these positions as the rows that a run would send. */
 export function enterChecked(sql: Sql, rows: RowsIn, positions: readonly number[]): void {
   createTables(sql, 'checked')
   sql.run(

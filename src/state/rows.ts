@@ -177,7 +177,7 @@ export interface PlannedRow {
 export type FoundBy = 'line' | 'identity'
 
 export interface PlannedPage {
-  /** The rows apart from those that are accepted or deployed with the same content. */
+  /** The rows, except rows that are accepted or deployed with the same content. */
   rows: PlannedRow[]
   /** How many of all its rows have an operation. */
   sent: number

@@ -77,7 +77,10 @@ export function takeRun(
   return changed === 1 ? { runId, fence } : null
 }
 
-/** Called in every transaction that changes a run. @throws GdnError `run_busy` if another process holds it now */
+/**
+ * Checks that this process still holds a run. Called in every transaction that changes the run. @throws GdnError
+ * `run_busy` if another process holds it now
+ */
 export function checkFence(sql: Sql, { runId, fence }: RunHold): void {
   const row = sql.get<{ fence: number }>('SELECT fence FROM runs WHERE id = ?', runId)
   if (row?.fence !== fence) throw takenOverError()
@@ -142,7 +145,7 @@ export function removeRun(sql: Sql, runId: string): void {
   for (const { id } of requests) sql.run('DELETE FROM requests WHERE id = ?', id)
 }
 
-/** The runs with one operation: those of single commands. */
+/** A run with one operation, of a single command. */
 export interface CommandRun {
   id: string
   name: string
@@ -182,7 +185,7 @@ interface CommandRunRow {
   address: string | null
 }
 
-/** Returns the runs of single commands, newest first. Kept ones are only in it until they end. */
+/** Returns the runs of single commands, newest first. Kept runs are included only until they end. */
 export function commandRuns(sql: Sql): CommandRun[] {
   const rows = sql.all<CommandRunRow>(
     `SELECT r.id, r.name, r.note, r.started_at, r.holder, r.beat_at, r.is_kept, o.kind, o.state, o.reason, o.released_at, s.origin,

@@ -148,6 +148,6 @@ function resultOf(value: unknown): CallResult {
     return { kind: 'value', data: answer.result }
   }
   const message = errorText(answer)
-  // Nodes report a revert with code 3. Older ones only mention it in the message.
+  // Nodes report a revert with code 3. Older nodes only mention it in the message.
   return { kind: answer.error?.code === 3 || /revert/i.test(message) ? 'reverted' : 'failed', message }
 }

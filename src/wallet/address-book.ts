@@ -44,7 +44,7 @@ export interface AddressBook {
   resolve(name: string, place: Place): string
   /** Returns the error for an unknown name, with the nearest name. */
   unknown(name: string, place: Place): GdnError
-  /** Returns all names. Without SQLite, those of keystores. @throws GdnError the problem */
+  /** Returns all names. Without SQLite, only the names of keystores. @throws GdnError the problem */
   names(): Set<string>
   /** @throws GdnError `invalid_input` if a wallet or an address has that name; else as `names` */
   refuseTaken(name: string): void

@@ -8,7 +8,7 @@ export const MAX_COLLECTIONS_WITH_SETTINGS = 100
 /** The current settings of a collection. Its owners may have changed them since its creation. */
 export const collectionSettings = z.looseObject({
   transaction_gdn_id: z.string(),
-  /** Whether the contract was read. Otherwise, the values are those of its creation and of changes that are known. */
+  /** Whether the contract was read. Otherwise, the values are from the creation request and known changes. */
   is_read_from_chain: z.boolean(),
   /** Why the contract, or its metadata, was not read; null if nothing is missing. */
   problem: z.string().nullable(),

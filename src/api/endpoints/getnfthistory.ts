@@ -57,7 +57,7 @@ export const getnfthistory = defineEndpoint({
   }),
   response: z.looseObject({
     requests: z.looseObject({ nft_gdn_id: z.string() }),
-    /** The oldest first; pending ones last. */
+    /** The events, oldest first. Pending events are last. */
     events: z.array(historyRecord),
     /** The offset of the next page; null after the last event. */
     next_offset: z.number().nullable(),

@@ -97,7 +97,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
     const goOn = howToGoOn(drop, other)
     let isOneManifest = false
     for (const row of sharedRows(sql, other)) {
-      // Rows of different drops are the same only by their content, and so are those with different keys.
+      // Rows of different drops, or with different keys, are the same only by their content.
       if (isOtherDrop && row.twin !== row.otherTwin) continue
       if ((isOtherDrop || row.key !== row.otherKey) && haveOtherFiles(row)) continue
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue

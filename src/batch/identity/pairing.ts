@@ -174,7 +174,7 @@ function unnamedOf(scope: string, sent: VanishedRow): Unnamed {
   return { nftGdnId: sent.nft, operation: sent.operation, reference, isOnServer: false, sent, label: null }
 }
 
-/** Returns the NFTs without those that got an ID on any machine. */
+/** Returns the NFTs that didn't get an ID on any machine. */
 async function withoutAliased(server: ServerNames, unnamed: readonly Unnamed[]): Promise<Unnamed[]> {
   const records = await server.lookUp(unnamed)
   return unnamed.flatMap((nft): Unnamed[] => {
@@ -225,7 +225,7 @@ async function* withContents(server: ServerNames, store: RunStore, rows: RowsIn)
     }
     const nfts = await server.unaliasedOf([...contentOf.keys()])
     yield* nfts
-    // The copies after them may be those that are left.
+    // The copies after them may be the remaining ones.
     const ended = await server.endedOf(nfts.map(({ nftGdnId }) => nftGdnId))
     const wanted = new Map<string, number>()
     for (const { reference, nftGdnId } of nfts) {
@@ -253,7 +253,7 @@ interface Unpaired {
   ended: ReadonlySet<string | null>
 }
 
-/** Pairs rows with NFTs of the same content, the first with the first, and those that failed or were burned last. */
+/** Pairs rows with NFTs of the same content, the first with the first. NFTs that failed or were burned are last. */
 function matchByContent(
   sql: Sql,
   { drop }: RunStore,

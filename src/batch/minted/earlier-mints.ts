@@ -131,7 +131,7 @@ async function unrecordedOf(store: RunStore, ids: Iterable<string>): Promise<str
   return await store.read((sql) => unrecordedNfts(sql, collectionId, setId === null ? null : listedAt, ids))
 }
 
-/** The NFTs of a collection that aren't those of known rows. */
+/** The NFTs of a collection that don't belong to known rows. */
 class UnexplainedNfts {
   readonly #store: RunStore
   readonly #explained: ReadonlySet<string>

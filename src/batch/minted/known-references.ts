@@ -133,7 +133,7 @@ interface Identified extends Adopted {
 
 const MAX_SHOWN = 5
 
-/** Rows without an ID whose NFTs got one. Their reference IDs can't create others. */
+/** Returns the error of rows without an ID whose NFTs got one. Their reference IDs can't create other NFTs. */
 function haveIds(rows: readonly Identified[], run: string): GdnError {
   const many = rows.length === 1 ? '1 row without an ID has' : `${rows.length} rows without an ID have`
   const withId = rows.filter(({ id }) => id !== null)

@@ -5,7 +5,7 @@ import type { KeptRow } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
 import type { FoundRow } from './lookup.ts'
 
-/** The error of rows that can't be adopted, because their NFTs may be those of another run or command. */
+/** The error of rows that can't be adopted, because their NFTs may belong to another run or command. */
 export const mayBeOfOthers = (rows: readonly FoundRow[]): GdnError =>
   new GdnError(
     'seems_minted',

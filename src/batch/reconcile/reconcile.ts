@@ -79,8 +79,8 @@ export async function reconcile(context: RunContext, surroundings: Surroundings)
 }
 
 /**
- * Where a repeated request takes effect once, unknown requests are resolved by repeating them, at the next start if not
- * now.
+ * Returns the unknown requests that are left to the server. If a repeated request takes effect once, they are resolved
+ * by repeating them, at the next start if not now.
  */
 async function leftToServer(context: RunContext): Promise<Set<number>> {
   if (context.options.reconcileOnly === true) return new Set()
@@ -291,7 +291,7 @@ function settle(
   }
 }
 
-/** Why absence of a row can't be proved. */
+/** Returns the reason why the absence of a row can't be proved; null if it can. */
 function unprovable(
   { taken, owners }: Sending,
   adopted: Open['adopted'],

@@ -76,7 +76,7 @@ export class RunContext {
     return { client: this.client, signal: this.halt }
   }
 
-  /** Only the first reason counts. */
+  /** Stops the run. Only the first reason counts. */
   stop(error: GdnError): void {
     this.stopped ??= { code: error.code, message: error.message, hint: error.hint ?? null }
     this.#halt.abort(error)
@@ -152,7 +152,7 @@ export class RunContext {
   }
 }
 
-/** Rows that are not sent or not deployed yet are pending. */
+/** Returns the error of an expired timeout. Rows that are not sent or not deployed yet are pending. */
 const outOfTime = ({ message }: GdnError, heldFor: string | null): GdnError =>
   new GdnError('pending', heldFor === null ? message : `${message}: ${heldFor}`)
 

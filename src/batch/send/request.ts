@@ -152,7 +152,10 @@ async function* eachMint(store: RunStore, rows: RowsIn, plan: Plan): AsyncGenera
   }
 }
 
-/** Rows are grouped by hashes of their addresses, so the addresses of a request are compared once more. */
+/**
+ * Throws if the rows of a request have different addresses. Rows are grouped by hashes of their addresses, so the
+ * addresses are compared once more.
+ */
 function refuseMixedAddresses(rows: readonly ManifestRow[]): void {
   const pairs = new Set(rows.map(({ receiver, sender }) => `${addressKey(receiver)} ${addressKey(sender ?? '')}`))
   if (pairs.size > 1) throw new Error('rows of several receivers were planned for one request')

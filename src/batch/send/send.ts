@@ -110,7 +110,7 @@ export class Sender {
     return null
   }
 
-  /** No larger than the server accepts, or than the options ask for. */
+  /** Returns the next rows to send: at most as many as the server accepts and the options permit. */
   #nextPart(most: number): RequestPart {
     return this.#queue.take(Math.min(most, this.#context.store.drop.largest ?? most))
   }
@@ -143,7 +143,7 @@ export class Sender {
     if (verdict.outcome === 'unknown') this.#afterUnknown(job, verdict)
     if (verdict.outcome !== 'no_effect') return
     await this.#attempts.forget(job, verdict)
-    // The server accepts no request of so many rows, so they are sent in smaller ones.
+    // The server accepts no request of so many rows, so they are sent in smaller requests.
     if (verdict.cause === 'too_large') this.#queue.putBack(part)
   }
 

@@ -84,7 +84,7 @@ export class Sweeper {
     const { now, halt } = this.#context
     if (this.#aside !== null) return this.#aside
     if (halt.aborted || now() - this.#asideAt < ASIDE_INTERVAL_MS) return Promise.resolve()
-    // If the oldest rows aren't deployed or failed, the later ones aren't either.
+    // If the oldest rows aren't deployed or failed, the later rows aren't either.
     this.#aside = this.#sweep((ended) => ended, true).finally(() => {
       this.#aside = null
       this.#asideAt = now()
@@ -138,7 +138,7 @@ export class Sweeper {
     if (question.size > 0) yield question
   }
 
-  /** `later`: there is no usable response now, or the run was stopped. */
+  /** Reads the records of NFTs. Returns `later` if there is no usable response now, or the run was stopped. */
   async #ask(question: Question, aside: boolean): Promise<Map<string, NftRecord> | 'later'> {
     const context = this.#context
     const all = question.requests.flatMap(({ rows }) => rows.flatMap(({ nftGdnId }) => nftGdnId ?? []))

@@ -155,7 +155,10 @@ interface TransferBody {
   receiver_wallet_address: string
 }
 
-/** Done if the receiver is the owner. Otherwise, a pending transfer can't be told from one that never arrived. */
+/**
+ * Determines the outcome of a transfer by the NFT's owner. It is done if the receiver is the owner. Otherwise, a
+ * pending transfer can't be distinguished from one that never arrived.
+ */
 async function lookForOwner(request: OperationRequest, { client, signal, now }: LookDeps): Promise<Looked> {
   const body = JSON.parse(request.body) as TransferBody
   const { nft_gdn_id, sender_wallet_address: sender, receiver_wallet_address: receiver } = body
