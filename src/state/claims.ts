@@ -12,7 +12,7 @@ const CLAIMED = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', '
 export function enterChecked(sql: Sql, rows: RowsIn, positions: readonly number[]): void {
   createTables(sql, 'checked')
   sql.run(
-    `INSERT INTO temp.checked SELECT r.key, r.line, coalesce(r.twin, r.content), r.files,
+    `INSERT INTO temp.checked SELECT r.key, r.line, coalesce(r.portable, r.content), r.files,
         CASE WHEN r.files > 0 THEN r.body END
       FROM json_each(?) p CROSS JOIN ${tableOf(rows)} r ON r.position = p.value`,
     JSON.stringify(positions),
@@ -23,11 +23,11 @@ export function enterChecked(sql: Sql, rows: RowsIn, positions: readonly number[
 export interface SharedRow {
   key: string
   line: number
-  twin: string
+  portable: string
   /** Its content if it has local files; null otherwise. */
   body: Uint8Array | null
   otherKey: string
-  otherTwin: string
+  otherPortable: string
   otherBody: Uint8Array | null
 }
 
@@ -38,7 +38,7 @@ export interface SharedRow {
 export function sharedRows(sql: Sql, { id, scope, setId }: Drop): SharedRow[] {
   createTables(sql, 'claimed')
   sql.run(
-    `INSERT INTO temp.claimed SELECT r.key, coalesce(r.twin, r.content), CASE WHEN r.files > 0 THEN r.body END
+    `INSERT INTO temp.claimed SELECT r.key, coalesce(r.portable, r.content), CASE WHEN r.files > 0 THEN r.body END
       FROM rows r LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
       WHERE r.set_id = ? AND (o.id IS NULL OR (${CLAIMED}))`,
     ...[id, scope, setId ?? -1],
@@ -48,17 +48,18 @@ export function sharedRows(sql: Sql, { id, scope, setId }: Drop): SharedRow[] {
       WHERE o.run_id = ? AND ${CLAIMED} AND substr(o.identity, ?) NOT IN (SELECT key FROM temp.claimed)`,
     ...[scope.length + 1, id, scope.length + 1],
   )
-  const columns = 'c.key, c.line, c.twin, c.body, x.key AS otherKey, x.twin AS otherTwin, x.body AS otherBody'
+  const columns =
+    'c.key, c.line, c.portable, c.body, x.key AS otherKey, x.portable AS otherPortable, x.body AS otherBody'
   const shared = sql.all<SharedRow>(`SELECT ${columns} FROM temp.claimed x JOIN temp.checked c ON c.key = x.key`)
-  sql.script('CREATE INDEX temp.checked_by_twin ON checked (twin)')
+  sql.script('CREATE INDEX temp.checked_by_portable ON checked (portable)')
   // Rows with different IDs are different rows, even with the same content.
-  const twins = sql.all<SharedRow>(
-    `SELECT ${columns} FROM temp.claimed x JOIN temp.checked c ON c.twin = x.twin AND c.key <> x.key
+  const equals = sql.all<SharedRow>(
+    `SELECT ${columns} FROM temp.claimed x JOIN temp.checked c ON c.portable = x.portable AND c.key <> x.key
       WHERE NOT (c.key LIKE 'id:%' AND x.key LIKE 'id:%')
         AND NOT (c.key LIKE 'row:%' AND x.key LIKE 'row:%' AND c.body IS NULL AND substr(c.key, 1, 24) = substr(x.key, 1, 24))`,
   )
-  sql.script('DROP INDEX temp.checked_by_twin')
-  return [...shared, ...twins]
+  sql.script('DROP INDEX temp.checked_by_portable')
+  return [...shared, ...equals]
 }
 
 /**
@@ -68,8 +69,8 @@ export function sharedRows(sql: Sql, { id, scope, setId }: Drop): SharedRow[] {
 export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
   return sql.all(
     `WITH other AS MATERIALIZED (
-        SELECT twin, min(key) AS first, max(key) AS last FROM temp.claimed WHERE key LIKE 'id:%' GROUP BY twin)
-      SELECT c.key, c.line FROM temp.checked c JOIN other o ON o.twin = c.twin
+        SELECT portable, min(key) AS first, max(key) AS last FROM temp.claimed WHERE key LIKE 'id:%' GROUP BY portable)
+      SELECT c.key, c.line FROM temp.checked c JOIN other o ON o.portable = c.portable
         WHERE c.key LIKE 'id:%' AND (o.first <> c.key OR o.last <> c.key)`,
   )
 }

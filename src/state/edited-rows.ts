@@ -49,8 +49,8 @@ export interface FreshRow {
   position: number
   key: string
   content: string
-  /** The hash that a copy of the manifest has as well, if it differs. */
-  twin: string | null
+  /** The content hash that every copy of the manifest has, wherever its files are. Null if it equals `content`. */
+  portable: string | null
   /** The input of its reference ID, if that is not its key. */
   reference: string | null
 }
@@ -58,7 +58,7 @@ export interface FreshRow {
 /** Returns the rows of a manifest that a run has neither planned nor sent. */
 export function freshRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: number | null): FreshRow[] {
   return sql.all(
-    `SELECT r.position, r.key, r.content, r.twin, r.reference FROM ${tableOf(rows)} r
+    `SELECT r.position, r.key, r.content, r.portable, r.reference FROM ${tableOf(rows)} r
       WHERE r.key NOT IN (SELECT key FROM rows WHERE set_id = ?) AND NOT EXISTS (SELECT 1 FROM operations o
         WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL) ORDER BY r.position`,
     ...[setId ?? -1, id, scope],
@@ -117,13 +117,13 @@ export interface Relocated {
   /** Its position in the manifest. */
   position: number
   operation: string
-  /** Its content in the manifest. */
+  /** The hash of the row's content in the manifest. */
   content: string
-  /** The hash that a copy of the manifest has as well. */
-  twin: string
-  /** Its text as it was minted, or applied since. */
+  /** The content hash that every copy of the manifest has, wherever its files are. */
+  portable: string
+  /** The text of the NFT as it was minted, or applied since. */
   before: Uint8Array
-  /** Its text in the manifest. */
+  /** The text of the row in the manifest. */
   body: Uint8Array
 }
 
@@ -137,13 +137,13 @@ const applied = (drop: Drop): string => (isUnrevealed(drop) ? 'NULL' : 'n.body')
 export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] {
   const before = `coalesce(${applied(drop)}, o.body, s.body)`
   return sql.all(
-    `SELECT r.position, r.content, coalesce(r.twin, r.content) AS twin, ${before} AS before, r.body,
+    `SELECT r.position, r.content, coalesce(r.portable, r.content) AS portable, ${before} AS before, r.body,
         o.id AS operation
       FROM ${tableOf(rows)} r JOIN operations o ${BY_IDENTITY}
           ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
         LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
         LEFT JOIN rows s ON s.set_id = ? AND s.key = r.key AND s.content = o.content
-      WHERE (r.files > 0 OR r.twin IS NOT NULL OR s.twin IS NOT NULL) AND r.key LIKE 'id:%' AND o.content <> r.content
+      WHERE (r.files > 0 OR r.portable IS NOT NULL OR s.portable IS NOT NULL) AND r.key LIKE 'id:%' AND o.content <> r.content
         AND ${before} <> r.body
       ORDER BY r.position`,
     ...[drop.id, drop.scope, setId],

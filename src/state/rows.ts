@@ -16,8 +16,11 @@ export interface RowRecord {
   reference: string | null
   /** The hash of its content. */
   content: string
-  /** The hash that a copy of the manifest has as well, if it differs; see `copyHash`. */
-  twin: string | null
+  /**
+   * The content hash that every copy of the manifest has, wherever its files are. Null if it equals `content`. See
+   * `copyHash`.
+   */
+  portable: string | null
   /** Rows with the same number may share a request: they have one receiver and one sender. */
   receivers: number
   /** The number of its local files. */
@@ -41,7 +44,7 @@ export const BY_IDENTITY = 'INDEXED BY operations_by_run'
 
 /** The columns without a default. */
 const USUAL = 'position, line, key, content, receivers, body'
-const COLUMNS = `${USUAL}, reference, twin, files`
+const COLUMNS = `${USUAL}, reference, portable, files`
 
 /** Rows in one statement. Through libsql, a statement for each row took twice as long. */
 const ROWS_PER_INSERT = 100
@@ -51,15 +54,15 @@ export const emptyDraft = (sql: Sql): void => createTables(sql, 'draft')
 
 /** Adds rows to the draft. Defaults are left out: through libsql, passing a value takes longer than storing it. */
 export function addRows(sql: Sql, rows: readonly RowRecord[]): void {
-  const hasRare = rows.some(({ reference, twin, files }) => reference !== null || twin !== null || files > 0)
+  const hasRare = rows.some(({ reference, portable, files }) => reference !== null || portable !== null || files > 0)
   const [columns, values] = hasRare ? [COLUMNS, '(?, ?, ?, ?, ?, ?, ?, ?, ?)'] : [USUAL, '(?, ?, ?, ?, ?, ?)']
   for (let from = 0; from < rows.length; ) {
     const size = rows.length - from < ROWS_PER_INSERT ? 1 : ROWS_PER_INSERT
     const parameters: SqlValue[] = []
     for (const row of rows.slice(from, from + size)) {
-      const { position, line, key, content, receivers, body, reference, twin, files } = row
+      const { position, line, key, content, receivers, body, reference, portable, files } = row
       parameters.push(position, line, key, content, receivers, body)
-      if (hasRare) parameters.push(reference, twin, files)
+      if (hasRare) parameters.push(reference, portable, files)
     }
     sql.run(`INSERT INTO temp.draft (${columns}) VALUES ${Array(size).fill(values).join(', ')}`, ...parameters)
     from += size

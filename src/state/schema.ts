@@ -4,7 +4,7 @@
  * Until version 0.1.0 is tagged, a change of the schema replaces the first migration and gets the next number. States
  * with another number are refused. After that, a change is a migration of its own.
  */
-export const FIRST_VERSION = 10
+export const FIRST_VERSION = 11
 
 /**
  * The migrations of the client database, oldest first. IDs are text, because libsql rounds large integers. Times are
@@ -129,7 +129,7 @@ CREATE TABLE rows (
   key TEXT NOT NULL,
   reference TEXT,
   content TEXT NOT NULL,
-  twin TEXT,
+  portable TEXT,
   receivers INTEGER NOT NULL,
   files INTEGER NOT NULL,
   body BLOB NOT NULL,

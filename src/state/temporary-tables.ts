@@ -10,7 +10,7 @@ const TABLES = {
    * Each function with a parameter `RowsIn` reads it, and so do `draft-rows.ts` and `rowsOfOther`.
    */
   draft: `(position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL, reference TEXT, content TEXT NOT NULL,
-    twin TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)`,
+    portable TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)`,
   /**
    * The changes of rows. `addChanges` fills it; `changedPage` and `rowsOfOther` read it with the draft,
    * and `exchangedRows` with any rows.
@@ -52,9 +52,9 @@ const TABLES = {
   /** The operations whose rows got an ID. Only `renameStoredRows` uses it. */
   renaming: '(key TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, operation TEXT NOT NULL) WITHOUT ROWID',
   /** The rows that a run would send. `enterChecked` fills it, and `sharedRows` and `rowsWithOtherIds` read it. */
-  checked: '(key TEXT PRIMARY KEY, line INTEGER NOT NULL, twin TEXT NOT NULL, files INTEGER NOT NULL, body BLOB)',
+  checked: '(key TEXT PRIMARY KEY, line INTEGER NOT NULL, portable TEXT NOT NULL, files INTEGER NOT NULL, body BLOB)',
   /** The rows that another run claims. `sharedRows` fills it, and `rowsWithOtherIds` reads it. */
-  claimed: '(key TEXT NOT NULL, twin TEXT NOT NULL, body BLOB)',
+  claimed: '(key TEXT NOT NULL, portable TEXT NOT NULL, body BLOB)',
 }
 
 /** Creates empty temporary tables, in place of earlier tables. */

@@ -13,9 +13,9 @@ export function rowsWithIds(
   rows: RowsIn,
   after: number,
   limit: number,
-): { position: number; twin: string }[] {
+): { position: number; portable: string }[] {
   return sql.all(
-    `SELECT position, coalesce(twin, content) AS twin FROM ${tableOf(rows)}
+    `SELECT position, coalesce(portable, content) AS portable FROM ${tableOf(rows)}
       WHERE key LIKE 'id:%' AND position > ? ORDER BY position LIMIT ?`,
     after,
     limit,
@@ -31,10 +31,10 @@ export function unnamedRows(sql: Sql, rows: RowsIn): string[] {
 
 /** Returns how often each content occurs that occurs more than once. */
 export function copyCounts(sql: Sql, rows: RowsIn): Map<string, number> {
-  const counts = sql.all<{ twin: string; n: number }>(
-    `SELECT coalesce(twin, content) AS twin, count(*) AS n FROM ${tableOf(rows)} GROUP BY 1 HAVING count(*) > 1`,
+  const counts = sql.all<{ portable: string; n: number }>(
+    `SELECT coalesce(portable, content) AS portable, count(*) AS n FROM ${tableOf(rows)} GROUP BY 1 HAVING count(*) > 1`,
   )
-  return new Map(counts.map(({ twin, n }) => [twin, n]))
+  return new Map(counts.map(({ portable, n }) => [portable, n]))
 }
 
 /** Returns the NFTs that another run has, that a replaced row has, or that a row of the manifest has. */

@@ -172,11 +172,11 @@ describe('the reference ID of a row', () => {
         const namer = new RowNamer()
         const seen = new Map<string, number>()
         for (const each of given.map((order) => row(1, { metadata: metadata(order) }))) {
-          const twin = copyHash(each)
-          const copy = (seen.get(twin) ?? 0) + 1
-          seen.set(twin, copy)
+          const portable = copyHash(each)
+          const copy = (seen.get(portable) ?? 0) + 1
+          seen.set(portable, copy)
           const one = namer.name(each)
-          expect(one?.reference ?? one?.key).toBe(`row:${twin}${copy === 1 ? '' : `#${copy}`}`)
+          expect(one?.reference ?? one?.key).toBe(`row:${portable}${copy === 1 ? '' : `#${copy}`}`)
         }
       }),
       { numRuns: runs(200) },

@@ -42,6 +42,7 @@ const DIGESTS: Readonly<Record<number, string>> = {
   8: '19cf818d1521f7fa92d8333318793926bfe646be913efa7ef557575ca4af0758',
   9: '48c2dbbc42663070087a3c5039f368831ba09b61e54eedacea9c105a92c9ece4',
   10: '318ce98ebaaddf4a1c68dfa3f0831560491de1cb8f49fb30e3a095cc2eadb1c3',
+  11: '0928acb285bfb959ddc039f09aeb68ae09a2012139efe0a165c32b2ce7060b33',
 }
 
 const COLUMN = 'ALTER TABLE servers ADD COLUMN made_up TEXT'

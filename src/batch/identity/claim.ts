@@ -98,7 +98,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
     let isOneManifest = false
     for (const row of sharedRows(sql, other)) {
       // Rows of different drops, or with different keys, are the same only by their content.
-      if (isOtherDrop && row.twin !== row.otherTwin) continue
+      if (isOtherDrop && row.portable !== row.otherPortable) continue
       if ((isOtherDrop || row.key !== row.otherKey) && haveOtherFiles(row)) continue
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey

@@ -58,8 +58,8 @@ export async function relocatedPairs(
     return pairs.flatMap(({ sent: operation }, at): Relocated[] => {
       const [record, body] = [records[at], before.get(operation)]
       if (record === undefined || body === undefined) return []
-      const { position, content, twin } = record
-      return [{ position, operation, content, twin: twin ?? content, before: body, body: record.body }]
+      const { position, content, portable } = record
+      return [{ position, operation, content, portable: portable ?? content, before: body, body: record.body }]
     })
   })
   return await onlyMoved(store, found)
@@ -68,7 +68,7 @@ export async function relocatedPairs(
 async function onlyMoved(store: RunStore, rows: readonly Relocated[]): Promise<Relocated[]> {
   const moved: Relocated[] = []
   for (const row of rows) {
-    const isCopy = copyHash({ line: 0, id: null, ...rowOfParts(partsOf(row.before)) }) === row.twin
+    const isCopy = copyHash({ line: 0, id: null, ...rowOfParts(partsOf(row.before)) }) === row.portable
     if (isCopy && (await areSame(store, filesOf(row.before), filesOf(row.body)))) moved.push(row)
   }
   return moved

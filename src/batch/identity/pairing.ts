@@ -215,7 +215,7 @@ async function* withContents(server: ServerNames, store: RunStore, rows: RowsIn)
   const pages = pagesOf(state, (sql, after, limit) => rowsWithIds(sql, rows, after, limit), PAGE)
   for await (const page of pages) {
     const contentOf = new Map<string, { content: string; copies: number }>()
-    for (const content of page.map((row) => row.twin)) {
+    for (const content of page.map((row) => row.portable)) {
       const copies = counts.get(content) ?? 1
       // Copies on later pages are asked for by now.
       if (copies > 1) counts.set(content, 0)
@@ -275,20 +275,20 @@ function matchByContent(
   for (const copies of contents.values()) copies.sort((a, b) => isEnded(a) - isEnded(b) || copyOf(a) - copyOf(b))
   const references = new Map(unpairedNfts.map((nft) => [nft.reference, nft]))
   const counts = copyCounts(sql, rows)
-  const byTwin = new Map<string, Unnamed[]>()
+  const byPortable = new Map<string, Unnamed[]>()
   // A copy of the manifest elsewhere has other paths of its files.
-  const copiesOfTwin = (twin: string): Unnamed[] => {
-    const earlier = byTwin.get(twin)
+  const copiesWith = (portable: string): Unnamed[] => {
+    const earlier = byPortable.get(portable)
     if (earlier !== undefined) return earlier
     const copies: Unnamed[] = []
     for (let copy = 1; ; copy++) {
-      const nft = references.get(referenceId(drop.referenceScope, rowKey(null, twin, copy)))
+      const nft = references.get(referenceId(drop.referenceScope, rowKey(null, portable, copy)))
       if (nft !== undefined) copies.push(nft)
-      else if (copy >= (counts.get(twin) ?? 1)) break
+      else if (copy >= (counts.get(portable) ?? 1)) break
     }
     // The order of copies stays as it is otherwise.
     copies.sort((a, b) => isEnded(a) - isEnded(b))
-    byTwin.set(twin, copies)
+    byPortable.set(portable, copies)
     return copies
   }
   const matches = new Map<FreshRow, Unnamed>()
@@ -301,7 +301,7 @@ function matchByContent(
     return false
   }
   for (const row of unpairedRows) {
-    if (!takeFirst(row, contents.get(row.content) ?? [])) takeFirst(row, copiesOfTwin(row.twin ?? row.content))
+    if (!takeFirst(row, contents.get(row.content) ?? [])) takeFirst(row, copiesWith(row.portable ?? row.content))
   }
   return matches
 }

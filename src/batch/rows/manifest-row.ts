@@ -23,8 +23,8 @@ export interface Adopted {
 export class RowNamer {
   readonly #ids = new HashTable()
   readonly #contents = new HashTable()
-  /** Twins of rows whose content differs. A content that is its own twin is counted above: this table takes 25 MB. */
-  readonly #twins = new HashTable()
+  /** Portable hashes that differ from the content. Equal hashes are counted above, because this table takes 25 MB. */
+  readonly #portables = new HashTable()
   readonly #pairs = new HashTable()
   #groups = 0
   #position = 0
@@ -37,27 +37,27 @@ export class RowNamer {
     const content = hashOfText(text)
     const named = row.identity === undefined ? row : { ...row, ...row.identity }
     const own = named === row ? content : contentHash(named)
-    const twin = isCopyHashContent(named) ? own : copyHash(named)
+    const portable = isCopyHashContent(named) ? own : copyHash(named)
     const copy = id === null ? this.#contents.increment(own) : 1
     const key = rowKey(id, own, copy)
-    const reference = id === null ? rowKey(null, twin, this.#copyOf(twin, own, copy)) : key
+    const reference = id === null ? rowKey(null, portable, this.#copyOf(portable, own, copy)) : key
     return {
       position: this.#position++,
       line,
       key,
       reference: reference === key ? null : reference,
       content,
-      twin: twin === content ? null : twin,
+      portable: portable === content ? null : portable,
       receivers: this.#groupOf(parties),
       files: localFiles.length,
       body: Buffer.from(kept),
     }
   }
 
-  /** Returns the number of a row among those with this twin; its content is the nth copy. */
-  #copyOf(twin: string, content: string, copy: number): number {
-    if (twin !== content) return (this.#contents.get(twin) ?? 0) + this.#twins.increment(twin)
-    return copy + (this.#twins.get(twin) ?? 0)
+  /** Returns the number of a row among rows with the same portable hash; its content is the nth copy. */
+  #copyOf(portable: string, content: string, copy: number): number {
+    if (portable !== content) return (this.#contents.get(portable) ?? 0) + this.#portables.increment(portable)
+    return copy + (this.#portables.get(portable) ?? 0)
   }
 
   #groupOf(parties: string): number {

@@ -86,8 +86,8 @@ export async function costOfRun(
 }
 
 /**
- * Returns the counted cost of a run when it gets another maximum fee: with a higher one, accepted requests reserve more.
- * It is at most this, because signed transactions and fees for data don't rise with it.
+ * Returns the counted cost of a run when it gets another maximum fee: with a higher one, accepted requests reserve
+ * more. It is at most this, because signed transactions and fees for data don't rise with it.
  */
 export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxFee: bigint | null): bigint {
   const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
