@@ -116,7 +116,9 @@ async function warnOfEdits(
   return { isEdited: true, editedRows }
 }
 
-/** A failed row has no NFT, so its edit can be minted. Sending the planned row would mint what the user has corrected. */
+/**
+ * A failed row has no NFT, so its edit can be minted. Sending the planned row would mint what the user has corrected.
+ */
 function editedFailed({ runName }: Run, file: string, failed: number, flags: BatchMintFlags): GdnError {
   const isOne = failed === 1
   const named = runName === null ? '' : ` --run ${shellWord(safe(runName))}`

@@ -158,7 +158,9 @@ async function hashRows({ io }: Deps, { read, options }: OpenedManifest): Promis
   throw new GdnError('refused', 'the manifest was edited while it was read', { place, hint: 'Run the command again.' })
 }
 
-/** Compares the manifest with the chain. @throws GdnError `edited_rows`, `refused` for another manifest, `unreachable` */
+/**
+ * Compares the manifest with the chain. @throws GdnError `edited_rows`, `refused` for another manifest, `unreachable`
+ */
 async function checkCommitment(
   deps: Deps,
   { server }: Connection,
