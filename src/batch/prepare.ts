@@ -3,10 +3,10 @@ import { GdnError } from '../core/errors.ts'
 import { rowsAt } from '../state/rows.ts'
 import { checkBackend } from './check-backend.ts'
 import { type Gathered, gather, MAX_EXAMPLES, noChanges, planRows, withoutMinted } from './gather.ts'
-import { findReplacedRows, pairRows } from './identity/check-rows.ts'
+import { findReplacedRows, pairRows, type RowPairs } from './identity/check-rows.ts'
 import { refuseTaken } from './identity/claim.ts'
 import { WITHOUT_LABEL } from './identity/other-labels.ts'
-import { type Pair, pairedOf, renamedOf } from './identity/pairing.ts'
+import { type Pair, renamedOf } from './identity/pairing.ts'
 import { refuseRenumbered } from './identity/renumbered.ts'
 import { type EarlierMints, findEarlierMints } from './minted/earlier-mints.ts'
 import { labelsOfMoved } from './minted/moved-labels.ts'
@@ -102,7 +102,7 @@ interface NewPairs {
   /** Rows that got an ID since their mint, or whose reference ID changed. */
   pairs: Pair[]
   /** Those of the run that got another key. */
-  renamed: ReturnType<typeof renamedOf>
+  renamed: RowPairs['renamed']
   /** Those that this machine didn't send. */
   pairedOnServer: Pair[]
   replaced: string[]
@@ -121,13 +121,12 @@ async function pairNewRows(
   const lookupClient = isSecond || options.skipLookup === true ? null : client
   const none: NewPairs = { pairs: [], renamed: [], pairedOnServer: [], replaced: [] }
   if (!hasNew || (isNew && lookupClient === null)) return none
-  const { identified, relocated } = await pairRows(store, options, lookupClient, rows)
-  const pairs = [...identified, ...relocated]
+  const { all, renamed, paired } = await pairRows(store, options, lookupClient, rows)
   return {
-    pairs,
-    renamed: renamedOf(pairs),
-    pairedOnServer: pairs.filter(({ sent }) => sent === null),
-    replaced: isNew ? [] : await findReplacedRows(store, options, lookupClient, { rows, paired: pairedOf(pairs) }),
+    pairs: [...all],
+    renamed,
+    pairedOnServer: all.filter(({ sent }) => sent === null),
+    replaced: isNew ? [] : await findReplacedRows(store, options, lookupClient, { rows, paired }),
   }
 }
 

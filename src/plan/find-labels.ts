@@ -1,6 +1,5 @@
-import { adoptedElsewhere, type OtherLabel, otherLabelOf, otherLabels } from '../batch/identity/other-labels.ts'
+import { adoptedElsewhere, labeledRow, type OtherLabel, otherLabels } from '../batch/identity/other-labels.ts'
 import { type Pair, pairsOfOthers } from '../batch/identity/pairing.ts'
-import { shownKey } from '../batch/rows/row-key.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
 import { GdnError } from '../core/errors.ts'
 import { givenNfts, labelsOfMints } from '../state/known-nfts.ts'
@@ -40,11 +39,10 @@ export class OtherLabels {
 
   /** Adds the rows of a page. */
   async add(candidates: readonly Candidate[]): Promise<void> {
-    const labeled = candidates.flatMap(({ row: { key, row }, reference, named }): OtherLabel[] => {
-      const label = named === null ? null : otherLabelOf({ reference_label: named.label }, this.#own)
-      if (named === null || label === null) return []
-      const { operation, nftGdnId } = named
-      return [{ key: shownKey(key), line: row.line, nftGdnId, operation, reference, label }]
+    const labeled = candidates.flatMap(({ row: { key, row }, reference, named }) => {
+      if (named === null) return []
+      const { operation, nft_gdn_id: nftGdnId, reference_label: label } = named
+      return labeledRow({ key, line: row.line }, { nftGdnId, operation, reference, label }, this.#own)
     })
     await this.#take(labeled)
   }

@@ -1,15 +1,14 @@
 import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { sameAddress } from '../api/same-address.ts'
-import { ServerNames } from '../batch/identity/server-names.ts'
+import { type MintRecord, ServerNames } from '../batch/identity/server-names.ts'
 import { type KeptRow, keptRow } from '../batch/rows/manifest-row.ts'
-import { referenceId } from '../batch/rows/row-key.ts'
+import { referenceId, referenceOf } from '../batch/rows/row-key.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { readNfts } from '../client/read-records.ts'
 import { type SentOperation, sentBetween } from '../state/draft-rows.ts'
 import { operationsWithPrefix, receiverOf } from '../state/operations.ts'
-import type { MintOperation } from '../state/row-requests.ts'
 import type { RowRecord } from '../state/rows.ts'
 import { ownership } from './compare.ts'
 
@@ -18,23 +17,12 @@ export interface Candidate {
   row: KeptRow
   /** The reference ID of its mint. */
   reference: string
-  /** The reference ID on the server; null where that is free, unknown or not supported. */
-  named: Named | null
+  /** The NFT that the reference ID names on the server; null where that is free, unknown or not supported. */
+  named: MintRecord | null
   /** The row's operation in the state; null where the run has not sent it. */
   sent: SentOperation | null
   /** The row's NFT; null if it isn't minted. */
   nftGdnId: string | null
-}
-
-/** The NFT that a reference ID identifies on the server. */
-interface Named {
-  operation: MintOperation
-  nftGdnId: string
-  digest: string
-  /** The NFT's label, as the server reports it; null if there is none. */
-  label: string | null
-  /** The reference ID that the NFT got when its row got an ID; null if there is none. */
-  alias: string | null
 }
 
 /** The collection and server that `findNfts` and `lastOwners` search. */
@@ -50,26 +38,14 @@ export interface Place extends Pick<BatchOptions, 'contractAddress' | 'blockchai
 /** Returns the rows of a page with their NFTs: by their reference IDs, or else by the run in the state. */
 export async function findCandidates(store: RunStore, place: Place, page: readonly RowRecord[]): Promise<Candidate[]> {
   const { drop } = store
-  const sent = await sentRows(store, page)
-  const candidates = page.map((record): Candidate => {
-    const row = keptRow(record)
-    const known = sent.get(record.position) ?? null
-    const reference = referenceId(drop.referenceScope, record.reference ?? record.key)
-    return { row, reference, named: null, sent: known, nftGdnId: known?.nft ?? null }
-  })
-  if (!place.hasReferences) return candidates
-  const mints = await new ServerNames(place.client, place).mintsOf(candidates.map(({ reference }) => reference))
-  return candidates.map((candidate) => {
-    const mint = mints.get(candidate.reference)
-    if (mint === undefined) return candidate
-    const {
-      operation,
-      nft_gdn_id: nftGdnId,
-      digest,
-      reference_label: label = null,
-      reference_alias: alias = null,
-    } = mint
-    return { ...candidate, named: { operation, nftGdnId, digest, label, alias }, nftGdnId }
+  const operations = await sentRows(store, page)
+  const rows = page.map((record) => ({ row: keptRow(record), reference: referenceOf(drop, record) }))
+  const names = rows.map(({ reference }) => reference)
+  const mints = place.hasReferences ? await new ServerNames(place.client, place).mintsOf(names) : null
+  return rows.map(({ row, reference }) => {
+    const sent = operations.get(row.position) ?? null
+    const named = mints?.get(reference) ?? null
+    return { row, reference, named, sent, nftGdnId: named?.nft_gdn_id ?? sent?.nft ?? null }
   })
 }
 

@@ -1,9 +1,8 @@
 import { lookingAtRun } from '../batch/dry-run.ts'
 import { readRows } from '../batch/gather.ts'
-import { findReplacedRows, pairRows } from '../batch/identity/check-rows.ts'
+import { findReplacedRows, pairRows, type RowPairs } from '../batch/identity/check-rows.ts'
 import { refuseNftsOfOthers, refuseTaken } from '../batch/identity/claim.ts'
 import { refuseExchanged } from '../batch/identity/exchanged.ts'
-import { type Pair, pairedOf, renamedOf } from '../batch/identity/pairing.ts'
 import { refuseRenumbered } from '../batch/identity/renumbered.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import { newDuplicates } from '../batch/rows/duplicate-rows.ts'
@@ -67,7 +66,9 @@ export async function withPlan<Result>(
     await saved.begin()
     await readRows(store, withRoomForMarker(deps.readManifest(saved), drop.marker ?? undefined), 'draft')
     await saved.flush()
-    const planner = new Planner(store, options, deps, saved)
+    await learnSupport(deps.client, options.signal)
+    const pairs = await pairRows(store, options, deps.client, 'draft')
+    const planner = new Planner(store, options, deps, saved, pairs)
     await planner.run()
     return await use({
       run: plannedRun(drop),
@@ -117,8 +118,10 @@ class Planner {
   readonly #labels: OtherLabels
   readonly #comparer: RowComparer
   /** Rows that got an ID since their mint, and whose pairs are to be stored. */
-  readonly paired: StoredPair[] = []
-  #pairs: ReadonlyMap<number, Pair> = new Map()
+  readonly paired: StoredPair[]
+  readonly #pairs: RowPairs
+  /** The NFTs of rows that were minted under another key, by position. */
+  readonly #pairedNfts: ReadonlyMap<number, string>
   readonly #mints: number[] = []
   /** Rows that are recorded as sent, and whose NFTs the server has. */
   #mintedUnsettled = 0
@@ -133,11 +136,14 @@ class Planner {
   readonly #seen: SeenNfts
   readonly #doubts: OtherDrop
 
-  constructor(store: RunStore, options: PlanOptions, deps: PlanDeps, saved: SavedChanges) {
+  constructor(store: RunStore, options: PlanOptions, deps: PlanDeps, saved: SavedChanges, pairs: RowPairs) {
     this.#store = store
     this.#options = options
     this.#deps = deps
     this.#saved = saved
+    this.#pairs = pairs
+    this.#pairedNfts = new Map(pairs.all.map(({ row, nftGdnId }) => [row.position, nftGdnId]))
+    this.paired = pairs.identified.map((pair) => ({ ...pair, key: pair.row.key }))
     this.#labels = new OtherLabels(store, options.label ?? null)
     this.#comparer = new RowComparer(store, options, deps.contents)
     this.#seen = new SeenNfts(store)
@@ -153,14 +159,13 @@ class Planner {
     const { state, drop } = this.#store
     const { client, onProgress } = this.#deps
     const { contractAddress, blockchain, signal, backend, origin, takeOver = false } = this.#options
-    await learnSupport(client, signal)
     const hasReferences = client.supports('references') === true
     const hasUpdates = client.supports('updates') === true
     const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
     const scope = JSON.stringify(['plan', backend?.id ?? origin, blockchain, contractAddress.toLowerCase()])
     const can = { updates: hasUpdates, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
-    await this.#findPairs()
-    await this.#labels.begin([...this.#pairs.values()])
+    await this.#vanished.begin(this.#store, this.#pairs.paired)
+    await this.#labels.begin(this.#pairs.all)
     await state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'contents', 'burns', 'named'))
     await this.#seen.begin()
     for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
@@ -219,15 +224,6 @@ class Planner {
     if (note !== null) this.notes.push(note)
   }
 
-  /** Finds the rows that were minted without an `id` and have one now, and the rows that vanished. */
-  async #findPairs(): Promise<void> {
-    const { identified, relocated } = await pairRows(this.#store, this.#options, this.#deps.client, 'draft')
-    for (const pair of identified) this.paired.push({ ...pair, key: pair.row.key })
-    const pairs = [...identified, ...relocated]
-    this.#pairs = new Map(pairs.map((pair) => [pair.row.position, pair]))
-    await this.#vanished.begin(this.#store, pairedOf(pairs))
-  }
-
   async #comparePage(
     rows: readonly RowRecord[],
     { place, scope, can }: { place: Place; scope: string; can: Omit<Abilities, 'noTransfers'> },
@@ -235,7 +231,7 @@ class Planner {
     const { page, candidates, records } = await readPage(this.#store, place, rows)
     await this.#labels.add(candidates)
     const paired = candidates.filter((candidate) => {
-      candidate.nftGdnId ??= this.#pairs.get(candidate.row.position)?.nftGdnId ?? null
+      candidate.nftGdnId ??= this.#pairedNfts.get(candidate.row.position) ?? null
       return candidate.nftGdnId !== null && !records.has(candidate.nftGdnId)
     })
     for (const [id, record] of await readRecords(place, paired)) records.set(id, record)
@@ -329,7 +325,7 @@ class Planner {
     if (update + transfer > 0) await this.#store.state.scratch((sql) => refuseNftsOfOthers(sql, this.#store))
     // `refuseEdited` refuses edited rows, once the plan is applied.
     const options = { ...this.#options, newRows: true }
-    const renamed = renamedOf([...this.#pairs.values()])
+    const { renamed } = this.#pairs
     const checked = { rows: 'draft', isRead: true, pending: this.#mints, renamed } as const
     await this.#store.read((sql) => refuseTaken(sql, this.#store, options, checked))
   }
@@ -350,7 +346,7 @@ class Planner {
   async refuseEdited(): Promise<void> {
     const { drop } = this.#store
     if (this.#options.newRows === true || drop.setId === null) return
-    const { operations, positions } = pairedOf([...this.#pairs.values()])
+    const { operations, positions } = this.#pairs.paired
     const paired = { operations: new Set([...operations, ...this.#seen.burned, ...this.#vanished.renamed]), positions }
     await findReplacedRows(this.#store, this.#options, this.#deps.client, { rows: 'draft', paired })
   }

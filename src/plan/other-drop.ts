@@ -36,8 +36,8 @@ export class OtherDrop {
       this.#named++
       if (found[at]?.[1].some((change) => hasOtherContent(change, row.row)) !== true) continue
       this.#others++
-      if (this.#label !== null && named.label === this.#label) this.#alike++
-      const { nftGdnId: nft_gdn_id } = named
+      if (this.#label !== null && named.reference_label === this.#label) this.#alike++
+      const { nft_gdn_id } = named
       if (this.#first.length < MAX_FIRST) this.#first.push({ key: shownKey(row.key), line: row.row.line, nft_gdn_id })
     }
   }

@@ -1,7 +1,6 @@
 import type { NftRecord } from '../api/nft-record.ts'
-import { givenId } from '../batch/rows/given-id.ts'
+import { findGivenId } from '../batch/rows/given-id.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
-import { idOfNft } from '../state/draft-rows.ts'
 import { isUnrevealed } from '../state/drops.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { type Abilities, type Change, compareRow, type Seen } from './compare.ts'
@@ -32,14 +31,14 @@ export class RowComparer {
     history: OwnerHistory | undefined,
   ): Promise<Change[]> {
     const { row } = candidate.row
-    const alias = candidate.named?.alias ?? null
-    if (row.id === null && alias !== null) {
-      const { drop } = this.#store
-      const { nftGdnId } = candidate
-      const known = nftGdnId === null ? null : await this.#store.read((sql) => idOfNft(sql, drop, nftGdnId))
-      if (known === null) this.isIdElsewhere = true
-      const tokenId = nft?.token_id ?? null
-      return [identifiedNft(nftGdnId, known ?? givenId(drop.referenceScope, alias, candidate.row, tokenId))]
+    const { reference_alias: alias, nft_gdn_id: nftGdnId = '' } = candidate.named ?? {}
+    if (row.id === null && typeof alias === 'string') {
+      const { id, isElsewhere } = await findGivenId(this.#store, alias, candidate.row, {
+        nftGdnId,
+        tokenId: nft?.token_id,
+      })
+      if (isElsewhere) this.isIdElsewhere = true
+      return [identifiedNft(nftGdnId, id)]
     }
     const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
     if (missing !== null) {

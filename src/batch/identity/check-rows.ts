@@ -4,18 +4,26 @@ import type { RunStore } from '../runs/run-store.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { withMintedElsewhere } from './minted-elsewhere.ts'
 import { rowsWithMovedFiles } from './moved-files.ts'
-import { findPairs, type Pair } from './pairing.ts'
+import { findPairs, type Pair, renamedOf } from './pairing.ts'
 
 // A mint (`prepare`) and a plan (`withPlan`) find out in the same way which rows were minted under another key. Both
 // then call `refuseTaken`.
 
 /** Rows that were minted under another key, with their NFTs. */
 export interface RowPairs {
-  /** Rows that got an ID since their mint. */
-  identified: Pair[]
-  /** Rows without an ID whose local files were moved since. */
-  relocated: Pair[]
+  /** Rows that got an ID since their mint, and rows without an ID whose local files were moved since. */
+  all: readonly Pair[]
+  /** Those that got an ID. */
+  identified: readonly Pair[]
+  /** Those of the run, whose operations get another key. */
+  renamed: ReturnType<typeof renamedOf>
+  paired: Paired
 }
+
+const pairedOf = (pairs: readonly Pair[]): Paired => ({
+  operations: new Set(renamedOf(pairs).map(({ sent }) => sent)),
+  positions: new Set(pairs.map(({ row }) => row.position)),
+})
 
 /**
  * Returns the rows that were minted under another key: no row of them may be minted again.
@@ -32,7 +40,8 @@ export async function pairRows(
   const { drop } = store
   const identified = await findPairs(store, options, client, rows)
   const relocated = drop.setId === null ? [] : await rowsWithMovedFiles(store, rows)
-  return { identified, relocated }
+  const all = [...identified, ...relocated]
+  return { all, identified, renamed: renamedOf(all), paired: pairedOf(all) }
 }
 
 /**

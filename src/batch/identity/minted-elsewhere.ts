@@ -1,7 +1,7 @@
 import { freshRows } from '../../state/edited-rows.ts'
 import type { RowsIn } from '../../state/rows.ts'
 import { missingRows, type Paired } from '../rows/edited-rows.ts'
-import { isContentKey, referenceId } from '../rows/row-key.ts'
+import { isContentKey, referenceOf } from '../rows/row-key.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { ServerNames } from './server-names.ts'
@@ -24,12 +24,13 @@ export async function withMintedElsewhere(
   if (fresh.length === 0) return paired
   const server = new ServerNames(client, options)
   if (client.supports('references') === null) await client.learnIdempotency({ signal: options.signal })
-  const referenceOf = ({ key, reference }: (typeof fresh)[number]) => referenceId(drop.referenceScope, reference ?? key)
-  const nfts = client.supports('references') === true ? await server.nftsOf(fresh.map(referenceOf)) : new Map()
+  const names = new Map(fresh.map((row) => [row, referenceOf(drop, row)]))
+  const nfts = client.supports('references') === true ? await server.nftsOf([...names.values()]) : new Map()
   // A row with the reference ID of a row that left the manifest is an edit of it: for example, it got another file.
   const own = new Set<unknown>(missing.flatMap(({ key, nft }) => (isContentKey(key) ? [nft] : [])))
-  const isKnown = (row: (typeof fresh)[number]) => nfts.has(referenceOf(row)) && !own.has(nfts.get(referenceOf(row)))
-  const known = fresh.filter(isKnown).map(({ position }) => position)
+  const known = [...names].flatMap(([{ position }, name]) =>
+    nfts.has(name) && !own.has(nfts.get(name)) ? position : [],
+  )
   const positions = new Set([...paired.positions, ...known])
   if (known.length === fresh.length) return { ...paired, positions }
   const ended = await server.endedOf(missing.flatMap(({ nft }) => nft ?? []))

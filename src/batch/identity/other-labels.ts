@@ -1,6 +1,7 @@
 import { MAX_REFERENCES_PER_REQUEST } from '../../api/endpoints/getreferences.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
+import { shownKey } from '../rows/row-key.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { MAX_NAMED } from './claim.ts'
 
@@ -24,6 +25,21 @@ export const otherLabelOf = (
   { reference_label: found }: { reference_label?: string | null | undefined },
   own: string | null | undefined,
 ): string | null => (own == null || found == null || found === own ? null : found)
+
+/** Returns a row in a list if its NFT has another label than the run; an empty list otherwise. */
+export function labeledRow(
+  { key, line }: { key: string; line: number },
+  {
+    nftGdnId,
+    operation,
+    reference,
+    ...mint
+  }: Omit<OtherLabel, 'key' | 'line' | 'label'> & { label: string | null | undefined },
+  own: string | null | undefined,
+): OtherLabel[] {
+  const label = otherLabelOf({ reference_label: mint.label }, own)
+  return label === null ? [] : [{ key: shownKey(key), line, nftGdnId, operation, reference, label }]
+}
 
 const MAX_LABELS = 3
 const MAX_LENGTH = 100
@@ -61,6 +77,15 @@ interface OtherLabels {
   labels: Iterable<string>
   /** The label of the run. */
   own: string
+}
+
+/** Refuses rows whose NFTs have another label, unless they are adopted. @throws GdnError `seems_minted` */
+export function refuseOtherLabels(
+  labeled: readonly OtherLabel[],
+  { label: own, adopt }: Pick<BatchOptions, 'label' | 'adopt'>,
+): void {
+  if (own == null || labeled.length === 0 || adopt === true) return
+  throw otherLabels({ first: labeled, count: labeled.length, labels: new Set(labeled.map(({ label }) => label)), own })
 }
 
 /** The error of rows whose NFTs have another label. */

@@ -1,24 +1,17 @@
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
+import type { Drop } from '../../state/drops.ts'
 import { type FreshRow, freshRows, type VanishedRow, vanishedRows } from '../../state/edited-rows.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
 import { pagesOf, type RowsIn, rowsAt } from '../../state/rows.ts'
 import { copyCounts, hasIds, nftsWithRows, rowsWithIds, unnamedRows } from '../../state/unnamed-rows.ts'
-import {
-  EDITED_WITHOUT_ID,
-  firstOf,
-  lastRows,
-  MAX_PAIRS,
-  type Paired,
-  pairsOf,
-  renamedUnknown,
-} from '../rows/edited-rows.ts'
+import { EDITED_WITHOUT_ID, firstOf, lastRows, MAX_PAIRS, pairsOf, renamedUnknown } from '../rows/edited-rows.ts'
 import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
-import { contentOfKey, copyOfKey, isContentKey, referenceId, rowKey, shownKey } from '../rows/row-key.ts'
+import { contentOfKey, copyOfKey, isContentKey, referenceId, referenceOf, rowKey } from '../rows/row-key.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
-import { type OtherLabel, otherLabelOf } from './other-labels.ts'
+import { labeledRow, type OtherLabel } from './other-labels.ts'
 import { ServerNames } from './server-names.ts'
 
 /** A row that got its `id` after the mint, and its NFT. */
@@ -54,19 +47,13 @@ interface Unnamed {
 
 /** Returns the pairs whose NFTs have another label than the run. */
 export const pairsOfOthers = (pairs: readonly Pair[], own: string | null | undefined): OtherLabel[] =>
-  pairs.flatMap(({ row: { key, row }, nftGdnId, operation, mintedAs: reference, label: reference_label }) => {
-    const label = otherLabelOf({ reference_label }, own)
-    return label === null ? [] : [{ key: shownKey(key), line: row.line, nftGdnId, operation, reference, label }]
-  })
+  pairs.flatMap(({ row: { key, row }, mintedAs: reference, ...mint }) =>
+    labeledRow({ key, line: row.line }, { ...mint, reference }, own),
+  )
 
 /** Returns the pairs whose operations in the state get an ID. */
 export const renamedOf = (pairs: readonly Pair[]): (Pair & { sent: string })[] =>
   pairs.flatMap((pair) => (pair.sent === null ? [] : [{ ...pair, sent: pair.sent }]))
-
-export const pairedOf = (pairs: readonly Pair[]): Paired => ({
-  operations: new Set(renamedOf(pairs).map(({ sent }) => sent)),
-  positions: new Set(pairs.map(({ row }) => row.position)),
-})
 
 type Options = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'label' | 'newRows' | 'signal'>
 type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
@@ -124,17 +111,16 @@ export async function findPairs(
 
   const all = await store.read((sql) => freshRows(sql, drop, rows, drop.setId))
   const fresh = all.filter(({ key }) => !isContentKey(key))
-  const referenceOf = ({ key, reference }: FreshRow) => referenceId(drop.referenceScope, reference ?? key)
-  const names = (await server?.nftsOf(fresh.map(referenceOf))) ?? new Map<string, string>()
+  const names = (await server?.nftsOf(fresh.map((row) => referenceOf(drop, row)))) ?? new Map<string, string>()
   const matches = new Map<FreshRow, Unnamed>()
   const byNft = new Map(inState.map((nft) => [nft.nftGdnId, nft]))
   for (const row of fresh) {
-    const nft = byNft.get(names.get(referenceOf(row)) ?? '')
+    const nft = byNft.get(names.get(referenceOf(drop, row)) ?? '')
     if (nft !== undefined) matches.set(row, nft)
   }
   const named = new Set<string | null>(names.values())
   const unpairedNfts = unnamed.filter(({ nftGdnId }) => !named.has(nftGdnId))
-  const unpairedRows = fresh.filter((row) => !names.has(referenceOf(row)))
+  const unpairedRows = fresh.filter((row) => !names.has(referenceOf(drop, row)))
   const ids = unpairedNfts.flatMap(({ nftGdnId }) => nftGdnId ?? [])
   const ended = (await server?.endedOf(ids)) ?? new Set<string | null>()
   const byContent = await store.read((sql) => matchByContent(sql, store, rows, { unpairedRows, unpairedNfts, ended }))
@@ -143,7 +129,7 @@ export async function findPairs(
   const existing = options.newRows === true ? [] : unpairedNfts.filter(isLive)
   if (existing.length > 0) {
     const without = checksUnnamed ? all.filter(({ key }) => isContentKey(key)) : []
-    const added = [...unpairedRows.filter((row) => !byContent.has(row)), ...(await newTo(server, without, referenceOf))]
+    const added = [...unpairedRows.filter((row) => !byContent.has(row)), ...(await newTo(server, drop, without))]
     if (added.length > 0) throw await store.read((sql) => notPaired(sql, store, rows, { existing, added }))
   }
 
@@ -152,7 +138,7 @@ export async function findPairs(
     if (nftGdnId === null) throw renamedUnknown(drop.name)
     const [record] = rowsAt(sql, rows, [row.position])
     if (record === undefined) throw new Error('a row that was just read is missing')
-    const reference = referenceOf(row)
+    const reference = referenceOf(drop, row)
     return { row: keptRow(record), nftGdnId, operation, reference, mintedAs, label, sent: sent?.id ?? null, alias }
   }
   return await store.read((sql) => [
@@ -164,9 +150,9 @@ export async function findPairs(
 }
 
 /** Returns the rows that the server has no NFT for. */
-async function newTo(server: ServerNames | null, rows: readonly FreshRow[], referenceOf: (row: FreshRow) => string) {
-  const nfts = await server?.nftsOf(rows.map(referenceOf))
-  return rows.filter((row) => nfts?.has(referenceOf(row)) !== true)
+async function newTo(server: ServerNames | null, drop: Drop, rows: readonly FreshRow[]): Promise<FreshRow[]> {
+  const nfts = await server?.nftsOf(rows.map((row) => referenceOf(drop, row)))
+  return rows.filter((row) => nfts?.has(referenceOf(drop, row)) !== true)
 }
 
 function unnamedOf(scope: string, sent: VanishedRow): Unnamed {

@@ -8,12 +8,12 @@ import type { MintOperation } from '../../state/row-requests.ts'
 import { referenceId, rowKey } from '../rows/row-key.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 
-const OPERATIONS: readonly MintOperation[] = ['createnft', 'createnfttrans']
+export const OPERATIONS: readonly MintOperation[] = ['createnft', 'createnfttrans']
 
 export type ReferenceRecord = ResponseOf<'getreferences'>['references'][number]
 
 /** The record of a reference ID with an NFT. */
-type MintRecord = ReferenceRecord & { operation: MintOperation; nft_gdn_id: string }
+export type MintRecord = ReferenceRecord & { operation: MintOperation; nft_gdn_id: string }
 
 interface Asked<Operation = MintOperation> {
   operation: Operation

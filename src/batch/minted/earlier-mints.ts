@@ -2,10 +2,10 @@ import { count } from '../../core/count.ts'
 import type { Asker } from '../../operations/reconcile/listing.ts'
 import { givenNfts, unrecordedNfts } from '../../state/known-nfts.ts'
 import { absentKeys } from '../../state/row-outcomes.ts'
-import { plannedPages } from '../../state/rows.ts'
+import { plannedPages, type RowsIn } from '../../state/rows.ts'
 import { addsUnnamed, hasUnnamed } from '../../state/unnamed-rows.ts'
 import type { Gathered } from '../gather.ts'
-import { type OtherLabel, otherLabels, shownLabels } from '../identity/other-labels.ts'
+import { type OtherLabel, refuseOtherLabels, shownLabels } from '../identity/other-labels.ts'
 import { type Pair, pairsOfOthers } from '../identity/pairing.ts'
 import { type Plan, positionsOf } from '../plan.ts'
 import { readOthers } from '../reconcile/others.ts'
@@ -78,7 +78,8 @@ export async function findEarlierMints(
   if (!looks.listing || client === null) return before
 
   const start: Start = { store, options, deps, client, gathered, plan }
-  const labeledPairs = labeledOf(pairs, options)
+  const labeledPairs = pairsOfOthers(pairs, options.label)
+  refuseOtherLabels(labeledPairs, options)
   before.listed = await listCollection(askerOf(start), options, looks.contents, before.notes)
   const asksForReferences = looks.references && (await mayBeKnown(start, before.listed))
   const fromServer = asksForReferences ? await knownReferences(store, options, client, { gathered, plan }) : null
@@ -88,34 +89,20 @@ export async function findEarlierMints(
   if (before.relabeled.length > 0) before.notes.push(noteOfRelabeled(before.relabeled))
   if (before.listed === null) return before
 
-  const nfts = new UnexplainedNfts(store, [...before.adopted, ...pairs])
-  before.listed = nfts.of(before.listed)
+  const explained = new Set([...before.adopted, ...pairs].map(({ nftGdnId }) => nftGdnId))
+  const unexplained = (ids: Iterable<string>) => new Set([...ids].filter((id) => !explained.has(id)))
+  const listed = unexplained(before.listed)
   const pending = new Set(positionsOf(plan))
   for (const { row } of before.adopted) pending.delete(row.position)
   if (looks.absent) {
     const positions = new Set([...repeated].filter((position) => pending.has(position)))
-    await refuseFoundAgain(start, positions, await nfts.unrecorded(before.listed))
+    await refuseFoundAgain(start, positions, await unrecordedOf(store, listed))
   }
-  return looks.contents ? await findByContent(start, { ...before, listed: before.listed }, { nfts, pending }) : before
+  const mints = { ...before, listed }
+  return looks.contents ? await findByContent(start, mints, { unexplained, pending }) : mints
 }
 
 const askerOf = ({ client, options: { signal } }: Start): Asker => ({ client, signal })
-
-/**
- * Returns the pairs that have another label than the run, which is replaced.
- *
- * @throws GdnError `seems_minted` unless it is to be adopted
- */
-function labeledOf(pairs: readonly Pair[], { label, adopt }: BatchOptions): OtherLabel[] {
-  const labeled = pairsOfOthers(pairs, label)
-  if (label == null || labeled.length === 0 || adopt === true) return labeled
-  throw otherLabels({
-    first: labeled,
-    count: labeled.length,
-    labels: new Set(labeled.map((pair) => pair.label)),
-    own: label,
-  })
-}
 
 function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
   const labels = shownLabels(new Set(relabeled.map(({ label }) => label)))
@@ -129,27 +116,6 @@ function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
 async function unrecordedOf(store: RunStore, ids: Iterable<string>): Promise<string[]> {
   const { collectionId, setId, listedAt } = store.drop
   return await store.read((sql) => unrecordedNfts(sql, collectionId, setId === null ? null : listedAt, ids))
-}
-
-/** The NFTs of a collection that don't belong to known rows. */
-class UnexplainedNfts {
-  readonly #store: RunStore
-  readonly #explained: ReadonlySet<string>
-
-  /** @param known rows whose NFTs are known */
-  constructor(store: RunStore, known: readonly { nftGdnId: string }[]) {
-    this.#store = store
-    this.#explained = new Set(known.map(({ nftGdnId }) => nftGdnId))
-  }
-
-  of(ids: Iterable<string>): Set<string> {
-    return new Set([...ids].filter((id) => !this.#explained.has(id)))
-  }
-
-  /** Returns the IDs that the state has no record of. */
-  async unrecorded(ids: Iterable<string>): Promise<string[]> {
-    return await unrecordedOf(this.#store, this.of(ids))
-  }
 }
 
 /**
@@ -177,9 +143,7 @@ async function refuseFoundAgain(
   unrecorded: readonly string[],
 ): Promise<void> {
   const { store, gathered, deps } = start
-  const rows = () => only(store.rows(gathered.rows), ({ position }) => positions.has(position))
-  const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
-  await lookUp(lookup, askerOf(start), unrecorded, deps.onEvent)
+  const lookup = await lookUpRows(store, { rows: gathered.rows, positions }, askerOf(start), unrecorded, deps.onEvent)
   if (lookup.hasMatches) throw await foundAgain(lookup.found(), store.drop.name)
 }
 
@@ -191,31 +155,29 @@ async function refuseFoundAgain(
 async function findByContent(
   start: Start,
   before: EarlierMints & { listed: Set<string> },
-  { nfts, pending }: { nfts: UnexplainedNfts; pending: ReadonlySet<number> },
+  { unexplained, pending }: { unexplained: (ids: Iterable<string>) => Set<string>; pending: ReadonlySet<number> },
 ): Promise<EarlierMints> {
   const { store, options, deps, client, gathered } = start
   const isNew = store.drop.setId === null
   const open = isNew ? null : await openPositions(store, gathered, pending)
   const rows = () =>
-    open === null
-      ? only(store.rows(gathered.rows), ({ position }) => pending.has(position))
-      : sentFirst(store, gathered, open)
+    open === null ? rowsOf(store, { rows: gathered.rows, positions: pending }) : sentFirst(store, gathered, open)
   const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
   const look = async (ids: Iterable<string>) =>
-    await lookUp(lookup, askerOf(start), await nfts.unrecorded(ids), deps.onEvent)
+    await lookUp(lookup, askerOf(start), await unrecordedOf(store, unexplained(ids)), deps.onEvent)
 
   // A server with reference IDs lists what it has accepted at once.
   const mayLag = client.supports('references') !== true
   const counts = await look(before.listed)
   let { listed } = before
   if (options.adopt === true) {
-    listed = nfts.of(mayLag ? await settleListing(options, deps, askerOf(start), look) : listed)
+    if (mayLag) listed = unexplained(await settleListing(options, deps, askerOf(start), look))
   } else if (mayLag) {
     await untilComplete(options, deps, counts, () => look(before.listed))
   }
   if (!lookup.hasMatches) {
     if (isNew && options.keepEdited !== true && before.adopted.length === 0) {
-      before.notes.push(...(await notesOfOthers(store, options, deps, await nfts.unrecorded(before.listed))))
+      before.notes.push(...(await notesOfOthers(store, options, deps, await unrecordedOf(store, before.listed))))
     }
     return { ...before, listed }
   }
@@ -224,7 +186,7 @@ async function findByContent(
   for await (const _match of matches()) {
     throw await seemsMinted(matches(), {
       run: store.drop.name,
-      pending: only(store.rows(gathered.rows), ({ position }) => pending.has(position)),
+      pending: rowsOf(store, { rows: gathered.rows, positions: pending }),
       which: isNew ? 'new' : 'forgotten',
       hasReferences: client.supports('references') === true,
     })
@@ -272,11 +234,11 @@ export async function refuseMintedBefore(
   asker: Asker,
   { positions, ids, hasReferences }: { positions: ReadonlySet<number>; ids: readonly string[]; hasReferences: boolean },
 ): Promise<void> {
-  const rows = () => only(store.rows('draft'), ({ position }) => positions.has(position))
-  const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
-  await lookUp(lookup, asker, ids, undefined)
+  const wanted = { rows: 'draft', positions } as const
+  const lookup = await lookUpRows(store, wanted, asker, ids)
   if (!lookup.hasMatches) return
-  throw await seemsMinted(lookup.found(), { run: store.drop.name, pending: rows(), which: 'new', hasReferences })
+  const pending = rowsOf(store, wanted)
+  throw await seemsMinted(lookup.found(), { run: store.drop.name, pending, which: 'new', hasReferences })
 }
 
 /** Returns notes about the NFTs of the collection, if none is of a row: the manifest may have been renamed. */
@@ -291,8 +253,26 @@ async function notesOfOthers(
   return [noteOfUnnamed(unrecorded.length)]
 }
 
-async function* only(rows: AsyncIterable<KeptRow>, wanted: (row: KeptRow) => boolean): AsyncGenerator<KeptRow> {
-  for await (const row of rows) if (wanted(row)) yield row
+interface Wanted {
+  rows: RowsIn
+  positions: Pick<ReadonlySet<number>, 'has'>
+}
+
+async function* rowsOf(store: RunStore, { rows, positions }: Wanted): AsyncGenerator<KeptRow> {
+  for await (const row of store.rows(rows)) if (positions.has(row.position)) yield row
+}
+
+/** Looks for the content of rows among NFTs that the state has no record of. */
+async function lookUpRows(
+  store: RunStore,
+  wanted: Wanted,
+  asker: Asker,
+  unrecorded: readonly string[],
+  onEvent?: (event: BatchEvent) => void,
+): Promise<RowLookup> {
+  const lookup = new RowLookup(() => rowsOf(store, wanted), store.drop.marker ?? undefined)
+  await lookUp(lookup, asker, unrecorded, onEvent)
+  return lookup
 }
 
 /** Rows without an NFT in the state, by position, and whether each was sent before. */
@@ -321,7 +301,7 @@ async function* sentFirst(
   open: ReadonlyMap<number, boolean>,
 ): AsyncGenerator<KeptRow> {
   for (const wasSent of [true, false]) {
-    yield* only(store.rows(rows), ({ position }) => open.get(position) === wasSent)
+    yield* rowsOf(store, { rows, positions: { has: (position) => open.get(position) === wasSent } })
   }
 }
 

@@ -2,18 +2,17 @@ import { MAX_IDS_PER_REQUEST } from '../../api/endpoints/getnfts.ts'
 import { operationDigest } from '../../api/operation-digest.ts'
 import { readNfts } from '../../client/read-records.ts'
 import { GdnError } from '../../core/errors.ts'
-import { idOfNft } from '../../state/draft-rows.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
 import { rowsAt } from '../../state/rows.ts'
 import type { Gathered } from '../gather.ts'
 import { MAX_NAMED } from '../identity/claim.ts'
-import { type OtherLabel, otherLabelOf, otherLabels } from '../identity/other-labels.ts'
+import { labeledRow, type OtherLabel, refuseOtherLabels } from '../identity/other-labels.ts'
 import { ServerNames } from '../identity/server-names.ts'
 import { type Plan, positionsOf } from '../plan.ts'
-import { givenId, rowsWithIds } from '../rows/given-id.ts'
+import { findGivenId, type GivenId, rowsWithIds } from '../rows/given-id.ts'
 import { type Adopted, type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { markerOf } from '../rows/marker.ts'
-import { referenceId, shownKey } from '../rows/row-key.ts'
+import { referenceOf, shownKey } from '../rows/row-key.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import { withMarker } from '../send/request.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
@@ -42,7 +41,7 @@ export async function knownReferences(
   client: BatchClient,
   { gathered, plan }: { gathered: Gathered; plan: Plan },
 ): Promise<KnownRows | null> {
-  const { label = null, adopt, keepEdited, signal } = options
+  const { adopt, keepEdited, signal } = options
   if (client.supports('references') === null) await client.learnIdempotency({ signal })
   if (client.supports('references') !== true) return null
   const positions = [...positionsOf(plan)].sort((a, b) => a - b)
@@ -55,7 +54,7 @@ export async function knownReferences(
   for (let from = 0; from < positions.length; from += PER_CALL) {
     const page = positions.slice(from, from + PER_CALL)
     const records = await store.read((sql) => rowsAt(sql, gathered.rows, page))
-    const byId = new Map(records.map((row) => [referenceId(store.drop.referenceScope, row.reference ?? row.key), row]))
+    const byId = new Map(records.map((row) => [referenceOf(store.drop, row), row]))
     for (const [reference, mint] of await names.mintsOf([...byId.keys()])) {
       const record = byId.get(reference)
       if (record === undefined) continue
@@ -63,27 +62,18 @@ export async function knownReferences(
       const row = keptRow(record)
       const nft = { row, nftGdnId }
       if (row.row.id === null && typeof mint.reference_alias === 'string') {
-        const known = await store.read((sql) => idOfNft(sql, store.drop, nftGdnId))
-        const id = known ?? givenId(store.drop.referenceScope, mint.reference_alias, row, null)
-        identified.push({ ...nft, id, isElsewhere: known === null })
+        identified.push({ ...nft, ...(await findGivenId(store, mint.reference_alias, row, { nftGdnId })) })
         continue
       }
-      const other = otherLabelOf(mint, label)
-      if (other !== null) labeled.push({ ...namedRow(row), nftGdnId, operation, reference, label: other })
+      const { reference_label } = mint
+      labeled.push(...labeledRow(record, { nftGdnId, operation, reference, label: reference_label }, options.label))
       // Without an ID of its own, the content of the row is part of its reference ID.
       const isSame = row.row.id === null || digest === digestOf(operation, row, markers)
       ;(isSame || keepEdited === true ? adopted : doubtful).push(nft)
     }
   }
   if (identified.length > 0) throw haveIds(identified, store.drop.name)
-  if (label !== null && labeled.length > 0 && adopt !== true) {
-    throw otherLabels({
-      first: labeled,
-      count: labeled.length,
-      labels: new Set(labeled.map((row) => row.label)),
-      own: label,
-    })
-  }
+  refuseOtherLabels(labeled, options)
   const named = adopted.length + doubtful.length
   const notes = await refuseOtherContents(store, client, options, { rows: gathered.rows, doubtful, named })
   adopted.push(...doubtful)
@@ -124,12 +114,7 @@ function digestOf(
     : operationDigest(operation, { metadata, receiver_wallet_address, sender_wallet_address })
 }
 
-interface Identified extends Adopted {
-  /** Null if gdn doesn't know it. */
-  id: string | null
-  /** Whether another machine has added it. */
-  isElsewhere: boolean
-}
+type Identified = Adopted & GivenId
 
 const MAX_SHOWN = 5
 

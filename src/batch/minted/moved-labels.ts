@@ -1,8 +1,8 @@
 import { pageOf, pagesOf } from '../../state/rows.ts'
 import type { Gathered } from '../gather.ts'
-import { type OtherLabel, otherLabelOf } from '../identity/other-labels.ts'
-import { ServerNames } from '../identity/server-names.ts'
-import { referenceId, shownKey } from '../rows/row-key.ts'
+import { labeledRow, type OtherLabel } from '../identity/other-labels.ts'
+import { OPERATIONS, ServerNames } from '../identity/server-names.ts'
+import { referenceOf } from '../rows/row-key.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 
@@ -21,17 +21,11 @@ export async function labelsOfMoved(
   const names = new ServerNames(client, options)
   const labels: OtherLabel[] = []
   for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, rows, after, limit), PAGE)) {
-    const asked = page.flatMap(({ key, line, reference }) =>
-      (['createnft', 'createnfttrans'] as const).map((operation) => ({
-        key: shownKey(key),
-        line,
-        operation,
-        reference: referenceId(store.drop.referenceScope, reference ?? key),
-      })),
+    const asked = OPERATIONS.flatMap((operation) =>
+      page.map((row) => ({ row, operation, reference: referenceOf(store.drop, row) })),
     )
-    for (const [one, record] of await names.lookUp(asked)) {
-      const other = otherLabelOf(record, label)
-      if (other !== null) labels.push({ ...one, nftGdnId: record.nft_gdn_id ?? '', label: other })
+    for (const [{ row, ...mint }, { nft_gdn_id, reference_label }] of await names.lookUp(asked)) {
+      labels.push(...labeledRow(row, { ...mint, nftGdnId: nft_gdn_id ?? '', label: reference_label }, label))
     }
   }
   return labels

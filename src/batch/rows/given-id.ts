@@ -1,8 +1,33 @@
+import { idOfNft } from '../../state/draft-rows.ts'
+import type { RunStore } from '../runs/run-store.ts'
 import type { KeptRow } from './manifest-row.ts'
 import { referenceId, rowKey } from './row-key.ts'
 
 /** IDs are padded to at most this many digits. */
 const MAX_DIGITS = 6
+
+/** The ID that the NFT of a row without an ID got. */
+export interface GivenId {
+  /** Null if gdn doesn't know it. */
+  id: string | null
+  /** Whether another machine has added it. */
+  isElsewhere: boolean
+}
+
+/**
+ * Returns the ID that the NFT of a row without an ID got: in the state, or as `givenId`.
+ *
+ * @param alias as `givenId`
+ */
+export async function findGivenId(
+  { state, drop }: RunStore,
+  alias: string,
+  row: KeptRow,
+  { nftGdnId, tokenId = null }: { nftGdnId: string; tokenId?: string | null | undefined },
+): Promise<GivenId> {
+  const known = await state.read((sql) => idOfNft(sql, drop, nftGdnId))
+  return { id: known ?? givenId(drop.referenceScope, alias, row, tokenId), isElsewhere: known === null }
+}
 
 /**
  * Returns the ID that a row without an ID got on another machine. The server stores only the hash of the ID, so the IDs
@@ -10,7 +35,7 @@ const MAX_DIGITS = 6
  *
  * @param alias the reference ID that the server has for the row with its ID
  */
-export function givenId(
+function givenId(
   scope: string,
   alias: string,
   { row: { metadata, line }, position }: Pick<KeptRow, 'row' | 'position'>,

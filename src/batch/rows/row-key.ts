@@ -62,3 +62,9 @@ export function referenceId(scope: string, key: RowKey): string {
     .digest('hex')
     .slice(0, 40)}`
 }
+
+/** Returns the reference ID of a row as it is stored. */
+export const referenceOf = (
+  { referenceScope: scope }: { referenceScope: string },
+  { key, reference }: { key: RowKey; reference: RowKey | null },
+): string => referenceId(scope, reference ?? key)

@@ -11,7 +11,7 @@ import { type RowsIn, rowsAt } from '../../state/rows.ts'
 import type { Plan } from '../plan.ts'
 import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { type MarkerOf, markerOf } from '../rows/marker.ts'
-import { isContentKey, referenceId } from '../rows/row-key.ts'
+import { isContentKey, referenceOf } from '../rows/row-key.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import type { BatchClient, BatchOptions, MintEndpoint, PlannedMint, PlannedMints } from '../types.ts'
 import type { RequestPart } from './request-queue.ts'
@@ -116,7 +116,7 @@ export function requestsOf({ store, rows, plan, urlOf }: Source): RequestOf {
       urlOf,
       kept.map(({ key }) => markers(key)),
     )
-    const reference_ids = records.map(({ reference, key }) => referenceId(drop.referenceScope, reference ?? key))
+    const reference_ids = records.map((record) => referenceOf(drop, record))
     const reference_kinds = records.map(({ key }): ReferenceKind => (isContentKey(key) ? 'content' : 'id'))
     const label = labels?.label ?? null
     const body = {
