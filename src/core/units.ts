@@ -1,6 +1,9 @@
 /** Decimals of a coin of an EVM network, and of a price. */
 export const COIN_DECIMALS = 18
 
+/** Returns the larger of two amounts. */
+export const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+
 /**
  * Parses a decimal number to its smallest units, exactly: `0.5` with 18 decimals is 5 * 10^17. Returns null for
  * anything else, such as a sign, an exponent, or more decimals.

@@ -3,7 +3,7 @@ import { isStuck } from '../../api/stuck-reason.ts'
 import { costsOf, type RunCosts } from '../../client/run-costs.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
-import { inCoins, inGwei } from '../../core/units.ts'
+import { inCoins, inGwei, larger } from '../../core/units.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
 import { isWithoutValue } from '../connect/is-without-value.ts'
@@ -160,7 +160,7 @@ async function noteFunds(
   const all = needed + reserveFor(smallest, fees)
   const most = payable === null ? null : payable + leastFunds({ maxFeePerGas: fees.offered })
   const need = most !== null && most < all ? most : all
-  const free = max(funds.balance - funds.owed, 0n)
+  const free = larger(funds.balance - funds.owed, 0n)
   if (free >= need) return
   const unit = coin ?? 'coins'
   const has = `The signer ${funds.signer} has ${inCoins(free, 'down')} ${unit}`
@@ -291,7 +291,7 @@ export async function shortageOfRun(
     const payer = { role: 'signer', address: signer, blockchain, coin } as const
     // The smallest transaction of all leaves the highest reserve, which counts once.
     const own = reserveFor(smallestMint, fees)
-    const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? own : max(lack.reserve, own)
+    const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? own : larger(lack.reserve, own)
     const cost = await costOfRun(worst, fees, costs)
     const all = { nfts, unsent: rows, changes, wei: needed - lack.reserve + cost + reserve }
     const limit = limitOfRun({ given: null, kept: null }, costs)
@@ -310,7 +310,7 @@ export async function shortageOfRun(
     }
     const least = leastFunds({ maxFeePerGas: fees.offered })
     // The accepted requests of other runs count too. Those of this run are in both `needed` and `counted`.
-    const most = max(payable + least, needed + limit - counted)
+    const most = larger(payable + least, needed + limit - counted)
     const isLimited = most < all.wei && most > balance
     return missingFunds(payer, balance, balance + 1n, isLimited ? { ...all, wei: most, leftOfLimit: payable } : all)
   } catch (error) {
@@ -326,8 +326,6 @@ function smallestOf({ rows, changes = 0, worst, smallestMint = 0n }: Unsent): Wo
   if (smallestMint > 0n) return { gasLimit: smallestMint, bytes: 0 }
   return { gasLimit: worst.gasLimit / BigInt(count), bytes: Math.floor(worst.bytes / count) }
 }
-
-const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 /** Warns of transactions of a run that keep their price, because they were signed within another limit. */
 export async function warnOfSigned(

@@ -1,7 +1,7 @@
 import { type Blockchain, isEvm, isTestnet } from '../../api/blockchains.ts'
 import { costsOf } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
-import { inCoins } from '../../core/units.ts'
+import { inCoins, larger } from '../../core/units.ts'
 import { costsMoney } from '../cost/confirm-spending.ts'
 import { findPrice, typicalCost } from '../cost/estimate.ts'
 import { type FoundFees, findFees } from '../cost/fees.ts'
@@ -81,7 +81,7 @@ export class Ledger {
       const most = await mostOf(deps, spending, known)
       // Nothing may be awaited between the check and the count.
       const run = this.#countedRun(spending, most)
-      const added = atLeastZero(most.total - run.before - run.counted)
+      const added = larger(0n, most.total - run.before - run.counted)
       this.#count(added, price, limit, most.enough)
       run.counted += added
       return most.limit
@@ -239,8 +239,6 @@ async function tooLowText(limit: bigint, spending: Spending, { fees, coin }: Fou
     `max_cost is below the ${inCoins(needed, 'up')} ${nameOf(coin)} that this may cost at the current fees, so gdn may refuse the plan before it sends anything.`,
   ]
 }
-
-const atLeastZero = (amount: bigint): bigint => (amount > 0n ? amount : 0n)
 
 const notAllowed = (message: string) =>
   new GdnError('not_confirmed', message, {

@@ -30,7 +30,9 @@ export interface RunBudget {
   pending: bigint
   /** The most that accepted NFTs and changes without a transaction can cost. */
   reserved: bigint
-  /** The rest of `max`; negative if fees have risen. */
+  /** The part of `max` that transactions leave, which requests without one have reserved in part. */
+  unspent: bigint
+  /** The part of `unspent` that isn't reserved; negative if fees have risen. */
   left: bigint
   /** Accepted NFTs without a transaction. */
   unsigned: number

@@ -1,3 +1,4 @@
+import { larger } from '../../../core/units.ts'
 import { ENVELOPE_BYTES } from '../../chain/evm/cost/drop-gas.ts'
 import { budgetOf, dataCost, shareOf, worstOfNfts, worstOfSignings } from '../../chain/evm/cost/run-budget.ts'
 import { isTooExpensive, limitFees, waitingForLimit } from '../../chain/evm/cost/run-fee.ts'
@@ -64,7 +65,7 @@ async function mostWithin(
   const more = gas * worst.offered + dataFee - own
   return {
     most: (shareOf(budget, own) - dataFee) / gas,
-    enough: budget.max - budget.left + (more > 0n ? more : 0n),
+    enough: budget.max - budget.left + larger(0n, more),
   }
 }
 
@@ -81,7 +82,7 @@ export async function waitingForCost(
   const { most, enough } = await mostWithin(db, run, call, worst)
   const least = leastFee(fees, current)
   if (most >= least || most >= fees.maxFeePerGas) return null
-  return waitingForLimit(least, most > 0n ? most : 0n, enough)
+  return waitingForLimit(least, larger(0n, most), enough)
 }
 
 /** Returns why the next change of a run isn't signed for, if the limit of its cost prevents that; null otherwise. */
@@ -119,14 +120,10 @@ export async function feesFor(
 /** The columns that identify the run of a pending transaction. */
 type OfRun = Pick<TransactionRow, 'run' | 'run_collection_id'>
 
-/** Returns the run of a pending transaction if it has a limit of its cost; null otherwise. */
-async function costLimitOf(
-  db: Db,
-  { run: name, run_collection_id: collectionId }: OfRun,
-): Promise<CostLimitedRun | null> {
-  if (name === null || collectionId === null) return null
-  const run = (await limitedRuns(db, collectionId)).find((one) => one.run === name)
-  return run !== undefined && hasMaxCost(run) ? run : null
+/** Returns the run of a pending transaction if it has a limit; null otherwise. */
+export async function limitedRunOf(db: Db, { run, run_collection_id: id }: OfRun): Promise<LimitedRun | null> {
+  if (run === null || id === null) return null
+  return (await limitedRuns(db, id)).find((one) => one.run === run) ?? null
 }
 
 /**
@@ -142,12 +139,11 @@ export async function payableFee(
   signings: readonly string[],
   { gas, data }: Pick<ReservedCall, 'gas' | 'data'>,
 ): Promise<bigint | null> {
-  const run = await costLimitOf(db, transaction)
-  if (run === null) return null
-  const { max, paid, pending } = await budgetOf(db, run, current)
-  const left = max - paid - pending
+  const run = await limitedRunOf(db, transaction)
+  if (run === null || !hasMaxCost(run)) return null
+  const { unspent } = await budgetOf(db, run, current)
   const dataFee = dataCost(data.length / 2 + ENVELOPE_BYTES, current)
-  return (worstOfSignings(signings, current) + (left > 0n ? left : 0n) - dataFee) / gas
+  return (worstOfSignings(signings, current) + larger(0n, unspent) - dataFee) / gas
 }
 
 /**
@@ -167,13 +163,11 @@ export async function mayReplace(
   // Read with the lock: a limit that is set now doesn't count the new signing.
   const run = await lockRunIn(db, { collection_id, run: name })
   if (run === null || !hasMaxCost(run)) return true
-  const { max, paid, pending } = await budgetOf(db, run, current)
+  const { unspent } = await budgetOf(db, run, current)
   const more = worstOfSignings([...signings, raw], current) - worstOfSignings(signings, current)
-  return more === 0n || more <= max - paid - pending
+  return more === 0n || more <= unspent
 }
 
 /** Returns the maximum gas price of the run of a pending transaction; null without a limit. */
-export async function maxFeeOf(db: Db, { run, run_collection_id: collectionId }: OfRun): Promise<string | null> {
-  if (run === null || collectionId === null) return null
-  return (await limitedRuns(db, collectionId)).find((one) => one.run === run)?.max_fee ?? null
-}
+export const maxFeeOf = async (db: Db, transaction: OfRun): Promise<string | null> =>
+  (await limitedRunOf(db, transaction))?.max_fee ?? null

@@ -1,7 +1,8 @@
 import { parseTransaction } from 'viem'
 import type { Blockchain } from '../../../../api/blockchains.ts'
+import { larger } from '../../../../core/units.ts'
 import { attemptsOf, CANCELS } from '../../../store/attempts.ts'
-import { type CostLimitedRun, type LimitedRun, limitedRuns } from '../../../store/run-costs.ts'
+import { type LimitedRun, limitedRuns } from '../../../store/run-costs.ts'
 import type { Db } from '../../../store/schema.ts'
 import { listSignedOf } from '../../../store/transactions.ts'
 import { hasMaxCost, type NetworkFees } from '../../fees.ts'
@@ -68,7 +69,7 @@ export async function replacementsOf<Row extends Unmined>(
     const cost = gas * raised + value
     const signings = [transaction.raw, ...earlier.map(({ raw }) => raw)]
     const more = cost + dataCost(transaction.raw.length / 2, current) - worstOfSignings(signings, current)
-    return [{ transaction, offered: fees.maxFeePerGas, raised, cost, more: more > 0n ? more : 0n }]
+    return [{ transaction, offered: fees.maxFeePerGas, raised, cost, more: larger(0n, more) }]
   })
 }
 
@@ -91,19 +92,14 @@ export async function pendingCalls(
     const runs: LimitedRun[] = []
     for (const id of collections) runs.push(...(await limitedRuns(db, id)).filter(({ run }) => run === name))
     const run = runs[0] ?? null
-    let room = run !== null && hasMaxCost(run) ? await remainingBudget(db, run, current) : null
+    const worst = { offered: suggested.maxFeePerGas, data: current.data }
+    let unspent = run !== null && hasMaxCost(run) ? (await budgetOf(db, run, worst)).unspent : null
     for (const { transaction, raised, cost, more } of await replacementsOf(db, own, run?.max_fee ?? null, current)) {
-      const isHeld = (run?.max_fee != null && raised > BigInt(run.max_fee)) || (room !== null && more > room)
-      if (!isHeld && room !== null) room -= more
+      const isHeld = (run?.max_fee != null && raised > BigInt(run.max_fee)) || (unspent !== null && more > unspent)
+      if (!isHeld && unspent !== null) unspent -= more
       const call = callOf(transaction.raw as Hex)
       calls.set(transaction.id, isHeld ? { ...call, state: 'held' } : { ...call, cost, state: 'raised' })
     }
   }
   return [...calls.values()]
-}
-
-/** Returns the amount that the limit of a run leaves for replacements of its transactions, in wei. */
-async function remainingBudget(db: Db, run: CostLimitedRun, { suggested, data }: ReplacingFees): Promise<bigint> {
-  const { max, paid, pending } = await budgetOf(db, run, { offered: suggested.maxFeePerGas, data })
-  return max - paid - pending
 }

@@ -29,7 +29,8 @@ export async function budgetOf(db: Db, run: CostLimitedRun, current: WorstFees):
   const paid = found.lost.reduce((sum, signings) => sum + worstOfSignings(signings, fees), found.paid)
   const max = BigInt(run.max_cost)
   const reserved = changes.reduce((sum, { worst }) => sum + worst, BigInt(unsigned) * one)
-  return { max, paid, pending, reserved, left: max - paid - pending - reserved, unsigned, largest, changes }
+  const unspent = max - paid - pending
+  return { max, paid, pending, reserved, unspent, left: unspent - reserved, unsigned, largest, changes }
 }
 
 /** Returns the most that a transaction can cost, of which any signing may be mined. */

@@ -35,7 +35,7 @@ export async function fundsOfWaiting(
         const gas = gasOfMints(own)
         const share = shareOf(budget, worstOfNfts(run, Math.min(nfts, budget.unsigned), current))
         isHeld = priceFor(gas, share, current) < least
-        const excess = worstCost(gas.worst, current) - (budget.max - budget.paid - budget.pending)
+        const excess = worstCost(gas.worst, current) - budget.unspent
         if (!isHeld && excess > 0n) above += excess
       }
       if (!isHeld) continue

@@ -1,5 +1,6 @@
 import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import { larger } from '../../../../core/units.ts'
 import { emptyCall, feesOf, highestFees, lowerFees, raiseFees } from '../../../chain/evm/cost/replacement-fees.ts'
 import { budgetOf, dataCost, worstOfSignings } from '../../../chain/evm/cost/run-budget.ts'
 import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
@@ -8,9 +9,9 @@ import { hasMaxCost, type NetworkFees } from '../../../chain/fees.ts'
 import { attemptsOf, CANCELS } from '../../../store/attempts.ts'
 import { findChain } from '../../../store/chains.ts'
 import type { Store } from '../../../store/open-store.ts'
-import { limitedRuns } from '../../../store/run-costs.ts'
 import type { TransactionAction } from '../../../store/schema.ts'
 import type { TransactionRow } from '../../../store/transactions.ts'
+import { limitedRunOf } from '../limit-fees.ts'
 
 /** The fees of a network, as far as they are known. */
 export interface ReplacementFees {
@@ -63,23 +64,21 @@ export async function replacementCost(
   const bytes = Math.ceil((row.raw.length - (call.data ?? '0x').length + data.length) / 2)
   const before = worstOfSignings([row.raw, ...earlier.map(({ raw }) => raw)], fees)
   const exactCostAt = (price: bigint) => gas * price + dataCost(bytes, fees)
-  const costAt = (price: bigint) => atLeast(before, exactCostAt(price))
+  const costAt = (price: bigint) => larger(before, exactCostAt(price))
 
-  const { run: runName, run_collection_id: collectionId } = row
-  const runs = runName === null || collectionId === null ? [] : await limitedRuns(db, collectionId)
-  const run = runs.find((one) => one.run === runName)
+  const run = await limitedRunOf(db, row)
   const maxFee = cancels ? null : (run?.max_fee ?? null)
   const limits: Limit[] = []
   const limitPrice = (price: bigint, limitedBy: Limit['limitedBy']) =>
     limits.push({ after: costAt(price), now: exactCostAt(price), limitedBy })
   if (cap !== null) limitPrice(cap, 'max_fee_gwei')
   if (maxFee !== null) limitPrice(BigInt(maxFee), 'the limit of its run')
-  if (run !== undefined && hasMaxCost(run)) {
-    const { max, paid, pending } = await budgetOf(db, run, fees)
+  if (run !== null && hasMaxCost(run)) {
+    const { max, paid, unspent } = await budgetOf(db, run, fees)
     limits.push({
       // Not less what others reserve: once they are final, what they haven't paid is left for this one.
-      after: atLeast(before, max - paid),
-      now: before + atLeast(0n, max - paid - pending),
+      after: larger(before, max - paid),
+      now: before + larger(0n, unspent),
       limitedBy: 'the limit of its run',
     })
   }
@@ -97,5 +96,3 @@ export async function replacementCost(
       prevents === undefined || needed === null ? null : { limit: prevents.limitedBy, needed, left: prevents.now },
   }
 }
-
-const atLeast = (least: bigint, amount: bigint): bigint => (amount > least ? amount : least)

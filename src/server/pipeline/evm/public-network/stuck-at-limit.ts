@@ -1,5 +1,5 @@
 import { stuckReason } from '../../../../api/stuck-reason.ts'
-import { inCoins, inGwei } from '../../../../core/units.ts'
+import { inCoins, inGwei, larger } from '../../../../core/units.ts'
 import { type Replacement, replacementsOf } from '../../../chain/evm/cost/replacements.ts'
 import { budgetOf } from '../../../chain/evm/cost/run-budget.ts'
 import { type CurrentFees, hasMaxCost } from '../../../chain/fees.ts'
@@ -23,7 +23,7 @@ export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees
   let raisedRun = run
   if (aboveFee !== undefined) {
     const least = (fee: bigint) => (fee * 9n + 7n) / 8n
-    const enough = low.reduce((most, one) => max(most, least(one.offered)), least(typical))
+    const enough = low.reduce((most, one) => larger(most, least(one.offered)), least(typical))
     flags.push(`--max-fee-gwei ${inGwei(enough, 'up')}`)
     raisedRun = { ...run, max_fee: String(enough) }
     low = await replacementsOf(db, unmined, raisedRun.max_fee, fees)
@@ -31,11 +31,10 @@ export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees
   let held = aboveFee
   if (hasMaxCost(raisedRun)) {
     // What is reserved depends on the maximum fee too, so both limits are named at once.
-    const { max: limit, paid, pending, reserved } = await budgetOf(db, raisedRun, current)
-    const enough = low.reduce((sum, { more }) => sum + more, paid + pending + reserved)
-    const aboveCost = low.find(({ more }) => more > limit - paid - pending)
-    held ??= aboveCost
-    if (held !== undefined && enough > limit) flags.push(`--max-cost ${inCoins(enough, 'up')}`)
+    const { max, left, unspent } = await budgetOf(db, raisedRun, current)
+    const enough = low.reduce((sum, { more }) => sum + more, max - left)
+    held ??= low.find(({ more }) => more > unspent)
+    if (held !== undefined && enough > max) flags.push(`--max-cost ${inCoins(enough, 'up')}`)
   }
   return held === undefined ? null : stuckBehind(held, unmined, { base, flags })
 }
@@ -54,5 +53,3 @@ function stuckBehind(
     transactions: new Set(behind.map(({ id }) => id)),
   }
 }
-
-const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
