@@ -3,7 +3,7 @@ import type { ManifestRow } from '../../manifest/row.ts'
 import { contentOf } from '../../operations/reconcile/content.ts'
 import { type Asker, readPages } from '../../operations/reconcile/listing.ts'
 import type { Match } from '../../operations/reconcile/match-groups.ts'
-import { addressKey, ownersOf } from '../../operations/reconcile/owners.ts'
+import { addressKey, ownerOf, ownersOf } from '../../operations/reconcile/owners.ts'
 import type { KeptRow } from '../rows/manifest-row.ts'
 
 type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
@@ -53,11 +53,11 @@ export function contentsOf(
 /** The same as `hasOwnerOf` for the NFT of a row. */
 export const isOwnedBy = (row: KeptRow, nft: NftRecord): boolean => hasOwnerOf({ row, match: foundNft(nft) })
 
-function foundNft({ nft_gdn_id: id, request_metadata, receiver_wallet_address, minted_to }: NftRecord): FoundNft {
-  const holder = receiver_wallet_address ? addressKey(receiver_wallet_address) : null
+function foundNft(nft: NftRecord): FoundNft {
+  const holder = ownerOf(nft)
   // It may have been transferred or burned since its mint.
-  const owner = minted_to ? addressKey(minted_to) : holder
-  return { id, owner, holder, content: contentOf(request_metadata) }
+  const owner = nft.minted_to ? addressKey(nft.minted_to) : holder
+  return { id: nft.nft_gdn_id, owner, holder, content: contentOf(nft.request_metadata) }
 }
 
 /** Returns the metadata of an NFT without the marker of its row; null where the server has none yet. */

@@ -2,7 +2,7 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import { identityOf, looseTitle, sentMetadata } from '../../operations/reconcile/content.ts'
 import { listIds, readPages, readRecords } from '../../operations/reconcile/listing.ts'
 import type { Match } from '../../operations/reconcile/match-groups.ts'
-import { addressKey } from '../../operations/reconcile/owners.ts'
+import { ownerOf } from '../../operations/reconcile/owners.ts'
 import { missingFrom, unrecordedNfts } from '../../state/known-nfts.ts'
 import { lastAccepted, rowsOfRequest } from '../../state/row-requests.ts'
 import { matchIds } from '../rows/match.ts'
@@ -106,10 +106,9 @@ export class CollectionSweep {
       if (alike !== undefined) this.#alike.set(title, alike + 1)
       return
     }
-    const owner = nft.receiver_wallet_address
     const sameContent = matches.get(identity) ?? []
     matches.set(identity, sameContent)
-    sameContent.push({ id: nft.nft_gdn_id, owner: owner ? addressKey(owner) : null })
+    sameContent.push({ id: nft.nft_gdn_id, owner: ownerOf(nft) })
   }
 
   /** How many IDs of accepted rows the listing lacks, and how long ago they were accepted. */

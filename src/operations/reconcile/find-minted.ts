@@ -1,7 +1,7 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import { contentOf } from './content.ts'
-import { decideGroup, type RowVerdict } from './match-groups.ts'
-import { addressKey } from './owners.ts'
+import { decideGroup, type Match, type RowVerdict } from './match-groups.ts'
+import { ownerOf } from './owners.ts'
 
 /** The NFTs of a request that the collection shows. */
 export type Found =
@@ -30,9 +30,9 @@ const FEWER = { reason: 'the collection shows fewer NFTs with this metadata than
  */
 export function findMinted(candidates: readonly NftRecord[], sought: Sought): Found {
   const wanted = sought.metadata.map(contentOf)
-  const matches = new Map(wanted.map((content) => [content, [] as { id: string; owner: string | null }[]]))
-  for (const { nft_gdn_id: id, request_metadata, receiver_wallet_address: owner } of candidates) {
-    matches.get(contentOf(request_metadata))?.push({ id, owner: owner ? addressKey(owner) : null })
+  const matches = new Map(wanted.map((content) => [content, [] as Match[]]))
+  for (const nft of candidates) {
+    matches.get(contentOf(nft.request_metadata))?.push({ id: nft.nft_gdn_id, owner: ownerOf(nft) })
   }
   const all = [...matches.values()].flat()
   if (all.length === 0) return { kind: 'none' }

@@ -1,3 +1,5 @@
+import type { NftRecord } from '../../api/nft-record.ts'
+
 const EVM_LENGTH = 42
 
 /**
@@ -6,6 +8,11 @@ const EVM_LENGTH = 42
 export function addressKey(address: string): string {
   return address.length === EVM_LENGTH && address.startsWith('0x') ? address.toLowerCase() : address
 }
+
+/** Returns the present owner of an NFT; null where the server doesn't know it yet. */
+export const ownerOf = ({
+  receiver_wallet_address: owner,
+}: Pick<NftRecord, 'receiver_wallet_address'>): string | null => (owner ? addressKey(owner) : null)
 
 /** The possible owners of an NFT before any transfer: its receiver and, if it is minted to a sender, that sender. */
 export function ownersOf({ receiver, sender }: { receiver: string; sender: string | null }): string[] {
