@@ -126,7 +126,7 @@ async function pairNewRows(
     pairs: [...all],
     renamed,
     pairedOnServer: all.filter(({ sent }) => sent === null),
-    replaced: isNew ? [] : await findReplacedRows(store, options, lookupClient, { rows, paired }),
+    replaced: await findReplacedRows(store, options, lookupClient, { rows, paired }),
   }
 }
 

@@ -93,7 +93,7 @@ export interface BatchOptions {
   /** The keys of rows that are still edited in the manifest, if a run continues with its recorded rows. */
   editedRows?: ReadonlySet<string> | undefined
   /** Don't compare the collection with the rows before they are sent. */
-  skipLookup?: boolean
+  skipLookup?: boolean | undefined
   /** Metadata key that gets a unique public value in each row, by which the row is found again. */
   markerKey?: string | undefined
   /** The user's decisions on rows with an unknown outcome: the NFT of the row, or null if it wasn't minted. */
@@ -106,17 +106,17 @@ export interface BatchOptions {
   /** The most that the transactions of the run may cost, in wei. It is kept with the run. */
   maxCost?: bigint | undefined
   /** Maximum gas price of the run, in wei. It is kept with the run. */
-  maxFee?: bigint
+  maxFee?: bigint | undefined
   /** Mint dynamic NFTs, with creatednft. It is kept with the run. */
-  dynamic?: boolean
+  dynamic?: boolean | undefined
   /** Whether the server has creatednft without announcing it. */
-  hasCreatednft?: boolean
+  hasCreatednft?: boolean | undefined
   /** Rows per request; 50 by default. */
   chunkSize?: number | undefined
   /** Keep the manifest's order of rows. Then one request at a time is in flight. */
   inOrder?: boolean | undefined
   /** Return when every row was accepted. */
-  noWait?: boolean
+  noWait?: boolean | undefined
   /** Limit of the wait after the last acceptance, in milliseconds; 5 minutes by default. */
   timeoutMs?: number | undefined
   /** Local files uploaded at a time; 8 by default. */

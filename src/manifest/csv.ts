@@ -234,7 +234,7 @@ class BodyReader {
     const issue = {
       place: { file: this.#file, line: this.#line, column: Math.max(1, cells.length) },
       message: `the row is longer than ${MAX_ROW_CHARACTERS / 1024 / 1024} million characters`,
-      ...(quoted ? { hint: 'Look for a quote that is never closed.' } : {}),
+      hint: quoted ? 'Look for a quote that is never closed.' : undefined,
     }
     return new ManifestError(issue, this.#line + this.#breaks)
   }

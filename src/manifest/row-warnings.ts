@@ -75,7 +75,7 @@ export class RowWarnings {
   #about({ rows, first }: Affected, { what, why, hint }: Record<'what' | 'why' | 'hint', string>): ManifestIssue[] {
     if (rows === 0) return []
     const isAll = rows === this.#rows
-    const place = { file: this.file, ...(isAll ? {} : { line: first }) }
+    const place = { file: this.file, line: isAll ? undefined : first }
     const who = isAll
       ? `no row has ${what}`
       : `${rows} of ${this.#rows} rows ${rows === 1 ? 'is' : 'are'} without ${what}`

@@ -344,8 +344,7 @@ class Planner {
 
   /** Refuses edited rows without an ID as the mint does, which would send them as new rows. */
   async refuseEdited(): Promise<void> {
-    const { drop } = this.#store
-    if (this.#options.newRows === true || drop.setId === null) return
+    if (this.#options.newRows === true) return
     const { operations, positions } = this.#pairs.paired
     const paired = { operations: new Set([...operations, ...this.#seen.burned, ...this.#vanished.renamed]), positions }
     await findReplacedRows(this.#store, this.#options, this.#deps.client, { rows: 'draft', paired })

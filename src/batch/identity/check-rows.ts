@@ -1,10 +1,12 @@
+import { freshRows } from '../../state/edited-rows.ts'
 import type { RowsIn } from '../../state/rows.ts'
-import { findReplaced, type Paired } from '../rows/edited-rows.ts'
+import { findReplaced, missingRows, type Paired } from '../rows/edited-rows.ts'
+import { isContentKey, referenceOf } from '../rows/row-key.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
-import { withMintedElsewhere } from './minted-elsewhere.ts'
 import { rowsWithMovedFiles } from './moved-files.ts'
 import { findPairs, type Pair, renamedOf } from './pairing.ts'
+import { ServerNames } from './server-names.ts'
 
 // A mint (`prepare`) and a plan (`withPlan`) find out in the same way which rows were minted under another key. Both
 // then call `refuseTaken`.
@@ -45,8 +47,8 @@ export async function pairRows(
 }
 
 /**
- * Returns the operations of sent rows that new rows of a run are minted in addition to. Rows that another machine has
- * minted are not new.
+ * Returns the operations of sent rows that new rows of a run are minted in addition to; none for a new run. Rows that
+ * another machine has minted are not new.
  *
  * @param client null to ask no server
  * @param paired rows that were minted under another key, and operations whose rows may be gone
@@ -59,7 +61,40 @@ export async function findReplacedRows(
   { rows, paired }: { rows: RowsIn; paired: Paired },
 ): Promise<string[]> {
   const { drop } = store
+  if (drop.setId === null) return []
   const minted = client === null ? paired : await withMintedElsewhere(store, options, client, { rows, paired })
   const newRows = options.newRows === true
   return await store.read((sql) => findReplaced(sql, drop, rows, { newRows, setId: drop.setId, paired: minted }))
+}
+
+/**
+ * Adds the rows that are new to this machine, and that the server knows by their reference IDs: another machine has
+ * minted them, so they are no edits of rows that left the manifest. If other rows are new, it also adds the rows that
+ * left the manifest and whose NFTs failed or were burned.
+ */
+async function withMintedElsewhere(
+  store: RunStore,
+  options: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'signal'>,
+  client: Pick<BatchClient, 'call' | 'supports' | 'learnIdempotency'>,
+  { rows, paired }: { rows: RowsIn; paired: Paired },
+): Promise<Paired> {
+  const { drop } = store
+  const missing = await store.read((sql) => missingRows(sql, drop, rows, paired))
+  const all = missing.length === 0 ? [] : await store.read((sql) => freshRows(sql, drop, rows, drop.setId))
+  const fresh = all.filter(({ position }) => !paired.positions.has(position))
+  if (fresh.length === 0) return paired
+  const server = new ServerNames(client, options)
+  if (client.supports('references') === null) await client.learnIdempotency({ signal: options.signal })
+  const names = new Map(fresh.map((row) => [row, referenceOf(drop, row)]))
+  const nfts = client.supports('references') === true ? await server.nftsOf([...names.values()]) : new Map()
+  // A row with the reference ID of a row that left the manifest is an edit of it: for example, it got another file.
+  const own = new Set<unknown>(missing.flatMap(({ key, nft }) => (isContentKey(key) ? [nft] : [])))
+  const known = [...names].flatMap(([{ position }, name]) =>
+    nfts.has(name) && !own.has(nfts.get(name)) ? position : [],
+  )
+  const positions = new Set([...paired.positions, ...known])
+  if (known.length === fresh.length) return { ...paired, positions }
+  const ended = await server.endedOf(missing.flatMap(({ nft }) => nft ?? []))
+  const endedRows = missing.filter(({ nft }) => ended.has(nft ?? '')).map(({ id }) => id)
+  return { operations: new Set([...paired.operations, ...endedRows]), positions }
 }

@@ -39,7 +39,7 @@ export async function resumeRun(
     generation: run.generation,
     label: await labelOf(run.manifestPath, run.runName ?? undefined),
     ...runOptions(flags, settings),
-    ...(run.runName === null ? {} : { runName: run.runName }),
+    runName: run.runName ?? flags.run,
     ...more,
   }
   const { isEdited, editedRows } =

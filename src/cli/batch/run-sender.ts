@@ -205,7 +205,7 @@ export class RunSender {
       if (planned.rows.pending > 0) await noteCost(this.#deps, connection, blockchain, priced)
       return
     }
-    const question = await questionOfRun(this.#deps, planned, { connection, given: limit, maxFee, ...options })
+    const question = await questionOfRun(this.#deps, planned, { ...options, connection, given: limit, maxFee })
     if (question === null) return
     const { what, accepted } = question
     await confirmSpending(this.#deps, false, blockchain, connection, what, { ...priced, accepted })

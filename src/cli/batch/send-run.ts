@@ -46,8 +46,8 @@ export async function sendRun(deps: Deps, sending: Sending): Promise<SentRun> {
     const summary = await run(
       {
         ...options,
-        ...(maxCost === null ? {} : { maxCost }),
-        ...(maxFee === null ? {} : { maxFee }),
+        maxCost: maxCost ?? undefined,
+        maxFee: maxFee ?? undefined,
         inFlight: IN_FLIGHT,
         signal: deps.signals.signal,
       },

@@ -120,7 +120,7 @@ async function optionsOf(
     adopt: header.moved,
     // The plan names them.
     newRows: true,
-    ...(run === null ? {} : { runName: run }),
+    runName: run ?? flags.run,
   }
 }
 
