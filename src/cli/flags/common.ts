@@ -1,6 +1,6 @@
 import { shellWord } from '../../core/shell-word.ts'
+import { terminalText } from '../../core/terminal-text.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
-import { safe } from '../io/io.ts'
 import { OUTPUT_MODES, type OutputMode } from './output-modes.ts'
 import { notEmpty, oneOf, wordList } from './parse.ts'
 
@@ -61,7 +61,7 @@ export function addOutputFlags(
     `Output format: ${modes.slice(0, -1).join(', ')} or ${modes.at(-1)} (${modes[0]})`,
     {
       group: OUTPUT,
-      parse: oneOf(modes, (raw) => (/\.\w+$/.test(raw) ? intoFile(shellWord(safe(raw))) : undefined)),
+      parse: oneOf(modes, (raw) => (/\.\w+$/.test(raw) ? intoFile(shellWord(terminalText(raw))) : undefined)),
     },
   )
   switchFlag(command, '--json', 'Same as --output json', OUTPUT)
