@@ -217,32 +217,37 @@ describe('a collection created here', () => {
     expect(JSON.parse((await cli(['collection', 'list', '--base-url', api.url, '--json'], { env })).stdout)).toEqual([])
   })
 
-  test('is not chosen by default if there are several', async () => {
+  test('is not chosen by default if the account has several', async () => {
     let n = 0
+    const owned: string[] = []
+    const addressOf = (id: string) => `0x${id.slice(3).repeat(40)}`
     const api = await fakeApi({
       createcollection: (request: object) => ({
         body: { request, response: { transaction_gdn_id: `id-${n}`, accepted_date: DATE } },
       }),
-      getcollections: () => {
-        n += 1
-        const address = `0x${String(n).repeat(40)}`
-        return {
-          body: {
-            requests: { transaction_gdn_ids: [] },
-            collections: [record({ transaction_gdn_ids: `id-${n - 1}`, contract_address: address })],
-          },
-        }
-      },
+      getcollections: (requests: { transaction_gdn_ids: string[] }) => ({
+        body: {
+          requests,
+          collections: requests.transaction_gdn_ids
+            .filter((id) => owned.includes(id))
+            .map((id) => record({ transaction_gdn_ids: id, contract_address: addressOf(id) })),
+        },
+      }),
     })
     const { env } = await home()
-    await cli([...CREATE, '--base-url', api.url], { env })
-    await cli([...CREATE, '--base-url', api.url], { env })
+    for (n = 1; n <= 3; n++) {
+      owned.push(`id-${n}`)
+      await cli([...CREATE, '--base-url', api.url], { env })
+    }
+    // The third is of another account.
+    owned.pop()
     const { code, stderr } = await cli(['nft', 'list', '--base-url', api.url], { env })
     expect(code).toBe(2)
     expect(stderr).toContain('several collections are known')
     expect(stderr).toContain('Add one of these:\n    --contract 0x')
     // The newest first.
     expect(stderr).toMatch(/--contract 0x2222.*--contract 0x1111/s)
+    expect(stderr).not.toContain('0x3333')
     const set = await cli(['collection', 'set', '--royalty', '5%', '--base-url', api.url], { env })
     expect(set.code).toBe(2)
     expect(set.stderr).toContain('<address>: several collections are known, and none is specified')

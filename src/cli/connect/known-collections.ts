@@ -1,3 +1,4 @@
+import type { CollectionRecord } from '../../api/endpoints/getcollections.ts'
 import { sameAddress } from '../../api/same-address.ts'
 import { refuseSilentBackend } from '../../client/backend.ts'
 import type { Server } from '../../config/server.ts'
@@ -52,6 +53,22 @@ async function ofServer(
   refuseSilentBackend(backend)
   const origin = runOrigin(server, backend)
   return all.filter((one) => one.origin === origin).map(({ origin: _origin, url: _url, ...collection }) => collection)
+}
+
+const IDS_PER_REQUEST = 200
+
+/** Returns the server's records of collections by the transactions that created them, if the account owns them. */
+export async function readCollections(
+  { client }: Pick<Connection, 'client'>,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<CollectionRecord[]> {
+  const records: CollectionRecord[] = []
+  for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
+    const request = { transaction_gdn_ids: ids.slice(at, at + IDS_PER_REQUEST) }
+    records.push(...(await client.call('getcollections', request, { signal })).collections)
+  }
+  return records
 }
 
 /** Records a collection, or new details of it. @throws GdnError `data_dir`, `run_busy`, `native_missing` */

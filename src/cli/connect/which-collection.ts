@@ -2,13 +2,13 @@ import { addressProblem, evmAddressProblem } from '../../api/address.ts'
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
-import { flagError, type GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import type { KnownCollection } from '../../state/known-collections.ts'
 import type { Deps } from '../deps.ts'
 import { noCollection, wrongAddress } from '../flag-errors.ts'
 import type { Io } from '../io/io.ts'
 import { askBlockchain, askCollection, orAsk } from '../prompt/ask-missing.ts'
-import { findByAddress, knownCollections } from './known-collections.ts'
+import { findByAddress, knownCollections, readCollections } from './known-collections.ts'
 
 export interface Collection {
   contract: string
@@ -32,9 +32,10 @@ export async function whichCollection(
   const isNamed = settings.contract !== null && settings.blockchain !== null
   const known = isNamed ? [] : await knownCollections(deps, { settings, server })
   const wanted = settings.blockchain?.value
-  const fitting = known
+  const onBlockchain = known
     .filter((one) => one.contract_address !== null && (wanted ?? one.blockchain) === one.blockchain)
     .toReversed()
+  const fitting = settings.contract === null ? await ofAccount(deps, settings, onBlockchain) : onBlockchain
   const contract =
     settings.contract?.value ?? onlyOf(fitting) ?? (await maybeAsk(io, (at) => askCollection(at, fitting, wanted)))
   if (contract === undefined) throw notNamed(fitting, place)
@@ -58,6 +59,28 @@ const maybeAsk = async <Answer>(io: Io | undefined, ask: (io: Io) => Promise<Ans
 function refuseMistyped(contract: string, { contract: named }: Settings): void {
   const problem = contract.startsWith('0x') ? evmAddressProblem(contract) : null
   if (problem !== null) throw wrongAddress(contract, problem, named?.from ?? '--contract')
+}
+
+/**
+ * Returns the collections that belong to the account of the API key, if there are several and the server responds. Other
+ * accounts may have created collections on this machine.
+ */
+async function ofAccount(
+  deps: Deps,
+  settings: Settings,
+  known: readonly KnownCollection[],
+): Promise<readonly KnownCollection[]> {
+  if (known.length < 2) return known
+  try {
+    const ids = known.map(({ transaction_gdn_id }) => transaction_gdn_id)
+    const records = await readCollections(await deps.connect(settings), ids, deps.signals.signal)
+    const own = new Set(records.map(({ transaction_gdn_ids: id }) => id))
+    return known.filter(({ transaction_gdn_id }) => own.has(transaction_gdn_id))
+  } catch (error) {
+    // The server isn't needed to report that no collection is specified.
+    if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
+    return known
+  }
 }
 
 function onlyOf(fitting: readonly KnownCollection[]): string | undefined {

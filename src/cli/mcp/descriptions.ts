@@ -4,7 +4,7 @@
  */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'collection create':
-    'A collection is a smart contract that belongs to a wallet. Later calls can omit the contract address.',
+    'A collection is a smart contract that belongs to a wallet. Calls can omit the contract address of the only collection of an account.',
   'collection set':
     "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. A new owner accepts the offered ownership.",
   'collection show': 'The contract address works for collections created on this machine.',

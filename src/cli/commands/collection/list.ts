@@ -1,7 +1,7 @@
 import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
 import { lacksEndpoint } from '../../../client/answers.ts'
 import { GdnCommand } from '../../command.ts'
-import { knownCollections } from '../../connect/known-collections.ts'
+import { knownCollections, readCollections } from '../../connect/known-collections.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import type { DataRecord } from '../../render/cells.ts'
@@ -9,8 +9,6 @@ import { collectionData } from '../../render/collection-view.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { SETTINGS_VIEW, withSettings } from './with-settings.ts'
-
-const IDS_PER_REQUEST = 200
 
 export type ListFlags = OutputFlags & ServerFlags
 
@@ -55,20 +53,11 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
 
 /** Reads the records of collections from the server. They are none if the server has no such endpoint. */
 async function ask(deps: Deps, { client }: Connection, ids: readonly string[]): Promise<CollectionRecord[]> {
-  const records: CollectionRecord[] = []
   try {
-    for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
-      const asked = ids.slice(at, at + IDS_PER_REQUEST)
-      const { collections } = await client.call(
-        'getcollections',
-        { transaction_gdn_ids: asked },
-        { signal: deps.signals.signal },
-      )
-      records.push(...collections)
-    }
+    return await readCollections({ client }, ids, deps.signals.signal)
   } catch (error) {
     if (!lacksEndpoint(error)) throw error
     deps.io.note('This server returns no details of collections. The list shows what this machine has recorded.')
+    return []
   }
-  return records
 }
