@@ -3,6 +3,7 @@ import type { TreeCommand, TreeFlag } from '../command-tree.ts'
 import { DESCRIPTIONS } from './descriptions.ts'
 import { LEFT_OUT_FLAGS } from './not-tools.ts'
 import { withParameters } from './parameters.ts'
+import { toolsetOf } from './toolsets.ts'
 
 /** A command as a tool of agents. */
 export interface Tool {
@@ -71,7 +72,8 @@ export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): T
     const made = inputOfFlag(flag, command.flags)
     if (made === null) continue
     inputs.push(made.input)
-    properties[made.input.property] = { ...made.schema, description: withParameters(descriptionOf(flag), words) }
+    const description = withTools(withParameters(descriptionOf(flag), words))
+    properties[made.input.property] = { ...made.schema, description }
   }
   const isRead = effect === 'read'
   return {
@@ -102,7 +104,16 @@ function descriptionOfTool({ name, summary, about, effect }: TreeCommand, requir
 const descriptionOf = ({ summary, type }: TreeFlag): string =>
   type === 'boolean'
     ? summary.replace(/ \(the default\)|; gdn .*$/, '')
-    : summary.replace(/; (?:repeatable|- is standard input)| \(- for standard input\)| or a file$/g, '')
+    : summary
+        .replace(
+          /; (?:repeatable|- is standard input)|, or - for standard input| \(- for standard input\)| or a file$/g,
+          '',
+        )
+        .replace('flags override', 'parameters override')
+
+/** Returns a text with tools in place of their commands. */
+const withTools = (summary: string): string =>
+  summary.replace(/`gdn ([a-z]+(?: [a-z]+)?)`/g, (whole, name) => (toolsetOf(name) === null ? whole : toolName(name)))
 
 const propertyOf = (name: string) => name.replace(/^--(no-)?/, '').replace(/[^a-z0-9]+/g, '_')
 

@@ -41,6 +41,8 @@ export const isOfOperator = (hint: string) => /\boperator\b.*\bgdn mcp\b/.test(h
 
 /** Examples are command lines, and an agent has the parameters from the list of tools. */
 const EXAMPLES = / Run `gdn [a-z ]+ --help` for examples\./
+/** The plan of apply is a file of gdn mcp. */
+const SAVE_AGAIN = /\b(r)un `gdn plan --out` again(?:, and review it)?/gi
 /** A plan has the arguments that it was made with. */
 const SAME_COMMAND = /\b(r)un the same command with(?= --)/gi
 
@@ -67,6 +69,7 @@ class Wording {
     } = this.#reworded(
       text
         .replace(EXAMPLES, '')
+        .replace(SAVE_AGAIN, (_, r) => `${r === 'R' ? 'Call' : 'call'} apply with dry_run true to plan again`)
         .replace(SAME_COMMAND, (_, r) => (r === 'R' ? 'Make a new plan with' : 'make a new plan with')),
     )
     const left = [...new Set(flags)]

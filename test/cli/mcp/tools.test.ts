@@ -53,6 +53,15 @@ describe('the tools of gdn mcp', () => {
     expect(found).toEqual([])
   })
 
+  test('describe no command, flag or standard input in their parameters', () => {
+    const found = tools.flatMap(({ name, inputSchema }) =>
+      (JSON.stringify(inputSchema.properties).match(/standard input|\bflags?\b|`gdn [a-z ]+`/g) ?? []).map(
+        (words) => `${name}: ${words}`,
+      ),
+    )
+    expect(found).toEqual([])
+  })
+
   test('leave out what administers a backend', () => {
     const administers = /^(webhook|key|tx|chain|db) /
     const offered = tools.filter(({ command }) => administers.test(command))

@@ -113,6 +113,16 @@ describe('errors and hints of tools', () => {
       'Run `gdn batch mint a.csv --again`.',
       'Run `gdn batch mint a.csv --again`. Ask the user to run it in a terminal.',
     ],
+    [
+      'apply',
+      'Nothing was sent. Run `gdn plan --out` again, and review it.',
+      'Nothing was sent. Call apply with dry_run true to plan again.',
+    ],
+    [
+      'apply',
+      'Nothing was sent. Edit the manifest instead, and run `gdn plan --out` again.',
+      'Nothing was sent. Edit the manifest instead, and call apply with dry_run true to plan again.',
+    ],
     ['nft list', 'gdn reads it by itself, 5 - 3.', 'gdn reads it by itself, 5 - 3.'],
     ['nft mint', 'Add --title. Run `gdn nft mint --help` for examples.', 'Add title.'],
     ['nft mint', 'Run the same command with --max-cost 2 or more.', 'Make a new plan with max_cost 2 or more.'],
