@@ -5,6 +5,7 @@ import type { Intent } from '../deps.ts'
 import { type Answer, beginningOf } from './answer.ts'
 import type { Outcome } from './call.ts'
 import { digestsOf } from './files.ts'
+import { driftNote, obstacleOf, recordsIn } from './obstacle.ts'
 import type { Plan, Plans, SkippedPlan } from './plans.ts'
 import type { LocalFilesIn } from './row-files.ts'
 import type { Quoted, Runner, Running } from './runner.ts'
@@ -62,18 +63,14 @@ export class Planning {
     })
     const answer = beginningOf(outcome)
     if (outcome.code !== 0) return answer
-    if (tool.command === 'collection set' && plan.state === 'planned') {
-      const obstacle = this.#obstacleOf(outcome)
-      if (obstacle !== null) return { ...answer, next: obstacle }
-    }
+    const canSign = this.#options.passwordFile !== null
+    const obstacle = plan.state === 'planned' ? obstacleOf(tool, values, outcome, canSign) : null
+    if (obstacle !== null) return { ...answer, next: obstacle }
     await this.#plans.show(plan.id, shown)
-    if (tool.command === 'apply' && plan.state === 'planned' && values.max_cost === undefined && isSame(outcome)) {
-      return { ...answer, next: 'Nothing differs from the manifest, so there is nothing to do.' }
-    }
     const rest = tool.command === 'apply' ? ' For the rest, call plan with the same arguments and offset.' : ''
     const part = answer.page === null ? '' : `This is only the beginning of the plan.${rest} `
     const forGood = isForGood(tool, outcome) ? " It can't be undone: ask the user first." : ''
-    const next = `${part}Nothing was changed.${forGood} To run the plan, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
+    const next = `${part}Nothing was changed.${driftNote(tool, values, outcome)}${forGood} To run the plan, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
     return { ...answer, status: 'planned', plan_id: plan.id, cost: outcome.cost, next }
   }
 
@@ -91,14 +88,6 @@ export class Planning {
     if (plan.names !== (await this.#names(caller.signal))) {
       throw changed('the saved wallets changed after the plan was created')
     }
-  }
-
-  /** Returns why settings can't be changed, or needn't be; null if they can. */
-  #obstacleOf({ data }: Outcome): string | null {
-    if (Array.isArray(data) && data.length === 0)
-      return 'Nothing differs from these arguments, so there is nothing to do.'
-    if (this.#options.passwordFile !== null) return null
-    return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
   }
 
   async #preview(tool: Tool, values: Values, id: string, caller: Caller): Promise<Outcome & Quoted> {
@@ -141,12 +130,6 @@ export class Planning {
 }
 
 const digest = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex')
-
-const recordsIn = ({ data }: Outcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
-
-/** Whether a plan has no change, also none that is impossible. Others may have changed NFTs, which keep that. */
-const isSame = (outcome: Outcome): boolean =>
-  recordsIn(outcome).every(({ action }) => action === 'note' || action === 'drift')
 
 const isForGood = ({ command }: Tool, outcome: Outcome): boolean =>
   FOR_GOOD.has(command) ||

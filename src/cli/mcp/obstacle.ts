@@ -1,0 +1,42 @@
+import type { Outcome } from './call.ts'
+import type { Tool, Values } from './tools.ts'
+
+/** The actions of a plan that change something. */
+const CHANGES = ['mint', 'update', 'transfer', 'burn']
+
+export const recordsIn = ({ data }: Outcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
+
+/** Returns why a plan can't be run, or needn't be; null if it can. @param canSign whether gdn mcp has a password file */
+export function obstacleOf({ command }: Tool, values: Values, outcome: Outcome, canSign: boolean): string | null {
+  if (command === 'apply') return obstacleOfApply(values, outcome)
+  if (command !== 'collection set') return null
+  if (Array.isArray(outcome.data) && outcome.data.length === 0)
+    return 'Nothing differs from these arguments, so there is nothing to do.'
+  if (canSign) return null
+  return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
+}
+
+function obstacleOfApply({ only, max_cost, take_over }: Values, outcome: Outcome): string | null {
+  const actions = new Set(recordsIn(outcome).map(({ action }) => String(action)))
+  if (only !== 'mint' && actions.has('impossible')) {
+    const mint = actions.has('mint') ? ', or with only "mint" to mint the new rows' : ''
+    return `Nothing was changed, and apply makes no change while one is impossible. Resolve the reasons and plan again${mint}.`
+  }
+  const wanted = only === 'mint' ? ['mint'] : CHANGES
+  // A limit alone has an effect too.
+  if (max_cost !== undefined || wanted.some((action) => actions.has(action))) return null
+  if (actions.has('drift')) return `There is nothing to do. ${keptText(take_over)}`
+  if (only === 'mint' && actions.size > 0) return 'No row is to be minted, so there is nothing to do.'
+  return 'Nothing differs from the manifest, so there is nothing to do.'
+}
+
+/** Returns what happens to changes that others made; nothing if a plan has none. */
+export function driftNote({ command }: Tool, { take_over }: Values, outcome: Outcome): string {
+  const hasDrift = command === 'apply' && recordsIn(outcome).some(({ action }) => action === 'drift')
+  return hasDrift ? ` ${keptText(take_over)}` : ''
+}
+
+const keptText = (takeOver: unknown): string =>
+  takeOver === true
+    ? 'NFTs of removed rows that were changed elsewhere are kept, even with take_over.'
+    : 'Changes made elsewhere are kept. To replace them with the values of the manifest, plan with take_over true.'

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { driftNote, obstacleOf } from '../../../src/cli/mcp/obstacle.ts'
+import type { Tool } from '../../../src/cli/mcp/tools.ts'
+
+const apply = { command: 'apply' } as Tool
+const outcomeOf = (actions: readonly string[]) => ({
+  code: 0,
+  data: actions.map((action) => ({ action })),
+  error: null,
+})
+
+test.each([
+  [[], {}, 'Nothing differs from the manifest, so there is nothing to do.'],
+  [['note'], {}, 'Nothing differs from the manifest, so there is nothing to do.'],
+  [
+    ['drift'],
+    {},
+    'There is nothing to do. Changes made elsewhere are kept. To replace them with the values of the manifest, plan with take_over true.',
+  ],
+  [
+    ['drift'],
+    { take_over: true },
+    'There is nothing to do. NFTs of removed rows that were changed elsewhere are kept, even with take_over.',
+  ],
+  [
+    ['impossible'],
+    {},
+    'Nothing was changed, and apply makes no change while one is impossible. Resolve the reasons and plan again.',
+  ],
+  [
+    ['impossible', 'mint', 'update'],
+    { max_cost: '5POL' },
+    'Nothing was changed, and apply makes no change while one is impossible. Resolve the reasons and plan again, or with only "mint" to mint the new rows.',
+  ],
+  [['update', 'impossible'], { only: 'mint' }, 'No row is to be minted, so there is nothing to do.'],
+])('a plan of apply with %j and %j has no ID, and says why', (actions, values, reason) => {
+  expect(obstacleOf(apply, values, outcomeOf(actions), false)).toBe(reason)
+})
+
+test.each([
+  [['mint'], {}],
+  [['update', 'drift'], {}],
+  [['impossible', 'mint'], { only: 'mint' }],
+  [[], { max_cost: '5POL' }],
+])('a plan of apply with %j and %j can be run', (actions, values) => {
+  expect(obstacleOf(apply, values, outcomeOf(actions), false)).toBe(null)
+})
+
+test('a plan of apply says that changes made elsewhere are kept, and how to replace them', () => {
+  expect(driftNote(apply, {}, outcomeOf(['update', 'drift']))).toMatch(/ are kept\. .* take_over true\.$/)
+  expect(driftNote(apply, {}, outcomeOf(['update']))).toBe('')
+})
