@@ -193,6 +193,8 @@ export interface PlannedMints {
   /** Number of rows in the largest request. */
   largest: number
   each(): AsyncIterable<PlannedMint>
+  /** Returns a digest of the rows in the requests. */
+  digest(): Promise<string>
 }
 
 /** A request of a plan: so many NFTs for one receiver. With a sender, they are minted to it and transferred. */

@@ -103,8 +103,10 @@ export type Intent = Readonly<Record<string, DataRecord>>
 /**
  * Called by a dry run with what the command would do, and before the first request with what it is about to do. Throws
  * if that isn't the plan that was shown. A request that was accepted before isn't checked again.
+ *
+ * @param atStart what changes while the plan runs, so it is compared only before
  */
-export type CheckPlan = (intent: Intent) => void
+export type CheckPlan = (intent: Intent, atStart?: Intent) => void
 
 /** A client that uploads to the server, or to the storage of the profile if the server accepts no uploads. */
 export interface UploadingClient extends ApiClient {

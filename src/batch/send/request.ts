@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Blockchain } from '../../api/blockchains.ts'
 import { creatednft } from '../../api/endpoints/creatednft.ts'
 import { createnft } from '../../api/endpoints/createnft.ts'
@@ -136,7 +137,18 @@ export const plannedMints = (store: RunStore, rows: RowsIn, plan: Plan): Planned
   dynamic: store.drop.dynamic,
   largest: plan.largest,
   each: () => eachMint(store, rows, plan),
+  digest: () => digestOf(store, rows, plan),
 })
+
+async function digestOf(store: RunStore, rows: RowsIn, plan: Plan): Promise<string> {
+  const hash = createHash('sha256')
+  for (let request = 0; request < plan.requests; request++) {
+    for (const { key, content, row } of await store.rowsAt(rows, [...plan.rowsOf(request)])) {
+      hash.update(JSON.stringify([key, content, row.receiver, row.sender]))
+    }
+  }
+  return hash.digest('hex')
+}
 
 async function* eachMint(store: RunStore, rows: RowsIn, plan: Plan): AsyncGenerator<PlannedMint> {
   for (let from = 0; from < plan.requests; from += REQUESTS_AT_ONCE) {

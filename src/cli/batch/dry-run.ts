@@ -27,7 +27,7 @@ import type { LocalFiles } from './local-files.ts'
 import type { MappedColumns } from './manifest-options.ts'
 import { roughly } from './progress-text.ts'
 import { duplicateWarnings, refuseDuplicates } from './row-warnings.ts'
-import { spendingOfRun, worstOfMints } from './run-costs.ts'
+import { checkRunPlan, spendingOfRun, worstOfMints } from './run-costs.ts'
 import { hasBegun } from './run-sender.ts'
 
 export const DRY_RUN_VIEW: View = {
@@ -109,6 +109,7 @@ async function planRun(
       : await costLimit(deps, { ...flags, maxCost }, settings, options.blockchain, connection)
   const allWarnings: ManifestIssue[] = []
   const confirm = async (planned: PlannedEvent, _: RunLimit, mints: PlannedMints) => {
+    await checkRunPlan(deps, options, planned, mints)
     await limit?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, 0)))
     const { duplicates } = planned
     if (planned.rows.pending > 0) {

@@ -1,13 +1,28 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { runRows } from '../../batch/runs/run-rows.ts'
 import { openRun } from '../../batch/runs/runs.ts'
-import type { BatchSummary, PlannedEvent, PlannedMints, RowStatus } from '../../batch/types.ts'
+import type { BatchOptions, BatchSummary, PlannedEvent, PlannedMints, RowStatus } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import type { PricedUse, Unsent } from '../cost/at-most.ts'
 import { costsMoney, raisedLimits } from '../cost/confirm-spending.ts'
 import { openMeter } from '../cost/estimate.ts'
 import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps, SpendingRun } from '../deps.ts'
+
+/** Compares the collection of a run and the rows that it is about to send with a plan. @throws GdnError `refused` */
+export async function checkRunPlan(
+  { checkPlan }: Pick<Deps, 'checkPlan'>,
+  { blockchain, contractAddress: contract_address }: Pick<BatchOptions, 'blockchain' | 'contractAddress'>,
+  { rows }: PlannedEvent,
+  mints: PlannedMints,
+): Promise<void> {
+  if (checkPlan === null) return
+  const { pending, unknown } = rows
+  checkPlan(
+    { collection: { blockchain, contract_address } },
+    { rows: { to_send: pending, unknown, content: await mints.digest() } },
+  )
+}
 
 /** Returns the maximum gas of requests, with the commitment of an unrevealed drop, and the estimate for the mints. */
 export async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Promise<PricedUse> {

@@ -27,7 +27,7 @@ import type { LocalFiles } from './local-files.ts'
 import { printPlan } from './print-plan.ts'
 import type { BatchProgress } from './progress.ts'
 import { confirmDuplicates, duplicateWarnings } from './row-warnings.ts'
-import { permitRun, questionOfRun, unsentRows, withEnoughCost, worstOfMints } from './run-costs.ts'
+import { checkRunPlan, permitRun, questionOfRun, unsentRows, withEnoughCost, worstOfMints } from './run-costs.ts'
 import { recordsOf } from './verify-rows.ts'
 import { verifyRun } from './verify-run.ts'
 import type { VerifyTally } from './verify-tally.ts'
@@ -157,8 +157,10 @@ export class RunSender {
   }
 
   async #permit(planned: PlannedEvent, kept: bigint | null, mints: PlannedMints): Promise<bigint | null> {
-    const { options, others = 0 } = this.#sending
+    const { options, others = 0, isApplied } = this.#sending
     const { stated, maxCost: given, maxFee } = this.#limits
+    // apply compares its saved plan with the NFTs.
+    if (!isApplied) await checkRunPlan(this.#deps, options, planned, mints)
     await stated?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, others)))
     const { blockchain } = options
     return await permitRun(this.#deps, planned, {

@@ -92,6 +92,11 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       // A limit that was given is set even if nothing is left to reveal.
       const sends =
         flags.dryRun !== true && (plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null))
+      if (sends || flags.dryRun) {
+        const { provenance } = rows.commitment
+        const intent = { collection: { blockchain, contract_address }, manifest: { provenance } }
+        deps.checkPlan?.(intent, { rows: { to_reveal: plan.pending } })
+      }
       let outcomes = noOutcomes()
       let paid = NOTHING_KNOWN
       let ended: GdnError | null = null

@@ -57,8 +57,8 @@ export class Planning {
     let shown: Intent = {}
     const outcome = await this.#preview(tool, values, plan.id, {
       ...caller,
-      checkPlan(intent) {
-        shown = intent
+      checkPlan(intent, atStart) {
+        shown = { ...intent, ...atStart }
       },
     })
     const answer = beginningOf(outcome)

@@ -1,5 +1,5 @@
 import { GdnError } from '../../core/errors.ts'
-import type { Intent } from '../deps.ts'
+import type { CheckPlan } from '../deps.ts'
 import { refuseChanged } from '../request/intent.ts'
 import { type Answer, beginningOf, runningAnswer } from './answer.ts'
 import type { Outcome } from './call.ts'
@@ -95,8 +95,9 @@ export class RunningPlans {
     const now = await this.#plans.get(plan.id)
     if (now.state === 'done' && now.answer !== null) return { ...now.answer, next: DONE_BEFORE }
     await this.#plans.save({ ...plan, state: 'started' })
-    const checkPlan = (intent: Intent) =>
-      refuseChanged(plan.shown, intent, { isBegun: plan.state === 'started', hint: hintOf(plan) })
+    const isBegun = plan.state === 'started'
+    const checkPlan: CheckPlan = (intent, atStart = {}) =>
+      refuseChanged(plan.shown, isBegun ? intent : { ...intent, ...atStart }, { isBegun, hint: hintOf(plan) })
     const outcome = await this.#runner.run(plan.argv, { ...running, checkPlan })
     const answer = { ...beginningOf(outcome), plan_id: plan.id }
     const isFinal = outcome.code === 0 || !NOT_FINAL.has(outcome.error?.code ?? 'unexpected')

@@ -1,13 +1,23 @@
 /** @module-tag slow */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { NftRecord } from '../../../src/api/nft-record.ts'
+import type { CommandTree } from '../../../src/cli/command-tree.ts'
 import type { Answer } from '../../../src/cli/mcp/answer.ts'
-import { call, freshDataDir, startTestBackend, type TestBackend, WALLETS } from '../../helpers/backend.ts'
+import { Toolbox } from '../../../src/cli/mcp/toolbox.ts'
+import { GdnError } from '../../../src/core/errors.ts'
+import {
+  call,
+  createTestCollection,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  WALLETS,
+} from '../../helpers/backend.ts'
 import { type McpSession, openMcpSession, type RecordingProxy, startRecordingProxy } from '../../helpers/mcp-session.ts'
 import { dynamicNfts, ended, update } from '../../helpers/updates.ts'
-import { tempHome } from '../harness.ts'
+import { cli, tempHome } from '../harness.ts'
 
 const [OWNER, OTHER, THIRD] = WALLETS
 
@@ -167,4 +177,77 @@ test('a plan that was started holds only what it showed, also in another process
   sent = []
   expect((await run()).error?.message).toContain(`changed from ${OTHER} to ${THIRD}`)
   expect(sent).toEqual([])
+})
+
+/** Tools whose plans other tests change: collection_set in test/e2e/mcp.test.ts, and runs by the code of batch_mint. */
+const ELSEWHERE = ['collection_set', 'batch_mint', 'batch_resume', 'batch_retry', 'reveal']
+
+test('every tool with a dry run records what its plan showed', async () => {
+  const made = await world()
+  const metadata = { contract: made.address, receiver: OTHER, title: 'New' }
+  const planned: Record<string, object> = {
+    ...Object.fromEntries(CASES.map(({ tool, values }) => [tool, values(made)])),
+    nft_mint: metadata,
+    nft_grant: { ...metadata, sender: OWNER },
+    collection_create: { name: 'New', wallet: OWNER },
+  }
+  const tree = JSON.parse((await cli(['help', '--json'])).stdout) as CommandTree
+  const { offered } = new Toolbox(tree.commands, { allowWrites: true, passwordFile: null, toolsets: ['all'] })
+  const shows = offered.filter(({ flags, effect }) => effect !== 'read' && flags.has('--dry-run'))
+  expect([...Object.keys(planned), ...ELSEWHERE].sort()).toEqual(shows.map(({ name }) => name).sort())
+  for (const [tool, values] of Object.entries(planned)) {
+    const { plan_id } = await session.call(tool, values)
+    const { shown } = JSON.parse(await readFile(join(home, 'state', 'agent-plans', `${plan_id}.json`), 'utf8'))
+    expect(Object.keys(shown), tool).toHaveLength(tool === 'nft_burn' ? 2 : 1)
+  }
+})
+
+describe('a plan of batch_mint', () => {
+  let manifest: string
+  beforeEach(() => {
+    manifest = join(home, 'project', 'drop.csv')
+  })
+  const csv = `title,description,receiver\nOne,x,${OWNER}\nTwo,x,${OWNER}\n`
+
+  /** Starts the run in a terminal, which ends after its first request. */
+  async function mintOneRow(contract: string): Promise<void> {
+    const stop = new AbortController()
+    proxy.record(() => stop.abort(new GdnError('interrupted', 'interrupted by this test')))
+    const argv = ['batch', 'mint', manifest, '-c', contract, '-b', 'polygon', '--chunk-size', '1', '--in-order']
+    const flags = ['--base-url', proxy.url, '--state-dir', join(home, 'state'), '--yes']
+    const env = { HOME: home, GDN_PACE_DIR: join(home, 'pace'), GDN_API_KEY: backend.apiKey.reveal() }
+    const { code, stderr } = await cli([...argv, ...flags], {
+      ...{ env, cwd: join(home, 'project'), signal: stop.signal },
+    })
+    expect(code, stderr).not.toBe(0)
+    sent = []
+    proxy.record((key) => sent.push(key))
+  }
+
+  async function planned(): Promise<() => Promise<Answer>> {
+    const { plan_id: creating } = await session.call('collection_create', { name: 'Known', wallet: OWNER })
+    const { data } = await session.call('collection_create', { dry_run: false, plan_id: creating })
+    known = (data as { contract_address: string }).contract_address
+    await writeFile(manifest, csv)
+    const { plan_id, error } = await session.call('batch_mint', { manifest })
+    expect(error).toBe(null)
+    return async () => await session.call('batch_mint', { dry_run: false, plan_id })
+  }
+  let known: string
+
+  test('refuses another collection, in which a terminal has started its run meanwhile', async () => {
+    const run = await planned()
+    const other = await createTestCollection(backend)
+    await mintOneRow(other.address)
+    const refused = await run()
+    expect(refused.error?.message).toContain(`collection: contract_address changed from ${known} to ${other.address}`)
+    expect(sent).toEqual([])
+  })
+
+  test('refuses other rows, of which a terminal has sent some meanwhile', async () => {
+    const run = await planned()
+    await mintOneRow(known)
+    expect((await run()).error?.message).toMatch(/^rows: (to_send|unknown) changed from \d to \d after it was shown$/)
+    expect(sent).toEqual([])
+  })
 })
