@@ -14,7 +14,6 @@ import type { CommandSignals } from './io/deadline.ts'
 import type { Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
 import type { Signals } from './io/signals.ts'
-import type { DataRecord } from './render/cells.ts'
 
 /** The parts of the process that commands use. Tests pass their own. */
 export interface Edge {
@@ -98,7 +97,7 @@ export type QuoteSpending = (
 ) => Promise<void>
 
 /** The effect of a command, and all that decides it: by the ID of an NFT, the name of a setting or `request`. */
-export type Intent = Readonly<Record<string, DataRecord>>
+export type Intent = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 /**
  * Called by a dry run with what the command would do, and before the first request with what it is about to do. Throws

@@ -62,8 +62,8 @@ function refuseMistyped(contract: string, { contract: named }: Settings): void {
 }
 
 /**
- * Returns the collections that belong to the account of the API key, if there are several and the server responds. Other
- * accounts may have created collections on this machine.
+ * Returns the collections that belong to the account of the API key, if there are several and the server responds.
+ * Other accounts may have created collections on this machine.
  */
 async function ofAccount(
   deps: Deps,

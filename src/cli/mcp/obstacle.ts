@@ -6,7 +6,11 @@ const CHANGES = ['mint', 'update', 'transfer', 'burn']
 
 export const recordsIn = ({ data }: Outcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
 
-/** Returns why a plan can't be run, or needn't be; null if it can. @param canSign whether gdn mcp has a password file */
+/**
+ * Returns why a plan can't be run, or needn't be; null if it can.
+ *
+ * @param canSign whether gdn mcp has a password file
+ */
 export function obstacleOf({ command }: Tool, values: Values, outcome: Outcome, canSign: boolean): string | null {
   if (command === 'apply') return obstacleOfApply(values, outcome)
   if (command !== 'collection set') return null
