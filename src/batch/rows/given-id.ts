@@ -1,5 +1,6 @@
 import { idOfNft } from '../../state/draft-rows.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { Drop } from '../../state/drops.ts'
+import type { StateReader } from '../../state/open-state.ts'
 import type { KeptRow } from './manifest-row.ts'
 import { referenceId, rowKey } from './row-key.ts'
 
@@ -20,7 +21,7 @@ export interface GivenId {
  * @param alias as `givenId`
  */
 export async function findGivenId(
-  { state, drop }: RunStore,
+  { state, drop }: { state: StateReader; drop: Drop },
   alias: string,
   row: KeptRow,
   { nftGdnId, tokenId = null }: { nftGdnId: string; tokenId?: string | null | undefined },
