@@ -71,7 +71,7 @@ const noteOfRevealed = (count: number): string =>
 
 /** A note on the proof of revealed NFTs that an update changes. */
 export const NOT_PROVEN =
-  "gdn nft verify --on-chain can't prove an NFT whose metadata or files differ from its commitment"
+  'gdn nft verify --on-chain proves an NFT only while its metadata and files match its commitment'
 
 const ALL_NEW = 'The server has no reference IDs, and this machine has no run of this manifest: all rows are new'
 

@@ -315,7 +315,9 @@ test('nft verify proves a reveal, and notices what was changed after it', { tags
   expect(changed.stderr).toContain('gdn nft history')
 })
 
-test('anybody proves a reveal from node and gateway, without a server and a key', { tags: ['promise'] }, async () => {
+test('anybody proves a reveal from node and gateway, of flags or of a named server, without a key', {
+  tags: ['promise'],
+}, async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
   const { env } = await tempHome()
@@ -323,11 +325,19 @@ test('anybody proves a reveal from node and gateway, without a server and a key'
   const prove = (...argv: string[]) =>
     cli(['nft', 'verify', `${collection.address}/1`, '-b', 'polygon', '--json', ...argv], { env })
   expect(await prove(...sources)).toMatchObject({ code: 2, stderr: expect.stringContaining('--on-chain') })
-  expect(await prove('--on-chain')).toMatchObject({ code: 2, stderr: expect.stringContaining('--gateway') })
+  const [rpc = '', node = ''] = sources
+  for (const [argv, lacks] of [
+    [[], 'no node is specified: set --rpc-url or GDN_RPC_URL, and --gateway for the files'],
+    [['--gateway', backend.url], 'no node is specified: set --rpc-url or GDN_RPC_URL'],
+    [[rpc, node], 'no gateway is specified: set --gateway for the files'],
+  ] as const) {
+    expect(errorOf(await prove('--on-chain', ...argv))).toMatchObject({ code: 'usage', message: lacks })
+  }
   const missing = ['nft', 'verify', `${collection.address}/99`, '--on-chain', '-b', 'polygon', ...sources]
   expect(await cli(missing, { env })).toMatchObject({ code: 5, stderr: expect.stringContaining('has no token 99') })
   const hidden = await prove('--on-chain', ...sources)
   expect(JSON.parse(hidden.stdout), hidden.stderr).toMatchObject({ verified: true, provenance: { is_revealed: false } })
+  expect((await prove('--on-chain', '--base-url', backend.url)).stdout).toBe(hidden.stdout)
   await one.reveal(ROWS)
   const revealed = await prove('--on-chain', ...sources)
   expect(JSON.parse(revealed.stdout)).toMatchObject({
@@ -420,7 +430,7 @@ test('gdn apply keeps the salt of a revealed NFT, so that undoing an edit restor
   const verify = () => one.cli('nft', 'verify', second?.nft_gdn_id ?? '', '--on-chain', '-b', 'polygon', '--json')
   const edited = csv('Dawn', 'Midday', 'Dusk')
   expect((await one.run(['plan'], edited)).stdout).toContain(
-    "1 NFT to update is already revealed. gdn nft verify --on-chain can't prove an NFT whose metadata or files differ",
+    '1 NFT to update is already revealed. gdn nft verify --on-chain proves an NFT only while its metadata and files match',
   )
   expect((await one.run(['apply', '--yes'], edited)).code).toBe(0)
   expect(await verify()).toMatchObject({ code: 5, stderr: expect.stringContaining('the leaf of row 2') })

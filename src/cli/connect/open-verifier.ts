@@ -75,9 +75,11 @@ export async function openVerifier(
   const nothing = (reason: string): Opened => ({ verifier: { reason }, close: async () => {} })
   if (!isEvm(blockchain)) return nothing(`gdn can't read ${blockchain} yet`)
   const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
-  if (url === null || gateway === undefined) {
-    return nothing('no node is specified: set --rpc-url or GDN_RPC_URL, and --gateway for the files')
+  if (url === null) {
+    const files = gateway === undefined ? ', and --gateway for the files' : ''
+    return nothing(`no node is specified: set --rpc-url or GDN_RPC_URL${files}`)
   }
+  if (gateway === undefined) return nothing('no gateway is specified: set --gateway for the files')
   const { chain, storage, close } = await readers(deps, url, gateway, server?.loopback === true)
   try {
     const found = await chain.chainId()

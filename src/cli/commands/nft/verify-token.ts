@@ -1,10 +1,12 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
+import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Provenance, ProvenanceCheck } from '../../../reveal/verify-provenance.ts'
 import type { Verification } from '../../../verify/verify.ts'
 import { openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
+import type { ServerFlags } from '../../flags/common.ts'
 
 /** A token of a collection, as anybody can name it. */
 export interface NamedToken {
@@ -19,19 +21,20 @@ export function tokenNamed(text: string): NamedToken | null {
 }
 
 /**
- * Proves from chain and storage alone what the collection committed to for a token. It needs no server and no API key.
+ * Proves from chain and storage alone what the collection committed to for a token. It needs no API key, and a server
+ * only for the node or the gateway that no flag names.
  *
  * @throws GdnError `not_found` for a token that was minted as it is
  */
 export async function verifyToken(
   deps: Deps,
-  flags: ReaderFlags & { blockchain?: Blockchain },
+  flags: ReaderFlags & ServerFlags & { blockchain?: Blockchain },
   token: NamedToken,
 ): Promise<{ verification: Verification; provenance: Provenance | null }> {
   if (flags.blockchain === undefined) {
     throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
   }
-  const { verifier, close } = await openVerifier(deps, flags, flags.blockchain, null)
+  const { verifier, close } = await openVerifier(deps, flags, flags.blockchain, await namedServer(deps, flags))
   const progress = await deps.io.progress('Reading the chain and the storage')
   try {
     if ('reason' in verifier) throw new GdnError('usage', verifier.reason)
@@ -41,6 +44,12 @@ export async function verifyToken(
     progress.stop()
     await close()
   }
+}
+
+/** Returns the server that a flag names. A configured server is not trusted with a proof unless the user names it. */
+async function namedServer(deps: Deps, flags: ServerFlags): Promise<Server | null> {
+  const { local, baseUrl, profile } = flags
+  return local || baseUrl !== undefined || profile !== undefined ? await (await deps.settings(flags)).server() : null
 }
 
 function resultOf(check: ProvenanceCheck, { contractAddress, tokenId }: NamedToken) {

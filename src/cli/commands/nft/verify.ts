@@ -55,7 +55,7 @@ const ON_CHAIN_VIEW: View = {
 export function command(deps: Deps, run = verify): GdnCommand {
   const verifyCommand = new GdnCommand({
     about:
-      "The command checks that the server created the NFT for this owner. The exit code is 5 if the server did not. gdn looks up the owner and the blockchain unless flags set them. With --on-chain, the command also reads the owner, token URI and metadata from the chain and the storage, and compares them with the server's record. The exit code is 5 if they differ, and 6 if they can't be read. For an NFT that was minted unrevealed, --on-chain also proves that the metadata matches the commitment that was made before the mint. With <contract>/<token ID> instead of the ID, the command does only this proof. It then reads from --rpc-url and --gateway, and needs no server or API key.",
+      "The command checks that the server created the NFT for this owner. The exit code is 5 if the server did not. gdn looks up the owner and the blockchain unless flags set them. With --on-chain, the command also reads the owner, token URI and metadata from the chain and the storage, and compares them with the server's record. The exit code is 5 if they differ, and 6 if they can't be read. For an NFT that was minted unrevealed, --on-chain also proves that the metadata matches the commitment that was made before the mint. With <contract>/<token ID> instead of the ID, the command does only this proof. It then reads from --rpc-url and --gateway, or from the server of --base-url, --profile or --local, and needs no API key.",
     examples: [
       ['Check that the service created an NFT', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
