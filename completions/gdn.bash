@@ -222,11 +222,11 @@ __gdn_bundles() {
     'batch validate') REPLY='flags-c94b26 server-12647a output-1891a3' ;;
     'batch preview') REPLY='flags-d2e2c9 server-12647a output-1891a3' ;;
     'batch rehearse') REPLY='flags-e663aa run-ce9282 server-da4928 output-1891a3' ;;
-    'batch mint') REPLY='flags-112622 run-739314 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
+    'batch mint') REPLY='flags-112622 run-2f3651 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
     'batch list') REPLY='flags-adadad server-12647a output-1891a3' ;;
     'batch status') REPLY='flags-40486a server-12647a output-1891a3' ;;
-    'batch resume') REPLY='flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
-    'batch retry') REPLY='flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
+    'batch resume') REPLY='flags-b32f09 run-aefcb0 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
+    'batch retry') REPLY='flags-a5d8ef run-aefcb0 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
     'batch reconcile') REPLY='flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3' ;;
     'batch results') REPLY='flags-a3428c verifying-4972e5 server-12647a output-1891a3' ;;
     'batch report') REPLY='flags-6871bb server-12647a output-1891a3' ;;
@@ -535,7 +535,7 @@ __gdn_flags() {
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time' ;;
-    'run-739314') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
+    'run-2f3651') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -545,6 +545,7 @@ __gdn_flags() {
 --marker-key - text Metadata key for a unique public value that identifies each row
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --chunk-size - text NFTs per request (50)
+--batch-size ~ text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)
@@ -568,7 +569,8 @@ __gdn_flags() {
 --costs - - Get the cost of the run so far from its server' ;;
     'flags-b32f09') REPLY='--contract -c @collections Collection of the run, if several runs match
 --retry-failed - - Also retry rows that were rejected or whose NFT failed' ;;
-    'run-973452') REPLY='--chunk-size - text NFTs per request (50)
+    'run-aefcb0') REPLY='--chunk-size - text NFTs per request (50)
+--batch-size ~ text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)' ;;

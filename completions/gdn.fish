@@ -309,15 +309,15 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-e663aa run-ce9282 server-da4928 output-1891a3'
     case 'batch mint'
-      printf '%s\n' 'flags-112622 run-739314 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-112622 run-2f3651 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-1891a3'
     case 'batch status'
       printf '%s\n' 'flags-40486a server-12647a output-1891a3'
     case 'batch resume'
-      printf '%s\n' 'flags-b32f09 run-973452 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-b32f09 run-aefcb0 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch retry'
-      printf '%s\n' 'flags-a5d8ef run-973452 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-a5d8ef run-aefcb0 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch reconcile'
       printf '%s\n' 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3'
     case 'batch results'
@@ -725,7 +725,7 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time'
-    case 'run-739314'
+    case 'run-2f3651'
       printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
@@ -736,6 +736,7 @@ function __gdn_flags
         '--marker-key - text Metadata key for a unique public value that identifies each row' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
         '--chunk-size - text NFTs per request (50)' \
+        '--batch-size ~ text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)' \
@@ -765,8 +766,9 @@ function __gdn_flags
     case 'flags-b32f09'
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
-    case 'run-973452'
+    case 'run-aefcb0'
       printf '%s\n' '--chunk-size - text NFTs per request (50)' \
+        '--batch-size ~ text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)'

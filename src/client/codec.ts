@@ -22,7 +22,7 @@ export async function encode<Name extends EndpointName>(
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : ''
   throw new GdnError('invalid_input', first === undefined ? 'invalid request' : formatIssue(first) + more, {
     place: first === undefined ? undefined : { field: first.field },
-    hint: validate(inVersion(endpoint, '1.2').request, request).ok ? requiredIn11(issues) : undefined,
+    hint: validate(inVersion(endpoint, '1.2').request, request).ok ? requiredIn11(issues) : hintOf(first),
     details: issues.map(({ field, message }) => ({ field, message })),
   })
 }
@@ -37,6 +37,12 @@ function fieldIn(request: unknown, { path }: FieldIssue): string {
   })
   return formatPath(written)
 }
+
+/** In other APIs, values of attributes are numbers. */
+const hintOf = (issue: FieldIssue | undefined): string | undefined =>
+  issue?.path[0] === 'metadata' && issue.message === 'must be a string, not a number'
+    ? "Write the number as a string, such as '7'."
+    : undefined
 
 /** Returns the hint for a request that is valid in v1.2 alone: the types of the client let these fields be omitted. */
 const requiredIn11 = (issues: readonly FieldIssue[]): string =>

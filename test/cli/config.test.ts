@@ -135,6 +135,19 @@ test.each([
   expect(await readFile(file, 'utf8')).toBe(before)
 })
 
+test('config set profile names the setting of an unknown profile', async () => {
+  const { gdn } = await home()
+  const { stderr } = await gdn(['config', 'set', 'profile', 'nosuch'])
+  expect(stderr).toMatch(/^error: profile: there is no profile "nosuch"/)
+})
+
+test('config get base_url in the profile local refers to the local backend', async () => {
+  const { gdn } = await home()
+  const { code, stderr } = await gdn(['config', 'get', 'base_url'], { env: { GDN_PROFILE: 'local' } })
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('Run `gdn local start`.') })
+  expect(stderr).not.toContain('config set')
+})
+
 test('config get api_key refers to gdn auth status', async () => {
   const { gdn } = await home()
   const { code, stderr } = await gdn(['config', 'get', 'api_key'], { env: { GDN_API_KEY: 'hush-hush' } })

@@ -74,6 +74,16 @@ test.each([
   expect(code).toBe(2)
 })
 
+test.each(['mint', 'retry', 'resume'])('batch %s accepts --batch-size for --chunk-size', async (verb) => {
+  const { stderr } = await cli(['batch', verb, 'no.csv', '--batch-size', '0'])
+  expect(stderr).toMatch(/^error: --chunk-size: /)
+})
+
+test.each(['list', 'show', 'wait'])('nft %s has no field that only the response to a mint has', async (verb) => {
+  const { code, stderr } = await cli(['nft', verb, ...(verb === 'list' ? [] : ['a']), '--fields', 'accepted_date'])
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('accepted_date') })
+})
+
 test('names the environment variable that holds a misspelled blockchain', async () => {
   const { code, stderr } = await cli(['nft', 'list', ...SERVER], { env: { GDN_BLOCKCHAIN: 'polygn' } })
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/GDN_BLOCKCHAIN.*\n.*polygon\?/) })

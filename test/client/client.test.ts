@@ -25,6 +25,17 @@ describe('requests', () => {
     expect(JSON.parse(String(server.seen[0]?.body))).toEqual(IDS)
   })
 
+  test('with a number in the metadata are not sent, and the error says how to write it', async () => {
+    const server = await serve([])
+    const attribute = [{ tag: 'level', value: 7 }]
+    const metadata = { title: 'x', description: 'x', file_fields: [], attribute } as unknown as typeof MINT.metadata
+    expect(await rejection(client(server.url).call('createnft', { ...MINT, metadata }))).toMatchObject({
+      ...{ code: 'invalid_input', message: 'metadata.attribute[0].value must be a string, not a number' },
+      hint: "Write the number as a string, such as '7'.",
+    })
+    expect(server.seen).toEqual([])
+  })
+
   test('are not sent if they break the contract, and every error is reported', async () => {
     const server = await serve([CREATED])
     const metadata = [{ title: '', description: 'x', file_fields: [{ key: 'image', url: 'ftp://x' }] }]

@@ -66,6 +66,9 @@ export const TARGET_ALIASES = {
   '--sender-wallet-address': '--sender',
 }
 
+/** Names of other tools for the flags of `addPaceFlags`. */
+export const PACE_ALIASES = { '--batch-size': '--chunk-size' }
+
 /** Adds flags for the collection and the wallets that rows of a manifest don't specify. */
 export function addTargetFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '-c, --contract <address>', 'Collection of the drop', { parse: notEmpty })

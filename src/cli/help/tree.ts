@@ -129,7 +129,8 @@ const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   unexpected:
     'Unexpected error, or a missing native package. Run the command again with --debug, and report an unexpected error.',
   usage: 'Invalid command line, manifest, file or configuration, or a conflict with another run or process.',
-  notConfirmed: 'You declined a prompt, or gdn could not prompt without a terminal. --yes confirms in advance.',
+  notConfirmed:
+    'You declined a prompt or pressed Ctrl-C in it, or gdn could not prompt without a terminal. --yes confirms in advance.',
   auth: 'The API key is missing, invalid, expired or revoked, or lacks a permission.',
   refused:
     'The API rejected the request, a cost exceeds its limit, a planned change is impossible, an NFT failed, or a verification found a difference.',
@@ -141,6 +142,6 @@ const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   unknownOutcome:
     "A request was sent, but its outcome is unknown. gdn retries it only if it can't take effect twice. gdn batch reconcile resolves the rows of a run. If rows seem to be in the collection already, gdn batch mint --adopt treats them as minted.",
   changesPending: 'gdn plan --detailed-exit-code found changes, even if all of them are impossible.',
-  sigint: 'Interrupted by Ctrl-C.',
+  sigint: 'Interrupted by Ctrl-C outside of a prompt.',
   sigterm: 'Terminated by a signal.',
 }

@@ -24,7 +24,6 @@ export const NFT_VIEW: View = {
     'revision_reference_id',
     'pending_change',
     'blockchain',
-    'accepted_date',
   ],
   columns: ['token_id', 'title', 'status', 'receiver_wallet_address', 'nft_gdn_id', 'error'],
   id: 'nft_gdn_id',
@@ -38,8 +37,11 @@ export const NFT_VIEW: View = {
   card: nftCard,
 }
 
-/** Like NFT_VIEW, for an NFT that was minted to its sender first. */
-export const GRANTED_VIEW: View = { ...NFT_VIEW, fields: [...NFT_VIEW.fields, 'sender_wallet_address'] }
+/** Like NFT_VIEW, with what only the response to a mint has. */
+export const MINTED_VIEW: View = { ...NFT_VIEW, fields: [...NFT_VIEW.fields, 'accepted_date'] }
+
+/** Like MINTED_VIEW, for an NFT that was minted to its sender first. */
+export const GRANTED_VIEW: View = { ...MINTED_VIEW, fields: [...MINTED_VIEW.fields, 'sender_wallet_address'] }
 
 export const TRANSFER_VIEW: View = {
   fields: [

@@ -735,7 +735,7 @@ export const EMPTY_FIELDS: Readonly<Record<string, readonly string[]>> = {
   'nft burn': ['gas_used'],
   'nft history': ['explorer_url'],
   'nft transfer': ['gas_used'],
-  'nft show': ['blockchain', 'accepted_date', 'error'],
+  'nft show': ['blockchain', 'error'],
   'batch validate': ['checked_files'],
   'wallet list': ['error'],
 }

@@ -4,6 +4,7 @@ import {
   addSendingFlags,
   addTargetFlags,
   type BatchMintFlags,
+  PACE_ALIASES,
   TARGET_ALIASES,
 } from '../../batch/flags.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
@@ -20,7 +21,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
       ['Mint a drop that is revealed later', 'gdn batch mint drop.csv --unrevealed hidden.json'],
       ['Mint a manifest from standard input', 'make-rows | gdn batch mint - --run spring --json'],
     ],
-    aliases: TARGET_ALIASES,
+    aliases: { ...TARGET_ALIASES, ...PACE_ALIASES },
   })
   mintCommand.argument('<manifest>')
   addTargetFlags(mintCommand)

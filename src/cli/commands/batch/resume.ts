@@ -1,4 +1,4 @@
-import { addPaceFlags, addSendingFlags, type BatchMintFlags } from '../../batch/flags.ts'
+import { addPaceFlags, addSendingFlags, type BatchMintFlags, PACE_ALIASES } from '../../batch/flags.ts'
 import { resumeRun } from '../../batch/resume-run.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
@@ -17,6 +17,7 @@ export function command(deps: Deps, run = resume): GdnCommand {
       ['Print events for a program', 'gdn batch resume drop-3f9a -o ndjson'],
       ['Also retry failed rows', 'gdn batch resume drop.csv --retry-failed'],
     ],
+    aliases: PACE_ALIASES,
   })
   addRunArgument(resumeCommand)
   switchFlag(resumeCommand, '--retry-failed', 'Also retry rows that were rejected or whose NFT failed')

@@ -1,4 +1,4 @@
-import { addPaceFlags, addSendingFlags, type BatchMintFlags } from '../../batch/flags.ts'
+import { addPaceFlags, addSendingFlags, type BatchMintFlags, PACE_ALIASES } from '../../batch/flags.ts'
 import { resumeRun } from '../../batch/resume-run.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
@@ -18,6 +18,7 @@ export function command(deps: Deps, run = retry): GdnCommand {
       ['Retry in smaller requests', 'gdn batch retry drop.csv --chunk-size 5'],
       ['Show what would be sent', 'gdn batch retry drop.csv --dry-run'],
     ],
+    aliases: PACE_ALIASES,
   })
   addRunArgument(retryCommand)
   switchFlag(retryCommand, '--absent', 'Retry absent rows with an unknown outcome instead of failed rows')

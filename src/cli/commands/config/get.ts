@@ -35,15 +35,17 @@ export async function get(deps: Deps, name: string, flags: GetFlags): Promise<vo
     })
   }
   const wanted = nearestSetting(name, SETTINGS_SHOWN)
-  const found = settingsInEffect(await deps.settings(flags)).find((setting) => setting.name === wanted)
+  const settings = await deps.settings(flags)
+  const found = settingsInEffect(settings).find((setting) => setting.name === wanted)
   if (found === undefined || found.value === null) {
-    throw new GdnError('not_found_locally', `${wanted} is not set`, {
-      hint:
-        wanted === 'map' || wanted === 'unknown_columns'
-          ? 'Set it in the project file, such as gdn.config.json.'
-          : `Run \`gdn config set ${wanted} <value>\` to set it.`,
-    })
+    throw new GdnError('not_found_locally', `${wanted} is not set`, { hint: waySet(wanted, settings.profile) })
   }
   if (output.mode === 'table' && flags.fields === undefined) await deps.io.data(`${safe(String(found.value))}\n`)
   else await output.one({ ...found })
+}
+
+function waySet(name: string, profile: string | null): string {
+  if (name === 'map' || name === 'unknown_columns') return 'Set it in the project file, such as gdn.config.json.'
+  if (name === 'base_url' && profile === 'local') return 'Run `gdn local start`.'
+  return `Run \`gdn config set ${name} <value>\` to set it.`
 }

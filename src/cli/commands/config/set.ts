@@ -55,7 +55,7 @@ export async function set(deps: Deps, name: string, value: string, flags: SetFla
   if (name === 'api_key') return await setKey(deps, value, flags, output)
   const config = await readUserConfig(env)
   if (name === 'profile') {
-    refuseUnknownProfile(config, checkProfileName(value), { flag: '<value>' })
+    refuseUnknownProfile(config, checkProfileName(value), { field: 'profile' })
     await writeUserConfig(env, { ...config, profile: value })
     io.note(`The profile in use is ${safe(value)}.`)
     return await print(output, flags, { name, value, profile: value })

@@ -7,7 +7,7 @@ import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { address, blockchainName, integer, notEmpty, positiveNumber } from '../../flags/parse.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { createOutput } from '../../render/output.ts'
-import { NFT_VIEW } from '../../render/views.ts'
+import { MINTED_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { addOperationFlags } from '../../request/operate.ts'
 import { createNfts } from './create-nfts.ts'
@@ -60,7 +60,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
 }
 
 export async function mint(deps: Deps, flags: MintFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, withPaid(NFT_VIEW))
+  const output = createOutput(deps.io, flags, withPaid(MINTED_VIEW))
   const settings = await deps.settings(flags)
   const prepared = await nftRequest(deps, flags, settings, 'mint')
   if (prepared.kind === 'manifest') {
