@@ -186,7 +186,7 @@ class Planner {
         relabeled: this.relabeled,
         label: this.#options.label ?? '',
         paired: this.paired,
-        gone: this.#vanished,
+        gone: { count: this.#vanished.all, first: this.#vanished.first, unnamed: this.#vanished.unnamed },
         newUnnamed: this.#newUnnamed,
         identified: this.counts.identified === 0 ? null : { run: this.#comparer.isIdElsewhere ? null : drop.name },
         unedited: this.#unedited,

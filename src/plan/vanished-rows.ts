@@ -12,14 +12,18 @@ export class VanishedRows {
   readonly #operations = new Map<string, string>()
   /** Operations whose NFTs rows of the manifest have. */
   readonly #renamed = new Set<string>()
+  /** Operations whose rows new ones have replaced. */
+  readonly #replaced = new Set<string>()
   /** The names of the first rows. */
   #first: string[] = []
 
   /** @param paired rows that got an ID since their mint */
   async begin({ state, drop }: RunStore, paired: Parameters<typeof missingRows>[3]): Promise<void> {
     if (drop.setId === null) return
-    for (const { id, key, nft } of await state.read((sql) => missingRows(sql, drop, 'draft', paired))) {
+    const missing = await state.read((sql) => missingRows(sql, drop, 'draft', paired, { withReplaced: true }))
+    for (const { id, key, nft, replaced } of missing) {
       this.#keys.set(id, key)
+      if (replaced === 1) this.#replaced.add(id)
       if (nft !== null) this.#operations.set(nft, id)
     }
   }
@@ -34,15 +38,21 @@ export class VanishedRows {
 
   /** Takes away the rows whose NFTs were burned, returns them, and reads the names of the first others. */
   async takeBurned(store: RunStore, place: Place): Promise<BurnedRow[]> {
-    if (this.count === 0) return []
+    if (this.all === 0) return []
     const { burned, first } = await lookAtGone(store, place)
     for (const { id } of burned) this.#keys.delete(id)
     this.#first = first
     return burned
   }
 
-  get count(): number {
+  /** All rows. */
+  get all(): number {
     return this.#keys.size
+  }
+
+  /** Rows that a new row may be an edit of. */
+  get count(): number {
+    return [...this.#keys.keys()].filter((id) => !this.#replaced.has(id)).length
   }
 
   get first(): readonly string[] {
@@ -51,7 +61,7 @@ export class VanishedRows {
 
   /** Rows without an ID. */
   get unnamed(): number {
-    return [...this.#keys.values()].filter(isContentKey).length
+    return [...this.#keys].filter(([id, key]) => !this.#replaced.has(id) && isContentKey(key)).length
   }
 
   get renamed(): ReadonlySet<string> {

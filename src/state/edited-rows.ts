@@ -22,10 +22,20 @@ export interface VanishedRow {
   nft: string | null
   /** 1 if its NFT was burned since. */
   burned: number | null
+  /** 1 if it was replaced: the new rows were minted in addition. */
+  replaced: number
 }
 
-/** Returns the rows that a run has sent, may have sent, or has minted, and that are not in the manifest. */
-export function vanishedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): VanishedRow[] {
+/**
+ * Returns the rows that a run has sent, may have sent, or has minted, and that are not in the manifest. Those that were
+ * replaced are left out unless `withReplaced` is set.
+ */
+export function vanishedRows(
+  sql: Sql,
+  { id, scope, setId }: Drop,
+  rows: RowsIn,
+  { withReplaced = false } = {},
+): VanishedRow[] {
   createTables(sql, 'referenced')
   sql.run(
     'INSERT INTO temp.referenced SELECT key, reference FROM rows WHERE set_id = ? AND reference IS NOT NULL',
@@ -34,13 +44,13 @@ export function vanishedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn)
   return sql.all(
     `SELECT o.id, o.kind AS operation, substr(o.identity, ?) AS key, s.reference, o.line, o.content, o.position,
         o.request_id, q.outcome, n.nft_gdn_id AS nft, n.is_burned AS burned,
-        json_extract(q.body, '$.reference_ids[' || o.position || ']') AS mintedAs
+        o.is_replaced AS replaced, json_extract(q.body, '$.reference_ids[' || o.position || ']') AS mintedAs
       FROM operations o JOIN requests q ON q.id = o.request_id LEFT JOIN nfts n ON n.operation_id = o.id
         LEFT JOIN temp.referenced s ON s.key = substr(o.identity, ?)
       WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')
-        AND o.is_replaced = 0 AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})
+        AND o.is_replaced <= ? AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})
       ORDER BY q.n, o.position`,
-    ...[scope.length + 1, scope.length + 1, id, scope.length + 1],
+    ...[scope.length + 1, scope.length + 1, id, withReplaced ? 1 : 0, scope.length + 1],
   )
 }
 

@@ -437,6 +437,9 @@ describe('a row that was edited and got its ID at once', () => {
     await mint(machine, EDITED, { newRows: true })
     expect(server.titles).toEqual(['A', 'B', 'C', 'C!'])
     expect(server.aliased).toEqual(['A', 'B'])
+    // The NFT of the removed row still exists.
+    const gone = '1 row that the run has sent is no longer in the manifest'
+    expect((await plan(machine, EDITED)).notes).toContain(gone)
     // This machine has seen that the third row is another one. It is not asked again.
     expect((await plan(machine, [...EDITED, ...withIds([row('D', 5)], 4)])).changes).toEqual(['mint mint 4: '])
   })

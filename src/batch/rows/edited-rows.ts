@@ -45,7 +45,8 @@ export const missingRows = (
   drop: Drop,
   rows: RowsIn,
   { operations }: Pick<Paired, 'operations'>,
-): VanishedRow[] => vanishedRows(sql, drop, rows).filter(({ id, burned }) => burned !== 1 && !operations.has(id))
+  which: { withReplaced?: boolean } = {},
+): VanishedRow[] => vanishedRows(sql, drop, rows, which).filter(({ id, burned }) => burned !== 1 && !operations.has(id))
 
 /**
  * Returns the operations of sent rows that are no longer in the manifest, where new rows are minted in addition. A row
