@@ -77,7 +77,7 @@ export interface MovedRow {
   line: number | null
   /** The current changes. */
   changes: Change[]
-  /** What differs from the saved plan. */
+  /** The difference from the saved plan. */
   what: string
 }
 

@@ -80,6 +80,12 @@ const STATED: readonly Stated[] = [
   ['docs/drops.md', (n) => `at least ${n} edited rows`, 'src/batch/identity/renumbered.ts', 'boolean => rows >='],
   [
     'docs/drops.md',
+    (n) => `if at least ${n} rows, and at least half of the rows to send`,
+    'src/batch/identity/renumbered.ts',
+    'boolean => rows >=',
+  ],
+  [
+    'docs/drops.md',
     (n) => `at least ${n === 2 ? 'half' : `1/${n}`} of all edited rows`,
     'src/batch/identity/renumbered.ts',
     'rows >= all /',

@@ -326,7 +326,7 @@ const changing = fc.record({
   seed: fc.nat(),
 })
 
-test('a column that was reordered alone stops a plan, whatever rows were added, and if few were removed', async () => {
+test('a column that was reordered alone stops a plan, even if rows were added and few were removed', async () => {
   let stopped = 0
   await fc.assert(
     fc.asyncProperty(changing, async (drop) => {
