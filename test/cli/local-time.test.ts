@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
+import { getnfthistory } from '../../src/api/endpoints/getnfthistory.ts'
 import { localTimeIn } from '../../src/cli/text/local-time.ts'
 import { fakeApi, nft } from './fake-api.ts'
 import { cli } from './harness.ts'
@@ -21,16 +22,19 @@ test.each([
 
 test('shows local times on a terminal, and UTC elsewhere', async () => {
   vi.stubEnv('TZ', 'Europe/Berlin')
+  const { events } = getnfthistory.example.response
   const { url } = await fakeApi({
-    getnfts: () => ({
-      body: { requests: { nft_gdn_ids: ['one'] }, nfts: [{ ...nft('one'), accepted_date: '2026-01-31 12:00:00' }] },
+    getnfts: (requests) => ({
+      body: { requests, nfts: [nft('one')] },
+      headers: { 'nft-history-supported': 'yes' },
     }),
+    getnfthistory: (requests) => ({ body: { requests, events, next_offset: null } }),
   })
-  const argv = ['nft', 'show', 'one', '--base-url', url, '--no-image']
+  const argv = ['nft', 'history', 'one', '--base-url', url]
   const env = { GDN_API_KEY: 'k' }
-  expect((await cli(argv, { env, tty: true })).stdout).toMatch(/^ACCEPTED +2026-01-31 13:00:00 CET$/m)
+  expect((await cli(argv, { env, tty: true })).stdout).toMatch(/^2026-01-31 13:00(:04)? CET /m)
   for (const more of [[], ['--json'], ['-o', 'csv']]) {
-    expect((await cli([...argv, ...more], { env })).stdout).toContain('2026-01-31 12:00:00')
+    expect((await cli([...argv, ...more], { env })).stdout).toContain('2026-01-31 12:00:04')
   }
-  expect((await cli([...argv, '--json'], { env, tty: true })).stdout).toContain('"2026-01-31 12:00:00"')
+  expect((await cli([...argv, '--json'], { env, tty: true })).stdout).toContain('"2026-01-31 12:00:04"')
 })
