@@ -6,6 +6,7 @@ import { GdnError } from '../../core/errors.ts'
 import { inCoins, inGwei, larger } from '../../core/units.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
+import type { NetworkFees } from '../../server/chain/fees.ts'
 import { isWithoutValue } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
@@ -73,7 +74,7 @@ export async function atMostText(
     await noteFunds(deps, found, { needed, smallest: smallestIn(use, run), payable: limit && payable })
   }
   if (found !== null && use?.estimate !== undefined && reserved !== null && limit !== null) {
-    const estimate = { typical: await typicalCost(use.estimate, found.fees), reserved }
+    const estimate = { typical: await typicalCost(use.estimate, withinMaxFee(found.fees, highest)), reserved }
     const then = countedAt(costs, found.fees, highest)
     const note = noteOfLimit(estimate, { counted: then, left: limit > then ? limit - then : 0n, isReserved, coin })
     if (note !== null) deps.io.note(safe(note))
@@ -233,6 +234,10 @@ export async function sufficientLimit(
   }
 }
 
+/** Returns fees of which blocks take no more than the maximum fee of a run. */
+const withinMaxFee = (fees: NetworkFees, maxFee: bigint | null): NetworkFees =>
+  maxFee !== null && fees.typical > maxFee ? { ...fees, typical: maxFee } : fees
+
 /** Returns the maximum fee of a run; if blocks take more, the one that the hints name. */
 async function maxFeeAfterRaise(costs: RunCosts | null, { fees }: FoundFees): Promise<bigint | null> {
   if (costs?.max_fee == null) return null
@@ -279,12 +284,13 @@ export async function shortageOfRun(
     const found = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     const lack = found?.shortage ?? null
     if (found === null || lack === null) return null
-    const [{ missingFunds }, { leastFunds, reserveFor }, { waitsForLowerFees }] = await Promise.all([
+    const [{ missingFunds }, { leastFunds, reserveFor }, { waitingForFees, waitsForLowerFees }] = await Promise.all([
       import('../../server/chain/missing-funds.ts'),
       import('../../server/chain/evm/cost/funding.ts'),
       import('../../server/chain/evm/cost/run-fee.ts'),
     ])
-    const reason = costs?.waiting ?? null
+    const reason =
+      costs?.waiting ?? (costs?.max_fee == null ? null : waitingForFees(costs.max_fee, { base: found.fees.typical }))
     if (reason !== null && (waitsForLowerFees(reason) || isStuck(reason))) return reason
     const { fees, coin } = found
     const { signer, balance, needed, waitingNfts: nfts } = lack

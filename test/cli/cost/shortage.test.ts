@@ -68,6 +68,11 @@ test.each([
     /^waiting until earlier transactions are final: the next row may cost 0\.0002 ETH at the current fees, and 0 ETH of the run's limit are left in addition to what is reserved; repeat the run's command with --max-cost 0\.0016 or more to raise the limit$/,
   ],
   ['has a signed transaction that its limit holds', { waiting: STUCK }, new RegExp(`^${STUCK}$`)],
+  [
+    'has a maximum fee that is too low for the next blocks',
+    { max_fee: String(GWEI / 2n) },
+    /^waiting for lower fees: the next blocks need up to 1\.125 gwei, but the run offers at most 0\.5 gwei; .* --max-fee-gwei 1\.501 /,
+  ],
   ['waits for lower fees already', { waiting: LOWER_FEES }, new RegExp(`^${LOWER_FEES}$`)],
 ])('a run that %s says what helps while the signer lacks funds', async (_, costs, text) => {
   const balance = String(300_000n * GWEI)
@@ -175,6 +180,14 @@ test('the limit that a note calls enough counts accepted rows at the maximum fee
   const worst = async () => ({ ...use, estimate: estimate as never })
   await atMostText(deps, connection, 'base', { limit: 700_000n * GWEI, maxFee: 2n * GWEI, run: 'run', worst })
   expect(notes).toContainEqual(expect.stringContaining('--max-cost 0.0014 '))
+})
+
+test('no note calls a limit enough that is below the limit of a run with a maximum fee', async () => {
+  const { deps, connection, notes } = on({}, { max_fee: String(GWEI / 2n), max_cost: String(GWEI), counted: '0' })
+  const use = { gasLimit: 4n * REQUEST, bytes: 0 }
+  const worst = async () => ({ ...use, estimate: { gas: use.gasLimit, bytes: 0, worst: use, reserved: use } as never })
+  await atMostText(deps, connection, 'base', { limit: 500_000n * GWEI, run: 'run', worst })
+  expect(notes.filter((note) => note.includes('--max-cost'))).toEqual([])
 })
 
 test('a note before a single request names the balance with which a backend signs it, and no more', async () => {
