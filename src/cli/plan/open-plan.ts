@@ -96,6 +96,9 @@ export async function openPlan<Result>(
   }
 }
 
+const NO_TRANSFERS =
+  "the collection doesn't let the service transfer its NFTs: its owner can allow it with gdn collection set --enable-transfer"
+
 /** Returns why NFTs of a collection can't be transferred; null if they can, or if that isn't known. */
 async function noTransfers(
   deps: Deps,
@@ -105,7 +108,7 @@ async function noTransfers(
   if (!isEvm(options.blockchain)) return `the API does not transfer NFTs on ${options.blockchain}`
   const found = await findCollection(deps, connection, options)
   if (found?.is_locked === true) return 'the NFTs of the collection are locked'
-  return found?.enable_transfer === false ? "the collection doesn't let the service transfer its NFTs" : null
+  return found?.enable_transfer === false ? NO_TRANSFERS : null
 }
 
 /** Returns why the service can't burn NFTs of a collection; null if it can, or if that isn't known. */
