@@ -194,7 +194,7 @@ describe('names in a manifest', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('@bob')])
   })
 
-  test('keep the address from the start of the run in a resumed run', async () => {
+  test('that changed since a row failed prevent its retry until they are changed back', async () => {
     await writeFile(path('drop.csv'), 'title,description,receiver\nDawn,x,@bob\nDusk,y,@alice\n')
     const minted = service()
     let isDown = true
@@ -213,6 +213,12 @@ describe('names in a manifest', () => {
     isDown = false
     await gdn(['wallet', 'rm', 'bob'])
     await gdn(['wallet', 'add', 'bob', OWNER])
+    const sent = api.bodies('createnft').length
+    const refused = await gdn(['batch', 'retry', 'drop', ...at])
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('1 failed row of the run was edited') })
+    expect(api.bodies('createnft')).toHaveLength(sent)
+    await gdn(['wallet', 'rm', 'bob'])
+    await gdn(['wallet', 'add', 'bob', BOB])
     const { code, stderr } = await gdn(['batch', 'retry', 'drop', ...at])
     expect(code, stderr).toBe(0)
     expect(api.bodies('createnft').at(-1)).toMatchObject({ receiver_wallet_address: BOB })
