@@ -267,7 +267,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
     const rest = live().filter((row) => !gone.has(row))
     const saved = join(homes[0] ?? '', 'plan.json')
     const manifest = await write(first, manifestOf(rest))
-    await repeat(first, ['plan', manifest, ...target, '--prune', '--out', saved])
+    await repeat(first, ['plan', manifest, ...target, '--prune', '--allow-exchanged', '--out', saved])
     const burns = (await readFile(saved, 'utf8')).split('\n').filter((line) => line.includes('"action":"burn"'))
     const argv = ['apply', saved, '--yes', '--max-burns', String(burns.length)]
     if ((await first.runAndKill(argv, Math.floor(random() * mostMs))).signal === 'SIGKILL') chaos.killed++
@@ -294,7 +294,9 @@ export async function applyChaos(options: ApplyChaosOptions) {
   const applyEverywhere = async (flags: readonly string[]) => {
     const runs = await Promise.all(
       machines.map(async (gdn) => {
-        const argv = ['apply', await write(gdn, manifestOf(live())), ...target, '--yes', ...flags]
+        // Random new receivers of many rows look like a column that was sorted.
+        const permitted = ['--yes', '--allow-exchanged', ...flags]
+        const argv = ['apply', await write(gdn, manifestOf(live())), ...target, ...permitted]
         return { gdn, argv }
       }),
     )
