@@ -17,10 +17,10 @@ const MIN_VALUES = 5
 const MAX_EXCESS = 2
 const MAX_EXCESS_PART = 0.1
 
-/** Changed rows whose earlier values other rows have then. Values of removed rows are gone. */
+/** Minimum part of the changed rows whose earlier values other rows have now. Values of removed rows are gone. */
 const MOST_KEPT = 0.75
 
-/** Transfers that exchange receivers, from which on a plan warns even if there are only few wallets. */
+/** Minimum number of transfers that exchange receivers for a note, even with only a few wallets. */
 const MIN_TRANSFERS = 5
 const MIN_SWAPPED = 0.9
 
@@ -124,7 +124,7 @@ const isExchanged = (one: ExchangedField, named: number): boolean =>
 const isBalanced = ({ moved, changed, excess }: ExchangedField): boolean =>
   seemChanged(moved, changed) && excess <= Math.max(MAX_EXCESS, moved * MAX_EXCESS_PART)
 
-/** Whether a whole column seems to be in another order, also if rows were added or removed with it. */
+/** Whether a whole column seems to be in another order, even if rows were added or removed with it. */
 const isReordered = (one: ExchangedField, named: number): boolean =>
   isLarge(one, named) && one.kept >= one.changed * MOST_KEPT
 

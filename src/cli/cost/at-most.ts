@@ -76,7 +76,7 @@ export async function atMostText(
   if (found !== null && use?.estimate !== undefined && reserved !== null && limit !== null) {
     const estimate = { typical: await typicalCost(use.estimate, withinMaxFee(found.fees, highest)), reserved }
     const then = countedAt(costs, found.fees, highest)
-    const note = noteOfLimit(estimate, { counted: then, left: limit > then ? limit - then : 0n, isReserved, coin })
+    const note = noteOfLimit(estimate, { counted: then, left: larger(0n, limit - then), isReserved, coin })
     if (note !== null) deps.io.note(safe(note))
   }
   const atFees = needed === null ? null : `${inCoins(needed, 'up')} ${coin}`

@@ -26,7 +26,7 @@ const planSchema = z.object({
   setup: z.string(),
   /** Digest of the names of addresses: a plan isn't begun with other receivers. */
   names: z.string(),
-  /** The effect that it showed, and all that decides it: a plan isn't done with another. */
+  /** The effect that it showed, and all facts that the effect depends on. The plan runs only while these hold. */
   shown: z.record(z.string(), z.record(z.string(), z.unknown())),
   /** `started`: something may have been sent. `done`: its outcome is final. */
   state: z.enum(['planned', 'started', 'done']),

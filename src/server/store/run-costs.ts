@@ -99,17 +99,10 @@ export async function lockRun(db: Db, { accountId, run }: { accountId: string; r
     .executeTakeFirstOrThrow()
 }
 
-/** Locks a run by its collection until the database transaction ends, and returns it; null if it isn't known. */
-export async function lockRunIn(db: Db, { collection_id, run }: RunKey): Promise<LimitedRun | null> {
-  const account = db.selectFrom('collections').select('account_id').where('id', '=', collection_id)
-  const row = await db
-    .selectFrom('runs')
-    .select(COLUMNS)
-    .where('account_id', '=', account)
-    .where('run', '=', run)
-    .$if(isPostgres(db), (query) => query.forUpdate())
-    .executeTakeFirst()
-  return row === undefined ? null : toLimited(row)
+/** Like `lockRun`, for a run that is known by its collection. */
+export async function lockRunIn(db: Db, { collection_id, run }: RunKey): Promise<LimitedRun> {
+  const query = db.selectFrom('collections').select('account_id as accountId').where('id', '=', collection_id)
+  return toLimited(await lockRun(db, { ...(await query.executeTakeFirstOrThrow()), run }))
 }
 
 /** Sets the limit of a run's cost and what one of its NFTs reserves, or the limit of its fees. */

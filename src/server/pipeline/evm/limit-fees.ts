@@ -162,7 +162,7 @@ export async function mayReplace(
   if (current === null || name === null || collection_id === null) return true
   // Read with the lock: a limit that is set now doesn't count the new signing.
   const run = await lockRunIn(db, { collection_id, run: name })
-  if (run === null || !hasMaxCost(run)) return true
+  if (!hasMaxCost(run)) return true
   const { unspent } = await budgetOf(db, run, current)
   const more = worstOfSignings([...signings, raw], current) - worstOfSignings(signings, current)
   return more === 0n || more <= unspent
