@@ -102,10 +102,10 @@ test('NFTs of gdn serve have their picture and metadata in the node, under the C
       ...['collection', 'create', '--name', 'Tide', '--wallet', OWNER],
     )
     const picture = randomBytes(600_000)
-    await writeFile(join(folder, 'picture.png'), picture)
+    await writeFile(join(folder, 'picture.bin'), picture)
     const nft = await gdn.json<{ metadata_url: string }>(
       ...['nft', 'mint', '-c', contract, '--receiver', OWNER, '--title', 'Dawn'],
-      ...['--media', `image=${join(folder, 'picture.png')}`],
+      ...['--media', `image=${join(folder, 'picture.bin')}`],
     )
     const path = nft.metadata_url.slice('ipfs://'.length)
     const published = await until(
