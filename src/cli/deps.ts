@@ -96,7 +96,7 @@ export type QuoteSpending = (
   gas: (() => Promise<{ gas: bigint; bytes: number } | null>) | null,
 ) => Promise<void>
 
-/** The effect of a command and all facts that it depends on, by the ID of an NFT, the name of a setting or `request`. */
+/** The effect of a command and the facts that it depends on, by NFT ID, name of a setting or `request`. */
 export type Intent = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 /**
