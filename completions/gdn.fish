@@ -984,7 +984,7 @@ function __gdn_flags
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
     case 'flags-554e5e'
-      printf '%s\n' '--data-dir - dir Directory of the configuration and of locally stored files' \
+      printf '%s\n' '--data-dir - dir Directory for the configuration and for locally stored files' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--concurrency - text Maximum number of NFTs whose files are fetched at once (16)' \

@@ -42,7 +42,7 @@ export function command(deps: Deps, run = worker): GdnCommand {
       ['Serve health checks for a monitor', 'gdn worker --health-port 9464'],
     ],
   })
-  valueFlag(workerCommand, '--data-dir <dir>', 'Directory of the configuration and of locally stored files', {
+  valueFlag(workerCommand, '--data-dir <dir>', 'Directory for the configuration and for locally stored files', {
     parse: notEmpty,
   })
   addDatabaseFlag(workerCommand)
