@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { PLAIN } from '../../src/cli/io/paint.ts'
+import { obstaclesOf, obstaclesText } from '../../src/cli/plan/obstacles.ts'
 import { changedSince } from '../../src/cli/plan/open-source.ts'
 import { planMarkdown } from '../../src/cli/plan/plan-markdown.ts'
 import {
@@ -21,6 +22,7 @@ const NO_COUNTS: PlanCounts = {
   ...{ burned: 0, keptBurns: 0, impossibleBurns: 0, retries: 0, vanished: 0 },
 }
 
+const NONE = { all: [], folded: new Map(), areEdits: false }
 const OPTIONS = { allText: null, onlyMint: '' }
 
 /** A plan with as many changes of each action, in the order of the manifest. */
@@ -40,16 +42,20 @@ function planOf(actions: Partial<Record<Action, number>>) {
   return { counts: { ...NO_COUNTS, ...actions }, notes: [], changes, burns }
 }
 
+const linesOf = async (plan: ReturnType<typeof planOf>) =>
+  await planLines(plan, await obstaclesOf(plan), { columns: 80, paint: PLAIN })
+
 async function shown(actions: Partial<Record<Action, number>>) {
   const plan = planOf(actions)
   const counts: [Action, number][] = []
-  for await (const { action } of firstChanges(plan)) {
+  const obstacles = await obstaclesOf(plan)
+  for await (const { action } of firstChanges(plan, obstacles)) {
     const last = counts.at(-1)
     if (last?.[0] === action) last[1]++
     else counts.push([action, 1])
   }
   const notes: string[] = []
-  printPlanNotes({ note: (text) => notes.push(text) }, plan, { allText: 'See all.', onlyMint: '' })
+  printPlanNotes({ note: (text) => notes.push(text) }, plan, obstacles, { allText: 'See all.', onlyMint: '' })
   return { counts, note: notes.find((text) => text.startsWith('And ')) }
 }
 
@@ -78,7 +84,12 @@ test('shows changes that prevent all others first', async () => {
 test('says how many rows have two changes', () => {
   const summary = (counts: Partial<PlanCounts>) => {
     const notes: string[] = []
-    printPlanNotes({ note: (text) => notes.push(text) }, { counts: { ...NO_COUNTS, ...counts }, notes: [] }, OPTIONS)
+    printPlanNotes(
+      { note: (text) => notes.push(text) },
+      { counts: { ...NO_COUNTS, ...counts }, notes: [] },
+      NONE,
+      OPTIONS,
+    )
     return notes.at(-1)
   }
   expect(summary({ rows: 2, transfer: 1, update: 2 })).toBe(
@@ -94,7 +105,7 @@ test('counts removed rows apart from the rows of the manifest, also in Markdown'
     '302 rows: 2 changed elsewhere, 300 unchanged. Removed rows: 1 to burn, 1 changed elsewhere, 1 impossible.',
   )
   expect(summaryText(NO_COUNTS)).toBe('0 rows: none.')
-  const markdown = await planMarkdown('drop.csv', { ...planOf({}), counts: removed } as unknown as ChangePlan)
+  const markdown = await planMarkdown('drop.csv', { ...planOf({}), counts: removed } as unknown as ChangePlan, NONE)
   for (const [what, n] of [
     ['changed elsewhere, kept', 2],
     ['impossible', 0],
@@ -131,7 +142,7 @@ test('has no note where all changes are shown', async () => {
 })
 
 test('names the row of a burn, which has no line', async () => {
-  const lines = await planLines(planOf({ burn: 1, drift: 1 }), { columns: 80, paint: PLAIN })
+  const lines = await planLines(planOf({ burn: 1, drift: 1 }), NONE, { columns: 80, paint: PLAIN })
   expect(lines).toEqual(['burn row k: T0', 'drift line 2: T0'])
 })
 
@@ -141,7 +152,7 @@ test('shows the receiver of a mint, on a line of its own if both do not fit', as
     const changes = async function* () {
       for await (const change of plan.changes()) yield { ...change, title, receiver: OWNER }
     }
-    return await planLines({ ...plan, changes }, { columns: 80, paint: PLAIN })
+    return await planLines({ ...plan, changes }, NONE, { columns: 80, paint: PLAIN })
   }
   expect(await lines('Dawn')).toEqual([`mint line 2: Dawn → ${OWNER}`])
   const long = 'A title that is far longer'
@@ -176,32 +187,62 @@ test('shows rows whose NFTs got IDs elsewhere as one change, with their number a
     }
     return { ...plan, counts: { ...plan.counts, identified: n }, changes }
   }
-  expect(await planLines(rows(300), { columns: 80, paint: PLAIN })).toEqual([
+  expect(await linesOf(rows(300))).toEqual([
     'impossible: the NFTs of 300 rows got IDs',
     ...[2, 3, 4, 5, 6].map((n) => `    line ${n}: add id=${n}`),
     '    and 295 more',
     'mint line 2: T0',
   ])
   // Where gdn doesn't know the ID.
-  expect((await planLines(rows(300, ' on another machine: add that ID'), { columns: 80, paint: PLAIN }))[1]).toBe(
-    '    line 2: T0',
-  )
+  expect((await linesOf(rows(300, ' on another machine: add that ID')))[1]).toBe('    line 2: T0')
   const notes: string[] = []
-  printPlanNotes({ note: (text) => notes.push(text) }, rows(300), { allText: 'See all.', onlyMint: '' })
+  const plan = rows(300)
+  const obstacles = await obstaclesOf(plan)
+  printPlanNotes({ note: (text) => notes.push(text) }, plan, obstacles, { allText: 'See all.', onlyMint: '' })
   expect(notes.filter((text) => text.startsWith('And '))).toEqual([])
-  expect(await planLines(rows(2), { columns: 80, paint: PLAIN })).toHaveLength(5)
+  expect(await linesOf(rows(2))).toHaveLength(5)
+  expect(obstaclesText(obstacles, 300).split('\n').slice(1)).toEqual([
+    ...[2, 3, 4, 5, 6].map((n) => expect.stringMatching(`^line ${n}: its NFT got an ID: add id=${n} to the row`)),
+    'and 295 more',
+  ])
+})
+
+const UNREVEALED = 'it is not revealed: use gdn reveal'
+/** A plan with impossible changes of one reason. */
+function unrevealed(n: number, fields: PlannedChange['fields'] = []) {
+  const plan = planOf({ impossible: n, mint: 1 })
+  async function* changes() {
+    for await (const change of plan.changes()) {
+      yield change.action === 'mint' ? change : { ...change, reason: UNREVEALED, fields }
+    }
+  }
+  return { ...plan, changes }
+}
+
+test('shows impossible changes of the same reason as one, with their number and first places', async () => {
+  const plan = unrevealed(30)
+  expect(await linesOf(plan)).toEqual([
+    'impossible line 2, line 3, line 4, line 5, line 6 and 25 more:',
+    `    ${UNREVEALED}`,
+    'mint line 2: T0',
+  ])
+  const obstacles = await obstaclesOf(plan)
+  expect(obstaclesText(obstacles, 30)).toBe(`\nline 2, line 3, line 4, line 5, line 6 and 25 more: ${UNREVEALED}`)
+  const markdown = await planMarkdown('drop.csv', plan as unknown as ChangePlan, obstacles)
+  expect(markdown.split(UNREVEALED)).toHaveLength(2)
+  expect(markdown).toContain('<summary>31 changes</summary>')
+  expect(markdown).toContain('<code>line 2, line 3, line 4, line 5, line 6 and 25 more</code>')
 })
 
 test.each([
-  [{ mint: 0 }, 'Fix each cause, or undo the edit of each row that you edited.'],
-  [
-    { mint: 1 },
-    'Fix each cause, or undo the edit of each row that you edited. To mint only the new rows, run `gdn apply drop.csv --only mint`.',
-  ],
-])('speaks of new rows only where some are to be minted: %j', (counts, text) => {
+  [[{ field: 'title', from: 'a', to: 'b' }], 0, 'Fix each cause, or undo the edit of each row that you edited.'],
+  [[], 0, 'Fix each cause.'],
+  [[], 1, 'Fix each cause. To mint only the new rows, run `gdn apply drop.csv --only mint`.'],
+])('speaks of edits and new rows only where there are some: %j, %i', async (fields, mint, text) => {
   const notes: string[] = []
-  const plan = { counts: { ...NO_COUNTS, rows: 2, impossible: 1, ...counts }, notes: [] }
-  printPlanNotes({ note: (note) => notes.push(note) }, plan, {
+  const plan = unrevealed(1, fields)
+  const counted = { counts: { ...plan.counts, mint }, notes: [] }
+  printPlanNotes({ note: (note) => notes.push(note) }, counted, await obstaclesOf(plan), {
     allText: null,
     onlyMint: 'gdn apply drop.csv --only mint',
   })

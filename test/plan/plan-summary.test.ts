@@ -3,6 +3,7 @@ import { printPlanNotes } from '../../src/cli/plan/plan-view.ts'
 import { seededRandom } from '../helpers/seed.ts'
 import { ALICE, BOB, CAROL, Machine, row, Server } from './world.ts'
 
+const NONE = { all: [], folded: new Map(), areEdits: false }
 const IDS = [...'abcdefghijkl']
 
 test('the counts of a plan add up to the rows of the manifest after any changes and removals', async () => {
@@ -24,7 +25,7 @@ test('the counts of a plan add up to the rows of the manifest after any changes 
     for (const noBurns of ['burns are off', null]) {
       const plan = await machine.plan(rows, { ...more, noBurns: async () => noBurns })
       const notes: string[] = []
-      printPlanNotes({ note: (text) => notes.push(text) }, plan, { allText: null, onlyMint: '' })
+      printPlanNotes({ note: (text) => notes.push(text) }, plan, NONE, { allText: null, onlyMint: '' })
       const [summary = '', removed = ''] = notes.at(-1)?.split(' Removed rows: ') ?? []
       const { total, twice, sum } = numbersOf(summary)
       expect([total, sum - twice], summary).toEqual([rows.length, rows.length])

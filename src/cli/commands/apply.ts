@@ -36,6 +36,7 @@ import {
   stoppedAfter,
   summaryOf,
 } from '../plan/change-nfts.ts'
+import { obstaclesOf, obstaclesText, wayOut } from '../plan/obstacles.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from '../plan/open-plan.ts'
 import { changedSince, openSource } from '../plan/open-source.ts'
 import { worstOfPlan } from '../plan/plan-use.ts'
@@ -43,13 +44,11 @@ import {
   appliedText,
   countsText,
   mintedText,
-  obstaclesText,
   onlyMintOf,
   pendingCount,
   pendingPairs,
   planLines,
   printPlanNotes,
-  wayOut,
 } from '../plan/plan-view.ts'
 import { confirmNames, idsText, storeNames } from '../plan/store-names.ts'
 import type { DataRecord } from '../render/cells.ts'
@@ -258,16 +257,17 @@ async function confirmPlan(
   const { io } = deps
   const { counts } = plan
   const isList = !io.settings.machine && !io.settings.quiet
-  if (isList) for (const line of await planLines(plan, io.look())) io.note(line)
+  const obstacles = await obstaclesOf(plan)
+  if (isList) for (const line of await planLines(plan, obstacles, io.look())) io.note(line)
   const onlyMint = onlyMintOf(applyAgain(manifest, flags), counts, newRows)
   const allText = isList ? whereAllAre(manifest, flags, isSaved) : null
-  printPlanNotes(io, plan, { allText, onlyMint, onlyMints: flags.only === 'mint' })
+  printPlanNotes(io, plan, obstacles, { allText, onlyMint, onlyMints: flags.only === 'mint' })
   if (counts.impossible > 0 && flags.only === undefined) {
     throw new GdnError(
       'refused',
-      `${count(counts.impossible, 'change')} of the plan can't be made${await obstaclesText(plan)}`,
+      `${count(counts.impossible, 'change')} of the plan can't be made${obstaclesText(obstacles, counts.impossible)}`,
       {
-        hint: `Nothing was sent. ${wayOut(counts, onlyMint)}`,
+        hint: `Nothing was sent. ${wayOut(obstacles, counts, onlyMint)}`,
         details: { counts },
       },
     )

@@ -17,6 +17,7 @@ import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import type { OutputMode } from '../flags/output-modes.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
+import { obstaclesOf } from '../plan/obstacles.ts'
 import { addPlanFlags, type PlanFlags as OpenFlags, openPlan } from '../plan/open-plan.ts'
 import { planMarkdown } from '../plan/plan-markdown.ts'
 import { typicalOfPlan } from '../plan/plan-use.ts'
@@ -102,15 +103,19 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       // A program gets all changes.
       const isBrief = isList && io.stdoutTty
       const isForPeople = isBrief && flags.fields === undefined
-      if (isMarkdown) await io.data(await planMarkdown(manifest, found))
+      const all = await obstaclesOf(found)
+      // A table with chosen columns has one row for each change.
+      const obstacles = isList && !isForPeople ? { ...all, folded: new Map() } : all
+      if (isMarkdown) await io.data(await planMarkdown(manifest, found, obstacles))
       else if (isForPeople) {
-        const lines = await planLines(found, { columns: io.columns, paint: io.outPaint })
+        const lines = await planLines(found, obstacles, { columns: io.columns, paint: io.outPaint })
         await io.read(lines.map((line) => `${line}\n`).join(''))
-      } else if (isList) await output.many(records(shownChanges(isBrief ? firstChanges(found) : found.changes())))
+      } else if (isList)
+        await output.many(records(shownChanges(isBrief ? firstChanges(found, obstacles) : found.changes())))
       else await output.many(records(found.changes(), listsNotes(output.mode) ? found.notes : []))
       const allText = isBrief ? 'Add `-o ndjson` to print all of them.' : null
       const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
-      printPlanNotes(io, found, { allText, onlyMint: onlyMintOf(apply, found.counts, flags.newRows) })
+      printPlanNotes(io, found, obstacles, { allText, onlyMint: onlyMintOf(apply, found.counts, flags.newRows) })
       // A plan that apply would refuse is not saved.
       if (found.counts.mint > 0) await found.refuseEdited()
       if (saveAs !== null) {

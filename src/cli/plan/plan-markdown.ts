@@ -2,6 +2,7 @@ import { count } from '../../core/count.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
 import { safe } from '../io/io.ts'
 import { escapeHtml } from '../sheet/html.ts'
+import { groupOf, type Obstacle, type Obstacles, placesText } from './obstacles.ts'
 import { countsOfRows } from './plan-view.ts'
 
 /** GitHub accepts comments of up to 65,536 characters. */
@@ -16,7 +17,7 @@ const END_CHARS = 500
  * Text from outside is in `<code>` of an HTML table, where neither Markdown nor mentions, links and issue numbers of
  * GitHub have an effect. The block has no empty line, which would end it.
  */
-export async function planMarkdown(name: string, plan: ChangePlan): Promise<string> {
+export async function planMarkdown(name: string, plan: ChangePlan, obstacles: Obstacles): Promise<string> {
   const { counts, notes } = plan
   const rows = countRows(counts).map(([what, n]) => `| ${what} | ${n} |`)
   const head = [
@@ -31,13 +32,19 @@ export async function planMarkdown(name: string, plan: ChangePlan): Promise<stri
   let text = `${head.join('\n')}\n`
   let [shown, all] = [0, 0]
   let table = ''
+  const seen = new Set<Obstacle>()
   for await (const change of plan.changes()) {
-    all++
-    if (shown < all - 1) continue
-    const row = rowOf(change)
+    const group = sameIn(obstacles, change)
+    // The first change of a group shows all of it.
+    if (group !== undefined && seen.has(group)) continue
+    if (group !== undefined) seen.add(group)
+    const n = group?.count ?? 1
+    all += n
+    if (shown < all - n) continue
+    const row = group === undefined ? rowOf(change) : groupRow(group)
     if (text.length + table.length + row.length > MAX_CHARS - END_CHARS) continue
     table += row
-    shown++
+    shown += n
   }
   if (all === 0) return text
   text += `<details><summary>${shown === all ? '' : `${shown} of `}${count(all, 'change')}</summary>\n<table>\n`
@@ -69,9 +76,23 @@ function rowOf({ action, line, title, fields, shown = fields, reason }: PlannedC
   const changes = shown
     .map(({ field, from, to }) => `${code(field)}: ${valueText(from)} → ${valueText(to)}`)
     .join('<br>')
-  const cells = [action, line === null ? '' : String(line), code(title), changes, reason === null ? '' : code(reason)]
-  return `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>\n`
+  return tableRow([
+    ...[action, line === null ? '' : String(line), code(title), changes],
+    reason === null ? '' : code(reason),
+  ])
 }
+
+/** Returns the group of a change, unless its reason is more than that of the group. */
+function sameIn(obstacles: Obstacles, change: PlannedChange): Obstacle | undefined {
+  const group = groupOf(obstacles, change)
+  return group?.reason === change.reason ? group : undefined
+}
+
+/** Shows impossible changes of one reason, whose places don't fit the column of a line. */
+const groupRow = (group: Obstacle): string =>
+  tableRow(['impossible', '', code(placesText(group)), '', code(group.reason)])
+
+const tableRow = (cells: readonly string[]): string => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>\n`
 
 const valueText = (value: string | null): string => (value === null ? 'none' : code(value))
 

@@ -1,6 +1,5 @@
 import { count } from '../../core/count.ts'
 import type { Action } from '../../plan/compare.ts'
-import { HAS_ID } from '../../plan/mint-changes.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
 import { type Io, safe } from '../io/io.ts'
 import type { Paint } from '../io/paint.ts'
@@ -9,6 +8,7 @@ import { changeLines } from '../render/change-lines.ts'
 import type { View } from '../render/view.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { wrapLine } from '../text/wrap.ts'
+import { foldedCount, groupLines, groupOf, type Obstacles, wayOut } from './obstacles.ts'
 import { placeOf } from './open-source.ts'
 
 /** Changes that a terminal shows, apart from burns and transfers. */
@@ -59,18 +59,17 @@ const fieldsText = (fields: PlannedChange['fields']): string =>
   fields.map(({ field, from, to }) => `${safe(field)}: ${shown(from)} → ${shown(to)}`).join(', ')
 
 type ShownPlan = Pick<ChangePlan, 'counts' | 'changes' | 'burns'>
+type Groups = Pick<Obstacles, 'folded'>
 
 /**
- * Yields the changes of a plan that a terminal shows, in this order: impossible changes, which prevent all others;
+ * Yields the changes of a plan that a terminal shows apart from groups, in this order: impossible changes, which prevent all others;
  * burns and transfers, which can't be undone; and the others as in the manifest.
  */
-export async function* firstChanges(plan: ShownPlan): AsyncGenerator<PlannedChange> {
-  const { counts } = plan
-  const shown = shownCounts(counts)
+export async function* firstChanges(plan: ShownPlan, groups: Groups): AsyncGenerator<PlannedChange> {
+  const shown = shownCounts(plan.counts, groups)
   const ofAction = (action: Action) => (change: PlannedChange) => change.action === action
-  const isFolded = foldedCount(counts) > 0
-  const isShown = (change: PlannedChange) => !isFolded || !isIdentified(change)
-  yield* first(plan.changes(), (one) => one.action === 'impossible' && isShown(one), shown.impossible)
+  const isAlone = (change: PlannedChange) => groupOf(groups, change) === undefined
+  yield* first(plan.changes(), (one) => one.action === 'impossible' && isAlone(one), shown.impossible)
   yield* first(plan.burns(), ofAction('burn'), shown.burn)
   yield* first(plan.changes(), ofAction('transfer'), shown.transfer)
   const before = new Set<Action>(['impossible', 'burn', 'transfer'])
@@ -91,30 +90,10 @@ async function* first(
   }
 }
 
-/** Rows of one reason that are shown one by one. */
-const MAX_ALIKE = 5
-
-const isIdentified = ({ reason }: PlannedChange): boolean => reason?.startsWith(HAS_ID) === true
-
-/** Returns the number of rows whose NFTs got IDs, if they are shown together. */
-const foldedCount = ({ identified }: PlanCounts): number => (identified > MAX_ALIKE ? identified : 0)
-
-/** Returns the lines of rows whose NFTs got IDs: the count, and the first of them. */
-async function foldedLines({ counts, changes }: ShownPlan, columns: number): Promise<string[]> {
-  const folded = foldedCount(counts)
-  if (folded === 0) return []
-  const lines: string[] = [wrapLine(`: the NFTs of ${folded} rows got IDs`, columns)]
-  for await (const change of first(changes(), isIdentified, MAX_ALIKE)) {
-    const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title
-    lines.push(cutToWidth(`    ${placeOf(change)}: ${safe(todo)}`, columns))
-  }
-  return [...lines, `    and ${folded - MAX_ALIKE} more`]
-}
-
 /** Returns how many changes of each kind a terminal shows. */
-function shownCounts(counts: PlanCounts) {
+function shownCounts(counts: PlanCounts, groups: Groups) {
   const { burn, transfer, mint, update, drift } = counts
-  const impossible = counts.impossible - foldedCount(counts)
+  const impossible = counts.impossible - foldedCount(groups)
   const burns = Math.min(burn, MAX_FINAL)
   const shown = Math.min(impossible, MAX_SHOWN)
   return {
@@ -126,9 +105,9 @@ function shownCounts(counts: PlanCounts) {
 }
 
 /** Names the changes that a terminal doesn't show; null if it shows all. */
-function hiddenText(counts: PlanCounts): string | null {
-  const shown = shownCounts(counts)
-  const hidden = changesIn(counts) - foldedCount(counts) - shown.impossible - shown.burn - shown.transfer - shown.others
+function hiddenText(counts: PlanCounts, groups: Groups): string | null {
+  const shown = shownCounts(counts, groups)
+  const hidden = changesIn(counts) - foldedCount(groups) - shown.impossible - shown.burn - shown.transfer - shown.others
   if (hidden === 0) return null
   const final = [
     [counts.burn - shown.burn, 'to burn'],
@@ -138,30 +117,15 @@ function hiddenText(counts: PlanCounts): string | null {
   return `And ${count(hidden, 'more change')}${named === '' ? '' : `, among them ${named}`}.`
 }
 
-const MAX_OBSTACLES = 5
-
-/** Names the first changes that are impossible, each on a line with its reason. */
-export async function obstaclesText(plan: ChangePlan): Promise<string> {
-  let text = ''
-  let left = MAX_OBSTACLES
-  for await (const { action, line, title, reason } of plan.changes()) {
-    if (action !== 'impossible') continue
-    if (left-- === 0) break
-    text += `\n${line === null ? title : `line ${line}`}: ${reason ?? ''}`
-  }
-  const more = plan.counts.impossible - MAX_OBSTACLES
-  if (more > 0) text += `\nand ${more} more`
-  return text
-}
-
 /** Formats the first changes of a plan for a terminal, each with its fields on lines of their own. */
 export async function planLines(
   plan: ShownPlan,
+  obstacles: Obstacles,
   { columns, paint }: { columns: number; paint: Paint },
 ): Promise<string[]> {
-  const [head, ...folded] = await foldedLines(plan, columns)
-  const lines = head === undefined ? [] : [paintAction('impossible', paint) + head, ...folded]
-  for await (const change of firstChanges(plan)) {
+  const impossible = paintAction('impossible', paint)
+  const lines = groupLines(obstacles, columns).flatMap(([head = '', ...rest]) => [impossible + head, ...rest])
+  for await (const change of firstChanges(plan, obstacles)) {
     const { action, title, tokenId, fields, shown = fields, reason, receiver } = change
     const places = [` ${placeOf(change)}`, tokenId === null ? '' : ` token ${safe(tokenId)}`]
     const place = `${places.filter((text) => text !== '').join(',')}: `
@@ -249,14 +213,6 @@ export function summaryText(counts: PlanCounts): string {
   return `${count(rows, 'row')}: ${countsText(ofRows) || 'none'}${isTwice}.${removed === '' ? '' : ` Removed rows: ${removed}.`}`
 }
 
-/**
- * Says what to do about impossible changes. Rows that were never minted may have no edit.
- *
- * @param onlyMint the command that makes only the mints
- */
-export const wayOut = ({ mint }: Pick<PlanCounts, 'mint'>, onlyMint: string): string =>
-  `Fix each cause, or undo the edit of each row that you edited.${mint === 0 ? '' : ` To mint only the new rows, run \`${onlyMint}\`.`}`
-
 /** Returns the command that makes only the mints. If rows were removed, new rows need a flag. */
 export function onlyMintOf(
   again: string,
@@ -277,13 +233,14 @@ export function onlyMintOf(
 export function printPlanNotes(
   io: Pick<Io, 'note'>,
   { counts, notes }: Pick<ChangePlan, 'counts' | 'notes'>,
+  obstacles: Obstacles,
   { allText, onlyMint, onlyMints = false }: { allText: string | null; onlyMint: string; onlyMints?: boolean },
 ): void {
-  const hidden = allText === null ? null : hiddenText(counts)
+  const hidden = allText === null ? null : hiddenText(counts, obstacles)
   if (hidden !== null) io.note(`${hidden} ${allText}`)
   for (const note of notes) io.note(safe(`${note}.`))
   if (counts.impossible > 0 && !onlyMints) {
-    io.note(`gdn apply sends nothing while a change is impossible. ${wayOut(counts, onlyMint)}`)
+    io.note(`gdn apply sends nothing while a change is impossible. ${wayOut(obstacles, counts, onlyMint)}`)
   }
   io.note(summaryText(counts))
 }

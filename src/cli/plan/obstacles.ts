@@ -1,0 +1,107 @@
+import { HAS_ID } from '../../plan/mint-changes.ts'
+import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
+import { safe } from '../io/io.ts'
+import { cutToWidth } from '../text/display-width.ts'
+import { wrapLine } from '../text/wrap.ts'
+import { placeOf } from './open-source.ts'
+
+/** Impossible changes of a plan that have the same reason. */
+export interface Obstacle {
+  reason: string
+  count: number
+  /** The first of them. */
+  first: PlannedChange[]
+}
+
+/** The impossible changes of a plan. */
+export interface Obstacles {
+  /** By reason, the first reasons only. */
+  all: Obstacle[]
+  /** Those that a list of changes shows together, by reason. */
+  folded: Map<string, Obstacle>
+  /** Whether any of them is an edit, which can be undone. */
+  areEdits: boolean
+}
+
+/** Rows of one reason that are shown one by one, or named. */
+const MAX_ALIKE = 5
+/** Reasons that are grouped. Each failed mint may have another one. */
+const MAX_REASONS = 1_000
+
+/** Rows whose NFTs got IDs have the same reason, apart from the ID. */
+const reasonOf = ({ reason }: PlannedChange): string => (reason?.startsWith(HAS_ID) === true ? HAS_ID : (reason ?? ''))
+
+/** Groups the impossible changes of a plan by reason. */
+export async function obstaclesOf({ counts, changes }: Pick<ChangePlan, 'counts' | 'changes'>): Promise<Obstacles> {
+  const byReason = new Map<string, Obstacle>()
+  let areEdits = false
+  if (counts.impossible === 0) return { all: [], folded: byReason, areEdits }
+  for await (const change of changes()) {
+    if (change.action !== 'impossible') continue
+    areEdits ||= change.fields.length > 0 || change.want === 'burn'
+    const reason = reasonOf(change)
+    const same = byReason.get(reason)
+    if (same === undefined) {
+      if (byReason.size < MAX_REASONS) byReason.set(reason, { reason, count: 1, first: [change] })
+      continue
+    }
+    same.count++
+    if (same.first.length < MAX_ALIKE) same.first.push(change)
+  }
+  const all = [...byReason.values()]
+  return { all, folded: new Map([...byReason].filter(([, { count }]) => count > MAX_ALIKE)), areEdits }
+}
+
+/** Returns the group that shows a change; undefined if the change is shown by itself. */
+export const groupOf = ({ folded }: Pick<Obstacles, 'folded'>, change: PlannedChange): Obstacle | undefined =>
+  change.action === 'impossible' ? folded.get(reasonOf(change)) : undefined
+
+/** Returns the number of changes that are shown in groups. */
+export const foldedCount = ({ folded }: Pick<Obstacles, 'folded'>): number =>
+  [...folded.values()].reduce((sum, { count }) => sum + count, 0)
+
+/** Names the first places of a group: `line 2, line 3 and 28 more`. */
+export function placesText({ count, first }: Obstacle): string {
+  const places = first.map((change) => (change.line === null ? safe(change.title) : placeOf(change))).join(', ')
+  return count > first.length ? `${places} and ${count - first.length} more` : places
+}
+
+/** Returns the lines of the groups for a terminal. The first line of each has no action. */
+export const groupLines = ({ folded }: Obstacles, columns: number): string[][] =>
+  [...folded.values()].map((one) => {
+    if (one.reason === HAS_ID) return identifiedLines(one, columns)
+    return [wrapLine(` ${placesText(one)}:`, columns), wrapLine(`    ${safe(one.reason)}`, columns)]
+  })
+
+/** Returns the lines of rows whose NFTs got IDs: the count, and the IDs of the first of them. */
+function identifiedLines({ count, first }: Obstacle, columns: number): string[] {
+  const lines = first.map((change) => {
+    const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title
+    return cutToWidth(`    ${placeOf(change)}: ${safe(todo)}`, columns)
+  })
+  return [wrapLine(`: the NFTs of ${count} rows got IDs`, columns), ...lines, `    and ${count - first.length} more`]
+}
+
+/** Lines of an error that name impossible changes. */
+const MAX_LINES = 5
+
+/** Names the impossible changes of a plan: the first reasons, each on a line with its places. */
+export function obstaclesText({ all }: Obstacles, impossible: number): string {
+  // The ID to add differs from row to row.
+  const lines = all.flatMap((one) =>
+    one.reason === HAS_ID
+      ? one.first.map((change) => ({ reason: change.reason ?? '', count: 1, first: [change] }))
+      : [one],
+  )
+  const named = lines.slice(0, MAX_LINES)
+  const more = impossible - named.reduce((sum, { count }) => sum + count, 0)
+  return `${named.map((one) => `\n${placesText(one)}: ${one.reason}`).join('')}${more > 0 ? `\nand ${more} more` : ''}`
+}
+
+/**
+ * Says what to do about impossible changes.
+ *
+ * @param onlyMint the command that makes only the mints
+ */
+export const wayOut = ({ areEdits }: Obstacles, { mint }: { mint: number }, onlyMint: string): string =>
+  `Fix each cause${areEdits ? ', or undo the edit of each row that you edited' : ''}.${mint === 0 ? '' : ` To mint only the new rows, run \`${onlyMint}\`.`}`
