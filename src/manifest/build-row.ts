@@ -4,7 +4,7 @@ import { type Column, IGNORED, ROW_KEYS } from './columns.ts'
 import { ContractCheck } from './contract-check.ts'
 import { FileFields, withoutSamples } from './file-fields.ts'
 import type { ManifestOptions } from './options.ts'
-import { RowReport } from './report.ts'
+import { nameMessage, RowReport } from './report.ts'
 import type { ManifestIssue, ManifestRow } from './row.ts'
 import { RowIds } from './row-ids.ts'
 import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
@@ -236,7 +236,7 @@ export class RowBuilder {
       return addressOf(name)
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
-      report.add(column ?? kind, error.message, error.hint)
+      report.add(column ?? kind, nameMessage(kind, error), error.hint)
       return null
     }
   }

@@ -4,6 +4,10 @@ import type { ManifestIssue } from './row.ts'
 
 const MAX_ISSUES_PER_ROW = 20
 
+/** Returns the message of a name such as `@alice` that has no address. Most of them continue the name of the field. */
+export const nameMessage = (field: string, { message }: { message: string }): string =>
+  message.startsWith('@') ? `${field} ${message}` : message
+
 /** Collects the problems of one row, each at its column, or at a field without a column. */
 export class RowReport {
   readonly issues: ManifestIssue[] = []

@@ -5,6 +5,7 @@ import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import type { RequestHead } from './json.ts'
 import type { ManifestOptions } from './options.ts'
+import { nameMessage } from './report.ts'
 import type { ManifestIssue } from './row.ts'
 
 const SAMPLE_METADATA = [{ title: 'x', description: 'x', file_fields: [] }]
@@ -35,7 +36,11 @@ export function applyRequest(
   if (problems.length > 0) {
     return {
       options,
-      issues: problems.map(({ field, error }) => ({ ...issue(field, error.message), hint: error.hint })),
+      issues: problems.map(({ field, error }) => ({
+        place: { file, line, field },
+        message: nameMessage(field, error),
+        hint: error.hint,
+      })),
     }
   }
   const isTransferred = Object.hasOwn(request, 'sender_wallet_address')

@@ -94,7 +94,7 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
 
   function unknown(name: string, place: Place): GdnError {
     const near = nearest(name, [...names()])
-    return new GdnError('not_found_locally', `no wallet or address is named @${name} on this machine`, {
+    return new GdnError('not_found_locally', `@${name} is not the name of a wallet or address on this machine`, {
       place,
       hint:
         near === undefined
@@ -155,7 +155,7 @@ async function refuseOpenFile(path: string): Promise<void> {
 }
 
 const unreadable = (name: string, place: Place, error: GdnError): GdnError =>
-  error.with({ message: `can't look up @${name}: ${error.message}`, place })
+  error.with({ message: `@${name} can't be looked up: ${error.message}`, place })
 
 function ambiguous(name: string, address: string, keystore: string, place: Place): GdnError {
   return new GdnError('invalid_input', `@${name} is both the saved address ${address} and the keystore ${keystore}`, {

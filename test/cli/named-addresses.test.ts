@@ -245,7 +245,10 @@ describe('names in a manifest', () => {
     expect(result.code).toBe(2)
     expect(errorOf(result).details).toMatchObject({
       issues: [
-        { place: { line: 3, field: 'receiver' }, hint: 'Did you mean @bob?' },
+        {
+          ...{ place: { line: 3, column: 3, field: 'receiver' }, hint: 'Did you mean @bob?' },
+          message: 'receiver @bobb is not the name of a wallet or address on this machine',
+        },
         { place: { line: 4, field: 'receiver' }, hint: 'Use @bob.' },
       ],
     })
@@ -286,7 +289,7 @@ describe('an unknown name', () => {
   test('is rejected if there are no wallets', async () => {
     await rm(wallets, { recursive: true })
     expect(await gdn([...MINT, '--receiver', '@alice', ...AT, '--dry-run'])).toMatchObject({
-      ...{ code: 2, stdout: '', stderr: expect.stringContaining('--receiver: no wallet or address is named @alice') },
+      ...{ code: 2, stdout: '', stderr: expect.stringContaining('--receiver: @alice is not the name of a wallet') },
     })
   })
 })
@@ -375,7 +378,7 @@ describe.each([
   test.each([['@alice'], ['@bob'], ['@nobody']])('%s is rejected with its error', async (name) => {
     const result = await gdn([...MINT, '--receiver', name, ...AT, '--dry-run', '--json'])
     expect(errorOf(result)).toMatchObject({ code: 'data_dir', message: expect.stringContaining(said) })
-    expect(errorOf(result).message).toMatch(new RegExp(`^--receiver: can't look up ${name}: `))
+    expect(errorOf(result).message).toMatch(new RegExp(`^--receiver: ${name} can't be looked up: `))
   })
 
   test.each([

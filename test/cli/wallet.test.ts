@@ -548,7 +548,7 @@ describe('gdn wallet add and rm', () => {
     await gdn(['wallet', 'add', 'bob', OWNER, ...there])
     const template = ['batch', 'template', '--receiver', '@bob']
     expect((await gdn([...template, ...there])).stdout).toContain(OWNER)
-    expect((await gdn(template)).stderr).toContain('no wallet or address is named @bob')
+    expect((await gdn(template)).stderr).toContain('@bob is not the name of a wallet')
     expect((await gdn(['wallet', 'rm', 'bob', ...there])).code).toBe(0)
   })
 

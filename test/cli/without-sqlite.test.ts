@@ -78,7 +78,7 @@ describe('without SQLite, beside saved addresses of another Node.js', () => {
     expect(result.code).toBe(1)
     expect(errorOf(result)).toMatchObject({
       code: 'native_missing',
-      message: "--receiver: can't look up @bob: this Node.js has no built-in SQLite",
+      message: "--receiver: @bob can't be looked up: this Node.js has no built-in SQLite",
       hint: expect.stringContaining('Node.js 22.16'),
     })
   })
