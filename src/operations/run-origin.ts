@@ -1,11 +1,11 @@
 import type { Backend } from '../client/backend.ts'
 
-/** Identifies a backend on this machine by its ID. */
+/** Returns the origin of runs on a backend on this machine. */
 export const originOfBackend = (id: string): string => `backend:${id}`
 
 /**
- * Returns the identity of a server in runs. For a backend on this machine, that is its ID, because its port may change,
- * and another backend may use the same port later.
+ * Returns the origin that identifies a server in runs. A backend on this machine is identified by its ID, because its
+ * port may change and another backend may use the same port later.
  */
 export function runOrigin(
   { loopback, origin }: { loopback: boolean; origin: string },

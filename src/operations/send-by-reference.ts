@@ -12,15 +12,15 @@ export interface SendDeps {
   client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency' | 'supports'>
   signal: AbortSignal
   clock?: Clock
-  /** The run that pays for it. */
+  /** The run that pays for the request. */
   limit?: RunLimit | null | undefined
 }
 
 /**
- * Sends a request with a reference ID, for which the server guarantees one effect. So nothing is recorded here: the
- * same request from any machine, even after a kill, returns the existing objects.
+ * Sends a request with a reference ID, for which the server guarantees at most one effect. Nothing is recorded here,
+ * because the same request from any machine, even after a kill, returns the existing objects.
  *
- * @throws GdnError `refused`, and what else prevents sending; `unknown_outcome`
+ * @throws GdnError `unknown_outcome`, `refused`, or the error that prevented sending
  */
 export async function sendByReference<Name extends CreatingEndpoint>(
   { client, signal, clock = SYSTEM_CLOCK, limit }: SendDeps,

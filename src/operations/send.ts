@@ -20,24 +20,25 @@ interface Sending {
   endpoint: CreatingEndpoint
   creates: Pick<Creation, 'problem' | 'accepted'>
   request: Pick<OperationRequest, 'body' | 'key' | 'honorsKey'>
-  /** The run that pays for it, with its limit, which the server enforces. */
+  /** The run that pays for the request, with its limit, which the server enforces. */
   limit?: RunLimit | null | undefined
   /** Why the outcome of an earlier attempt with this body and key is unknown. Null if there was none. */
   doubt: string | null
-  /** Whether the key was sent in an earlier attempt that may have had an effect, though `doubt` is null. */
+  /** Whether an earlier attempt sent the key and may have had an effect, although `doubt` is null. */
   wasKeySent?: boolean
   /**
-   * Called before each attempt, and with its outcome. An error ends the attempts. Absent for a request that needs no
-   * record, because the server creates it once.
+   * Called before each attempt and with its outcome. An error ends the attempts. Absent for a request that needs no
+   * record because the server creates its object once.
    */
   record?: Pick<Journal, 'sending' | 'noEffect' | 'unknown'>
-  /** Called before each wait for a server that refused the request for now. */
+  /** Called before each wait after a temporary refusal. */
   onWait?(reason: string): void
 }
 
 /**
- * Sends a request at most once. While every attempt certainly had no effect, another may follow. Once one is unknown,
- * only a success resolves it: the same bytes are sent under the same key, to a server that creates them once.
+ * Sends a request so that it takes effect at most once. Retries while every attempt certainly had no effect. Once the
+ * outcome of an attempt is unknown, only a success resolves it: the same bytes are sent again under the same key, if
+ * the server creates once per key.
  *
  * @throws GdnError `idempotency_key_reused` if the key identifies another request, and no attempt had an effect
  */
@@ -72,7 +73,7 @@ export async function sendOperation(sending: Sending): Promise<Attempt<AcceptedI
     try {
       await clock.sleep(wait, signal)
     } catch (error) {
-      // The refusal says more than that the time of the command is over.
+      // The refusal explains more than the timeout of the command.
       if (isTimeUp(error)) return once
       throw error
     }
@@ -86,7 +87,7 @@ const keyReused = (key: string, cause: unknown): GdnError =>
     cause,
   })
 
-/** Repeats a request with an unknown outcome, as long as that may resolve it. */
+/** Repeats a request with an unknown outcome while a repetition may resolve it. */
 async function ask(
   { client, clock, signal, request }: Sending,
   doubt: UnknownAttempt,
@@ -100,11 +101,11 @@ async function ask(
   const mayWait = (attempts: number, ms = 0) => mayRetry(COMMAND_IN_DOUBT, last, attempts, failing() + ms)
   try {
     for (let attempt = first; mayWait(attempt); attempt++) {
-      // Another version of the server may have replaced it.
+      // A server of another version may have replaced this one.
       const mayRepeat = await isRepeatable(client, request, { signal, refresh: true })
       if (mayRepeat === false) break
       const pause = waitBefore(COMMAND_IN_DOUBT, last, attempt, clock.random)
-      // A server may ask for hours. The next call with the key goes on.
+      // A server may ask for a wait of hours. The next call with this key continues.
       if (!mayWait(attempt, pause)) break
       await clock.sleep(pause, signal)
       last = UNKNOWN
@@ -114,13 +115,13 @@ async function ask(
       if (again.outcome === 'accepted') return again
       const message = again.outcome === 'unknown' ? again.message : messageOf(again.error)
       said = `; repeated${times > 1 ? ` ${times} times` : ''}: ${message}`
-      // The server would return the same response.
+      // Another attempt would get the same response.
       if (again.outcome === 'unknown' && again.isKeyReused) break
       if (again.outcome === 'refused' || (again.cause === 'not_sent' && statusOf(again.error) !== undefined)) break
       last = again
     }
   } catch (error) {
-    // After an interruption, the unknown outcome is what must be reported.
+    // After an interruption, report the unknown outcome.
     if (!signal.aborted) throw error
   }
   return { ...doubt, message: doubt.message + said }

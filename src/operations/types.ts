@@ -11,60 +11,63 @@ import type { LookDeps } from './reconcile/look-for.ts'
 /** The request of a single command. */
 export interface Wanted {
   endpoint: CreatingEndpoint
-  /** Identifies the server in runs. */
+  /** Identifies the server in runs: see `runOrigin`. */
   origin: string
-  /** Null where it isn't known before the request is made. */
+  /** Null if it isn't known before the request is made. */
   blockchain: Blockchain | null
-  /** The collection; null as above, and for one that is to be created. */
+  /**
+   * The contract address. Null if it isn't known before the request is made, or if the request creates the collection.
+   */
   contract: string | null
-  /** Identifies the operation: the request, with files by their content. */
+  /** Identifies the operation: the request with the content of files instead of their paths. */
   content: unknown
-  /** Describes what this process does, for messages of other processes that wait for it. */
+  /** Describes what this process does, for the messages of other processes that wait for it. */
   note: string
-  /** Sends another operation, regardless of the outcome of an earlier one. */
+  /** Whether to send another operation, regardless of the outcome of an earlier one. */
   again: boolean
-  /** The ID of the operation to repeat, or to create; null for the live operation of this content or a random ID. */
+  /**
+   * The ID of the operation to repeat or to create. Null for the live operation with this content, or else a random ID.
+   */
   operationId: string | null
   /**
-   * The name of an operation that is never forgotten, so that its ID identifies one request permanently. A refused one
-   * leaves no record. By default, it is that of a command, which is forgotten some time after its end.
+   * Run name of an operation whose record is kept permanently, so that its ID identifies one request permanently. A
+   * refused operation leaves no record. By default, the record of a command is deleted some time after its end.
    */
   keptAs?: string
-  /** The backend that listens there now. */
+  /** The backend that currently listens at the URL. */
   backend: SeenBackend
   /** Whether the server may have been emptied or replaced, because it runs on this machine and has no ID. */
   mayForget: boolean
   /**
-   * Called before this process sends the first request, including a repeated one; may reject. Returns the run that pays
-   * for the operation; null for none.
+   * Called before this process sends the first request, including a repeated one. May reject. Returns the run that pays
+   * for the operation, or null for none.
    *
-   * @param kept the limit that an earlier attempt of the operation stated, in wei; null if there is none
+   * @param kept the limit in wei that an earlier attempt of the operation stated; null if there is none
    */
   permit?(id: string, kept: bigint | null): Promise<RunLimit | null>
-  /** Builds the request. Called only before it is sent; may prompt, upload and reject. */
+  /** Builds the request. Called only before it is sent. May prompt, upload and reject. */
   request(): Promise<object>
 }
 
-/** An operation whose bytes may have left. */
+/** An operation whose request may have been sent. */
 export type SentOperation = Operation & { request: OperationRequest }
 
-/** An operation that the server accepted. */
 export type AcceptedOperation = SentOperation & { accepted: Accepted }
 
 export type OperationEvent =
-  /** An earlier operation of this content was accepted, and its end was never reported. */
+  /** An earlier operation with this content was accepted, but its end was never reported. */
   | { type: 'going_on'; operation: AcceptedOperation }
   /** The outcome of an earlier operation is unknown. */
   | { type: 'in_doubt'; operation: SentOperation }
-  /** The server refused the request for now, and it is sent again. */
+  /** The server refused the request temporarily, and gdn retries it. */
   | { type: 'refused_for_now'; reason: string }
   | { type: 'looking'; ids: number; ofIds: number }
   | { type: 'looking_again'; waitingMs: number }
   | { type: 'found'; operation: AcceptedOperation }
   | { type: 'set_aside'; operation: SentOperation }
-  /** The server does not know the accepted operation: it is another server, or was emptied. */
+  /** The server doesn't know the accepted operation, because it was emptied or is another server. */
   | { type: 'forgotten'; operation: AcceptedOperation }
-  /** The backend no longer knows what it accepted, since it was restored from a backup. */
+  /** The backend doesn't know what it accepted, because it was restored from a backup. */
   | { type: 'lost'; operation: AcceptedOperation }
   /** The state may be a copy, so the collection is checked before anything is sent. */
   | { type: 'copied'; reason: string }
@@ -77,7 +80,8 @@ export interface OperateDeps {
   clock?: Clock
   now(): number
   /**
-   * When this command was started, by `now`. An equal operation that ended since then was requested at the same time.
+   * When this command started, on the clock of `now`. An identical operation that ended after this time was requested
+   * at the same time.
    */
   startedAt?: number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -90,9 +94,9 @@ export interface OperateDeps {
 
 /** The result of waiting for an accepted operation. */
 export interface Ending {
-  /** Whether the operation is final, so that the next command of this content sends another. */
+  /** Whether the operation is final, so that the next command with this content sends another operation. */
   ended: boolean
-  /** How the server ended it; null where that isn't known. */
+  /** The status with which the operation ended; null if it isn't known. */
   state: 'deployed' | 'failed' | null
   problem: Error | null
 }

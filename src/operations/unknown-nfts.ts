@@ -1,6 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 
-/** Throws for IDs that the server doesn't know. getnfts omits them without an error. */
+/** Throws if the server doesn't know some IDs. getnfts omits them without an error. */
 export function refuseUnknown(missing: readonly string[]): void {
   if (missing.length > 0) throw unknownNfts(missing)
 }

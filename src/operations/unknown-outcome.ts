@@ -5,7 +5,7 @@ import type { SentOperation } from './types.ts'
 /** Formats a time as ISO 8601 with seconds. */
 export const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 
-/** Returns the error `unknown_outcome` of an operation. */
+/** Returns the error `unknown_outcome` for an operation. */
 export function unknownOperation(
   { id, kind, request }: SentOperation,
   { hints }: Creation,

@@ -6,14 +6,14 @@ import { DEFAULT_TIMEOUT_MS } from './defaults.ts'
 import { because, failureOf, pendingAfter, poll, unreadStatus, type WaitDeps } from './waiting.ts'
 
 export interface WaitedForCollection {
-  /** The last record that was read; null if there was none. */
+  /** The last record that was read; null if none was. */
   record: CollectionRecord | null
   problem: GdnError | null
 }
 
 /**
- * Waits until a collection is deployed and has an address. A GdnError is returned and not thrown, because callers must
- * still name the ID of the accepted request.
+ * Waits until a collection is deployed and has an address. Returns a GdnError instead of throwing it, because callers
+ * must still report the ID of the accepted request.
  */
 export async function waitForCollection(
   deps: WaitDeps,
@@ -49,7 +49,10 @@ export async function waitForCollection(
   }
 }
 
-/** Whether a collection needs no more waiting. Records of the hosted service have no status, so the address decides. */
+/**
+ * Returns whether a collection needs no more waiting. Records of the hosted service have no status, so for them the
+ * address decides.
+ */
 function isSettled({ status, contract_address }: CollectionRecord): boolean {
   if (status === null || status === undefined) return Boolean(contract_address)
   return hasFailed(status) || (status === 'deployed' && Boolean(contract_address))

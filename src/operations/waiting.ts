@@ -16,7 +16,7 @@ import { refuseUnknown } from './unknown-nfts.ts'
 interface PollDeps {
   sleep(ms: number, signal?: AbortSignal): Promise<unknown>
   signal: AbortSignal
-  /** Monotonic; that of the process by default. */
+  /** A monotonic clock. Default: that of the process. */
   now?: Now
 }
 
@@ -24,7 +24,7 @@ export interface WaitDeps extends PollDeps {
   client: Pick<ApiClient, 'call' | 'supports'>
 }
 
-/** The intervals between looks: each is `factor` times the one before, and at most `maxMs`. */
+/** The intervals between polls. Each is `factor` times the previous one, and at most `maxMs`. */
 interface Pace {
   firstMs: number
   maxMs: number
@@ -34,7 +34,7 @@ interface Pace {
 const COMMAND_PACE: Pace = { firstMs: 200, maxMs: 2000, factor: 2 }
 
 /**
- * Polls with increasing intervals until there is a final answer.
+ * Polls with increasing intervals until `ask` returns a value.
  *
  * @param ask returns undefined to be called again
  * @returns undefined after the timeout, or when the time of the command is over
@@ -61,8 +61,8 @@ export async function poll<Value>(
 }
 
 /**
- * Returns whether an NFT of a mint needs no more waiting. A granted one must have left its first owner, if that is
- * known.
+ * Returns a predicate that tells whether an NFT of a mint needs no more waiting. An NFT of createnfttrans must also
+ * have left its sender, or have reached its receiver if the sender isn't known.
  */
 export function isMinted(
   endpoint: CreatingEndpoint,
@@ -82,30 +82,30 @@ interface MintParties {
   receiver_wallet_address: string
 }
 
-/** Result of waiting for NFTs: their latest records, and the problem, if there is one. */
+/** The result of waiting for NFTs: their latest records, and the problem, if there is one. */
 export interface WaitedForNfts {
   records: NftRecord[]
-  /** IDs of those that are not in a final state. */
+  /** IDs of the NFTs that don't meet the condition yet. */
   pending: string[]
   problem: GdnError | null
 }
 
 export interface NftWait {
   timeoutMs: number
-  /** Condition to wait for, if not the final status. */
+  /** The condition to wait for. Default: a final status. */
   isDone?: ((record: NftRecord) => boolean) | undefined
-  /** Whether the caller's own request was accepted: it is pending where the server doesn't respond. */
+  /** Whether the caller's own request was accepted. If so, a status that can't be read counts as pending. */
   isAccepted?: boolean
   /**
-   * Whether to end at once for IDs that the server doesn't know, if its responses are never behind. The details of
-   * another server may lack an NFT that it has just accepted.
+   * Whether unknown IDs end the wait at once, on a server whose reads are never stale. Other servers may omit an NFT
+   * that they have just accepted.
    */
   mustExist?: boolean
-  /** Called after each look, with the records of those that are still pending. */
+  /** Called after each poll with the records of the NFTs that are still pending. */
   onLook?: (look: { pending: number; records: readonly NftRecord[] }) => void
 }
 
-/** Waits until every NFT is deployed or failed. Polls only those that are still pending. */
+/** Waits until every NFT meets the condition. Polls only those that are still pending. */
 export async function waitForNfts(
   deps: WaitDeps,
   ids: readonly string[],
@@ -147,11 +147,14 @@ function stillPendingAfter(timeoutMs: number, pending: readonly string[], record
   return pendingAfter(timeoutMs, count(pending.length, 'NFT'), reason, { nft_gdn_ids: pending, nfts })
 }
 
-/** Returns the code of a wait that ended for this reason: whether only a higher limit, or lower fees, let it go on. */
+/**
+ * Returns the error code for a wait that ended with this pending reason: `max_cost` if the operation can proceed only
+ * with a higher limit or lower fees.
+ */
 export const codeOfWait = (reason: string | null | undefined): 'max_cost' | 'pending' =>
   isStuck(reason) ? 'max_cost' : 'pending'
 
-/** Returns the error of something that is pending at the end of a wait. */
+/** Returns the error for something that is still pending at the end of a wait. */
 export function pendingAfter(
   timeoutMs: number,
   what: string,
@@ -163,10 +166,10 @@ export function pendingAfter(
 
 const UNREAD: ReadonlySet<string> = new Set(['unreachable', 'rate_limited', 'bad_answer', 'unauthorized', 'forbidden'])
 
-/** Whether an error only says that a status can't be read. The accepted request may still take effect. */
+/** Returns whether an error means only that the status can't be read. The accepted request may still take effect. */
 const isUnread = (error: unknown): error is GdnError => error instanceof GdnError && UNREAD.has(error.code)
 
-/** Returns the error of something accepted whose status can't be read, and any other error as it is. */
+/** Returns the error for an accepted request whose status can't be read. Returns any other error unchanged. */
 export function unreadStatus(error: GdnError, what: string, details: Record<string, unknown>): GdnError {
   if (!isUnread(error)) return error
   return new GdnError('pending', `${what} accepted, but the status can't be read: ${error.message}`, {
@@ -175,7 +178,7 @@ export function unreadStatus(error: GdnError, what: string, details: Record<stri
   })
 }
 
-/** Returns the error of a failed request; null unless it failed. */
+/** Returns the error message of a failed request; null if it hasn't failed. */
 export function failureOf(
   what: string,
   { status, error }: { status?: string | null | undefined; error?: string | null | undefined },
@@ -197,7 +200,7 @@ function failedMints(records: readonly NftRecord[]): GdnError | null {
   )
 }
 
-/** Returns the most common reason why NFTs are pending, as the end of a sentence, or an empty text. */
+/** Returns the most common reason why NFTs are pending, as the end of a sentence. Empty if no reason is known. */
 export function pendingReason(records: readonly NftRecord[]): string {
   const times = new Map<string, number>()
   for (const { pending_reason } of records) {
@@ -209,14 +212,14 @@ export function pendingReason(records: readonly NftRecord[]): string {
   return `: ${records.length === 1 ? '' : `${count(n, 'NFT')}: `}${terminalText(reason)}`
 }
 
-/** Formats why something is pending as the end of a sentence: an empty text without a reason. */
+/** Formats a pending reason as the end of a sentence. Empty without a reason. */
 export const because = (reason: string | null | undefined): string => (reason ? `: ${terminalText(reason)}` : '')
 
-/** Result of waiting for a transaction that was accepted. */
+/** The result of waiting for an accepted transaction. */
 export interface WaitedForTransaction {
-  /** Undefined after the timeout, after an interruption, or when the status can't be read. */
+  /** Undefined after a timeout or an interruption, or if the status can't be read. */
   final: TransactionRecord | undefined
-  /** Why the operation is pending, or why its status can't be read. */
+  /** Why the transaction is pending, or why its status can't be read. */
   reason: string | null | undefined
   /** The error that ended the wait early; null if none did. */
   interruption: GdnError | null
@@ -225,7 +228,7 @@ export interface WaitedForTransaction {
 /**
  * Waits until an accepted transaction is final.
  *
- * @param onLook called after each look, with why it is pending as the end of a sentence
+ * @param onLook called after each poll with the pending reason as the end of a sentence
  */
 export async function waitForTransaction(
   deps: WaitDeps,
@@ -261,7 +264,7 @@ export interface AcceptedTransfer {
 }
 
 export interface WaitedForTransfer {
-  /** The fields that were read about the transfer, with the API's names. */
+  /** The fields that were read from the transaction, with the API's names. */
   seen: Partial<
     Pick<
       TransactionRecord,
@@ -273,9 +276,9 @@ export interface WaitedForTransfer {
 }
 
 /**
- * Waits until the owner changed and, if the server returns transactions, the transaction is final.
+ * Waits until the owner has changed and, if the server returns transactions, until the transaction is final.
  *
- * @param onLook called after each look, with why it is pending as the end of a sentence
+ * @param onLook called after each poll with the pending reason as the end of a sentence
  */
 export async function waitForTransfer(
   deps: WaitDeps,
@@ -287,7 +290,7 @@ export async function waitForTransfer(
   let isFollowed = transactionId !== null
   let reason: string | null | undefined
 
-  /** Whether the transaction is final, or the server returns no transactions. */
+  /** Returns whether the transaction is final, or whether the server returns no transactions. */
   const isThrough = async (): Promise<boolean> => {
     if (!isFollowed || transactionId === null || isFinal(seen.status ?? '')) return true
     try {

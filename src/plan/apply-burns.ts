@@ -6,7 +6,7 @@ import type { PlannedChange } from './planned.ts'
 type Burn = Accepted<PlannedChange>
 
 /**
- * Burns NFTs, each for the owner in the plan: the server rejects the burn of an NFT that has another one.
+ * Burns NFTs. Each burn names the owner in the plan, and the server rejects it if the NFT has another owner.
  *
  * @throws GdnError as `makeChanges`
  */

@@ -23,10 +23,10 @@ interface Transfer extends Accepted<PlannedChange> {
 }
 
 /**
- * Sends the transfers of a plan, each at most once, and waits for their outcome. The ID of an operation is the
- * reference ID of its change. So after a kill the same transfer is resumed, and the server has one transfer for all
- * machines. The sender is the owner in the plan: the server rejects the transfer of an NFT that has another one, or
- * that was transferred there and back.
+ * Sends the transfers of a plan, each at most once, and waits for their outcomes. The ID of an operation is the
+ * reference ID of its change, so the same transfer is resumed after a kill, and all machines share one transfer on the
+ * server. The sender is the owner in the plan. The server rejects the transfer of an NFT that has another owner, or
+ * that was transferred away and back.
  *
  * @throws GdnError as `makeChanges`; `run_busy` if another process applies the same change
  */
@@ -64,7 +64,7 @@ async function transfer(
     throw new Error('a transfer without NFT, owner or reference ID was planned')
   }
   const parties = { nft_gdn_id: nftGdnId, sender_wallet_address: sender, receiver_wallet_address: receiver }
-  // A transfer that failed earlier had no effect, and may be accepted now.
+  // An earlier transfer that failed had no effect, and may be accepted this time.
   await state.write((sql) => {
     const earlier = operationState(sql, reference)
     if (earlier?.state === 'failed') forgetCommand(sql, earlier.runId)
@@ -91,15 +91,15 @@ async function transfer(
         ...(transfers === null ? {} : { replaces_transfers: transfers }),
       }),
     },
-    // It ends when its outcome is known.
+    // The operation stays open. `endOperation` ends it once its outcome is known.
     async () => ({ ended: false, state: null, problem: null }),
   )
   return { change, operationId: id, transactionId: accepted.transaction_gdn_id }
 }
 
-/** Returns the transfers that have ended, with the reason of a failure. */
+/** Returns the transfers that have ended, each with the reason if it failed. */
 async function endsOf(deps: TransferDeps, page: readonly Transfer[]): Promise<Map<Transfer, string | null>> {
-  // An extension, as reference IDs are.
+  // Servers with reference IDs also return transactions.
   const isFollowed = deps.client.supports('references') === true
   const ends = isFollowed ? await endedTransactions(deps, page, 'the transfer') : new Map<Transfer, string | null>()
   return await seenInNfts(deps, page, ends, ({ receiver_wallet_address: owner }, { change }, failure) => {
@@ -108,10 +108,13 @@ async function endsOf(deps: TransferDeps, page: readonly Transfer[]): Promise<Ma
   })
 }
 
-/** Records the end of a transfer. A failed one had no effect, so its reference ID is free for another attempt. */
+/**
+ * Records the end of a transfer. A failed one had no effect, so its record is deleted to free the reference ID for
+ * another attempt.
+ */
 async function endOperation(state: State, id: string, isDeployed: boolean, now: number): Promise<void> {
   await state.write((sql) => {
-    // Another process may have seen it end.
+    // Another process may have recorded the end.
     if (operationState(sql, id) === undefined) return
     const operation = readOperation(sql, id)
     if (!isDeployed) return forgetCommand(sql, operation.runId)

@@ -16,15 +16,15 @@ import { type Accepted, type ChangeSenderDeps, makeChanges, type Named, type Out
 /** New metadata for an NFT. */
 export interface Update extends Named {
   nftGdnId: string
-  /** All of it. The URL of a local file is replaced. */
+  /** The complete metadata. URLs of local files are replaced when they are uploaded. */
   metadata: ManifestRow['metadata']
   /** Local files to upload, by file field key. */
   localFiles: readonly LocalFile[]
-  /** The revision that it replaces: the server rejects the update of any other. */
+  /** The revision that the update replaces. The server rejects it for any other revision. */
   replacesRevision: number
   /**
-   * Names the update permanently, on every machine: {@link updateReference}. So it has one effect, however often it is
-   * sent.
+   * Identifies the update permanently and on every machine: see {@link updateReference}. The update therefore takes
+   * effect once, however often it is sent.
    */
   reference: string
 }
@@ -32,7 +32,7 @@ export interface Update extends Named {
 interface LocalFile {
   key: string
   path: string
-  /** SHA-256 of the content in hexadecimal: another content is not uploaded. */
+  /** SHA-256 of the content in hex. A file with other content isn't uploaded. */
   sha256: string
 }
 
@@ -42,13 +42,13 @@ export interface ChangeDeps extends ChangeSenderDeps {
   client: Pick<ApiClient, 'call' | 'send' | 'decode' | 'upload' | 'learnIdempotency' | 'supports'>
 }
 
-/** The beginning of the reference IDs of all updates of a row. */
+/** Returns the prefix of the reference IDs of all updates of a row. */
 export const updatesPrefix = (row: string): string => `${row}:update:`
 
 /**
  * Returns the reference ID of an update.
  *
- * @param row names the row in its collection, as the reference ID of its mint does
+ * @param row the reference ID of the row's mint
  */
 export const updateReference = (row: string, replacesRevision: number): string =>
   `${updatesPrefix(row)}${replacesRevision}`
@@ -56,8 +56,8 @@ export const updateReference = (row: string, replacesRevision: number): string =
 const MAX_UPLOADS = 10_000
 
 /**
- * Updates NFTs, several at once and each once, and waits until all updates have ended. Nothing is recorded on this
- * machine: after an interruption, send the same updates again. Needs a server that supports updates.
+ * Sends updates, several at a time and each at most once, and waits until all have ended. Nothing is recorded on this
+ * machine. To resume after an interruption, send the same updates again. Needs a server that supports updates.
  *
  * @throws GdnError as `makeChanges`
  */
@@ -93,13 +93,13 @@ export async function applyUpdates(
   )
 }
 
-/** The error of a reference ID that names other metadata. */
+/** Returns the error for a reference ID that already names other metadata. */
 const otherVersion = (cause: unknown) =>
   new GdnError('refused', 'another version of this row was already applied to this revision: make a new plan', {
     cause,
   })
 
-/** Returns a function that uploads each content once, even for several changes in flight. */
+/** Returns a function that uploads each content once, even for concurrent changes. */
 function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<string> {
   const uploads = new BoundedMap<Promise<string>>(MAX_UPLOADS)
   return async ({ path, sha256 }) => {
@@ -118,8 +118,8 @@ function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<
 }
 
 /**
- * Returns accepted changes whose transactions have ended, with the reason of a failure. The others get their reason to
- * wait.
+ * Returns the accepted changes whose transactions have ended, each with the reason if it failed. Sets the pending
+ * reason of all changes.
  */
 export async function endedTransactions<Sent extends Accepted<unknown>>(
   reading: Reading<'gettransactions'>,
@@ -140,9 +140,10 @@ export async function endedTransactions<Sent extends Accepted<unknown>>(
 }
 
 /**
- * Completes the ends of changes with their NFTs, which must show the effect. They follow later than the transactions.
+ * Compares ended transactions with their NFTs, which may show the effect later. Removes a success that the NFT doesn't
+ * show yet, and adds a change whose NFT shows the effect.
  *
- * @param ends of the transactions, with the reason of a failure
+ * @param ends the ended transactions, each with the reason if it failed; changed in place and returned
  */
 export async function seenInNfts<Sent extends Accepted<{ nftGdnId: string | null }>>(
   reading: Reading<'getnfts'>,

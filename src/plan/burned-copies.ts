@@ -15,8 +15,8 @@ export interface SeenPage {
 }
 
 /**
- * Returns a page of rows with their NFTs. A row without an ID whose NFT was burned gets that of an equal row that left
- * the manifest, if the server has one that is not burned.
+ * Returns a page of rows with their NFTs. If the NFT of a row without an ID was burned, the row gets the NFT of an
+ * identical row that left the manifest, if the server has one that isn't burned.
  */
 export async function readPage(store: RunStore, place: Place, page: readonly RowRecord[]): Promise<SeenPage> {
   const candidates = await findCandidates(store, place, page)
@@ -35,7 +35,7 @@ export async function readPage(store: RunStore, place: Place, page: readonly Row
   return { page: moved, candidates: found, records: await readRecords(place, found) }
 }
 
-/** Returns whether a row got another copy. */
+/** Moves rows with burned NFTs to other copies on the server. Returns whether any row was moved. */
 async function leaveBurned({ state, drop }: RunStore, place: Place, burned: readonly RowRecord[]): Promise<boolean> {
   const contents = [...new Set(burned.map((row) => contentOfKey(nameOf(row))))]
   const names = await state.read((sql) => namesOfContents(sql, contents))

@@ -8,41 +8,43 @@ import { PROVENANCE_ROW, PROVENANCE_SALT, saltIn } from '../manifest/reveal-keys
 import type { ManifestRow } from '../manifest/row.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
 
-/** The change that a row requires of its NFT. `burn`: the row was removed. */
+/** The change that a row requires of its NFT. `burn` means that the row was removed. */
 export type Want = 'mint' | 'update' | 'transfer' | 'burn'
 
 /**
- * `drift`: others changed the NFT, which keeps that. `impossible`: the server or the contract doesn't permit the
- * change.
+ * `drift`: somebody else changed the NFT, and their change is kept. `impossible`: the server or the contract doesn't
+ * permit the change.
  */
 export type Action = Want | 'drift' | 'impossible'
 
 /** A difference between a row and its NFT. */
 export interface Change {
   action: Action
-  /** The kind of change, or the kind it would be without drift or an obstacle. */
+  /** The kind of change. For drift and impossible changes, the kind that it would be otherwise. */
   want: Want
-  /** The fields that differ: on the server (`from`) and in the manifest (`to`). */
+  /** The fields that differ, with their values on the server (`from`) and in the manifest (`to`). */
   fields: FieldChange[]
   reason: string | null
   nftGdnId: string | null
   tokenId: string | null
-  /** The revision of the metadata that the change replaces; null where the server has none. */
+  /** The metadata revision that the change replaces; null if the server has no revisions. */
   revision: number | null
-  /** How often the server has transferred the NFT, which a transfer carries; null where the server doesn't count. */
+  /**
+   * How many transfers of the NFT the server has made. A transfer request states it. Null if the server doesn't count.
+   */
   transfers: number | null
-  /** The reference ID of the request; null for a mint, which has that of its row. */
+  /** The reference ID of the request; null for a mint, which has the reference ID of its row. */
   reference: string | null
-  /** The salt of a revealed NFT, which an update keeps: the row doesn't have it. */
+  /** The salt of a revealed NFT. An update must keep it, because the row doesn't have it. */
   salt?: unknown
 }
 
-/** The NFT of a row. */
+/** The NFT of a row with the facts that decide about changes. */
 export interface Seen {
   nft: NftRecord
-  /** Whether its owner is the one that this manifest named last. */
+  /** Whether the owner is the one that this manifest named last. */
   isOwnerOurs: boolean
-  /** Whether its metadata is what this manifest gave it last. */
+  /** Whether this manifest set the metadata last. */
   isMetadataOurs: boolean
   /** Whether a transfer to the receiver of the row is in progress. */
   isMoving: boolean
@@ -56,23 +58,26 @@ export interface Abilities {
   /** Why NFTs of the collection can't be transferred; null if they can. */
   noTransfers: string | null
   takeOver: boolean
-  /** Whether the sender of a row may still own its NFT: the server may transfer it after the mint. */
+  /** Whether the sender of a row may still own its NFT, because the server may transfer it after the mint. */
   sendersOwn: boolean
-  /** The metadata key of the run's markers, which is no difference. */
+  /** The metadata key of the run's markers, which is ignored in comparisons. Null if the run has none. */
   marker: string | null
 }
 
-/** A row as it is compared. */
+/** The part of a row that is compared. */
 export type ComparedRow = Pick<ManifestRow, 'receiver' | 'sender'> & ComparedMetadata
 
-/** The reason of a change that was accepted before. */
+/** The reason of a change that was accepted before and hasn't ended. */
 export const IN_PROGRESS = 'in progress'
 /** The reason of a row whose NFT was burned. */
 export const BURNED = 'the NFT was burned: remove the row, or give it a new id to mint it again'
 export const NO_UPDATES = "the server can't update NFTs"
 const NOT_DEPLOYED = 'the NFT is not deployed yet'
 
-/** Returns how an NFT differs from its row. A local file whose URL isn't known before its upload is no difference. */
+/**
+ * Returns the differences between an NFT and its row. A local file whose URL isn't known before its upload is not a
+ * difference.
+ */
 export function compareRow(row: ComparedRow, { nft, ...seen }: Seen, can: Abilities): Change[] {
   const { nft_gdn_id: nftGdnId, status } = nft
   const tokenId = nft.token_id ?? null
@@ -114,7 +119,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: Seen, can: Abilit
   return changes
 }
 
-/** Whether an NFT has the placeholder of a drop that is revealed later. */
+/** Returns whether an NFT has the placeholder of a drop that is revealed later. */
 const isUnrevealed = ({ request_metadata }: NftRecord): boolean =>
   Object.hasOwn(Object(request_metadata), PROVENANCE_ROW)
 
@@ -122,11 +127,12 @@ const orImpossible = (want: Want, obstacle: string | null): Action => (obstacle 
 
 export const revisionOf = ({ revision }: NftRecord): number | null => (typeof revision === 'number' ? revision : null)
 
-/** Returns the owner of an NFT with the number of its transfers, which differs after a transfer there and back. */
+/**
+ * Returns the owner of an NFT with its number of transfers, so that the text differs after a transfer away and back.
+ */
 export const ownership = ({ transfers, receiver_wallet_address: owner }: NftRecord): string =>
   `${transfers ?? 0} ${owner?.toLowerCase() ?? ''}`
 
-/** Whether the owner of an NFT is not the receiver of its row. */
 export function isMoved(
   row: Pick<ComparedRow, 'receiver' | 'sender'>,
   owner: string | null,
@@ -137,7 +143,7 @@ export function isMoved(
   return !owners.some((one) => sameAddress(one, owner))
 }
 
-/** Returns why a change in progress prevents another one; null if there is none. */
+/** Returns the reason why a change in progress prevents another one; null if there is none. */
 export const pendingChange = ({ pending_change: change }: NftRecord): string | null =>
   change == null ? null : `${change.kind === 'update' ? 'an' : 'a'} ${change.kind} of the NFT is in progress`
 
@@ -149,7 +155,7 @@ function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities
   return isUpdating ? null : pendingChange(nft)
 }
 
-/** Returns why a row can't keep the salt of its NFT; null if it can, or if there is none. */
+/** Returns the reason why a row can't keep the salt of its NFT; null if it can, or if there is no salt. */
 const whyNoSalt = ({ metadata }: ComparedRow, salt: unknown): string | null =>
   salt === undefined || saltIn(metadata) !== undefined || metadataItems(metadata) < MAX_METADATA_ITEMS
     ? null

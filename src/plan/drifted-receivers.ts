@@ -6,8 +6,8 @@ import type { Change } from './compare.ts'
 import type { Moved, OwnerHistory } from './find-nfts.ts'
 
 /**
- * Records the earlier receivers of rows whose NFTs somebody else transferred, for example a buyer on a marketplace. The
- * receiver that this machine recorded last is the earlier one, or else the receiver of the mint.
+ * Records the previous receivers of rows whose NFTs somebody else transferred, for example a buyer on a marketplace.
+ * The previous receiver is the one that this machine recorded last, or else the receiver of the mint.
  */
 export async function addDriftedReceivers(
   { state, drop, id }: RunStore,

@@ -7,14 +7,14 @@ import { addRelabeled, type Relabeling, relabeledPage } from '../state/plan-tabl
 import { createTables } from '../state/temporary-tables.ts'
 import type { Candidate } from './find-nfts.ts'
 
-/** A plan with more labels is no drop that was moved. */
+/** With more labels than this, the plan can't be a moved drop. */
 const MAX_LABELS = 20
 const MAX_FIRST = 50
 const PAGE = 1_000
 
 /**
- * The rows of a plan whose NFTs have another label on the server than the run. This machine doesn't know them, or
- * another machine has adopted them since this one minted them.
+ * Collects the rows of a plan whose NFTs have another label on the server than the run. Either this machine doesn't
+ * know those NFTs, or another machine has adopted them after this one minted them.
  */
 export class OtherLabels {
   count = 0
@@ -22,7 +22,7 @@ export class OtherLabels {
   readonly #store: RunStore
   readonly #own: string | null
   readonly #first: OtherLabel[] = []
-  /** Those that this machine minted. */
+  /** Number of these rows that this machine minted. */
   #ours = 0
 
   /** @param own the label of the run; null if there is none */
@@ -37,7 +37,6 @@ export class OtherLabels {
     await this.#take(pairsOfOthers(pairs, this.#own))
   }
 
-  /** Adds the rows of a page. */
   async add(candidates: readonly Candidate[]): Promise<void> {
     const labeled = candidates.flatMap(({ row: { key, row }, reference, named }) => {
       if (named === null) return []
@@ -48,8 +47,8 @@ export class OtherLabels {
   }
 
   /**
-   * Adds the labels that this machine doesn't know, that it minted with a label that was replaced since, or that its
-   * run has at the earlier path of its manifest.
+   * Adds an NFT if this machine doesn't know it, if it minted the NFT with a label that was replaced since, or if the
+   * manifest was moved.
    */
   async #take(labeled: readonly OtherLabel[]): Promise<void> {
     if (labeled.length === 0) return
@@ -73,8 +72,8 @@ export class OtherLabels {
   }
 
   /**
-   * @param adopt whether the labels are to be replaced; a saved plan names them
-   * @throws GdnError `seems_minted` where a label isn't
+   * @param adopt true to replace all labels, or the labels that a saved plan replaces
+   * @throws GdnError `seems_minted` if a label isn't to be replaced
    */
   refuseUnlessAdopted(adopt: boolean | readonly string[]): void {
     if (this.count === 0 || this.#own === null) return
@@ -91,7 +90,7 @@ export class OtherLabels {
     })
   }
 
-  /** Yields the reference IDs, in pages. */
+  /** Yields the labels to replace, in pages. */
   async *pages(): AsyncGenerator<Relabeling[]> {
     for (let after = 0; ; ) {
       const page = await this.#store.state.scratch((sql) => relabeledPage(sql, after, PAGE))

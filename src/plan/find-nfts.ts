@@ -12,12 +12,14 @@ import { operationsWithPrefix, receiverOf } from '../state/operations.ts'
 import type { RowRecord } from '../state/rows.ts'
 import { ownership } from './compare.ts'
 
-/** A row of a page, with the known facts about its mint. */
+/** A row with the known facts about its mint. */
 export interface Candidate {
   row: KeptRow
   /** The reference ID of its mint. */
   reference: string
-  /** The NFT that the reference ID names on the server; null where that is free, unknown or not supported. */
+  /**
+   * The NFT that the reference ID names on the server. Null if the ID is free or unknown, or if the server has none.
+   */
   named: MintRecord | null
   /** The row's operation in the state; null where the run has not sent it. */
   sent: SentOperation | null
@@ -25,7 +27,7 @@ export interface Candidate {
   nftGdnId: string | null
 }
 
-/** The collection and server that `findNfts` and `lastOwners` search. */
+/** The collection and server that are searched. */
 export interface Place extends Pick<BatchOptions, 'contractAddress' | 'blockchain'> {
   signal: AbortSignal | undefined
   client: Pick<BatchClient, 'call'>
@@ -35,7 +37,7 @@ export interface Place extends Pick<BatchOptions, 'contractAddress' | 'blockchai
   hasUpdates: boolean
 }
 
-/** Returns the rows of a page with their NFTs: by their reference IDs, or else by the run in the state. */
+/** Returns the rows of a page with their NFTs, found by reference ID or else by the run's operations in the state. */
 export async function findCandidates(store: RunStore, place: Place, page: readonly RowRecord[]): Promise<Candidate[]> {
   const { drop } = store
   const operations = await sentRows(store, page)
@@ -67,18 +69,18 @@ export async function readRecords(
 
 /** The known facts about an owner who is not the receiver of the row. */
 export interface OwnerHistory {
-  /** Whether this manifest named that owner last. */
+  /** Whether this manifest named the owner last. */
   isOurs: boolean
   isMoving: boolean
-  /** The reference ID of a transfer to the receiver: the next one, or the one in progress. */
+  /** The reference ID of a transfer to the receiver: of the one in progress, or else of the next one. */
   reference: string
 }
 
 /**
- * Returns the history of owners. The reference ID of a transfer has the receiver and the number of earlier transfers of
- * the NFT. So each machine finds whether the last one was made by this manifest, to the present owner.
+ * Returns for each row whether this manifest named the current owner last. The reference ID of a transfer contains the
+ * receiver and the number of earlier transfers, so every machine can look up the latest transfer to the current owner.
  *
- * @param scope identifies the collection in reference IDs of transfers
+ * @param scope identifies the collection in the reference IDs of transfers
  */
 export async function ownerHistories(
   store: RunStore,
@@ -103,7 +105,7 @@ export async function ownerHistories(
           reference: next,
         }
       : await sentHistory(store, scope, one)
-    // A machine that has seen the manifest name that owner knows it.
+    // A machine that has seen this owner match the manifest has recorded it.
     const isOurs = history.isOurs || candidate.sent?.knownOwner === ownership(nft)
     histories.set(candidate.row.position, { ...history, isOurs })
   }
@@ -116,13 +118,13 @@ export interface Moved {
   nft: NftRecord
 }
 
-/** The beginning of the reference IDs of all transfers of a row. */
+/** Returns the prefix of the reference IDs of all transfers of a row. */
 export const transfersPrefix = (scope: string, reference: string): string => `${referenceId(scope, reference)}:to:`
 
 const transferName = (scope: string, { reference }: Candidate, receiver: string): string =>
   `${transfersPrefix(scope, reference)}${receiver.toLowerCase()}:`
 
-/** Returns the reference IDs of the transfer that made the present owner, and of one to the receiver of the row. */
+/** Returns the reference IDs of the transfer to the current owner and of the next transfer to the row's receiver. */
 function transfersOf(scope: string, { candidate, nft }: Moved): { last: string; next: string } {
   const n = nft.transfers ?? 0
   return {
@@ -131,7 +133,10 @@ function transfersOf(scope: string, { candidate, nft }: Moved): { last: string; 
   }
 }
 
-/** The same from the state, for servers without reference IDs. A transfer with an unknown outcome is in progress. */
+/**
+ * Returns the history from the state, for servers without reference IDs. A transfer with an unknown outcome counts as
+ * in progress.
+ */
 async function sentHistory(store: RunStore, scope: string, moved: Moved): Promise<OwnerHistory> {
   const { candidate, nft } = moved
   const prefix = transfersPrefix(scope, candidate.reference)
@@ -149,7 +154,9 @@ async function sentHistory(store: RunStore, scope: string, moved: Moved): Promis
   }
 }
 
-/** Whether a row was minted to the present owner: by the record of its NFT, or by its request in the state. */
+/**
+ * Returns whether a row was minted to the current owner, according to the NFT's record or to the request in the state.
+ */
 async function isMintedTo({ state }: RunStore, { candidate: { sent }, nft }: Moved): Promise<boolean> {
   const owner = nft.receiver_wallet_address ?? ''
   if (typeof nft.minted_to === 'string') return sameAddress(nft.minted_to, owner)

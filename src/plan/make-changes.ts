@@ -6,10 +6,10 @@ import { isTimeUp } from '../core/time-up.ts'
 import { IN_FLIGHT } from '../operations/defaults.ts'
 import { changeRetries, type Failed, mayRetry } from '../operations/retries.ts'
 
-/** The fields of a change that messages show. */
+/** The fields that identify a change in messages. */
 export interface Named {
   key: string
-  /** The line of the row; null where no row names it any more. */
+  /** The line of the row; null if the manifest has no row for it. */
   line: number | null
 }
 
@@ -22,33 +22,33 @@ export interface Problem extends Named {
 export interface Outcomes {
   done: number
   pending: number
-  /** Whether changes may not be sent yet, because the time was over before. */
+  /** Whether the wait ended before all changes were sent. */
   unsent: boolean
-  /** Why accepted changes are pending, if the server says it. */
+  /** Why accepted changes are pending; null if the server gives no reason. */
   reason: string | null
-  /** Why the server accepts no change at the moment: what a signer lacks. */
+  /** Why the server currently accepts no change: the funds that a signer lacks. Null if it accepts changes. */
   held: string | null
-  /** Whether the last request got no response of the server. */
+  /** Whether the last request got no response from the server. */
   isUnreachable: boolean
   failed: Problems
   unknown: Problems
 }
 
-/** The first problems, and how many there are. */
+/** The first problems, and the number of all problems. */
 export interface Problems {
   count: number
   first: Problem[]
 }
 
-/** An accepted change with the ID of its transaction; null if only the effect shows its end. */
+/** An accepted change with the ID of its transaction. The ID is null if only the NFT shows whether the change ended. */
 export interface Accepted<Change> {
   change: Change
   transactionId: string | null
-  /** Why the change was pending when it was last seen, if the server reports a reason. */
+  /** The latest pending reason, if the server reported one. */
   pendingReason?: string | null | undefined
 }
 
-/** Sends changes of one kind, and sees their end. */
+/** Sends changes of one kind and determines whether they have ended. */
 export interface ChangeHandler<Change, Sent extends Accepted<Change>> {
   /** Sends a change, at most once. Resolves once it is accepted. */
   send(change: Change): Promise<Sent>
@@ -62,22 +62,24 @@ export interface ChangeSenderDeps {
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
-  /** Limit of the wait after the last acceptance or end, in milliseconds. */
+  /** Limit of the wait since a change was last accepted or ended, in milliseconds. */
   timeoutMs: number
   /**
    * Called while no signer can pay. Returns the funds that a signer lacks for all remaining changes, including those
-   * not sent yet. Returns null if funds aren't the reason.
+   * that aren't sent yet. Returns null if funds aren't the reason.
    */
   shortage?(outcomes: Outcomes): Promise<string | null>
   onProgress(outcomes: Outcomes): void
 }
 
 export const RESUME_HINT = 'Run the same command again to resume the changes in progress.'
-/** Accepted changes that have not ended: further ones wait, so that memory does not grow with their number. */
+/**
+ * Limit of accepted changes that haven't ended. Further changes wait, so that memory doesn't grow with their number.
+ */
 const MOST_PENDING = 5_000
 const PER_LOOK = 1_000
 const LOOK_MS = 1_000
-/** How long a reported shortage of funds is used, because the server queries its node for each report. */
+/** How long a reported shortage of funds is reused, because the server queries its node for each report. */
 const SHORTAGE_MS = 5_000
 const MAX_PROBLEMS = 1_000
 
@@ -93,10 +95,10 @@ export const noOutcomes = (): Outcomes => ({
 })
 
 /**
- * Sends changes, several at once, and waits for the outcome of each. Memory does not grow with their number.
+ * Sends changes, several at a time, and waits for the outcome of each. Memory doesn't grow with their number.
  *
- * @throws GdnError where nothing more can be sent, such as `forbidden`, `interrupted`, `not_ready`, or `unreachable`
- *   after two minutes
+ * @throws GdnError if nothing more can be sent, such as `forbidden`, `interrupted`, `not_ready`, or `unreachable` after
+ * two minutes
  */
 export async function makeChanges<Change extends Named, Sent extends Accepted<Change>>(
   changes: AsyncIterable<Change>,
@@ -116,7 +118,7 @@ class ChangeSender<Change extends Named, Sent extends Accepted<Change>> {
   #isOver = false
   /** When a change was last accepted or ended. */
   #lastAt: number
-  /** The funds that a signer lacks, and the time of the last request for them. */
+  /** The funds that a signer lacks, as last requested at `#askedAt`. Null if funds aren't the reason. */
   #shortage: Promise<string | null> = Promise.resolve(null)
   #askedAt = Number.NEGATIVE_INFINITY
 
@@ -161,7 +163,7 @@ class ChangeSender<Change extends Named, Sent extends Accepted<Change>> {
     this.#stopped ??= { error }
   }
 
-  /** Sends changes one after another, until there are no more. */
+  /** Sends changes one after another until there are no more. Several of these loops run concurrently. */
   async #send(): Promise<void> {
     const { now, sleep, signal } = this.#deps
     while (this.#stopped === null && !this.#isOver) {
@@ -184,7 +186,7 @@ class ChangeSender<Change extends Named, Sent extends Accepted<Change>> {
     }
   }
 
-  /** Asks once for the ends of all accepted changes. */
+  /** Polls all accepted changes once and records those that have ended. */
   async #look(): Promise<void> {
     const all = [...this.#open]
     for (let from = 0; from < all.length; from += PER_LOOK) {
@@ -207,7 +209,7 @@ class ChangeSender<Change extends Named, Sent extends Accepted<Change>> {
     this.#deps.onProgress(this.#outcomes)
   }
 
-  /** Asks once for all senders that wait, and not at each look. */
+  /** Returns the shortage of funds. All waiting senders share one request per `SHORTAGE_MS`. */
   async #whatLacks(): Promise<string | null> {
     const { now, shortage } = this.#deps
     if (shortage !== undefined && now() - this.#askedAt >= SHORTAGE_MS) {
@@ -217,7 +219,7 @@ class ChangeSender<Change extends Named, Sent extends Accepted<Change>> {
     return await this.#shortage
   }
 
-  /** Retries what did not reach the server, or is refused for now. */
+  /** Retries a request that didn't reach the server or that was refused temporarily. */
   async #patiently<Result>(act: () => Promise<Result>): Promise<Result> {
     const { now, sleep, signal, timeoutMs } = this.#deps
     const since = now()
@@ -244,27 +246,27 @@ class ChangeSender<Change extends Named, Sent extends Accepted<Change>> {
   }
 }
 
-/** Says in the message of Ctrl-C how to resume. */
+/** Adds to the error of an interruption how to resume. */
 function withHint(error: unknown): unknown {
   if (!(error instanceof GdnError) || (error.code !== 'interrupted' && error.code !== 'terminated')) return error
   return error.with({ hint: RESUME_HINT })
 }
 
-/** Whether the server, or a proxy in front of it, may respond again soon. */
+/** Returns whether the server, or a proxy in front of it, may recover soon. */
 function isPassing(error: unknown): error is GdnError {
   if (!(error instanceof GdnError)) return false
   const status = statusOf(error)
   return error.code === 'unreachable' || (status !== undefined && (status >= 500 || PASSING.has(status)))
 }
 
-/** Returns the cause of an error that a retry may help against; null for others. */
+/** Returns the cause of an error that a retry may resolve; null for other errors. */
 function causeOf(error: unknown): Failed['cause'] | null {
   if (error instanceof GdnError && error.code === 'max_cost') return 'max_cost'
   if (!isPassing(error)) return null
   return error.code === 'not_ready' ? 'not_ready' : 'not_sent'
 }
 
-/** Returns where an error of one change belongs; null if it stops the others too. */
+/** Returns the list for an error of one change; null if the error stops the other changes too. */
 function problemsFor(error: unknown, { failed, unknown }: Outcomes): Problems | null {
   if (!(error instanceof GdnError)) return null
   if (error.code === 'refused' || error.code === 'not_found' || error.code === 'invalid_input') return failed

@@ -39,15 +39,15 @@ import { countUnedited } from './unedited-rows.ts'
 import { unstoredPairs } from './unstored-pairs.ts'
 import { VanishedRows } from './vanished-rows.ts'
 
-/** Rows that are compared together: one request for their reference IDs, and one for their NFTs. */
+/** Number of rows that are compared together, with one request for their reference IDs and one for their NFTs. */
 const PAGE = 1_000
 
 /**
- * Compares a manifest with what exists, and passes the plan. Memory does not grow with the manifest: rows and changes
- * are in temporary tables. Nothing is sent that has an effect, and the state directory is unchanged.
+ * Compares a manifest with the existing NFTs and passes the plan to `use`. Memory doesn't grow with the manifest,
+ * because rows and changes are in temporary tables. No request has an effect, and the state directory is unchanged.
  *
  * @throws GdnError `invalid_manifest`, `run_busy`, `already_accepted`, `seems_minted`, `wrong_backend`, and errors of
- *   the server
+ * the server
  */
 export async function withPlan<Result>(
   options: PlanOptions,
@@ -117,20 +117,20 @@ class Planner {
   readonly #saved: SavedChanges
   readonly #labels: OtherLabels
   readonly #comparer: RowComparer
-  /** Rows that got an ID since their mint, and whose pairs are to be stored. */
+  /** Rows that got an ID after their mint, and whose pairs must be stored. */
   readonly paired: StoredPair[]
   readonly #pairs: RowPairs
   /** The NFTs of rows that were minted under another key, by position. */
   readonly #pairedNfts: ReadonlyMap<number, string>
   readonly #mints: number[] = []
-  /** Rows that are recorded as sent, and whose NFTs the server has. */
+  /** Number of rows that are recorded as sent with an unknown outcome, and whose NFTs the server has. */
   #mintedUnsettled = 0
   readonly #vanished = new VanishedRows()
-  /** New rows without an ID. */
+  /** Number of new rows without an ID. */
   #newUnnamed = 0
-  /** Rows to change whose content is what this machine recorded last. */
+  /** Number of rows to change whose content is what this machine recorded last. */
   #unedited = 0
-  /** Revealed NFTs to update. */
+  /** Number of revealed NFTs to update. */
   #revealed = 0
   #noTransfersReason: string | null | undefined
   readonly #seen: SeenNfts
@@ -207,7 +207,10 @@ class Planner {
     return this.#store.drop.setId === null && label === null && this.#newUnnamed > 0 && mint < rows
   }
 
-  /** Refuses changes that seem to be a mistake. @throws GdnError `edited_rows`, `seems_minted` */
+  /**
+   * Refuses changes that seem to be a mistake.
+   * @throws GdnError `edited_rows`, `seems_minted`
+   */
   async #refuseDoubtful(): Promise<void> {
     const { drop, state } = this.#store
     const { unchanged, rows, mint } = this.counts
@@ -319,18 +322,18 @@ class Planner {
     }
   }
 
-  /** @throws GdnError `already_accepted` if another run on this machine has rows to be minted, or NFTs to be changed */
+  /** @throws GdnError `already_accepted` if another run on this machine has the rows to mint or the NFTs to change */
   async #refuseTaken(): Promise<void> {
     const { update, transfer } = this.counts
     if (update + transfer > 0) await this.#store.state.scratch((sql) => refuseNftsOfOthers(sql, this.#store))
-    // `refuseEdited` refuses edited rows, once the plan is applied.
+    // `refuseEdited` checks for edited rows when the plan is applied.
     const options = { ...this.#options, newRows: true }
     const { renamed } = this.#pairs
     const checked = { rows: 'draft', isRead: true, pending: this.#mints, renamed } as const
     await this.#store.read((sql) => refuseTaken(sql, this.#store, options, checked))
   }
 
-  /** Counts the mints that the state records as deployed, and those whose outcome is not known yet. */
+  /** Counts the mints that the state records as deployed, and the mints whose end isn't recorded. */
   async recorded(): Promise<Pick<ChangePlan, 'deployed' | 'unsettled'>> {
     const { drop } = this.#store
     const states = drop.setId === null ? [] : await this.#store.read((sql) => statesOf(sql, drop.id))
@@ -342,7 +345,7 @@ class Planner {
     return this.#seen.pages()
   }
 
-  /** Refuses edited rows without an ID as the mint does, which would send them as new rows. */
+  /** Refuses edited rows without an ID as a mint does, because they would be sent as new rows. */
   async refuseEdited(): Promise<void> {
     if (this.#options.newRows === true) return
     const { operations, positions } = this.#pairs.paired
@@ -355,7 +358,10 @@ class Planner {
     return await this.#store.read((sql) => newDuplicates(sql, this.#store.drop, 'draft', (at) => minted.has(at)))
   }
 
-  /** Notes that the manifest was moved or renamed. @throws GdnError `seems_minted` if another run minted its rows */
+  /**
+   * Adds notes about a moved or renamed manifest.
+   * @throws GdnError `seems_minted` if another run minted its rows
+   */
   async #noteMove(others: NftsWithoutRow): Promise<void> {
     const { movedFrom, drop } = this.#store
     const { adopt, isSaved } = this.#options

@@ -3,12 +3,12 @@ import type { Change } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 export const UNREVEALED = 'it is minted unrevealed: use gdn batch mint --unrevealed'
-/** The beginning of the reason of a row without an ID whose NFT got one. */
+/** How the reason begins for a row without an ID whose NFT got one. */
 export const HAS_ID = 'its NFT got an ID'
 export const FAILED = 'its last mint failed'
 const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }
 
-/** The change of a row without an ID whose NFT got one, which gdn may know. */
+/** Returns the change for a row without an ID whose NFT got one. `id` is null if gdn doesn't know the ID. */
 export const identifiedNft = (nftGdnId: string | null, id: string | null): Change => ({
   ...NO_NFT,
   nftGdnId,
@@ -39,7 +39,7 @@ export function failedMint(
   return { ...NO_NFT, action: 'mint', want: 'mint', reason }
 }
 
-/** An accepted mint whose NFT the server does not return. */
+/** Returns the change for an accepted mint whose NFT the server doesn't return. */
 export const unknownNft = ({ nftGdnId }: Candidate): Change => ({
   ...NO_NFT,
   nftGdnId,

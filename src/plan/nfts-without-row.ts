@@ -5,7 +5,7 @@ import type { Place } from './find-nfts.ts'
 import type { PlanOptions } from './planned.ts'
 import { findUnnamed, namesOfUnnamed, notesOfUnnamed, WHERE_TO_BURN } from './prune.ts'
 
-/** NFTs of the collection that no row of a plan names. They are listed once, and only if a plan needs them. */
+/** NFTs of the collection that no row of a plan names. They are listed at most once, and only if a plan needs them. */
 export class NftsWithoutRow {
   readonly #store: RunStore
   readonly #place: Place
@@ -18,13 +18,13 @@ export class NftsWithoutRow {
     this.#options = options
   }
 
-  /** Returns their IDs; null where the server doesn't list the collection. */
+  /** Returns the IDs; null if the server doesn't list the collection. */
   async #find(): Promise<string[] | null> {
     this.#ids ??= findUnnamed(this.#store, this.#place)
     return await this.#ids
   }
 
-  /** Returns notes on NFTs that another machine may have minted for rows that are gone, for a plan with `--prune`. */
+  /** Returns the notes of a plan with `--prune` about NFTs that another machine may have minted for removed rows. */
   async notesOfPrune(): Promise<string[]> {
     const hasRun = this.#store.drop.setId !== null
     // Without reference IDs, gdn can't determine which NFTs this run has minted.
@@ -34,7 +34,7 @@ export class NftsWithoutRow {
     return hasRun ? [] : [WHERE_TO_BURN]
   }
 
-  /** Returns a note that the manifest may have been renamed, for a plan that mints all its rows. */
+  /** Returns notes that the manifest may have been renamed. Used if a plan mints all its rows. */
   async notesOfRename(): Promise<string[]> {
     const notes = await this.#store.read((sql) => notesOfRenamed(sql, this.#options))
     if (notes.length > 0 || !this.#place.hasReferences || this.#options.prune === true) return notes
@@ -43,7 +43,7 @@ export class NftsWithoutRow {
   }
 
   /**
-   * Refuses mints of rows that seem to be minted, as the mint of a new run does.
+   * Refuses to mint rows that seem to be minted already, like the mint of a new run.
    *
    * @param mints positions of the rows
    * @throws GdnError `seems_minted`

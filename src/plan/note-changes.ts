@@ -12,19 +12,19 @@ type Options = Pick<BatchOptions, 'stateDir' | 'contractAddress' | 'blockchain' 
 
 const PAGE = 200
 
-/** Records in the state what the NFTs of a plan are after changes that were made before. */
+/** Records in the state the NFTs that were changed before this plan. */
 export async function noteSeen(options: Options, plan: ChangePlan): Promise<void> {
   await noteNfts(options, plan.run, plan.seen())
 }
 
-/** Records in the state what the NFTs of a plan are after its changes were made. */
+/** Records in the state the NFTs that this plan changed. */
 export async function noteMade(options: Options, client: Pick<BatchClient, 'call'>, plan: ChangePlan): Promise<void> {
   const { contractAddress, blockchain, signal } = options
   const place: Place = { client, contractAddress, blockchain, signal, hasReferences: true, hasUpdates: true }
   await noteNfts(options, plan.run, madeOf(place, plan))
 }
 
-/** Records in the state what NFTs of a run are now. */
+/** Records in the state the current NFTs of a run. Does nothing if this machine has no record of the run. */
 export async function noteNfts(
   { stateDir }: Pick<Options, 'stateDir'>,
   run: PlannedRun,
@@ -52,12 +52,12 @@ export async function noteNfts(
 interface Changed {
   nftGdnId: string
   changes: readonly Change[]
-  /** The receiver of its row, and the row; null for a burn. */
+  /** The receiver of the NFT's row; null for a burn. `body` is the row. */
   receiver: string | null
   body: Uint8Array | null
 }
 
-/** Yields the NFTs that the plan changes, as they are now. */
+/** Yields the NFTs that the plan changes, as the server currently has them. */
 async function* madeOf(place: Place, plan: ChangePlan): AsyncGenerator<NftNow[]> {
   let waiting: Changed[] = []
   const read = async (): Promise<NftNow[]> => {

@@ -9,7 +9,9 @@ import { pageOf, pagesOf } from '../state/rows.ts'
 import type { Change } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
-/** Records the contents of rows that this machine hasn't minted, where the NFTs of their IDs have other ones. */
+/**
+ * Records the content of each row that this machine hasn't minted and whose ID belongs to an NFT with other content.
+ */
 export async function addOtherContents(
   { state, drop }: RunStore,
   candidates: readonly Candidate[],
@@ -29,14 +31,17 @@ export async function addOtherContents(
   })
 }
 
-/** Whether a change replaces what identifies an NFT for people. Dynamic NFTs may exchange attributes and extra keys. */
+/**
+ * Returns whether a change affects what identifies an NFT for people. Attributes and extra keys don't count, because
+ * dynamic NFTs may legitimately exchange them.
+ */
 const isOfOtherNft = ({ want, fields }: Change): boolean =>
   want === 'update' &&
   fields.some(({ field }) => field === 'title' || field === 'description' || field.startsWith(fileField('')))
 
 /**
- * Refuses rows whose IDs seem to be exchanged. A row may get a content that another row has and keeps, such as a kind
- * of ticket.
+ * Refuses rows whose IDs seem to be exchanged. A row may get content that another row has and keeps, such as a type of
+ * ticket.
  *
  * @throws GdnError `seems_minted`
  */

@@ -5,22 +5,22 @@ import type { Change } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 const MAX_FIRST = 50
-/** With fewer rows, all of them may well have been edited. */
+/** With fewer matching rows, all of them may well have been edited. */
 const MIN_REFUSED = 5
-/** Share of NFTs whose content differs from their rows. From this share on, the rows belong to another drop. */
+/** If at least this share of NFTs has other content than their rows, the rows belong to another drop. */
 const MOST = 0.9
-/** Share from which on the plan has a note. */
+/** If at least this share has other content, the plan has a note. */
 const MANY = 0.5
 
 /**
- * Determines whether the IDs of a manifest belong to another drop. Manifests of one file name have the same reference
- * IDs in a collection. A machine that has minted neither distinguishes them by their labels, or else by their content.
+ * Determines whether the IDs of a manifest belong to another drop. Manifests with the same file name have the same
+ * reference IDs in a collection. A machine that has minted neither distinguishes them by label, or else by content.
  */
 export class OtherDrop {
   readonly #label: string | null
   #named = 0
   #others = 0
-  /** Those with the label of this run: manifests at the root of two repositories share one. */
+  /** Number of these NFTs with the label of this run. Manifests at the root of two repositories share a label. */
   #alike = 0
   readonly #first: { key: string; line: number; nft_gdn_id: string }[] = []
 
@@ -29,7 +29,7 @@ export class OtherDrop {
     this.#label = label
   }
 
-  /** Adds a page of rows that this machine has not minted. */
+  /** Adds a page of rows. Counts only rows that this machine has not minted. */
   add(candidates: readonly Candidate[], found: readonly [number, readonly Change[]][]): void {
     for (const [at, { row, named, sent }] of candidates.entries()) {
       if (sent !== null || named === null || row.row.id === null) continue
@@ -43,9 +43,9 @@ export class OtherDrop {
   }
 
   /**
-   * Returns a note for people if many NFTs have other content than their rows; null otherwise.
+   * Returns a note if many NFTs have other content than their rows; null otherwise.
    *
-   * @throws GdnError `seems_minted` if all of them have, or nearly all
+   * @throws GdnError `seems_minted` if all or nearly all of them have other content and another label
    */
   refuse(): string | null {
     const [named, others, unlike] = [this.#named, this.#others, this.#others - this.#alike]
@@ -68,7 +68,10 @@ export class OtherDrop {
 
 type Row = Candidate['row']['row']
 
-/** Whether an NFT has another title than its row, and another description or other files if it has any. */
+/**
+ * Returns whether an NFT has another title than its row, and also another description or other files if the row has
+ * any.
+ */
 function hasOtherContent({ want, fields }: Change, { metadata, localFiles }: Row): boolean {
   const changed = (test: (field: string) => boolean) => fields.some(({ field }) => test(field))
   if (want !== 'update' || !changed((field) => field === 'title')) return false

@@ -22,7 +22,7 @@ const header = z.object({
   gdn_plan: z.literal(VERSION),
   /** SHA-256 of the lines after this one. */
   sha256: z.string(),
-  /** Relative to the folder of the plan, as the paths of local files are. */
+  /** Path relative to the folder of the plan, as for local files. Null if the manifest isn't a file. */
   manifest: z.string().nullable(),
   run: z.string().nullable(),
   origin: z.string(),
@@ -32,20 +32,19 @@ const header = z.object({
   blockchain: z.custom<Blockchain>((value) => typeof value === 'string' && isBlockchain(value)),
   contract_address: z.string(),
   take_over: z.boolean(),
-  /** The label of the run, and the labels that it replaces. */
+  /** The label of the run. `adopt` has the labels that it replaces. */
   label: referenceLabel.nullable().default(null),
   adopt: z.array(z.string()).default([]),
-  /** Whether a machine that has minted the manifest at another path stores the new path in its run. */
+  /** Whether the manifest was moved, so that a machine with the run of its earlier path stores the new path. */
   moved: z.boolean().default(false),
   prune: z.boolean(),
-  /** Whether rows with an ID are minted while NFTs without one have lost their rows. */
+  /** Whether to mint rows with an ID although NFTs without an ID have lost their rows. */
   new_rows: z.boolean().default(false),
-  /** Whether rows that equal another row are minted without a prompt. */
+  /** Whether to mint rows that equal another row without a prompt. */
   allow_duplicates: z.boolean().default(false),
   counts: z.record(z.string(), z.number()),
 })
 
-/** The target of a saved plan. */
 export type PlanHeader = z.output<typeof header>
 
 const pair = { key: z.string() }
@@ -68,13 +67,13 @@ const line = z.object({
   changes: z.array(object<Change>()),
 })
 
-/** More than a row and its changes can have. */
+/** Limit of a line in characters: more than a row and its changes can have. */
 const MAX_LINE = 16 * 1024 * 1024
 const READ_BYTES = 1024 * 1024
 
 interface PlanReading {
   contents: LocalContents
-  /** Takes the changes. */
+  /** Receives the changes. */
   saved: SavedReader
   /** Folders whose files may be published, in addition to that of the plan. */
   fileFolders: readonly string[]
@@ -90,8 +89,8 @@ interface Saving {
 }
 
 /**
- * Writes a plan to a private file: a line with the plan's inputs, and a line for each row with its changes. The plan
- * can therefore be applied without the manifest.
+ * Writes a plan to a private file. The first line has the plan's inputs, and each further line has a row with its
+ * changes or a burn. The plan can therefore be applied without the manifest.
  */
 export async function savePlan(
   path: string,
@@ -147,10 +146,16 @@ async function* linesOf(plan: ChangePlan, folder: string, contents: LocalContent
   for await (const burn of plan.burns()) yield `${JSON.stringify({ burn })}\n`
 }
 
-/** Returns a path as a plan has it: it is valid on another machine that has the same files. */
+/**
+ * Returns a path relative to the folder of the plan, with `/` as separator. The path is valid on another machine that
+ * has the same files.
+ */
 const relativeTo = (folder: string, path: string): string => relative(folder, path).split(sep).join('/')
 
-/** @throws GdnError `file_error` where no plan can be saved: it replaces only an earlier plan or an empty file */
+/**
+ * Throws unless a plan can be saved at a path. A plan replaces only an earlier plan or an empty file.
+ * @throws GdnError `file_error`
+ */
 export async function refuseOtherFile(path: string): Promise<void> {
   const folder = await stat(dirname(path)).catch(() => null)
   if (folder?.isDirectory() !== true) throw noPlace(path, 'its folder does not exist', 'Create it first.')
@@ -166,7 +171,7 @@ async function beginsAsPlan(path: string): Promise<boolean> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(() => null)
   if (file === null) return false
   try {
-    // A pipe can be read only once: it has a manifest.
+    // A pipe can be read only once, and that read is for the manifest.
     if (!(await file.stat()).isFile()) return false
     const { buffer } = await file.read({ buffer: Buffer.alloc(PLAN_BEGINNING.length), position: 0 })
     return buffer.toString('latin1') === PLAN_BEGINNING
@@ -175,10 +180,10 @@ async function beginsAsPlan(path: string): Promise<boolean> {
   }
 }
 
-/** Larger files are not looked at. */
+/** Larger files are not read. */
 const MAX_ROWLESS = 1024 * 1024
 
-/** Returns whether a JSON file contains neither a plan nor a row, so that the user may have taken it for a plan. */
+/** Returns whether a JSON file contains neither a plan nor a row, so that the user may have mistaken it for a plan. */
 export async function hasNoRows(path: string): Promise<boolean> {
   const found = await stat(path)
   if (extname(path).toLowerCase() !== '.json' || !found.isFile() || found.size > MAX_ROWLESS) return false
@@ -188,7 +193,10 @@ export async function hasNoRows(path: string): Promise<boolean> {
   return value === undefined && !/^[[{]/.test(text)
 }
 
-/** Returns the header of a plan; null for any other file. @throws GdnError `usage` for a plan that can't be used */
+/**
+ * Returns the header of a plan; null for any other file.
+ * @throws GdnError `usage` for a plan that can't be used
+ */
 export async function readPlanHeader(path: string, signal: AbortSignal): Promise<PlanHeader | null> {
   if (!(await beginsAsPlan(path))) return null
   for await (const text of linesIn(path, signal)) {
@@ -210,10 +218,10 @@ export async function readPlanHeader(path: string, signal: AbortSignal): Promise
 }
 
 /**
- * Yields the rows of a plan. Reading ends with an error if the file was edited, so rows must not be used before. A plan
- * may come from somebody else, so its files are subject to the same rules as those of a manifest.
+ * Yields the rows of a plan. Reading ends with an error if the file was edited, so don't use any row before the end. A
+ * plan may come from somebody else, so the rules for files of a manifest also apply to its files.
  *
- * @throws GdnError `refused` if a local file has other content than the plan was made with, or must not be published
+ * @throws GdnError `refused` if a local file has changed since the plan was made, or must not be published
  */
 export async function* readPlan(
   path: string,

@@ -3,44 +3,47 @@ import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import { rowsWithIds } from '../batch/rows/given-id.ts'
 import type { PlanCounts } from './planned.ts'
 
-/** The findings of a plan that its notes report. */
+/** The facts that the notes of a plan report. */
 export interface NotedFacts {
-  /** NFTs that have another label on the server, and the label that replaces theirs. */
+  /** NFTs that have another label on the server, and these labels. */
   relabeled: { count: number; labels: readonly string[] }
   label: string
-  /** Rows that got an ID since their mint. */
+  /** Rows that got an ID after their mint. */
   paired: readonly Pick<StoredPair, 'alias'>[]
-  /** Rows that the run has sent and that are no longer in the manifest. */
+  /** Rows that the run has sent and that the manifest doesn't have. */
   gone: GoneRows
-  /** New rows without an ID. */
+  /** Number of new rows without an ID. */
   newUnnamed: number
-  /** The run that has the IDs of rows without one, null where another machine has; null without such rows. */
+  /**
+   * The run with the IDs of NFTs whose rows have no ID. `run` is null if another machine stored these IDs. Null if
+   * there are no such rows.
+   */
   identified: { run: string | null } | null
-  /** Rows to change whose content is what this machine recorded last. */
+  /** Number of rows to change whose content is what this machine recorded last. */
   unedited: number
-  /** Revealed NFTs to update. */
+  /** Number of revealed NFTs to update. */
   revealed: number
-  /** Whether the plan burns the NFTs of these rows. */
+  /** Whether the plan burns the NFTs of the rows in `gone`. */
   prunes: boolean
   counts: Pick<PlanCounts, 'drift' | 'burned' | 'keptBurns'>
-  /** Whether the server knows reference IDs, and whether it updates and burns NFTs. */
+  /** Whether the server has reference IDs, and whether it updates and burns NFTs. */
   hasReferences: boolean
   hasUpdates: boolean
   /** Whether this machine has minted rows of the run. */
   isKnown: boolean
-  /** Whether new rows may be edits of rows that another machine has minted, which only a label would show. */
+  /** Whether new rows may be edits of rows that another machine has minted. Only a label would show this. */
   mayBeMinted: boolean
 }
 
 interface GoneRows {
   count: number
-  /** The names of the first of them. */
+  /** The names of the first rows. */
   first: readonly string[]
-  /** Rows without an ID among them: a new row without an ID may be an edit of one. */
+  /** Number of these rows without an ID. A new row without an ID may be an edit of one. */
   unnamed: number
 }
 
-/** Returns the notes of a plan that follow from its counts. */
+/** Returns the notes that follow from the facts of a plan. */
 export const notesOfPlan = (facts: NotedFacts): string[] => [
   ...notesOfLabels(facts),
   ...notesOfPairs(facts),
@@ -69,7 +72,7 @@ const noteOfUnedited = (count: number): string =>
 const noteOfRevealed = (count: number): string =>
   `${count === 1 ? '1 NFT to update is' : `${count} NFTs to update are`} already revealed. ${NOT_PROVEN}`
 
-/** A note on the proof of revealed NFTs that an update changes. */
+/** A note about the proof of revealed NFTs that an update changes. */
 export const NOT_PROVEN =
   'gdn nft verify --on-chain proves an NFT only while its metadata and files match its commitment'
 
@@ -112,10 +115,10 @@ function notesOfGone({ gone: { count, first, unnamed }, newUnnamed, prunes, hasU
   return notes
 }
 
-/** Says that a manifest was moved, and that `gdn apply` stores this. */
+/** Returns the note that a manifest was moved and that `gdn apply` stores the new path. */
 export const noteOfMove = (from: string, run: string): string =>
   `The manifest was moved from ${from}. gdn apply stores its path with the run ${run}`
 
-/** Says that the manifest of a run may have been moved to the path of this one. */
+/** Returns the note that the manifest of a run may have been moved to the path of this one. */
 export const noteOfMovedRun = ({ name, manifest }: { name: string; manifest: string | null }): string =>
   `The manifest of the run ${name} no longer exists: ${manifest}. If it was moved here, add --adopt`

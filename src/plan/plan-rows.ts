@@ -11,7 +11,7 @@ import type { Update } from './apply-updates.ts'
 import type { Change } from './compare.ts'
 import type { PlannedChange, RowChanges } from './planned.ts'
 
-/** Yields all changes in the order of the manifest, and then burns. */
+/** Yields all changes in the order of the manifest, followed by burns. */
 export async function* changesOf(store: RunStore, contents: LocalContents): AsyncGenerator<PlannedChange> {
   const { manifest } = store.drop
   for await (const { row, changes } of rowsOf(store, 'JOIN')) {
@@ -47,7 +47,7 @@ export async function* burnsIn({ state }: RunStore): AsyncGenerator<PlannedChang
   for await (const page of pages) for (const { change } of page) yield JSON.parse(change) as PlannedChange
 }
 
-/** Yields rows with their changes: all rows, or only rows with changes. */
+/** Yields rows with their changes. `JOIN` omits rows without changes. */
 export async function* rowsOf(store: RunStore, join: 'JOIN' | 'LEFT JOIN' = 'LEFT JOIN'): AsyncGenerator<RowChanges> {
   const pages = pagesOf(store.state, (sql, after, limit) => changedPage(sql, join, after, limit))
   for await (const page of pages) {
@@ -55,7 +55,7 @@ export async function* rowsOf(store: RunStore, join: 'JOIN' | 'LEFT JOIN' = 'LEF
   }
 }
 
-/** Yields the updates. A file that has not changed keeps its URL, so it need not be uploaded. */
+/** Yields the updates. An unchanged file keeps its URL, so that it isn't uploaded again. */
 export async function* updatesOf(store: RunStore, contents: LocalContents): AsyncGenerator<Update> {
   for await (const {
     row: { key, row },

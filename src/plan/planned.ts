@@ -9,19 +9,19 @@ import type { Update } from './apply-updates.ts'
 import type { Action, Change } from './compare.ts'
 
 export interface PlanOptions extends BatchOptions {
-  /** Change NFTs back that others have changed. */
+  /** Whether to replace changes that others made to NFTs. */
   takeOver?: boolean
-  /** The labels that the label of the run replaces, as a saved plan has them; without it, `adopt` decides for all. */
+  /** The labels that the label of the run replaces, from a saved plan. If absent, `adopt` decides for all labels. */
   adoptLabels?: readonly string[] | undefined
-  /** Why the collection doesn't permit transfers; null if it does, or if that isn't known. */
+  /** Returns the reason why the collection doesn't permit transfers; null if it does, or if that isn't known. */
   noTransfers(): Promise<string | null>
-  /** Whether the collection is committed to the manifest, whose rows are minted unrevealed. */
+  /** Returns whether the collection is committed to the manifest, so that its rows are minted unrevealed. */
   isCommitted(): Promise<boolean>
-  /** Burn NFTs of this run whose rows are no longer in the manifest. */
+  /** Whether to burn NFTs of this run whose rows were removed from the manifest. */
   prune?: boolean
-  /** Why the collection doesn't permit burns; null if it does, or if that isn't known. */
+  /** Returns the reason why the collection doesn't permit burns; null if it does, or if that isn't known. */
   noBurns(): Promise<string | null>
-  /** Compare the plan with the changes that were saved with its rows. */
+  /** Whether to compare the plan with the changes that were saved with its rows. */
   isSaved?: boolean
 }
 
@@ -32,56 +32,55 @@ export interface PlanDeps {
   onProgress?(done: number): void
 }
 
-/** Takes the changes of a saved plan while it is read. */
+/** Receives the changes of a saved plan while it is read. */
 export interface SavedReader {
-  /** Takes the changes of each row, in order. */
+  /** Receives the changes of each row, in order. */
   row(changes: readonly Change[]): Promise<void>
-  /** Takes the changes of NFTs without a row. */
+  /** Receives the change of an NFT without a row. */
   burn(change: PlannedChange): Promise<void>
 }
 
-/** Rows by their outcome, and changes by action. A row may have an update and a transfer. */
+/** Counts rows by outcome and changes by action. A row may have both an update and a transfer. */
 export type PlanCounts = Record<Action, number> & {
   rows: number
-  /** Rows that are as the manifest says. */
+  /** Rows that match their NFTs. */
   unchanged: number
   /** Rows without an ID whose NFTs got one. They count as impossible. */
   identified: number
-  /** Rows whose NFT was burned. They count as drift, which nothing takes over. */
+  /** Rows whose NFT was burned. They count as drift, which `takeOver` doesn't resolve. */
   burned: number
   /** Removed rows whose NFTs are kept because others changed them. They count as drift. */
   keptBurns: number
   /** Removed rows whose NFTs can't be burned. They count as impossible. */
   impossibleBurns: number
-  /** Mints of rows whose last mint failed. */
+  /** Mints of rows whose last mint failed. They also count as mints. */
   retries: number
-  /** Rows that the run has sent, and that are no longer in the manifest. */
+  /** Rows that the run has sent and that the manifest doesn't have. */
   vanished: number
 }
 
 /** A change with its row. */
 export interface PlannedChange extends Change {
   key: string
-  /** Null for the burn of an NFT whose row is gone. */
+  /** Null for the burn of an NFT whose row was removed. */
   line: number | null
   title: string
-  /** The owner of an NFT that is to be minted. */
+  /** The receiver of the NFT, for a mint. */
   receiver?: string | undefined
-  /** The fields for people: local files by their names, not by their URLs. By default, the same as `fields`. */
+  /** The fields to display, with names of local files instead of their URLs. Default: `fields`. */
   shown?: FieldChange[] | undefined
 }
 
-/** A row that changed on the server since a plan was saved. */
+/** A row whose changes differ from the saved plan. */
 export interface MovedRow {
   key: string
   line: number | null
   /** The current changes. */
   changes: Change[]
-  /** The difference from the saved plan. */
+  /** Describes the difference from the saved plan. */
   what: string
 }
 
-/** A row with its changes. */
 export interface RowChanges {
   row: KeptRow
   changes: Change[]
@@ -89,11 +88,11 @@ export interface RowChanges {
 
 /** A run as this machine knows it. */
 export interface PlannedRun extends RunRef {
-  /** The limit of its cost that is kept here, in wei; null if there is none. */
+  /** The cost limit of the run in the local state, in wei; null if there is none. */
   maxCost: bigint | null
-  /** Whether its NFTs are minted with creatednft. */
+  /** Whether the NFTs are minted with creatednft. */
   dynamic: boolean
-  /** Whether this machine has minted rows of it. */
+  /** Whether this machine has minted rows of the run. */
   isKnown: boolean
 }
 
@@ -109,32 +108,32 @@ export const plannedRun = ({ id, name, maxCost, dynamic, setId }: Drop): Planned
 export interface ChangePlan {
   run: PlannedRun
   counts: PlanCounts
-  /** Notes for people about the plan. */
   notes: readonly string[]
-  /** Rows whose changes differ from the saved plan. `rows` has the first of them. */
+  /** Rows whose changes differ from the saved plan. `rows` contains only the first of them. */
   moved: { count: number; rows: MovedRow[] }
-  /** The earlier path of the manifest, which was moved; null if it wasn't. `apply` stores the new one. */
+  /** The earlier path of a moved manifest; null if it wasn't moved. `apply` stores the new path. */
   movedFrom: string | null
-  /** NFTs that have another label on the server, which `apply` replaces. */
+  /** NFTs with another label on the server. `apply` replaces these labels. */
   relabeled: { count: number; labels: readonly string[]; pages(): AsyncGenerator<Relabeling[]> }
-  /** Rows that got an ID since their mint, and whose NFTs `apply` stores. */
+  /** Rows that got an ID after their mint. `apply` stores their NFTs. */
   paired: readonly StoredPair[]
-  /** Throws where a mint would refuse to send rows, because they may be edited rows. @throws GdnError `edited_rows` */
+  /**
+   * Throws if a mint would refuse to send rows because they may be edited rows.
+   * @throws GdnError `edited_rows`
+   */
   refuseEdited(): Promise<void>
-  /** NFTs of this run that were changed after their mint, as they are now. */
+  /** Yields the current state of the NFTs of this run that were changed after their mint. */
   seen(): AsyncGenerator<NftNow[]>
-  /** Rows to be minted that equal an earlier one. */
+  /** Returns the rows to mint that equal an earlier row. */
   duplicates(): Promise<Duplicates>
-  /** Rows whose mint is recorded as not ended, but which need no mint. */
+  /** Number of rows whose mint is recorded as not ended, but that need no mint. */
   unsettled: number
-  /** Rows of the run that are recorded as deployed. */
+  /** Number of rows of the run that are recorded as deployed. */
   deployed: number
-  /** All changes in the order of the manifest, burns at the end. */
+  /** Yields all changes in the order of the manifest, followed by burns. */
   changes(): AsyncGenerator<PlannedChange>
-  /** All rows with their changes. */
   rows(): AsyncGenerator<RowChanges>
-  /** The changes of NFTs without a row. */
+  /** Yields the changes of NFTs without a row. */
   burns(): AsyncGenerator<PlannedChange>
-  /** The updates. */
   updates(): AsyncGenerator<Update>
 }

@@ -12,19 +12,19 @@ import { IN_PROGRESS, pendingChange } from './compare.ts'
 import { type Place, readRecords, transfersPrefix } from './find-nfts.ts'
 import type { PlannedChange } from './planned.ts'
 
-/** A row that is gone, whose NFT was burned. */
+/** A removed row whose NFT was burned. */
 export type BurnedRow = Pick<GoneRow, 'id' | 'nftGdnId'>
 
 const PAGE = 1_000
 
 /**
- * Yields the burns of NFTs whose rows are gone. Only an NFT that this run has minted is burned, and only while the
- * owner has it whom the manifest named last: by the mint, or by a transfer that was applied here. Every row must have
- * been compared before, because the temporary tables `draft` and `named` tell which NFTs have a row.
+ * Yields the burns of NFTs whose rows were removed. Burns only NFTs that this run has minted, and only while the owner
+ * is the one that the manifest named last, by the mint or by a transfer that was applied here. All rows must have been
+ * compared before, because the temporary tables `draft` and `named` determine which NFTs have a row.
  *
  * @param scope as in `ownerHistories`
  * @param noBurns why the collection doesn't permit burns; null if it does
- * @param onBurned called for each NFT that is burned already
+ * @param onBurned called for each NFT that is already burned
  */
 export async function* burnsOf(
   store: RunStore,
@@ -47,17 +47,17 @@ export async function* burnsOf(
   }
 }
 
-/** NFTs whose rows are gone. */
+/** NFTs whose rows were removed. */
 export interface Gone {
-  /** Those that are burned already. */
+  /** NFTs that are already burned. */
   burned: BurnedRow[]
-  /** The names of the first others. */
+  /** The names of the first NFTs that aren't burned. */
   first: string[]
 }
 
 const MAX_NAMED = 5
 
-/** Returns the burned NFTs of rows that are gone, and the first of the others. */
+/** Returns the burned NFTs of removed rows, and the names of the first others. */
 export async function lookAtGone(store: RunStore, place: Place): Promise<Gone> {
   const gone: Gone = { burned: [], first: [] }
   for (let after: Pick<GoneRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
@@ -80,10 +80,10 @@ function nameOf(key: string, nft: NftRecord | undefined): string {
 }
 
 /**
- * Returns the NFTs of the collection that no row names, and that no run on this machine has minted. Those that this run
- * found on the server are included. Those that failed or were burned are not.
+ * Returns the NFTs of the collection that no row names and that no run on this machine has minted. Includes NFTs that
+ * this run found on the server. Excludes failed and burned NFTs.
  *
- * @returns null where the server doesn't list the collection
+ * @returns null if the server doesn't list the collection
  */
 export async function findUnnamed({ state, drop }: RunStore, place: Place): Promise<string[] | null> {
   const listed = await listIds(place, place).catch((error: unknown) => {
@@ -110,7 +110,7 @@ export async function notesOfUnnamed(place: Place, ids: readonly string[]): Prom
   ]
 }
 
-/** Returns a note that names the first of some NFTs without a row. */
+/** Returns a note that names the first NFTs without a row. */
 export async function namesOfUnnamed(place: Place, ids: readonly string[]): Promise<string> {
   const first = ids.slice(0, MAX_NAMED)
   const records = await readRecords(
@@ -121,7 +121,7 @@ export async function namesOfUnnamed(place: Place, ids: readonly string[]): Prom
   return `Without a row: ${first.map((id) => shownNft(id, records.get(id))).join(', ')}${more}`
 }
 
-/** Returns an NFT with its title and token ID: `8d3… ("Dusk", token 7)`. */
+/** Formats an NFT with its title and token ID: `8d3… ("Dusk", token 7)`. */
 function shownNft(id: string, nft: NftRecord | undefined): string {
   const { title } = Object(nft?.request_metadata) as { title?: unknown }
   const names = [
@@ -136,7 +136,7 @@ const MAX_TITLE = 40
 const shortened = (title: string): string =>
   title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE - 1).toWellFormed()}…` : title
 
-/** Says where NFTs can be burned that this machine didn't mint. */
+/** A note that explains where to burn NFTs that this machine didn't mint. */
 export const WHERE_TO_BURN =
   'Plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>'
 
@@ -144,13 +144,13 @@ const NO_BURNS = "the server can't burn NFTs"
 
 async function gonePage({ state, drop }: RunStore, after: Pick<GoneRow, 'line' | 'id'>): Promise<GoneRow[]> {
   const rows = await state.read((sql) => goneRows(sql, drop, after, PAGE))
-  // A row that got an ID since its mint was transferred under that.
+  // The transfers of a row that got an ID after its mint use that ID.
   return rows.map((row) =>
     isContentKey(row.key) ? row : { ...row, reference: referenceId(drop.referenceScope, row.key) },
   )
 }
 
-/** Whether the manifest named the owner of an NFT last, and it was not transferred since. */
+/** Returns whether the owner of an NFT is the one that the manifest named last, and no later transfer was made. */
 async function isOwnerNamed(
   { state }: RunStore,
   scope: string,
@@ -161,14 +161,14 @@ async function isOwnerNamed(
   const sent = await state.read((sql) => operationsWithPrefix(sql, prefix))
   const last = sent.findLast(({ state }) => state === 'accepted' || state === 'deployed')
   const [named = receiver, before = '-1'] = last?.id.slice(prefix.length).split(':') ?? []
-  // A restored backend knows fewer transfers.
+  // The number may be lower than recorded, because a restored backend knows fewer transfers.
   return sameAddress(nft.receiver_wallet_address ?? '', named) && (nft.transfers ?? 0) <= Number(before) + 1
 }
 
 function burnOf(row: GoneRow, nft: NftRecord, isOurs: boolean, noBurns: string | null): PlannedChange {
   const owner = nft.receiver_wallet_address ?? ''
-  // The same on every machine, so the server burns the NFT once. Unlike an update, a burn needs no number: it is the
-  // last change of an NFT.
+  // The ID is the same on every machine, so the server burns the NFT once. Unlike an update, a burn needs no number,
+  // because it is the last change of an NFT.
   const reference = `${row.reference}:burn`
   const isGoingOn = nft.pending_change?.kind === 'burn'
   const obstacle =

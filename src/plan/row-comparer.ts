@@ -8,9 +8,8 @@ import type { Candidate, OwnerHistory } from './find-nfts.ts'
 import { failedMint, identifiedNft, mintOf, UNREVEALED, unknownNft } from './mint-changes.ts'
 import type { PlanDeps, PlanOptions } from './planned.ts'
 
-/** Compares rows with their NFTs. */
 export class RowComparer {
-  /** Whether the NFT of a row without an ID got one on another machine. */
+  /** Whether another machine stored the ID of an NFT whose row has none. Set by `changesOf`. */
   isIdElsewhere = false
   readonly #store: RunStore
   readonly #options: Pick<PlanOptions, 'isCommitted'>
@@ -23,7 +22,7 @@ export class RowComparer {
     this.#contents = contents
   }
 
-  /** Returns the differences between a row and its NFT; a mint if it has no NFT. */
+  /** Returns the changes that a row requires: its differences from its NFT, or a mint if it has no NFT. */
   async changesOf(
     candidate: Candidate,
     nft: NftRecord | undefined,
@@ -58,7 +57,7 @@ export class RowComparer {
       isUpdating: nft.pending_change?.reference_id === update,
     }
     const localFiles = await Promise.all(
-      // Other servers may return any URL for an upload.
+      // For other servers, the URL of an upload can't be predicted.
       row.localFiles.map(async ({ key, path }) => ({
         key,
         url: can.updates ? (await this.#contents.of(path)).url : null,
@@ -70,7 +69,10 @@ export class RowComparer {
     )
   }
 
-  /** Returns whether the rows are minted with a placeholder: by the run, or before it has begun by the collection. */
+  /**
+   * Returns whether the rows are minted with a placeholder. The run determines this, or the collection before the run
+   * has begun.
+   */
   async #readUnrevealed(): Promise<boolean> {
     const { reading, setId } = this.#store.drop
     return setId === null ? await this.#options.isCommitted() : isUnrevealed({ reading })

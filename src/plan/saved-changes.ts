@@ -9,16 +9,16 @@ import type { ChangePlan, MovedRow, PlannedChange } from './planned.ts'
 const PAGE = 1_000
 const MAX_MOVED = 50
 
-/** Returns the part of a change that must be the same when a saved plan is applied. */
+/** Returns the part of a change that must not differ when a saved plan is applied. */
 const essence = ({ action, want, fields, nftGdnId, revision, transfers, reference }: Change): string =>
   JSON.stringify([action, want, fields, nftGdnId, revision, want === 'transfer' ? transfers : null, reference])
 
-/** Returns the first change that the saved plan does not have; undefined if it has all. */
+/** Returns the first change that isn't in the saved plan; undefined if all are. */
 function firstOther(found: readonly Change[], saved: readonly Change[]): Change | undefined {
   const known = new Set(saved.map(essence))
   const update = saved.find(({ want }) => want === 'update')
   const isUpdated = update !== undefined && found.every(({ want }) => want !== 'update')
-  // A transfer follows the update of its row, which has made the next revision.
+  // A transfer may follow the update of its row, which has created the next revision.
   const asSaved = (change: Change): Change =>
     isUpdated && update.revision !== null && change.revision === update.revision + 1
       ? { ...change, revision: update.revision }
@@ -26,7 +26,7 @@ function firstOther(found: readonly Change[], saved: readonly Change[]): Change 
   return found.find((change) => !known.has(essence(asSaved(change))))
 }
 
-/** Says what changed since the plan was saved, for a change that it doesn't have. */
+/** Describes what changed since the plan was saved, for a change that isn't in the saved plan. */
 function whatChanged(now: Change, saved: readonly Change[]): string {
   const was = saved.find(({ want }) => want === now.want)
   const before = new Map(was?.fields.map(({ field, from }) => [field, from]))
@@ -39,7 +39,7 @@ function whatChanged(now: Change, saved: readonly Change[]): string {
   return was.transfers === now.transfers ? 'its change is another one' : 'it was transferred'
 }
 
-/** The changes of a saved plan by the positions of their rows, in a temporary table. */
+/** The changes of a saved plan by row position, in a temporary table. */
 export class SavedChanges {
   readonly #state: Pick<State, 'scratch'>
   #position = 0
@@ -73,7 +73,7 @@ export class SavedChanges {
     })
   }
 
-  /** Finds rows with a change that the saved plan does not have. One that has fewer was applied in part. */
+  /** Finds rows with a change that isn't in the saved plan. Rows with fewer changes were applied in part. */
   async compare(candidates: readonly Candidate[], found: readonly [number, Change[]][]): Promise<void> {
     const [first, last] = [found[0]?.[0] ?? 0, found.at(-1)?.[0] ?? -1]
     const rows = await this.#state.scratch((sql) => savedBetween(sql, first, last))
@@ -91,9 +91,9 @@ export class SavedChanges {
   }
 
   /**
-   * Finds saved burns that this machine would not make: they are no longer pending, or its run has not minted the NFT.
+   * Finds saved burns that this machine would not make because its run has not minted the NFT. Burned NFTs are skipped.
    *
-   * @param isBurned whether an NFT is burned already
+   * @param isBurned returns which of the NFTs are already burned
    */
   async compareLeftBurns(isBurned: (nfts: readonly string[]) => Promise<ReadonlySet<string>>): Promise<void> {
     const left = await this.#state.scratch(savedBurns)

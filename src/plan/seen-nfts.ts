@@ -9,9 +9,9 @@ import { type Change, ownership, type Want } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 import type { BurnedRow } from './prune.ts'
 
-/** NFTs of a run that were changed after their mint, as a plan has seen them. They are in a temporary table. */
+/** NFTs of a run that were changed after their mint, as a plan has read them. They are in a temporary table. */
 export class SeenNfts {
-  /** The operations of rows that are gone, and whose NFTs were burned. */
+  /** The operations of removed rows whose NFTs were burned. */
   readonly burned = new Set<string>()
   readonly #store: RunStore
 
@@ -23,7 +23,7 @@ export class SeenNfts {
     await this.#store.state.scratch((sql) => createTables(sql, 'seen'))
   }
 
-  /** Adds the changed NFTs of a page of rows, which the run has sent. */
+  /** Adds the changed NFTs of those rows of a page that the run has sent. */
   async add(
     page: readonly RowRecord[],
     candidates: readonly Candidate[],
@@ -56,7 +56,10 @@ export class SeenNfts {
   }
 }
 
-/** The server doesn't count transfers that the owner made on chain. */
+/**
+ * Returns whether an NFT was changed after its mint. Compares the owners too, because the server doesn't count
+ * transfers that the owner made on chain.
+ */
 const isChanged = ({ burned, revision, transfers, minted_to, receiver_wallet_address: owner }: NftRecord): boolean =>
   burned === true ||
   (revision ?? 0) > 0 ||
@@ -64,9 +67,10 @@ const isChanged = ({ burned, revision, transfers, minted_to, receiver_wallet_add
   (minted_to != null && owner != null && !sameAddress(minted_to, owner))
 
 /**
- * Returns an NFT as its server has it, with its row.
+ * Returns the record of an NFT for the state.
  *
- * @param missing the changes of the row that the NFT doesn't have
+ * @param body the row of the NFT
+ * @param missing the changes of the row that the NFT doesn't have yet
  */
 export function nowOf(nft: NftRecord, body: Uint8Array | null, missing: readonly Pick<Change, 'want'>[]): NftNow {
   const isBurned = nft.burned === true

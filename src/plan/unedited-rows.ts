@@ -6,8 +6,8 @@ import type { Change } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 /**
- * Counts rows of a page that are to be changed, though their content is what this machine recorded last. A local file
- * may have other content at the same path.
+ * Counts the rows of a page that need a change although their content is what this machine recorded last. Differences
+ * in local files don't count, because the file at the same path may have changed.
  */
 export async function countUnedited(
   { state, drop, id }: RunStore,

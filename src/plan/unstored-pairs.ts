@@ -5,7 +5,9 @@ import type { BatchClient } from '../batch/types.ts'
 import { mintReferences } from '../state/draft-rows.ts'
 import type { Candidate, Place } from './find-nfts.ts'
 
-/** Returns pairs that the state has and the server doesn't: storing them was interrupted, or the server can't do it. */
+/**
+ * Returns the pairs that the state has and the server doesn't, because storing them was interrupted or isn't supported.
+ */
 export async function unstoredPairs(
   { state }: RunStore,
   place: Place,

@@ -4,20 +4,20 @@ import type { RunStore } from '../batch/runs/run-store.ts'
 import type { Place } from './find-nfts.ts'
 import { type BurnedRow, lookAtGone } from './prune.ts'
 
-/** The rows of a run that were sent and are no longer in the manifest. Rows that have their NFTs are not counted. */
+/** The rows that a run has sent and that the manifest doesn't have. Excludes rows whose NFTs belong to other rows. */
 export class VanishedRows {
-  /** The keys of the rows, by their operations. */
+  /** The keys of the rows, by operation. */
   readonly #keys = new Map<string, string>()
-  /** Their operations, by their NFTs. */
+  /** The operations of the rows, by NFT. */
   readonly #operations = new Map<string, string>()
-  /** Operations whose NFTs rows of the manifest have. */
+  /** Operations whose NFTs belong to rows of the manifest. */
   readonly #renamed = new Set<string>()
-  /** Operations whose rows new ones have replaced. */
+  /** Operations whose rows were replaced by new rows. */
   readonly #replaced = new Set<string>()
   /** The names of the first rows. */
   #first: string[] = []
 
-  /** @param paired rows that got an ID since their mint */
+  /** @param paired rows that got an ID after their mint */
   async begin({ state, drop }: RunStore, paired: Parameters<typeof missingRows>[3]): Promise<void> {
     if (drop.setId === null) return
     const missing = await state.read((sql) => missingRows(sql, drop, 'draft', paired, { withReplaced: true }))
@@ -36,7 +36,7 @@ export class VanishedRows {
     }
   }
 
-  /** Takes away the rows whose NFTs were burned, returns them, and reads the names of the first others. */
+  /** Removes the rows whose NFTs were burned and returns them. Also reads the names of the first other rows. */
   async takeBurned(store: RunStore, place: Place): Promise<BurnedRow[]> {
     if (this.all === 0) return []
     const { burned, first } = await lookAtGone(store, place)
@@ -45,12 +45,12 @@ export class VanishedRows {
     return burned
   }
 
-  /** All rows. */
+  /** Number of all rows. */
   get all(): number {
     return this.#keys.size
   }
 
-  /** Rows that a new row may be an edit of. */
+  /** Number of rows that were not replaced, so that a new row may be an edit of one. */
   get count(): number {
     return [...this.#keys.keys()].filter((id) => !this.#replaced.has(id)).length
   }
@@ -59,7 +59,7 @@ export class VanishedRows {
     return this.#first
   }
 
-  /** Rows without an ID. */
+  /** Number of rows without an ID that were not replaced. */
   get unnamed(): number {
     return [...this.#keys].filter(([id, key]) => !this.#replaced.has(id) && isContentKey(key)).length
   }

@@ -25,10 +25,9 @@ const sha256 = (...parts: (Uint8Array | string)[]): Buffer => {
 }
 
 /**
- * Returns the hash of a row's content: of the metadata file that it will have, with the content of each file in place
- * of its URL.
+ * Returns the hash of a row's content: its metadata file, with the content hash of each file in place of the URL.
  *
- * @param hashes SHA-256 in hex of the content of each local file, by its key. All files are local
+ * @param hashes SHA-256 in hex of each local file, by file field key. All files must be local
  */
 export function contentOf({ metadata }: Pick<ManifestRow, 'metadata'>, hashes: ReadonlyMap<string, string>): Buffer {
   const { title: name, description, attribute } = metadata
@@ -42,7 +41,7 @@ export function contentOf({ metadata }: Pick<ManifestRow, 'metadata'>, hashes: R
 /**
  * Returns the hash of a revealed metadata file.
  *
- * @param hashOf returns the SHA-256 in hex of the file of an ipfs URL
+ * @param hashOf returns the SHA-256 in hex of the file at an ipfs URL
  */
 export async function contentOfFile(
   { [PROVENANCE_SALT]: _salt, ...file }: Readonly<Record<string, unknown>>,
@@ -55,19 +54,19 @@ export async function contentOfFile(
   return sha256(canonicalJson(hashed))
 }
 
-/** Whether a value of a metadata file is the URL of a file, and not text. */
+/** Returns whether a value of a metadata file is the URL of a file. */
 export const isIpfsUrl = (value: string): boolean => /^ipfs:\/\//i.test(value)
 
-/** Returns the leaf of a row in hex. */
+/** Returns the leaf of a row, in hex. */
 export const leafOf = (salt: Uint8Array, content: Uint8Array): string => sha256(salt, content).toString('hex')
 
-/** Returns the salt of a row, from 1. */
+/** Returns the salt of a row. Rows are numbered from 1. */
 export const saltOf = (seed: Uint8Array, row: number): Buffer => createHmac('sha256', seed).update(String(row)).digest()
 
-/** Returns the hash that commits to the rows of a leaves file: `0x…`. */
+/** Returns the hash `0x…` that commits to the rows of a leaves file. */
 export const provenanceOf = (leaves: Uint8Array): `0x${string}` => `0x${sha256(leaves).toString('hex')}`
 
-/** The rows of a manifest with their commitment. */
+/** The commitment to the rows of a manifest. */
 export class Commitment {
   readonly seed: Buffer
   /** The content of the leaves file. */
@@ -75,7 +74,7 @@ export class Commitment {
   readonly provenance: `0x${string}`
   readonly #contents: Buffer
 
-  /** @param contents the hashes of all rows, one after another */
+  /** @param contents the content hashes of all rows, concatenated */
   constructor(contents: Buffer) {
     this.#contents = contents
     this.seed = sha256(contents)
@@ -100,8 +99,8 @@ export class Commitment {
   }
 
   /**
-   * Returns the numbers of the rows that differ from a leaves file, from 1. A changed row changes the seed, and with it
-   * every leaf, so the comparison needs the seed of that file.
+   * Returns the numbers of the rows that differ from a leaves file. Rows are numbered from 1. A changed row changes the
+   * seed, and with it every leaf, so the comparison needs the seed of the leaves file.
    */
   rowsOtherThan(leaves: Uint8Array, seed: Uint8Array): number[] {
     const lines = linesOf(leaves)
@@ -113,7 +112,7 @@ export class Commitment {
   }
 }
 
-/** Returns the leaf of a row from a leaves file; null if it has none. */
+/** Returns the leaf of a row from a leaves file; null if the file has no such row. */
 export const leafAt = (leaves: Uint8Array, row: number): string | null => linesOf(leaves)[row - 1] ?? null
 
 const linesOf = (leaves: Uint8Array): string[] => Buffer.from(leaves).toString('latin1').trimEnd().split('\n')

@@ -23,28 +23,28 @@ import type { NftNow } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf } from '../state/rows.ts'
 import { committable, type ReadCommitment } from './read-commitment.ts'
 
-/** A row that is not revealed, and why. */
+/** A row that is not revealed, and the reason. */
 export interface LeftRow {
   key: string
   line: number
   reason: string
 }
 
-/** Rows by the action that they need. */
+/** Counts rows by the action that they need. */
 interface RevealCounts {
   /** Rows whose NFTs are revealed already. */
   revealed: number
-  /** Rows to reveal now. */
+  /** Rows to reveal. */
   pending: number
-  /** Number of these rows whose update was accepted before. */
+  /** The pending rows whose update was accepted before. */
   accepted: number
-  /** Rows without a deployed NFT so far. */
+  /** Rows without a deployed NFT. */
   notMinted: number
-  /** Number of these rows for which the server has no NFT. */
+  /** The rows in `notMinted` for which the server has no NFT. */
   withoutNft: number
-  /** Rows whose NFTs can't be revealed, or were changed elsewhere. */
+  /** Rows whose NFTs can't be revealed or were changed elsewhere. */
   left: number
-  /** The first rows of both. */
+  /** The first rows of `notMinted` and `left`. */
   leftRows: LeftRow[]
 }
 
@@ -52,15 +52,15 @@ interface RevealCounts {
 export interface RevealPlan extends RevealCounts {
   run: PlannedRun
   rows: number
-  /** The earlier path of the manifest, which was moved; null if it wasn't. */
+  /** The earlier path of a moved manifest; null if it wasn't moved. */
   movedFrom: string | null
-  /** The NFTs whose labels the label of the run replaces. */
+  /** The NFTs with labels that the label of the run replaces. */
   relabeled: Pick<OtherLabels, 'count' | 'pages'>
-  /** Rows that got an ID since their mint, and whose pairs are to be stored. */
+  /** Rows that got an ID after their mint, and whose pairs must be stored. */
   paired: readonly StoredPair[]
   /** Yields the updates of the rows to reveal, and then updates the counts. */
   updates(): AsyncGenerator<Update>
-  /** Yields the NFTs that are revealed by now, with their rows. */
+  /** Yields the NFTs that are revealed, with their rows. */
   seen(): AsyncGenerator<NftNow[]>
 }
 
@@ -74,8 +74,8 @@ export interface RevealDeps {
 const PAGE = 1_000
 
 /**
- * Finds the NFTs of all rows, and passes what is to be revealed. A row's NFT is found by its reference ID, or by the
- * run in the state. Nothing is sent that has an effect.
+ * Finds the NFTs of all rows and passes the plan to `use`. Finds an NFT by its reference ID, or else by the run in the
+ * state. No request has an effect.
  *
  * @throws GdnError `refused` if a row was minted as another row of the commitment; `seems_minted` if NFTs have another
  * label and `adopt` isn't set; and as `withPlan`
@@ -92,7 +92,7 @@ export async function withRevealPlan<Result>(
     const hasReferences = client.supports('references') === true
     const hasUpdates = client.supports('updates') === true
     const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
-    // A row that is not paired counts as not minted. The commitment proves that no row was edited.
+    // A row without a pair counts as not minted. The commitment proves that no row was edited.
     const found = await findPairs(store, { ...options, newRows: true }, client, 'draft')
     const pairs = new Map(found.map((pair) => [pair.row.position, pair]))
     const labels = new OtherLabels(store, options.label ?? null)
@@ -105,7 +105,7 @@ export async function withRevealPlan<Result>(
       rows: 0,
       ...noCounts(),
       async *updates() {
-        // An update in progress may have ended, and a row may be minted by now.
+        // Count again, because an update may have ended and a row may have been minted since.
         const counts = noCounts()
         for await (const found of rowsWithNfts(store, place, pairs)) {
           const state = stateOf(found, rows)
@@ -204,7 +204,7 @@ async function* rowsWithNfts(
 
 type RowState =
   | { kind: 'pending' | 'revealed' }
-  /** It was minted as another row. */
+  /** The NFT was minted as another row. */
   | { kind: 'moved'; row: string }
   | { kind: 'notMinted' | 'left'; reason: string }
 
@@ -219,7 +219,7 @@ function stateOf({ candidate, nft }: Found, rows: ReadCommitment): RowState {
     if (isShown(metadata, shownMetadata(candidate.row, rows))) return { kind: 'revealed' }
     const isOurs = nft.revision_reference_id?.startsWith(updatesPrefix(candidate.reference)) === true
     if (!isOurs) return { kind: 'left', reason: 'its metadata was changed elsewhere' }
-    // Earlier versions of `gdn apply` removed the salt.
+    // Earlier versions of `gdn apply` removed the salt, and a reveal restores it.
     if (!isShown(metadata, candidate.row.row.metadata)) {
       return { kind: 'left', reason: 'gdn apply changed its metadata, and can restore it' }
     }
@@ -233,13 +233,13 @@ function stateOf({ candidate, nft }: Found, rows: ReadCommitment): RowState {
   return { kind: 'pending' }
 }
 
-/** Returns the metadata that the NFT of a row gets. */
+/** Returns the metadata of a row's NFT after the reveal. */
 const shownMetadata = ({ position, row }: KeptRow, { commitment }: ReadCommitment) => ({
   ...row.metadata,
   [PROVENANCE_SALT]: commitment.saltOf(position + 1).toString('hex'),
 })
 
-/** Returns the update that reveals a row, or restores the salt of a revealed one. */
+/** Returns the update that reveals a row, or that restores the salt of a revealed row. */
 async function updateOf({ candidate, nft }: Found, rows: ReadCommitment): Promise<Update> {
   const { row, reference } = candidate
   const revision = nft?.revision ?? 0
@@ -254,7 +254,7 @@ async function updateOf({ candidate, nft }: Found, rows: ReadCommitment): Promis
   }
 }
 
-/** Whether an NFT has this metadata. Its files have URLs, and their content follows from the salt. */
+/** Returns whether an NFT has this metadata. Compares only the keys of files, because the salt proves their content. */
 function isShown(metadata: Record<string, unknown>, shown: KeptRow['row']['metadata']): boolean {
   const { file_fields: files, ...found } = metadata
   const { file_fields, ...wanted } = shown

@@ -10,16 +10,16 @@ export interface ReadCommitment {
   commitment: Commitment
   /** The line of each row. */
   lines: number[]
-  /** Returns the hash of a row's content. Each file is read once. */
+  /** Returns the hash of a row's content. Reads each file once. */
   contentOf(row: ManifestRow): Promise<Buffer>
-  /** Returns SHA-256 in hex of a local file of the manifest, as it was read. */
+  /** Returns the SHA-256 in hex of a local file of the manifest, as it was when it was read. */
   hashOf(path: string): Promise<string>
 }
 
 /**
- * Reads all rows, hashes their files, and returns what commits to them. Memory grows by 40 bytes for each row.
+ * Reads all rows, hashes their files, and returns the commitment to them. Memory grows by 40 bytes per row.
  *
- * @returns null if the manifest has problems, which reading `committable` items reports
+ * @returns null if the manifest has problems. Read its `committable` items to report them
  */
 export async function readCommitment(items: AsyncIterable<ManifestItem>): Promise<ReadCommitment | null> {
   const known = new Map<string, Promise<string>>()
@@ -43,7 +43,7 @@ export async function readCommitment(items: AsyncIterable<ManifestItem>): Promis
   return { commitment: new Commitment(Buffer.concat(contents)), lines, contentOf: hash, hashOf }
 }
 
-/** Yields the items of a manifest. Rows that can't be committed to, or revealed, become problems. */
+/** Yields the items of a manifest. Reports rows that can't be committed to or revealed as problems. */
 export async function* committable(items: AsyncIterable<ManifestItem>): AsyncGenerator<ManifestItem> {
   for await (const item of items) {
     const issue = 'row' in item ? issueOf(item.row) : null
@@ -68,7 +68,7 @@ function issueOf({ line, metadata, localFiles }: ManifestRow): ManifestIssue | n
   }
   for (const key of ['title', 'description', ...extras]) {
     const value = metadata[key]
-    // A metadata file doesn't show which of its texts are files.
+    // A metadata file doesn't show which of its values are files, so text must not look like a file.
     if (typeof value === 'string' && isIpfsUrl(value)) {
       return issue(key, 'begins like the URL of a file', 'Use a local file, or another text.')
     }

@@ -12,13 +12,13 @@ import type { ManifestRow } from '../manifest/row.ts'
 import { openStateIfThere } from '../state/open-state.ts'
 import { committable, type ReadCommitment } from './read-commitment.ts'
 
-/** Metadata that NFTs have until they are revealed. */
+/** The metadata of NFTs before they are revealed. */
 export type Placeholder = Pick<ManifestRow, 'metadata' | 'localFiles'>
 
 /**
- * Returns the placeholder in a file with one NFT.
+ * Returns the placeholder from a file with one NFT.
  *
- * @param items of the file
+ * @param items the items of the file
  * @throws GdnError `invalid_input`
  */
 export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: string): Promise<Placeholder> {
@@ -48,11 +48,10 @@ export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: 
   return { metadata, localFiles }
 }
 
-/** Returns where the leaves file of a commitment is kept until it is uploaded. */
+/** Returns the path where the leaves file of a commitment is stored until it is uploaded. */
 export const leavesPath = (stateDir: string, provenance: string): string =>
   join(stateDir, 'provenance', `${provenance}.txt`)
 
-/** Writes the leaves file. */
 export async function keepLeaves(stateDir: string, { commitment }: ReadCommitment): Promise<void> {
   const path = leavesPath(stateDir, commitment.provenance)
   await makePrivateFolder(join(stateDir, 'provenance'))
@@ -62,8 +61,8 @@ export async function keepLeaves(stateDir: string, { commitment }: ReadCommitmen
 }
 
 /**
- * Yields the rows as they are minted: with the metadata of the placeholder, the leaves file and the number of the row.
- * Their keys are those of the rows, so that a row is minted once, unrevealed or not.
+ * Yields the rows as they are minted, with the metadata of the placeholder, the leaves file and the row number. Keys
+ * follow from the original rows, so that a row is minted once, unrevealed or not.
  *
  * @throws GdnError `refused` if the manifest was edited since the commitment was read
  */
@@ -105,14 +104,14 @@ const edited = (what: string) =>
     hint: 'Nothing was sent. Run the command again.',
   })
 
-/** The commitment that the run of an unrevealed drop stores, to detect edits of the manifest. */
+/** The commitment that the run of an unrevealed drop stores to detect edits of the manifest. */
 export interface KeptCommitment {
   provenance: string
-  /** In hex. Needed to find out which rows differ. */
+  /** The seed in hex. It is needed to determine which rows differ. */
   seed: string
 }
 
-/** Returns the commitment of a run; null where its rows are minted as they are, undefined if it has not begun. */
+/** Returns the commitment of a run. Null if its rows are minted revealed, undefined if the run has not begun. */
 export async function keptCommitment(
   options: BatchOptions,
 ): Promise<{ run: string; commitment: KeptCommitment | null } | undefined> {
@@ -130,9 +129,10 @@ export async function keptCommitment(
 }
 
 /**
- * Returns the lines of the rows that differ from the kept commitment; null if that can't be found out.
+ * Returns the lines of the rows that differ from the stored commitment; null for each removed row. Returns null if the
+ * leaves file can't be read.
  *
- * @param read the manifest as it is now
+ * @param read the current manifest
  */
 export async function editedLines(
   stateDir: string,
