@@ -24,15 +24,15 @@ export interface Providers {
   of(url: string): Provider
 }
 
-/** One second, doubled each time. */
+/** First pause if the provider requests no time. Each further pause takes twice as long. */
 const FIRST_REST_MS = 1000
 const LONGEST_OWN_REST_MS = 60_000
 /** Upper limit of a pause, in case a provider requests a wrong one. */
 const LONGEST_REST_MS = 5 * 60_000
 
 /**
- * Rate limits and pauses of all providers. The limit of requests applies to a provider's host, across this process. An
- * exhausted quota applies to a URL, since another key of the same host may have quota left.
+ * Rate limits and pauses of all providers. A rate limit applies to a provider's host, for all requests of this process.
+ * A pause applies to one URL, because another key of the same host may have quota left.
  *
  * @param limits requests per second by URL; the lowest one applies to a host with several URLs
  */
@@ -71,7 +71,7 @@ export function createProviders(
         inARow = 0
       },
       limited(ms) {
-        // Requests in flight at the same time are rejected for the same reason.
+        // This request was in flight when the pause began, so it doesn't extend the pause.
         if (restUntil > now() && ms === null) return
         inARow += 1
         const own = backoffMs(inARow, { firstMs: firstRestMs, maxMs: LONGEST_OWN_REST_MS, jitter: 0 })

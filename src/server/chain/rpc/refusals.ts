@@ -2,7 +2,11 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { RpcError } from './rpc-answer.ts'
 
-/** Throws the node's own message if it rejects a request that other nodes answer. */
+/**
+ * Runs `work`, and turns a node's JSON-RPC error into an error with the node's message.
+ *
+ * @throws GdnError `unreachable` if a node rejects a request of `work`
+ */
 export async function explainRefusals<Result>(blockchain: Blockchain, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

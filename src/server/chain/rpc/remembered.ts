@@ -1,5 +1,6 @@
 /**
- * Caches a result for this many milliseconds, with one shared request. A failed request is retried.
+ * Returns a function that caches the result of `ask` for `freshMs` milliseconds. Concurrent calls share one request. A
+ * failed request isn't cached.
  *
  * @param now milliseconds of any clock
  */

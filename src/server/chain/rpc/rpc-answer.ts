@@ -23,5 +23,5 @@ export type RpcAnswer = { result: unknown } | { error: RpcError }
 export const isUnreachable = (error: unknown): error is GdnError =>
   error instanceof GdnError && error.code === 'unreachable'
 
-/** No node responds, or one rejects a request that it has answered before. */
+/** Checks whether an error means that no node responded, or that a node rejected the request. */
 export const isNoAnswer = (error: unknown): error is Error => error instanceof RpcError || isUnreachable(error)

@@ -1,16 +1,16 @@
 import { messageOf } from '../../../core/errors.ts'
 
-/** Maximum age of a result that a caller may get, unless the network takes longer. */
+/** If the last result is older, the next caller starts another check, but doesn't wait for it. */
 const FRESH_MS = 3_000
-/** Maximum wait before there is a first result: other networks and the database may be available. */
+/** Maximum wait for the first result. A backend with a slow network can still use other networks and the database. */
 const FIRST_WITHIN_MS = 1_500
-/** A request to a network that takes this long counts as "no response" before it fails. */
+/** A check that takes this long counts as "no response", even before it fails. */
 const SILENT_MS = 10_000
 
 /** Why work on a network is impossible. */
 export interface Hindrance {
   reason: string
-  /** The network is unreachable or is the wrong one, so another process can't help either. */
+  /** True if the network is unreachable or is the wrong one, so that another process can't help either. */
   silent: boolean
 }
 
@@ -18,13 +18,13 @@ const UNKNOWN: Hindrance = { reason: 'no node has responded yet', silent: true }
 const SILENT: Hindrance = { reason: 'no node responds', silent: true }
 
 export interface NetworkWatch {
-  /** Checks the network; an error counts as the result. */
+  /** Starts a check unless one is in flight. An error counts as its result. */
   look(): void
-  /** The last result; null if nothing prevents work. */
+  /** Returns the last result; null if nothing prevents work. */
   seen(): Promise<Hindrance | null>
-  /** Why no node responded to the last request; null if one did. */
+  /** Returns why no node responded to the last check; null if one did. */
   silence(): string | null
-  /** Whether a request would take long now: the last one has had no response yet. */
+  /** Checks whether a request would probably be slow, because the current or the last check got no response in time. */
   hangs(): boolean
 }
 
@@ -40,7 +40,7 @@ export function watchNetwork(
 ): NetworkWatch {
   let last: { found: Hindrance | null; at: number } | null = null
   let asking: { since: number; seen: Promise<Hindrance | null> } | null = null
-  /** Whether the last check failed only after that time. */
+  /** True if the last check failed only after more than {@link SILENT_MS}. */
   let hung = false
   const isSilent = () => asking !== null && performance.now() - asking.since > SILENT_MS
   const begin = () => {

@@ -11,16 +11,16 @@ export interface Watched<Name> {
   blockchain: Name
   /** Returns the reason why the network can't be used, or null; rejects if that can't be determined. */
   ask(): Promise<string | null>
-  /** The result of the last check. */
+  /** Returns the problem that the last check found; null if it found none. */
   problem(): string | null
 }
 
 export interface NetworksWatch<Name> {
   /** Returns the networks that can't be used, with the reason, as of the last check. */
   unreachable(): Promise<({ blockchain: Name } & Hindrance)[]>
-  /** Whether a request to this network would take long now. */
+  /** Checks whether a request to this network would probably be slow. */
   hangs(blockchain: Name): boolean
-  /** Why no node of this network responds; null if one does. */
+  /** Returns why no node of this network responds; null if one does. */
   silence(blockchain: Name): string | null
   stop(): void
 }
@@ -52,7 +52,7 @@ export function watchNetworks<Name>(networks: readonly Watched<Name>[], log: Log
   }
 }
 
-/** Logs once for each state, however often it is checked. */
+/** Returns a function that logs only changes of the state, however often it is called. */
 function logChanges(blockchain: unknown, log: Log): (found: Hindrance | null) => void {
   let state: string | null = null
   return (found) => {

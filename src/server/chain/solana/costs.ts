@@ -9,22 +9,19 @@ const HOLDER_BYTES = 165 + 1 + 4
 /** Size of the extension of a non-transferable token. */
 const LOCKED_BYTES = 4
 
-/** Longer than most. A symbol has at most this many letters, and our URIs always have about this many. */
+/** Texts longer than most. A symbol has at most 10 letters, and the backend's URIs always have about 80. */
 const TYPICAL = { name: 'n'.repeat(64), symbol: 's'.repeat(10), uri: 'u'.repeat(80), locked: true }
 
-/**
- * Number of NFTs that the signer must be able to pay for before a request is accepted: as many as in a large request.
- */
+/** Number of NFTs that the signer must be able to pay for before a request is accepted. A large request has as many. */
 const RESERVE_NFTS = 10n
 const SOL_DECIMALS = 9
 
-/** Formats lamports in SOL. */
 export const inSol = (lamports: bigint): string => formatUnits(lamports, SOL_DECIMALS, SOL_DECIMALS)
 
-/** Returns the balance in lamports with which requests are accepted. */
+/** Returns the minimum balance in lamports at which requests are accepted. */
 export const leastFunds = ({ nft }: Pick<TokenCosts, 'nft'>): bigint => RESERVE_NFTS * nft
 
-/** Returns the funds that the signer of a cluster lacks to accept requests, as a sentence; null if it can pay. */
+/** Returns a sentence that says which funds the signer of a cluster lacks to accept requests; null if it can pay. */
 export const lackOf = (blockchain: string, address: string, balance: bigint, costs: TokenCosts): string | null =>
   missingFunds({ role: 'signer', address, blockchain, coin: 'SOL', inCoins: inSol }, balance, leastFunds(costs))
 

@@ -1,11 +1,13 @@
 const ELLIPSIS = '…'
 const ELLIPSIS_BYTES = Buffer.byteLength(ELLIPSIS)
-/** Longer text is truncated in any case, before it is segmented: it may be a megabyte. */
+/** Text is cut to this length before it is split into characters, because it may be a megabyte. */
 const LOOKED_AT = 2000
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** Returns the text, or as many whole characters as fit into `maxBytes` of UTF-8, with an ellipsis. */
+/**
+ * Returns the text, truncated to `maxBytes` of UTF-8 if it is longer: as many whole characters as fit, and an ellipsis.
+ */
 export function fitText(text: string, maxBytes: number): string {
   if (text.length <= maxBytes && Buffer.byteLength(text) <= maxBytes) return text
   const room = maxBytes - ELLIPSIS_BYTES
@@ -14,7 +16,7 @@ export function fitText(text: string, maxBytes: number): string {
     Array.from(segmenter.segment(start), ({ segment }) => segment),
     room,
   )
-  // A single character with very many code points (any number of combining marks) is truncated between code points.
+  // If not even the first character fits (it can have any number of combining marks), the cut is between code points.
   return `${fitting === '' ? takeWhileFitting([...start], room) : fitting}${ELLIPSIS}`
 }
 

@@ -2,14 +2,14 @@ import { base58btc } from 'multiformats/bases/base58'
 
 const KEY_BYTES = 32
 
-/** The address of an account or program, in both of its forms. */
+/** The address of an account or program, as bytes and as text. */
 export interface Key {
   readonly bytes: Uint8Array
   /** base58 */
   readonly address: string
 }
 
-/** Returns the key of an address. Throws for text that isn't one. */
+/** Returns the key of an address. Throws if the text isn't an address. */
 export function keyOf(address: string): Key {
   const bytes = base58btc.baseDecode(address)
   if (bytes.length !== KEY_BYTES) throw new Error(`${address} is not a Solana address`)

@@ -15,7 +15,7 @@ export interface AccountUse {
 export const writable = (key: Key): AccountUse => ({ key, isWritable: true })
 export const readonly = (key: Key): AccountUse => ({ key, isWritable: false })
 
-/** The order of addresses in the messages of @solana/kit. */
+/** Sorts addresses in the order that @solana/kit uses in messages. */
 const { compare } = new Intl.Collator('en')
 
 /**

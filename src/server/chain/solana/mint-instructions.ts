@@ -5,7 +5,7 @@ import { mintKey, seedOf } from './mint-address.ts'
 import { mintSize } from './mint-size.ts'
 import { tokenAccount } from './token-account.ts'
 
-/** Numbers of instructions, in the encoding of their programs. */
+/** Instruction numbers, in the encoding of their programs. */
 export const TRANSFER = u32(2)
 const ALLOCATE_WITH_SEED = u32(9)
 const CREATE_TOKEN_ACCOUNT_IF_MISSING = Uint8Array.of(1)
@@ -39,21 +39,21 @@ export interface MintSpec {
   symbol: string
   uri: string
   receiver: string
-  /** Whether the token is non-transferable. */
+  /** True if the token is non-transferable. */
   locked: boolean
-  /** Whether the service can update its metadata. */
+  /** True if the service can update the token's metadata. */
   dynamic?: boolean
-  /** Whether the service can burn the token: it is the permanent delegate of the mint. */
+  /** True if the service can burn the token, because it is the permanent delegate of the mint. */
   burnable?: boolean
 }
 
 /**
  * Returns a mint, and all instructions that create its token in one atomic transaction. Afterwards there is one token
- * without decimals, and nobody can mint another. Only the service can change the metadata of a dynamic token, and
- * nobody can change that of others.
+ * without decimals, and nobody can mint another. If the token is dynamic, the service can change its metadata;
+ * otherwise nobody can.
  *
  * The account is funded by a transfer and then allocated, instead of created. Creation fails for an address with a
- * balance, and anybody can send one to it.
+ * balance, and anybody can send coins to the address.
  *
  * Encoded by hand, because @solana/kit and its program clients take ten times as long. `mint.test.ts` compares every
  * byte with theirs.

@@ -1,4 +1,6 @@
-/** A Token-2022 mint with extensions: the mint padded to the size of an account, and a byte for the account type. */
+/**
+ * A Token-2022 mint with extensions: the mint, padded to the size of a token account, and a byte for the account type.
+ */
 const MINT_BYTES = 165 + 1
 /** Type and length, which precede each extension. */
 const HEADER_BYTES = 4
@@ -6,7 +8,7 @@ const POINTER_BYTES = HEADER_BYTES + 64
 const GROUP_BYTES = HEADER_BYTES + 80
 const MEMBER_BYTES = HEADER_BYTES + 72
 const DELEGATE_BYTES = HEADER_BYTES + 32
-/** Update authority, mint, and the lengths of name, symbol, uri and of the empty list of further fields. */
+/** Update authority, mint, and the lengths of name, symbol, URI and the empty list of additional fields. */
 const METADATA_BYTES = HEADER_BYTES + 64 + 4 * 4
 
 interface MintFacts {
@@ -19,8 +21,9 @@ interface MintFacts {
 }
 
 /**
- * Returns the bytes of a mint's account: at allocation with the fixed extensions, and at the end. The program grows the
- * account itself, but the rent has to be there before. (getMintSize of token-2022 takes 1.4 ms a call.)
+ * Returns two sizes of a mint's account in bytes: `allocated` includes only the extensions of fixed size, `final`
+ * everything. The program grows the account itself, but the rent for the final size has to be paid before. (getMintSize
+ * of token-2022 takes 1.4 ms per call.)
  */
 export function mintSize({ kind, name, symbol, uri, locked, burnable }: MintFacts): {
   allocated: number

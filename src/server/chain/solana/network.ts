@@ -8,7 +8,7 @@ export interface SignatureStatus {
   slot: number
   /** Null on success. A failed transaction has changed nothing but paid its fee. */
   error: string | null
-  /** It failed because the payer's balance was too low, so it may succeed later. */
+  /** True if the payer's balance was too low, so the transaction may succeed later. */
   unpaid?: boolean
 }
 
@@ -28,7 +28,9 @@ export interface Lifetime {
 /** One Solana network for the pipeline: an embedded chain, or a cluster behind RPC URLs. */
 export interface SolanaNetwork {
   readonly blockchain: SolanaBlockchain
-  /** Milliseconds between two polls of pending transactions; absent on an embedded chain, which is never late. */
+  /**
+   * Milliseconds between two polls of pending transactions. Absent on an embedded chain, whose outcomes are immediate.
+   */
   readonly pollMs?: number
   latestBlockhash(): Promise<Lifetime>
   /**
@@ -37,7 +39,8 @@ export interface SolanaNetwork {
    */
   blockHeight(): Promise<number>
   /**
-   * Returns the price in micro-lamports for a compute unit; if it is absent or 0, only the base fee is paid.
+   * Returns the price in micro-lamports for a compute unit. If this method is absent or returns 0, only the base fee is
+   * paid.
    *
    * @param options.urgent an earlier transaction for the same purpose expired
    */
@@ -49,15 +52,20 @@ export interface SolanaNetwork {
    * On the embedded chain it resolves once they are in a block that survives any crash.
    */
   send(raws: readonly string[]): Promise<SendOutcome[]>
-  /** Returns the final status of each signature; null if there is none (yet), or if it is too old. */
+  /**
+   * Returns the final status of each signature. Null means that the transaction isn't final yet, is unknown, or is too
+   * old.
+   */
   statuses(signatures: readonly string[]): Promise<(SignatureStatus | null)[]>
-  /** Returns an account as of the newest final block, or null. */
+  /** Returns an account as of the newest final block; null if it doesn't exist. */
   account(address: string): Promise<SolanaAccount | null>
-  /** Whether each address has a mint as of the newest final block. An account with only a balance doesn't count. */
+  /**
+   * Checks whether each address has a mint as of the newest final block. An account with only a balance doesn't count.
+   */
   mintsExist(addresses: readonly string[]): Promise<boolean[]>
   /**
-   * Returns the number of tokens of each mint as of the newest final block; null for one that doesn't exist. Absent on
-   * an embedded chain, to which only this service submits transactions.
+   * Returns the supply of each mint as of the newest final block, or null if the mint doesn't exist. Absent on an
+   * embedded chain, to which only this service submits transactions.
    */
   supplies?(addresses: readonly string[]): Promise<(bigint | null)[]>
   /**

@@ -12,16 +12,16 @@ import type { SolanaSignerEntry } from '../../settings/solana-schema.ts'
 import { type SolanaSigner, signerOfSeed } from './solana-signer.ts'
 
 const SEED_BYTES = 32
-/** 64 numbers with commas, and any white space that an editor may add. */
+/** Enough for 64 numbers with commas, and for white space that an editor may add. */
 const MAX_FILE_BYTES = 4096
 
 /**
- * Opens the signer of a cluster: a keystore of gdn, or a keypair file from solana-keygen, which is a JSON list of 64
- * bytes, the seed and then the public key.
+ * Opens the signer of a cluster from a gdn keystore or a keypair file of solana-keygen. A keypair file is a JSON list
+ * of 64 bytes: the seed, then the public key.
  *
  * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
- * @throws GdnError `invalid_input` for a file that others may read, or that isn't a key of Solana; its content is never
- * quoted
+ * @throws GdnError `invalid_input` if others may read the file, or if it isn't a Solana key. The message never contains
+ * the file's content.
  */
 export async function openSolanaSigner(
   entry: SolanaSignerEntry,

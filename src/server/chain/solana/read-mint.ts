@@ -1,23 +1,22 @@
 import { keyOfBytes } from './key.ts'
 
-/** The number of tokens follows the optional mint authority. */
+/** Offset of the supply, which follows the optional mint authority. */
 export const SUPPLY_AT = 36
-/** A mint has a byte for the type of its account after the space that any account of Token-2022 takes. */
+/** Offset of the account type. A Token-2022 mint is padded to the size of a token account before it. */
 const ACCOUNT_TYPE_AT = 165
 const TYPE_MINT = 1
 const METADATA = 19
 const GROUP = 21
-/** Update authority and mint, which precede the fields of both. An authority of zeros means that there is none. */
+/** Size of two addresses that precede the fields of metadata and of a group: update authority and mint. */
 const AUTHORITIES = 64
-/** Size of an address. */
 const KEY_BYTES = 32
-/** Name of the field with the number of the last update. A token without updates doesn't have it. */
+/** Name of the additional field with the number of the last update. A token without updates doesn't have it. */
 export const REVISION = 'revision'
 
 export interface ReadMint {
-  /** Number of tokens: 0 once it was burned. */
+  /** Number of tokens: 0 after the token was burned. */
   supply: bigint
-  /** Name and URL of the metadata file; null if the mint has none. */
+  /** Name and URL of the metadata file; both null if the mint has no metadata. */
   name: string | null
   uri: string | null
   /** The address that may update the metadata; null if no address may. */
@@ -34,7 +33,7 @@ export function readMint(data: Uint8Array): ReadMint {
   const found: ReadMint = { supply: 0n, name: null, uri: null, updateAuthority: null, revision: null, members: null }
   if (bytes[ACCOUNT_TYPE_AT] !== TYPE_MINT) return found
   found.supply = bytes.readBigUInt64LE(SUPPLY_AT)
-  // Each extension has its type and its length before it.
+  // Each extension begins with its type and its length.
   for (let at = ACCOUNT_TYPE_AT + 1; at + 4 <= bytes.length; ) {
     const fields = at + 4 + AUTHORITIES
     const kind = bytes.readUInt16LE(at)
@@ -49,7 +48,7 @@ export function readMint(data: Uint8Array): ReadMint {
   return found
 }
 
-/** Returns the texts of metadata: name, symbol, URL, and further fields by name. Each has its length before it. */
+/** Reads the texts of metadata: name, symbol, URL, and additional fields by name. A length precedes each text. */
 function metadataOf(bytes: Buffer): Pick<ReadMint, 'name' | 'uri' | 'revision'> {
   let at = 0
   const number = () => {

@@ -19,12 +19,11 @@ export interface SignedBytes {
 }
 
 export interface SignedMint extends SignedBytes {
-  /** The address of the token. */
   mint: string
 }
 
 /**
- * Signs the transaction that creates one token. A name that would exceed the network's limit is shortened; the metadata
+ * Signs the transaction that creates one token. Shortens a name that would exceed the network's limit; the metadata
  * file has the full name.
  */
 export async function signMint(
@@ -47,9 +46,9 @@ export async function signMint(
   return { ...signMessage(signer, message, lifetime), mint: address }
 }
 
-/** Encodes a message with as much of a name as fits into a transaction. */
+/** Encodes a message with as much of the name as fits into a transaction. */
 export async function fitMessage(name: string, encode: (name: string) => Promise<Buffer>): Promise<Buffer> {
-  // Truncated first: otherwise, a name of a megabyte would be encoded and then dropped.
+  // Truncated first, so that a name of a megabyte isn't encoded in vain.
   const cut = fitText(name, MAX_TRANSACTION_BYTES)
   const message = await encode(cut)
   const excess = 1 + SIGNATURE_BYTES + message.length - MAX_TRANSACTION_BYTES

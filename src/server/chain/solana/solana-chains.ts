@@ -12,19 +12,19 @@ import type { RemoteClusters } from './remote/remote-clusters.ts'
 import { openEmbeddedSolanaSigner, type SolanaSigner } from './solana-signer.ts'
 
 /**
- * The Solana chains of a backend: embedded chains, which are loaded, created and replayed on first use, and clusters
- * behind RPC URLs.
+ * The Solana chains of a backend: embedded chains, and clusters behind RPC URLs. An embedded chain is loaded on first
+ * use: it is created, or replayed from its journal.
  */
 export interface SolanaChains {
   readonly clusters: RemoteClusters
-  /** Ends the running embedded chains; they start again on the next use. */
+  /** Stops the running embedded chains. They start again on the next use. */
   pause(): Promise<void>
   /** Rejects with `native_missing` if this machine can't run an embedded chain. */
   check(blockchain: SolanaBlockchain): Promise<void>
   /** Returns the signer's address, from which token addresses are derived. Rejects for a cluster that isn't set up. */
   address(blockchain: SolanaBlockchain): Promise<string>
   signer(blockchain: SolanaBlockchain): Promise<SolanaSigner>
-  /** Number of tokens that the signer can pay for, not counting pending transactions. */
+  /** Number of tokens that the signer can pay for, not counting pending transactions. Infinite on an embedded chain. */
   affordable(blockchain: SolanaBlockchain): Promise<number>
   network(blockchain: SolanaBlockchain): Promise<SolanaNetwork>
   close(): Promise<void>
@@ -47,7 +47,7 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
   const started = new Map<SolanaBlockchain, Promise<EmbeddedSolana>>()
   const closing = new AbortController()
   let opened: Promise<SolanaSigner> | undefined
-  /** Finding a loaded module takes 0.1 ms, and every request asks. */
+  /** True once litesvm was found. Every request checks that, and finding a loaded module takes 0.1 ms. */
   let isLoaded = false
 
   const embeddedSigner = () => {

@@ -23,8 +23,8 @@ export function signerOfSeed(seed: Uint8Array): SolanaSigner {
 }
 
 /**
- * The signing key of the embedded Solana chains of a data directory, or of a cluster's database, generated on first
- * use. It has no value elsewhere, and is never used for a chain behind an RPC URL.
+ * Opens the signing key of the embedded Solana chains, which is generated on first use. It is stored in the data
+ * directory or in a cluster's database. The key has no value elsewhere: it is never used for a chain behind an RPC URL.
  */
 export async function openEmbeddedSolanaSigner(
   dataDir: string,

@@ -19,10 +19,10 @@ export function tokenAccount(owner: Key, mint: Key): Key {
   throw new Error(`no token account of ${owner.address} exists for ${mint.address}`)
 }
 
-/** The amount in a token account follows mint and owner. */
+/** Offset of the amount in a token account, after mint and owner. */
 const AMOUNT_AT = 64
 
-/** Whether a wallet has the token of a mint, in its associated account. */
+/** Checks whether a wallet holds the token of a mint in its associated token account. */
 export async function holds(network: Pick<SolanaNetwork, 'account'>, owner: Key, mint: Key): Promise<boolean> {
   const account = await network.account(tokenAccount(owner, mint).address)
   return account?.owner === TOKEN_2022 && Buffer.from(account.data).readBigUInt64LE(AMOUNT_AT) > 0n
@@ -32,18 +32,18 @@ export async function holds(network: Pick<SolanaNetwork, 'account'>, owner: Key,
 const P = 2n ** 255n - 19n
 const D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n
 
-/** Whether 32 bytes are a point of Ed25519: its y, little-endian, with the sign of x as the highest bit. */
+/** Checks whether 32 bytes encode a point of Ed25519: its y, little-endian, with the sign of x as the highest bit. */
 export function isOnCurve(bytes: Uint8Array): boolean {
   const bigEndian = Buffer.from(bytes).reverse()
   const isNegative = (bigEndian.readUInt8(0) & 0x80) !== 0
   const y = BigInt.asUintN(255, BigInt(`0x${bigEndian.toString('hex')}`))
   const y2 = (y * y) % P
-  // x² = (y² - 1) / (dy² + 1) has a root if the product of both has one.
+  // x² = (y² - 1) / (dy² + 1) has a root if (y² - 1)(dy² + 1) is a square.
   const symbol = jacobi(((y2 + P - 1n) * (D * y2 + 1n)) % P, P)
   return symbol === 0 ? !isNegative : symbol === 1
 }
 
-/** Returns the Jacobi symbol (a / n): 1 if a is a square modulo a prime n. A power takes eight times as long. */
+/** Returns the Jacobi symbol (a / n): 1 if a is a square modulo a prime n. Exponentiation takes eight times as long. */
 function jacobi(a: bigint, n: bigint): -1 | 0 | 1 {
   let [top, bottom]: [bigint, bigint] = [a, n]
   let isFlipped = false

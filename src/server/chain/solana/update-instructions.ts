@@ -10,9 +10,9 @@ const BURN = Uint8Array.of(8)
 const UPDATE_FIELD = Buffer.from('dde9312db5cadcc8', 'hex')
 const NAME = Uint8Array.of(0)
 const URI = Uint8Array.of(2)
-/** Followed by the name of the field. */
+/** The name of the additional field follows. */
 const FURTHER_FIELD = Uint8Array.of(3)
-/** Number of bytes that an additional field has for the lengths of its two texts. */
+/** Size of the two lengths in an additional field: one for its name, one for its value. */
 const FIELD_BYTES = 8
 
 /** New metadata of a token. */
@@ -23,10 +23,10 @@ export interface MetadataChange {
 }
 
 /**
- * Returns the instructions that replace the metadata of a token. The account grows by itself, so what is missing of its
- * rent is paid before.
+ * Returns the instructions that replace the metadata of a token. The program grows the account itself, so a transfer
+ * first pays the rent that is missing for the new size.
  *
- * @param account the mint as it is now
+ * @param account the mint before the change
  */
 export async function updateInstructions(
   signer: Key,
@@ -62,12 +62,14 @@ export async function updateInstructions(
   ]
 }
 
-/** Returns the instruction that makes the metadata of a token final: nobody can update it any more. */
+/** Returns the instruction that makes a token's metadata immutable. */
 export const freezeInstructions = (signer: Key, mint: Key): Instruction[] => [
   ofToken([writable(mint), readonly(signer)], UPDATE_METADATA_AUTHORITY, NOBODY),
 ]
 
-/** Returns the instruction by which the permanent delegate of a mint burns the token in the wallet of its holder. */
+/**
+ * Returns the instruction that burns a token in its holder's wallet. The signer must be the mint's permanent delegate.
+ */
 export const burnInstructions = (signer: Key, mint: Key, holder: string): Instruction[] => [
   ofToken([writable(tokenAccount(keyOf(holder), mint)), writable(mint), readonly(signer)], BURN, u64(1)),
 ]

@@ -11,8 +11,8 @@ export interface Blockhashes {
 }
 
 /**
- * The blockhash of every slot of an embedded chain. Blockhashes are derived from its name and genesis, so nothing is
- * stored and they are the same after a restart.
+ * The blockhash of every slot of an embedded chain. Blockhashes are derived from the chain's name and genesis, so
+ * nothing is stored and they are the same after a restart.
  */
 export function createBlockhashes(chain: string): Blockhashes {
   /** The valid blockhashes, oldest first. */

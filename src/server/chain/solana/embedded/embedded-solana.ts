@@ -9,13 +9,18 @@ import { digestOf, readSnapshot, type Snapshot, writeSnapshot } from './snapshot
 import { createVirtualMachine } from './virtual-machine.ts'
 import { readTransaction, signatureOf, type WireTransaction } from './wire.ts'
 
-/** Same as on the public network. */
+/** Duration of a slot, as on the public network. */
 const SLOT_MS = 400
 /** Number of transactions executed without a pause: about 10 ms, so that requests are served in between. */
 const AT_ONCE = 20
-/** Number of signatures whose outcome is kept in memory. Older signatures are found by their account. */
+/**
+ * Number of signatures whose outcome is kept in memory. Older transactions are found by the account that they created.
+ */
 const REMEMBERED = 20_000
-/** A replay takes 0.3 s for a thousand NFTs; a snapshot takes 1 ms to write and twice that to load. */
+/**
+ * Number of transactions after which a snapshot is stored. For a thousand NFTs, a replay takes 0.3 s, writing a
+ * snapshot 1 ms, and loading it 2 ms.
+ */
 const SNAPSHOT_AFTER = 20_000
 const SNAPSHOT_AT_CLOSE_AFTER = 500
 
@@ -30,9 +35,9 @@ type Journal = Omit<BlockJournal, 'recordHash'>
 export interface EmbeddedSolanaOptions {
   blockchain: SolanaBlockchain
   journal: Journal
-  /** Pays for everything; has funds from the first slot on. */
+  /** Pays for everything. This account has funds from the first slot on. */
   payer: string
-  /** Path of the snapshot file, which shortens a replay; without it, no snapshot is stored. */
+  /** Path of the snapshot file, which shortens a replay. Without a path, no snapshot is stored. */
   snapshotPath?: string
   now?: () => number
   onEvent?: (event: EmbeddedSolanaEvent) => void
@@ -98,8 +103,8 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   }
 
   /**
-   * A failed snapshot costs only time at the next start. litesvm 1.5 can't encode more than about 43,000 accounts, two
-   * for each NFT. Beyond that, the last valid snapshot still saves the first 20,000.
+   * A failed snapshot only makes the next start slower. litesvm 1.5 can't encode more than about 43,000 accounts, and
+   * each NFT has two. Beyond that, the last valid snapshot still saves the replay of the first 20,000.
    */
   const keepSnapshot = async () => {
     if (snapshotPath === undefined || inDoubt) return
@@ -112,7 +117,9 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
     }
   }
 
-  /** Executes blocks of the journal that this machine hasn't executed. */
+  /**
+   * Executes the blocks of the journal that this machine hasn't executed, and returns the number of their transactions.
+   */
   const catchUp = async () => {
     let transactions = 0
     let told = performance.now()
@@ -136,7 +143,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
     return transactions
   }
 
-  /** Processes one broadcast at a time, each on a machine that has executed the whole journal. */
+  /** Runs one piece of work at a time, each on a machine that has executed the whole journal. */
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const turn = queue.then(async () => {
       if (closed) throw new Error(`the chain ${blockchain} is closed`)
@@ -168,7 +175,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
       try {
         await journal.append(block)
       } catch (error) {
-        // The write may have succeeded all the same, so the journal is read again before anything else.
+        // The write may have succeeded all the same, so the next piece of work reads the journal first.
         inDoubt = true
         throw error
       }
@@ -192,7 +199,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
       const slot = currentSlot()
       return { blockhash: blockhashes.at(slot), lastValidBlockHeight: slot + VALID_BLOCKS }
     },
-    // Waits for its turn: otherwise a block in execution would count as passed.
+    // Waits for its turn, so that the height doesn't pass a block that is still being executed.
     blockHeight: () => inTurn(async () => currentSlot()),
     minimumBalance: async (bytes) => machine.minimumBalance(bytes),
     send: (raws) => inTurn(() => send(raws)),
@@ -208,7 +215,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   }
 }
 
-/** Returns the snapshot in the file if it belongs to this journal, which may come from a backup. */
+/** Returns the stored snapshot, or null if it doesn't match the journal, for example after a backup was restored. */
 async function usableSnapshot(path: string, chain: string, journal: Journal): Promise<Snapshot | null> {
   const snapshot = await readSnapshot(path, chain)
   if (snapshot === null) return null

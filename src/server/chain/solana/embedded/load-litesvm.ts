@@ -17,7 +17,9 @@ const PACKAGES: Record<string, readonly [string, ...string[]]> = {
 
 const NEEDS = 'LiteSVM runs on Linux and macOS, on x64 and arm64.'
 
-/** The machine as `node:os` names it, and how a module is loaded from gdn's own files. */
+/**
+ * The platform and architecture, named as in `node:os`, and a function that loads a module. Default: this machine's.
+ */
 export interface LiteSvmLookup {
   platform?: string
   arch?: string
@@ -26,8 +28,8 @@ export interface LiteSvmLookup {
 
 /**
  * Loads the virtual machine for this system: one native package per platform, as an optional dependency. Its JavaScript
- * wrapper isn't used: it would add fifty packages that are already in the bundle, and takes a third of a transaction's
- * execution time.
+ * wrapper isn't used, because it would add fifty packages that are already in the bundle, and takes a third of a
+ * transaction's execution time.
  *
  * @throws GdnError `native_missing` with the command that installs it
  */

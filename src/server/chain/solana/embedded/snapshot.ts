@@ -23,7 +23,9 @@ const header = z.strictObject({
 export interface Snapshot {
   /** The last executed block. */
   slot: number
-  /** {@link digestOf} that block. If the journal has another block there, or none, the snapshot isn't valid for it. */
+  /**
+   * The result of {@link digestOf} for that block. The snapshot is valid only if the journal has the same block there.
+   */
   block: string
   /** Number of executed transactions. */
   transactions: number
@@ -37,7 +39,6 @@ export function digestOf({ number, timestamp, transactions }: JournalledBlock): 
     .digest('hex')
 }
 
-/** Replaces the stored snapshot. */
 export async function writeSnapshot(path: string, chain: string, snapshot: Snapshot): Promise<void> {
   const { machine, statuses, ...facts } = snapshot
   const line = JSON.stringify({
@@ -54,7 +55,7 @@ export async function writeSnapshot(path: string, chain: string, snapshot: Snaps
   })
 }
 
-/** Returns the snapshot of a chain; null if there is no complete and readable one. It only saves time. */
+/** Returns the stored snapshot of a chain; null if there is none, or if it is damaged or belongs to another chain. */
 export async function readSnapshot(path: string, chain: string): Promise<Snapshot | null> {
   const bytes = await readFile(path).catch(() => Buffer.alloc(0))
   const end = bytes.indexOf(NEWLINE)

@@ -43,7 +43,7 @@ function blockhashIn(bytes: Buffer): Uint8Array {
     return taken
   }
   const byte = () => take(1).readUInt8()
-  /** Reads a length: 7 bits a byte, the lowest first. No transaction has one of more than two bytes. */
+  /** Reads a compact-u16 length: 7 bits per byte, lowest bits first. In a transaction, it has at most two bytes. */
   const length = () => {
     const low = byte()
     if (low < 0x80) return low

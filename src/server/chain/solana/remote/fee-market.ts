@@ -1,18 +1,21 @@
 import { remembered } from '../../rpc/remembered.ts'
 
-/** How long the result is cached. */
 const FRESH_MS = 10_000
-/** Share of the last minute's blocks that accepted transactions at a lower price. */
+/** The price is the one that this share of the last minute's blocks would have accepted. */
 const SHARE = 0.75
-/** Price in micro-lamports for an urgent transaction if nobody else pays a priority fee. */
+/** Minimum price in micro-lamports for an urgent transaction, even if nobody else pays a priority fee. */
 const LEAST_URGENT = 1_000n
 
 export interface FeeMarket {
-  /** Returns the current price in micro-lamports for a compute unit; higher if an earlier transaction expired. */
+  /**
+   * Returns the current price in micro-lamports for a compute unit, or twice that if `urgent`; never more than the cap.
+   */
   price(options?: { urgent?: boolean }): Promise<bigint>
 }
 
-/** @param recent the minimum price that recent blocks accepted, in micro-lamports for a compute unit */
+/**
+ * @param options.recent returns the minimum price that each recent block accepted, in micro-lamports for a compute unit
+ */
 export function createFeeMarket(options: {
   cap: bigint
   recent: () => Promise<readonly bigint[]>

@@ -14,7 +14,7 @@ import { createRemoteSolana, type RemoteSolana } from './remote-solana.ts'
 /** The Solana clusters that a backend reaches by RPC URL. */
 export interface RemoteClusters {
   has(blockchain: SolanaBlockchain): boolean
-  /** Whether the coins of a cluster have value. */
+  /** Checks whether the coins of a cluster have value. */
   hasValue(blockchain: SolanaBlockchain): boolean
   readonly blockchains: readonly SolanaBlockchain[]
   network(blockchain: SolanaBlockchain): RemoteSolana
@@ -24,11 +24,11 @@ export interface RemoteClusters {
   signer(blockchain: SolanaBlockchain): Promise<SolanaSigner>
   /** Number of tokens that the signer can pay for, not counting pending transactions. */
   affordable(blockchain: SolanaBlockchain): Promise<number>
-  /** Returns why nothing can be paid for, as of the last check; null if nothing prevents it. */
+  /** Returns why the signer can't pay for requests, as of the last check; null if it can. */
   problem(blockchain: SolanaBlockchain): string | null
   /** Returns the clusters that can't be used, with the reason. */
   unreachable(): Promise<readonly ({ blockchain: SolanaBlockchain } & Hindrance)[]>
-  /** Returns the signers' balances as of the last check. */
+  /** Returns the signers' balances in SOL as of the last check. */
   signers(): { blockchain: SolanaBlockchain; address: string; coins: number }[]
   /** Returns the block explorer's URL of a blockchain; null if the configuration has none. */
   blockExplorerUrl(blockchain: SolanaBlockchain): string | null
@@ -63,7 +63,7 @@ interface Opened {
 export async function openRemoteClusters(options: RemoteClustersOptions): Promise<RemoteClusters> {
   const { db, settings, openSigner, providers, onRequest } = options
 
-  /** Each is read once, because it never changes. */
+  /** Signer addresses. Each is read once, because it never changes. */
   const addresses = new Map<SolanaBlockchain, string>()
   const addressOn = async (blockchain: SolanaBlockchain): Promise<string> => {
     const known = addresses.get(blockchain) ?? (await findChain(db, blockchain))?.factory_address
@@ -72,7 +72,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
     return known
   }
 
-  /** Reads the signer's balance and the cost of tokens, and records whether the signer can pay for any. */
+  /** Reads the signer's balance and the cost of tokens, and records whether the signer can pay for requests. */
   const purseOf = async (blockchain: SolanaBlockchain, one: Opened) => {
     const address = await addressOn(blockchain)
     const costs = await tokenCosts(one.network, await one.network.computeUnitPrice())
@@ -126,7 +126,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
       if (signer === null) throw new Error(`this process can't sign: it has no key for ${blockchain}`)
       const accepted = await addressOn(blockchain)
       if (accepted === signer.address) return signer
-      // Another process set it up with another configuration in the meantime.
+      // In the meantime, another process set the cluster up with another signer.
       throw otherSigner(blockchain, accepted, signer)
     },
 

@@ -20,14 +20,14 @@ export interface RemoteSolanaOptions {
   /** The commitment at which a transaction counts as complete. */
   commitment: 'finalized' | 'confirmed'
   pollMs: number
-  /** Upper limit of the fee, in micro-lamports for a compute unit. */
+  /** Maximum price in micro-lamports for a compute unit. */
   priceCap: bigint
   timeoutMs?: number
   tries?: number
   retryMs?: number
   providers?: Providers
   onRequest?: (host: string, outcome: RpcOutcome) => void
-  /** Ends every request, with its reason as the error. */
+  /** Aborts every request. The signal's reason is the error. */
   signal?: AbortSignal | undefined
 }
 
@@ -50,18 +50,16 @@ const STATUSES_AT_ONCE = 256
 const ACCOUNTS_AT_ONCE = 100
 const SENT_AT_ONCE = 16
 const SUPPLY_BYTES = 8
-/**
- * Number of polls after which the same bytes are submitted again: networks drop transactions, and nodes limit requests.
- */
+/** Number of polls between two submissions of the same bytes. Networks drop transactions, and nodes limit requests. */
 const POLLS_BETWEEN_SENDS = 3
-/** A blockhash is valid for a minute, of which this is a small part. */
+/** How long a blockhash is reused. It is valid for a minute. */
 const BLOCKHASH_FRESH_MS = 2000
 const RENT_FRESH_MS = 60 * 60_000
-/** Between these two sizes, rent grows linearly. */
+/** Rent is a linear function of an account's size, which two sizes determine. */
 const RENT_SIZES = [0, 1000] as const
 
 const slots = z.int().nonnegative()
-// Amounts above 2^53 are rounded, which is far more than any signer has.
+// JavaScript rounds amounts above 2^53, but no signer has that many lamports.
 const lamports = z.number().nonnegative().refine(Number.isInteger)
 const context = z.object({ slot: slots })
 const epochInfo = z.object({ absoluteSlot: slots, blockHeight: slots })
@@ -81,13 +79,13 @@ const signatures = z.array(z.object({ signature: z.string(), err: z.unknown() })
 const balanceOf = z.object({ value: lamports })
 const fees = z.array(z.object({ prioritizationFee: lamports }))
 
-/** Words with which nodes reject a transaction that they have already executed. */
+/** Matches the error of a node that has already executed the transaction. */
 const ALREADY = /already (been )?processed|AlreadyProcessed/i
 
 /**
  * A Solana cluster behind RPC URLs. The height of the newest final block and the outcome of a transaction decide
- * whether it can still succeed. A lagging node must not report them: no response counts that is older than the newest
- * final block that any node has returned.
+ * whether it can still succeed. A lagging node would report both wrongly, so a response counts only if it is at least
+ * as new as the newest final block that any node has returned.
  */
 export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   const { blockchain, genesisHash, urls, commitment, pollMs, priceCap } = options
@@ -119,7 +117,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     cap: priceCap,
     async recent() {
       const told = await ask(fees, 'getRecentPrioritizationFees', [[]]).catch((error: unknown) => {
-        // Not every provider supports it.
+        // Not every provider supports this method.
         if (error instanceof RpcError) return []
         throw error
       })
@@ -127,7 +125,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     },
   })
 
-  // Hundreds may be signed at once.
+  // Cached, because hundreds of transactions may be signed at once.
   const latestBlockhash = remembered(Math.min(pollMs, BLOCKHASH_FRESH_MS), async (): Promise<Lifetime> => {
     return (await ask(latest, 'getLatestBlockhash', [{ commitment: 'confirmed' }])).value
   })
@@ -145,7 +143,8 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     const last = sentAt.get(raw)
     if (last !== undefined && now - last < POLLS_BETWEEN_SENDS * pollMs) return { outcome: 'accepted' }
     try {
-      // The transaction's outcome decides: one that fails in a simulation would otherwise be submitted without end.
+      // Skips the simulation. A transaction that fails there isn't executed, has no outcome, and would be submitted
+      // again.
       await rpc.call('sendTransaction', [raw, { encoding: 'base64', skipPreflight: true, maxRetries: 0 }])
       sentAt.set(raw, now)
       return { outcome: 'accepted' }
@@ -159,7 +158,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     }
   }
 
-  /** Nodes no longer know the status of old signatures. */
+  /** Removes transactions that were submitted long ago. */
   const forget = () => {
     const longAgo = performance.now() - 10 * POLLS_BETWEEN_SENDS * pollMs
     for (const [raw, at] of sentAt) if (at < longAgo) sentAt.delete(raw)
@@ -178,7 +177,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     return found
   }
 
-  // A failure is the final result of a request, so it counts only once no fork can drop it.
+  // A failure is the final result of a request, so it counts only when no fork can revert it.
   const isDone = ({ confirmationStatus, err }: z.output<typeof status>) =>
     confirmationStatus === 'finalized' ||
     (commitment === 'confirmed' && confirmationStatus === 'confirmed' && (err ?? null) === null)
@@ -238,7 +237,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
       return found.map((one) => {
         if (one?.owner !== TOKEN_2022) return null
         const bytes = Buffer.from(one.data[0], 'base64')
-        // A node that returns another part must not make tokens look burned.
+        // A node that ignores `dataSlice` must not make tokens look burned.
         if (bytes.length !== SUPPLY_BYTES) throw invalid(blockchain, 'getMultipleAccounts')
         return bytes.readBigUInt64LE(0)
       })
@@ -268,7 +267,7 @@ const invalid = (blockchain: SolanaBlockchain, method: string) =>
 const behind = (blockchain: SolanaBlockchain) =>
   new GdnError('unreachable', `a node of ${blockchain} lags`, { hint: 'Try again, or configure another RPC URL.' })
 
-/** The system program's error for a balance that is too low, whichever instruction returned it. */
+/** Matches the system program's error for a balance that is too low, whichever instruction returned it. */
 const POOR = /"Custom":1\b|InsufficientFundsForRent/
 
 function statusOf({ slot, err }: z.output<typeof status>): SignatureStatus {
