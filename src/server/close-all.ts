@@ -1,9 +1,9 @@
 import { withTimeout } from '../core/with-timeout.ts'
 
-/** Limit of the cleanup after a failed start, so that the error is reported soon. */
+/** Time limit for the cleanup after a failed start, so that the error is reported soon. */
 const CLOSE_WITHIN_MS = 3000
 
-/** Closes what a failed start had opened. The start's own error counts, and not one of the cleanup. */
+/** Closes what a failed start had opened. Ignores errors, because the start's own error is the one to report. */
 export async function closeFailed(undo: (() => unknown)[]): Promise<void> {
   await withTimeout(closeAll(undo), CLOSE_WITHIN_MS).catch(() => {})
 }

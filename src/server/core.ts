@@ -34,42 +34,45 @@ import { type Identity, keepIdentity } from './store/identity.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { toldOfDatabase } from './store/postgres/gone.ts'
 
-/** api: accepts requests · worker: processes them · all: both, in one process that has its data directory to itself */
+/** `api` accepts requests, `worker` processes them, and `all` does both in one process. */
 export type Role = 'api' | 'worker' | 'all'
 
 export interface CoreOptions extends WorkOptions {
   dataDir: string
   /**
-   * PostgreSQL, by flag or environment; by default the database of the settings file, else SQLite in the data
+   * PostgreSQL, from a flag or the environment. Default: the database of the settings file, else SQLite in the data
    * directory.
    */
   database?: GivenDatabase | undefined
   role?: Role
-  /** Blockchains that this process works on; all by default. */
+  /** Blockchains that this process works on. Default: all. */
   only?: readonly Blockchain[] | undefined
-  /** Networks by RPC URL; by default backend.yaml in the data directory, if it exists. */
+  /** The file that configures networks by RPC URL. Default: backend.yaml in the data directory, if it exists. */
   settingsFile?: string | undefined
   /** Where systemd stores a service's credentials (CREDENTIALS_DIRECTORY). */
   credentialsDirectory?: string | undefined
   /** The environment, for standard variables such as AWS_*. */
   env?: NodeJS.ProcessEnv
-  /** A signed URL creates one wallet only. */
+  /** If true, a signed URL creates only one wallet. */
   singleUseUrls?: boolean
-  /** The version of the API for keys that name none; by default that of the settings file. */
+  /** The version of the API for keys that name none. Default: the version in the settings file. */
   apiVersion?: ApiVersion | undefined
   /** Fault injection: the text of a rules file, and its name. */
   faults?: { text: string; file: string } | undefined
   logLevel: LogLevel
   /** Destination of log lines (JSON). */
   logStream: { write(line: string): void }
-  /** Prints a warning or an error for people, one line without secrets, if the level is `silent`. */
+  /** Prints a warning or an error for people, as one line without secrets. Called only if the log level is `silent`. */
   warn?: ((line: string) => void) | undefined
   now?: () => number
-  /** Returns milliseconds of a monotonic clock. */
+  /** Returns the milliseconds of a monotonic clock. */
   steadyNow?: () => number
-  /** A fork of a public network instead of what the settings have for its blockchain, with its own signers. */
+  /**
+   * A fork of a public network, with its own signers. It replaces the network that the settings have for its
+   * blockchain.
+   */
   fork?: ForkedChain | undefined
-  /** Wraps the chains, for tests of their failures. */
+  /** Wraps the chains, so that tests can make them fail. */
   wrapNetwork?: (network: EvmNetwork) => EvmNetwork
 }
 
@@ -95,7 +98,7 @@ export interface Core {
 }
 
 /**
- * Opens everything that a backend works with. The cleanup functions go into `undo`, to be called in reverse order.
+ * Opens everything that a backend works with. Adds cleanup functions to `undo`, to be called in reverse order.
  *
  * @throws GdnError `data_dir`, `data_dir_busy`, `native_missing`, `invalid_config`, `unreachable`.
  */
@@ -116,7 +119,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const place = await openStorage({ settings, dataDir, store: opened, ...surroundings })
   let publishing: Pick<Loop, 'stop'> | undefined
   undo.push(async () => {
-    // A turn that waits for a response ends when the storage's connections are closed.
+    // Closing the storage's connections ends a request that the publishing loop may be waiting for.
     const stopped = publishing?.stop()
     await place.close()
     await stopped
@@ -128,7 +131,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const identity = await keepIdentity(store.db)
   const apiKey = await openLocalAccount(store, dataDir, now())
   const signers = await openEmbeddedSigners(dataDir, store)
-  // The metrics read from these parts, which are opened below and report their requests to it.
+  // Created before the parts that it reads, because they report their requests to it.
   const metrics = createMetrics({
     db: store.db,
     now,
@@ -203,7 +206,7 @@ async function ownEmbeddedChains(store: Store, chains: Chains, log: Log, undo: (
     await chains.own(held)
   })
   undo.push(async () => {
-    // Another process may run them only after they are closed here.
+    // Closes the chains before another process may run them.
     await chains.close()
     await owner.close()
   })
@@ -214,7 +217,7 @@ function withFork(settings: Settings, fork: ForkedChain | undefined): Settings {
   return { ...settings, chains: new Map(settings.chains).set(fork.settings.blockchain, fork.settings) }
 }
 
-/** The data directory and its database: SQLite for one process, or PostgreSQL for a cluster. */
+/** Opens the data directory and its database: SQLite for one process, or PostgreSQL for a cluster. */
 async function openData(options: CoreOptions, dataDir: string, undo: (() => unknown)[]): Promise<Store> {
   const { settingsFile, database, role = 'all' } = options
   const place = await databaseOf({ dataDir, settingsFile, database })
@@ -234,7 +237,7 @@ async function openData(options: CoreOptions, dataDir: string, undo: (() => unkn
   return opened
 }
 
-/** Returns the clock of due times, which all processes of a database share. */
+/** Returns the clock for due times. All processes of a database share it. */
 async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => number> {
   if (store.postgres === null) return Date.now
   const { startDatabaseClock } = await import('./store/postgres/clock.ts')
@@ -243,14 +246,14 @@ async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => num
   return clock.now
 }
 
-/** Loads the faults to inject. The module is loaded only for them, because it includes a YAML parser. */
+/** Loads the faults to inject. Their module includes a YAML parser, so it is loaded only if there are any. */
 async function loadFaults({ faults }: CoreOptions): Promise<Faults | undefined> {
   if (faults === undefined) return undefined
   const { createFaults } = await import('./faults/faults.ts')
   return createFaults(faults)
 }
 
-/** Reports a full disk with the data directory, and a lost database as such. */
+/** Returns the error to report if a start fails. Explains a full disk and a lost database. */
 export function explainStartFailure(error: unknown, dataDir: string): unknown {
   if (!isDiskFull(error)) return toldOfDatabase(error)
   return new GdnError('data_dir', `the disk of the data directory ${dataDir} is full`, {

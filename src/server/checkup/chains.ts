@@ -17,18 +17,18 @@ import { type Examined, examine, msSince } from './examined.ts'
 
 const TIMEOUT_MS = 5000
 /**
- * Attempts for requests to nodes that have responded before, so that a busy node isn't reported as a problem of the
+ * Attempts per request to a node that has responded before. A busy node must not be reported as a problem of the
  * factory or the funds.
  */
 const TRIES = 3
-/** Number of requests that a signer's funds should be enough for. */
+/** If a signer can't pay for this number of requests, the result is a warning. */
 const FEW_REQUESTS = 20n
 
 /**
  * Checks a network by RPC URL: each node responds and has the right chain, the factory exists, the signers can pay, and
- * remote ones have the keys.
+ * remote signers have their keys.
  *
- * @param store null if the database can't be opened: it has the factory's address
+ * @param store the database, which has the factory's address; null if it can't be opened
  */
 export async function examineChain(
   settings: ChainSettings,
@@ -72,13 +72,13 @@ const open = (settings: ChainSettings, urls: readonly string[], tries = 1): Remo
   createRemoteNetwork({ ...settings, urls, tries, timeoutMs: TIMEOUT_MS })
 
 function examineNode(settings: ChainSettings, url: string): Promise<Examined> {
-  // A URL may contain a provider's key.
+  // The name doesn't include the URL, which may contain a provider's key.
   return examine(`${settings.blockchain} node`, async () => {
     const { host } = new URL(url)
     const network = open(settings, [url])
     try {
       await network.publicNetwork.head()
-      // The first response has also returned the chain and opened the connection.
+      // Measures the second request, because the first one also checks the chain and opens the connection.
       const since = performance.now()
       const block = await network.publicNetwork.head()
       return { message: `${host} responds in ${msSince(since)} ms, chain ${settings.chainId}, block ${block}` }

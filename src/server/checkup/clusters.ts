@@ -12,18 +12,20 @@ import { type Examined, examine, msSince } from './examined.ts'
 
 const TIMEOUT_MS = 5000
 /**
- * Attempts for requests to nodes that have responded before, so that a busy node isn't reported as a problem of the
- * funds.
+ * Attempts per request to a node that has responded before. A busy node must not be reported as a problem of the funds.
  */
 const TRIES = 3
-/** Number of tokens that the signer's funds should be enough for: below that, requests are rejected soon. */
+/**
+ * If the signer can't pay for this number of tokens, the result is a warning, because the backend soon rejects
+ * requests.
+ */
 const FEW_TOKENS = 200n
 /** The system program, which every cluster has. */
 const ANY_ACCOUNT = '1'.repeat(32)
 
 /**
- * Checks a Solana cluster by RPC URL: each node responds and has the right cluster, and its signer was accepted and can
- * pay.
+ * Checks a Solana cluster by RPC URL: each node responds and belongs to the cluster, and the signer is the recorded one
+ * and can pay.
  */
 export async function examineCluster(
   settings: ClusterSettings,
@@ -53,8 +55,9 @@ function examineNode(settings: ClusterSettings, url: string): Promise<Examined> 
     const network = open(settings, [url])
     try {
       const block = await network.blockHeight()
-      // The first response has also returned the genesis and opened the connection. One URL may have several nodes
-      // behind it, and the next may be at a lower block: that isn't a problem.
+      // Measures the second request, because the first one also checks the genesis hash and opens the connection. The
+      // second one isn't for the height again: one URL may have several nodes behind it, and the next may be at a lower
+      // block.
       const since = performance.now()
       await network.balance(ANY_ACCOUNT)
       const cluster = clusterName(settings.genesisHash)

@@ -9,12 +9,12 @@ import { openStore, type Store } from '../store/open-store.ts'
 import { type Examined, examine } from './examined.ts'
 
 const ROUND_TRIPS = 5
-/** Above this, round trips are most of a mint's time. */
+/** Above this latency, round trips take most of a mint's time. */
 const SLOW_MS = 20
 
 /**
- * Checks the database: it can be opened and written, it has this version's schema, and its latency. Returns the opened
- * database; null for the schema of another version.
+ * Checks that the database can be opened and written and has this version's schema, and measures its latency. Also
+ * returns the opened database; null if there is none or it can't be opened.
  */
 export async function examineDatabase(place: DatabasePlace): Promise<{ found: Examined; store: Store | null }> {
   let store: Store | null = null

@@ -4,7 +4,7 @@ export type Examined =
   | { check: string; status: 'warn'; message: string; fix: string }
   | { check: string; status: 'fail'; error: unknown }
 
-/** Runs a check; an error is its result. */
+/** Runs a check and returns its result. An error counts as a failed check. */
 export async function examine(
   check: string,
   look: () => Promise<{ message: string; fix?: string }>,
@@ -17,5 +17,5 @@ export async function examine(
   }
 }
 
-/** Whole milliseconds since a moment of `performance.now()`. */
+/** Returns the whole milliseconds since a time of `performance.now()`, at least 1. */
 export const msSince = (since: number): number => Math.max(1, Math.round(performance.now() - since))

@@ -9,7 +9,7 @@ const DATABASE = 'gdn.db'
 const FILE = 'database-file'
 
 /**
- * Starts a new incarnation if the SQLite database isn't the same file as before: the data directory was copied, or
+ * Starts a new incarnation if the SQLite database isn't the file of the last start: the data directory was copied, or
  * files of a backup were restored. Clients then verify what they recorded as accepted.
  */
 export async function noticeCopy(db: Db, dataDir: string): Promise<void> {
@@ -17,7 +17,7 @@ export async function noticeCopy(db: Db, dataDir: string): Promise<void> {
   const known = (await readFile(path, 'utf8').catch(() => '')).trim()
   const found = await fileIdentity(join(dataDir, DATABASE))
   if (known === found) return
-  // In this order, so that a process that is killed in between repeats it.
+  // The file is written last, so that the next start repeats both steps if the process is killed in between.
   if (known !== '') await startIncarnation(db)
   await writePrivateFile(path, `${found}\n`)
 }

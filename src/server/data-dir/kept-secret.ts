@@ -7,13 +7,13 @@ export interface SecretPlace {
   dataDir: string
   /** The secret's file name in the data directory. */
   file: string
-  /** Null for the data directory. */
+  /** The shared store; null to use the data directory. */
   store: Pick<Store, 'db' | 'postgres'> | null
 }
 
 /**
  * Returns a secret that is generated on first use. It is stored in a 0600 file of the data directory, or in the
- * database of a cluster. The first process of a cluster copies the secret of its file to the database.
+ * database of a cluster. The first process of a cluster copies the secret from its file to the database.
  *
  * @returns the secret, and the name of its place for messages
  */

@@ -19,8 +19,8 @@ function nameHolder(dataDir: string): string {
 }
 
 /**
- * Allows one backend per data directory. SQLite acquires the lock from the operating system, so it is released when its
- * owner ends in any way, and it applies across containers that share the directory.
+ * Acquires the lock that allows one backend per data directory. SQLite uses a lock of the operating system, so it is
+ * released however its owner ends, and it applies across containers that share the directory.
  */
 export function lockDataDir(dataDir: string): DataDirLock {
   const path = join(dataDir, 'lock.db')

@@ -11,7 +11,7 @@ const HINTS: Readonly<Record<string, string>> = {
   EEXIST: 'Choose a directory with --data-dir: this is a file.',
 }
 
-/** Creates the directory if needed, private to its owner, checks that it is writable, and locks it. */
+/** Creates the directory if needed, private to its owner. Checks that it is writable, and locks it. */
 export const openDataDir = (dataDir: string): Promise<DataDirLock> => open(dataDir, lockDataDir)
 
 /**

@@ -5,7 +5,10 @@ import { writePrivateFile } from '../../core/private-file.ts'
 import { ownIdentity } from '../../core/process-identity.ts'
 import { VERSION } from '../../core/version.ts'
 
-/** The process that runs on a data directory, for display and for `gdn local`; only the lock decides. */
+/**
+ * The file that describes the running process of a data directory, for display and for `gdn local`. Only the lock shows
+ * reliably whether a process runs.
+ */
 export const RUNNING_FILE = 'backend.json'
 
 const BACKEND_ID_FILE = 'backend-id'
@@ -25,7 +28,7 @@ export async function writeRunning(dataDir: string, url: string, options: Served
   await writePrivateFile(path, `${JSON.stringify(record)}\n`)
 }
 
-/** Records the backend ID of a data directory: tools select the records of a stopped backend by it. */
+/** Records the backend ID in a data directory. Tools use it to select the records of a stopped backend. */
 export async function writeBackendId(dataDir: string, id: string): Promise<void> {
   await writePrivateFile(join(dataDir, BACKEND_ID_FILE), `${id}\n`)
 }

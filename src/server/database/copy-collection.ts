@@ -4,8 +4,8 @@ import { readRows, writeRows } from './rows.ts'
 import { tablesOf } from './tables.ts'
 
 /**
- * Copies a collection to an empty database, with its chain, its NFTs and their reference IDs, as of one moment. Leaves
- * out keys, webhooks and publications, because they act on other systems.
+ * Copies a collection to an empty database, with its chain, its NFTs and their reference IDs. The copy is a consistent
+ * snapshot. Leaves out keys, webhooks and publications, because they act on other systems.
  */
 export async function copyCollection(
   from: Db,

@@ -8,25 +8,25 @@ import { appliedMigrations, pendingMigrations } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
 
-/** A backend's database as it may be shown. */
+/** Facts about a backend's database, without secrets. */
 export interface DatabaseStatus {
-  /** Its file, or its URL without secrets. */
+  /** Path of the database file, or the database URL without secrets. */
   database: string
   kind: 'sqlite' | 'postgres'
-  /** Applied migrations, and pending ones of this version. */
+  /** Applied migrations, and migrations of this version that aren't applied yet. */
   applied: string[]
   pending: string[]
   /** Null before the tables exist. */
   accounts: number | null
   collections: number | null
   nfts: number | null
-  /** Current connections of processes; null for SQLite. */
+  /** Number of other connections; null for SQLite. */
   processes: number | null
   [field: string]: unknown
 }
 
 /**
- * Inspects a database without changes.
+ * Inspects a database without changing it.
  *
  * @throws GdnError `data_dir`, including for the schema of another version; `unreachable`, `invalid_config`
  */
@@ -94,7 +94,6 @@ async function count(db: Db, table: 'accounts' | 'collections' | 'nfts'): Promis
   return Number(rows)
 }
 
-/** Number of other connections, without this one. */
 async function connections(db: Db): Promise<number> {
   const { rows } = await sql<{ others: number }>`select count(*) as others from pg_stat_activity
     where datname = current_database() and application_name = 'gdn' and pid <> pg_backend_pid()`.execute(db)

@@ -18,7 +18,7 @@ import { type TableShape, tablesOf } from './tables.ts'
 /** Identifies the file format in an export's header. */
 export const FORMAT = { gdn: 'database', version: 1 } as const
 
-/** Secrets that a single process stores in its data directory, and a cluster in its database. */
+/** Secrets that a single process stores in files of its data directory. A cluster stores them in its database. */
 export const SECRET_FILES = ['url-secret', 'signers.json', 'solana-signer.json'] as const
 
 /** The result of an export or import. */
@@ -62,7 +62,7 @@ export async function exportDatabase(
   }
 }
 
-/** Writes the file, or leaves none behind. */
+/** Writes the file. If that fails, removes it. */
 async function write({ db }: Store, secrets: readonly Row[], file: string, signal: AbortSignal) {
   const output = openNew(file)
   const counted = { tables: 0, rows: 0, nfts: 0 }
@@ -71,7 +71,7 @@ async function write({ db }: Store, secrets: readonly Row[], file: string, signa
       .transaction()
       .setIsolationLevel('repeatable read')
       .execute((db) => pipeline(linesOf(db, secrets, counted), output, { signal }))
-    // If the database doesn't respond, the transaction can't be ended either.
+    // Doesn't wait for the transaction after an abort: if the database doesn't respond, the transaction can't be ended.
     await orAborted(written, signal)
     return counted
   } catch (error) {
@@ -80,7 +80,7 @@ async function write({ db }: Store, secrets: readonly Row[], file: string, signa
   }
 }
 
-/** Opens a new private file, which is synced when it is complete. */
+/** Opens a new private file. Closing it syncs it to disk. */
 function openNew(file: string): WriteStream {
   try {
     return createWriteStream(file, { fd: openSync(file, 'wx', 0o600), flush: true })
@@ -113,7 +113,7 @@ function secretsOf(dataDir: string): Row[] {
   })
 }
 
-/** Returns the lines of an export; `counted` receives the counts. */
+/** Yields the lines of an export, and adds the counts to `counted`. */
 async function* linesOf(
   db: Db,
   secrets: readonly Row[],

@@ -22,11 +22,11 @@ const ROWS_AT_ONCE = 1000
 
 /**
  * Imports an export into an empty database in one transaction. Each table is read back and compared with the export by
- * count and hash. The backend keeps its ID and gets a new incarnation: it doesn't know requests that were accepted
- * after the export, and clients must detect that.
+ * count and hash. The backend keeps its ID and gets a new incarnation, because it doesn't know requests that were
+ * accepted after the export, and clients must detect that.
  *
- * @throws GdnError `invalid_input` for a file that isn't a complete export of this version; `data_dir` if
- *   the database isn't empty
+ * @throws GdnError `invalid_input` for a file that isn't a complete export of this version; `data_dir` if the database
+ * isn't empty
  */
 export async function importDatabase(place: DatabasePlace, path: string): Promise<Moved> {
   const since = performance.now()
@@ -46,11 +46,11 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
       const counted = await store.db.transaction().execute(async (db) => {
         const { secrets, ...counted } = await readAll(db, file)
         await startIncarnation(db)
-        // Before the rows are committed, because they have no value without the keys that created them.
+        // The keys are stored before the commit, because the rows have no value without the keys that created them.
         if (postgres === null) await keepInFiles(db, resolve(place.dataDir), secrets)
         return counted
       })
-      // Until its statistics are updated, PostgreSQL plans as if tables of millions of rows were empty.
+      // Without statistics, PostgreSQL plans queries of tables with millions of rows as if the tables were empty.
       await sql`analyze`.execute(store.db)
       const database = store.postgres?.name ?? resolve(place.dataDir)
       return { file, database, ...counted, seconds: Math.round((performance.now() - since) / 100) / 10 }
@@ -69,7 +69,7 @@ async function openTarget(place: DatabasePlace): Promise<Store> {
   return await openPostgres({ ...postgres, connections: 2 })
 }
 
-/** A process with its own data directory stores its secrets in files there. */
+/** Stores the secrets in files of the data directory, where a single process reads them. */
 async function keepInFiles(db: Db, dataDir: string, secrets: readonly Row[]): Promise<void> {
   for (const [name, value] of secrets) {
     if (SECRET_FILES.some((one) => one === name)) await writePrivateFile(join(dataDir, String(name)), String(value))
@@ -150,7 +150,7 @@ function refuseOthers(
   ).withHint('Nothing was imported. Use the same version of gdn for the export and the import.')
 }
 
-/** The file's rows, its trailer, and the database must match. */
+/** Checks that the file's rows, its trailer and the database match, and sets the sequence of the table. */
 async function compare(
   db: Db,
   { table, sum }: Open,
@@ -165,7 +165,7 @@ async function compare(
   if (stored.rows !== sum.rows || stored.sha256 !== sum.sha256) {
     throw refuse(`the database does not return the rows of ${table.name} as they were exported`)
   }
-  // New rows continue the sequence.
+  // New rows must continue the sequence of the imported ones.
   if (!isPostgres(db) || table.sequence === null || sum.rows === 0) return
   await sql`select setval(pg_get_serial_sequence(${table.name}, ${table.sequence}),
     (select max(${sql.ref(table.sequence)}) from ${sql.table(table.name)}))`.execute(db)

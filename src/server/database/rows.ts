@@ -8,7 +8,7 @@ export type Row = readonly (string | number | null | { base64: string })[]
 
 const PAGE = 1000
 
-/** Returns all rows of a table, or those that match, page by page in key order. */
+/** Yields all rows of a table, or those that match, page by page in key order. */
 export async function* readRows(
   db: Db,
   { name, columns, key }: TableShape,
@@ -43,10 +43,9 @@ function toJson(value: unknown): Row[number] {
 const fromJson = (value: Row[number]): unknown =>
   value !== null && typeof value === 'object' ? Buffer.from(value.base64, 'base64') : value
 
-/** Number of parameters in a statement: below the smaller limit of the two databases. */
+/** Number of parameters in a statement, below the limits of both databases. */
 const MOST_PARAMETERS = 20_000
 
-/** Writes rows into a table. */
 export async function writeRows(db: Db, { name, columns }: TableShape, rows: readonly Row[]): Promise<void> {
   const atOnce = Math.max(1, Math.floor(MOST_PARAMETERS / columns.length))
   const refs = sql.join(columns.map((column) => sql.ref(column)))
@@ -58,7 +57,9 @@ export async function writeRows(db: Db, { name, columns }: TableShape, rows: rea
 
 const MODULUS = 2n ** 256n
 
-/** A checksum of a table's rows that doesn't depend on their order, because the two databases sort text differently. */
+/**
+ * A checksum of a table's rows that doesn't depend on their order, because SQLite and PostgreSQL sort text differently.
+ */
 export class TableSum {
   rows = 0
   #sum = 0n

@@ -15,7 +15,7 @@ export interface TableShape {
   refersTo: readonly string[]
 }
 
-/** Tables with data that is short-lived or rebuilt from others. */
+/** Tables that aren't exported, because their data is short-lived or rebuilt from other tables. */
 const LEFT_OUT = new Set(['rate_windows', 'nft_counts', 'nft_terms', 'nft_term_cursor'])
 
 /** Returns all tables of a backend's database, in dependency order. */

@@ -38,7 +38,7 @@ export const refOf = (row: SeenCollection): Nft['collection'] => ({
   name: row.name,
 })
 
-/** An address in its stored spelling, regardless of its case; other text unchanged. */
+/** Returns an address in the spelling in which it is stored, whatever its case. Returns other text unchanged. */
 export const addressOf = (text: string, blockchain: Blockchain = 'polygon'): string =>
   canonicalAddress(text.replace(/^0X/, '0x'), blockchain)
 
@@ -79,7 +79,7 @@ export async function collectionSummaries(
   )
 }
 
-/** Returns the image that a collection has now, or had in the last minute: a list has many collections. */
+/** Returns the image of a collection. It is cached for a minute, because a list has many collections. */
 async function recentImage(explorer: Explorer, row: SeenCollection): Promise<string | null> {
   const minute = Math.floor(explorer.now() / 60_000)
   const read = async () => ({ image: await readCollectionImage(explorer, row) })
@@ -97,7 +97,7 @@ async function coversOf(explorer: Explorer, image: string | null, first: readonl
   return [...covers.values()].slice(0, MOST_COVERS)
 }
 
-/** A collection's image isn't fetched: it is shown only if it is stored here anyway. */
+/** Returns a collection's own image if it is stored here, otherwise null. It is never fetched. */
 async function ownImage({ media }: Explorer, image: string | null): Promise<Media | null> {
   const place = /^ipfs:\/\/([^?#]+)$/i.exec(image ?? '')?.[1]
   if (image === null || place === undefined) return null
@@ -168,18 +168,21 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
 }
 
 /**
- * Returns the current settings of a collection; null while its chain is slow to respond for the first time. Only
- * settings that no event announces are shown: owner, flags and freezes are in the database.
+ * Returns the current settings of a collection; null if its chain doesn't respond in time to the first request. Only
+ * settings whose changes no event announces are read: owner, flags and freezes are in the database.
  */
 async function settingsOf(explorer: Explorer, row: SeenCollection): Promise<CollectionSettings | null> {
   const read = () => readCollectionSettings(explorer, row)
   return await explorer.slow.soon(`settings ${row.id}`, `${row.status} ${lately(explorer)}`, read)
 }
 
-/** Transfers change owners without a change of counts, so this also changes from time to time. */
+/**
+ * Returns a number that changes every 5 s. As a part of a state, it expires values that can change when no count does,
+ * such as the number of owners after a transfer.
+ */
 export const lately = ({ now }: Explorer): number => Math.floor(now() / 5000)
 
-/** Number of index entries that one query reads, in a few milliseconds. */
+/** Number of index entries that one query reads, which takes a few milliseconds. */
 const ENTRIES_AT_ONCE = 20_000
 
 async function countOwners({ db }: Explorer, collectionId: string): Promise<number> {

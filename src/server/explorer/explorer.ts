@@ -7,7 +7,7 @@ import { createMediaReader, type MediaReader } from './media.ts'
 import type { InLists } from './metadata.ts'
 import { createSlowFacts, type SlowFacts } from './slow-facts.ts'
 
-/** At most about ten megabytes. */
+/** Number of cached entries, which take at most about ten megabytes. */
 const LONG_REMEMBERED = 1000
 
 /** The viewer: an account sees its own data, null sees everything. */

@@ -6,8 +6,8 @@ import { indexBacklog, indexMore } from '../store/title-index.ts'
 /** Indexes the titles of accepted NFTs. */
 export interface Indexer {
   /**
-   * Resolves when everything accepted before the call is indexed, or after a timeout; then indexing continues in the
-   * background.
+   * Resolves when everything accepted before the call is indexed, or after a timeout. After a timeout, indexing
+   * continues in the background.
    */
   caughtUp(): Promise<void>
   stop(): Promise<void>
@@ -17,13 +17,13 @@ const EVERY_MS = 2000
 const AT_ONCE = 500
 const PATIENCE_MS = 500
 
-/** Maximum delay of indexing. */
+/** Number of NFTs from which on indexing starts even while more NFTs arrive. */
 const MOST_PUT_OFF = 50_000
 
 /**
- * Indexes NFTs in batches some time after they were accepted: see {@link indexMore}. During a drop, minting has
- * priority: indexing waits until no more NFTs arrive for a while, or for a search. Every process that serves searches
- * does it; in a cluster, one at a time.
+ * Indexes accepted NFTs in batches, see {@link indexMore}. During a drop, minting has priority: indexing waits until no
+ * more NFTs arrive, until too many wait, or for a search. Every process that serves searches runs an indexer; in a
+ * cluster, one works at a time.
  */
 export function startIndexer({
   store,
@@ -62,7 +62,7 @@ export function startIndexer({
 
   return {
     async caughtUp() {
-      // A run in progress may have read before the call.
+      // A run in progress may have read the backlog before the call.
       const done = (running ?? Promise.resolve()).then(() => begin(true))
       await withTimeout(done, PATIENCE_MS)
     },

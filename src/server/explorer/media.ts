@@ -11,15 +11,18 @@ export type Look = Pick<Media, 'kind' | 'content_type' | 'size' | 'width' | 'hei
 
 const UNKNOWN: Look = { kind: 'other', content_type: null, size: null, width: null, height: null }
 
-/** Number of cached results: content never changes under its CID. */
+/** Number of cached results. They stay valid, because content never changes under its CID. */
 const REMEMBERED = 20_000
 /** Number of files read at once. */
 const AT_ONCE = 16
-/** A page waits no longer for slow storage; the read continues and its result is cached. */
+/** Maximum wait for slow storage. The read continues after it, and its result is cached. */
 const PATIENCE_MS = 1000
 
 export interface MediaReader {
-  /** Returns the kind of a stored file; null if it isn't stored or can't be read now. */
+  /**
+   * Returns type and size of a stored file. If it isn't stored or can't be read in time, the kind is `other` and the
+   * rest null.
+   */
   look(place: string): Promise<Look>
 }
 
@@ -88,7 +91,7 @@ export interface FileField {
   place: string | null
 }
 
-/** One file of an NFT or of a collection. */
+/** Returns one file of an NFT or of a collection, with its type and size if it is stored. */
 export async function mediaOf(reader: MediaReader, { field, source, place }: FileField): Promise<Media> {
   if (place === null) return { field, source, cid: null, url: null, ...UNKNOWN }
   const { cid, path } = partsOf(place)

@@ -47,7 +47,7 @@ export async function listInBuckets(
   const { db } = explorer
   const { total, places } = placesOf(await bucketsOf(db, what), { status, offset, limit })
   const rows: SummaryRow[] = []
-  // Failed NFTs have their own index. For other states, most rows match, so more are read than returned.
+  // Failed NFTs have their own index. In the other states, most rows of a bucket match, so a few buckets fill a page.
   const atOnce = status === 'failed' ? places.length : BUCKETS_AT_ONCE
   for (let at = 0; at < places.length && rows.length < limit; at += atOnce) {
     const some = places.slice(at, at + atOnce)
@@ -74,7 +74,7 @@ async function ownedPage(
   return { total, offset, items: await summariesOf(explorer, rows) }
 }
 
-/** Searches by words of titles, and by token ID. */
+/** Searches a collection's NFTs by words of titles and by token ID. */
 async function titledPage(
   explorer: Explorer,
   { id, account_id, blockchain }: SeenCollection,

@@ -10,7 +10,6 @@ import type { Counts, Overview } from './types.ts'
 
 const LATEST = 20
 
-/** Returns totals and current activity. */
 export async function showOverview(explorer: Explorer, viewer: Viewer): Promise<Overview> {
   const { db } = explorer
   const { accountId } = viewer

@@ -14,13 +14,11 @@ const countOf = (counts: StateCounts, status: Status | null): number => {
 
 export interface Place {
   bucket: number
-  /** Offset of its first requested item. */
+  /** Offset of the first requested item in the bucket. */
   offset: number
 }
 
-/**
- * Returns where a page of a list begins and which buckets it needs, so that a page doesn't count all items before it.
- */
+/** Returns the buckets that a page of a list needs, so that the page doesn't read all items before it. */
 export function placesOf(
   buckets: readonly BucketCounts[],
   { status, offset, limit }: { status: Status | null; offset: number; limit: number },

@@ -53,9 +53,9 @@ export async function showRuns(explorer: Explorer, viewer: Viewer, part: Part): 
 }
 
 const MOST_REASONS = 100
-/** Number of IDs listed for each reason. */
+/** Number of IDs listed for each failure reason. */
 const MOST_IDS = 20
-/** Number of reasons that are counted separately; none beyond is among the most frequent. */
+/** Maximum number of distinct reasons that are counted. Further ones are left out. */
 const MAX_REASONS = 10_000
 const FAILED_AT_ONCE = 1000
 
@@ -102,7 +102,7 @@ async function failuresOf({ db }: Explorer, { collection_id, run }: SeenRun): Pr
     .map(([error, { count, ids }]) => ({ error: cut(error), count, nft_gdn_ids: ids }))
 }
 
-/** The share of the run's NFTs in a transaction that minted others too. */
+/** Returns the gas that a run's NFTs used. A transaction that minted other NFTs too counts in proportion. */
 async function gasOf({ db }: Explorer, { collection_id, run }: SeenRun): Promise<string> {
   const shares = new Map<string, number>()
   await inParts(await bucketsOf(db, { collectionId: collection_id, run }), async ({ bucket }) => {

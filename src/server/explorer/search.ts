@@ -22,7 +22,7 @@ const MOST_HITS = 50
 /** Number of accounts that are searched if the viewer may see all. */
 const MOST_ACCOUNTS = 50
 
-/** Returns exact matches of a text: one item, or the NFTs of one. */
+/** Finds what a text identifies exactly: one item, or several NFTs. */
 type Exactly = (explorer: Explorer, viewer: Viewer, text: string) => Promise<SearchHit[]>
 
 const collectionHits = async (explorer: Explorer, viewer: Viewer, ids: readonly string[]): Promise<SearchHit[]> => {
@@ -41,7 +41,7 @@ const isCollection: Exactly = async (explorer, viewer, text) => {
 const isNft: Exactly = async (explorer, viewer, text) =>
   await nftHits(explorer, viewer, await nftsById(explorer.db, [text.toLowerCase()]))
 
-/** Matches an address of any blockchain that owns something. */
+/** Matches an address, on any blockchain, that owns NFTs. */
 const isOwner: Exactly = async (explorer, viewer, text) => {
   if (!/^(0x[0-9a-f]{40}|[1-9a-z]{32,44})$/i.test(text)) return []
   const { total } = await listOwned(explorer, viewer, text, { offset: 0, limit: 0 })
@@ -54,7 +54,7 @@ const isRun: Exactly = async (explorer, viewer, text) => {
   return (await runSummaries(explorer, viewer, [found])).map((run) => ({ kind: 'run', run }))
 }
 
-/** Matches what a request created, by its response. */
+/** Matches the ID of a request, and finds what the request created. */
 const isRequest: Exactly = async (explorer, viewer, text) => {
   const answer = readJson(await requestSeen(explorer.db, viewer.accountId, text))
   const ids = JSON.stringify(answer ?? null).match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
@@ -63,7 +63,7 @@ const isRequest: Exactly = async (explorer, viewer, text) => {
   return nfts.length > 0 ? nfts : await collectionHits(explorer, viewer, some)
 }
 
-/** Matches a transfer, update, freeze or burn. */
+/** Matches the ID of a transfer, update, freeze or burn. */
 const isChange: Exactly = async (explorer, viewer, text) => {
   const ids = await nftsChanged(explorer.db, 'id', text.toLowerCase())
   return await nftHits(explorer, viewer, await nftsById(explorer.db, ids))
@@ -87,7 +87,7 @@ async function hitsOfTransaction(
 ): Promise<SearchHit[]> {
   const { db } = explorer
   const { id, kind, collection_id, start_id, mint, token_count } = transaction
-  // A transaction of existing NFTs has no collection.
+  // A transaction that changes existing NFTs has no collection.
   if (collection_id === null) {
     return await nftHits(explorer, viewer, await nftsById(db, await nftsChanged(db, 'transaction_id', id)))
   }
@@ -124,7 +124,7 @@ const accountsOf = async ({ db }: Explorer, { accountId }: Viewer): Promise<stri
 
 const EXACTLY = [isNft, isCollection, isChange, isRun, isOwner, isTransaction, isRequest, isCid]
 
-/** Searches by a text: first the exact match, then items with its words in title or name. */
+/** Searches for a text: first the exact match, then items with its words in title or name. */
 export async function search(explorer: Explorer, viewer: Viewer, q: string): Promise<SearchResult> {
   const text = q.trim()
   if (text === '') return { exact: null, hits: [] }

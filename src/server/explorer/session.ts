@@ -12,23 +12,25 @@ const NEEDED: Permission = 'nft:read'
 
 export const SESSION_MS = 12 * 60 * 60_000
 
-/** The values that sign sessions: the server's secret and the incarnation of its data. */
+/** The values from which the key of session signatures is derived. */
 export interface SessionSigner {
   secret: Secret
-  /** Sessions end with the incarnation: a restored database doesn't know which were ended after its backup. */
+  /**
+   * A new incarnation ends all sessions, because a restored database doesn't know which ones ended after its backup.
+   */
   incarnation: string
 }
 
 /**
- * Signs a session, which has a key's ID and an expiry. Only this server can create one. A random part makes sessions
- * unique: ending one must not end another that was opened in the same millisecond.
+ * Signs a session, which has a key's ID and an expiry. Only this server can create one. A random part makes each
+ * session unique, because ending one must not end another that was opened in the same millisecond.
  */
 export function signSession(signer: SessionSigner, { keyId, now }: { keyId: string; now: number }): string {
   const said = `${keyId}.${now + SESSION_MS}.${randomBytes(16).toString('base64url')}`
   return `${said}.${signatureOf(signer, said)}`
 }
 
-/** The server's secret also signs URLs. A separate derived key keeps the two kinds apart. */
+/** The server's secret also signs URLs, so sessions use a key that is derived from it. */
 function signatureOf({ secret, incarnation }: SessionSigner, said: string): string {
   const own = createHmac('sha256', Buffer.from(secret.reveal(), 'hex')).update(`gdn explorer session 2 ${incarnation}`)
   return createHmac('sha256', own.digest()).update(said).digest('base64url')
@@ -43,7 +45,11 @@ function readSession(signer: SessionSigner, session: string, now: number): { key
   return Number(end) > now ? { keyId, end: Number(end) } : null
 }
 
-/** Returns the viewer for a key. @throws Refusal 401 for an invalid key, 403 for one without the permission */
+/**
+ * Returns the viewer for a key.
+ *
+ * @throws Refusal 401 for an invalid key, 403 for a key without the permission
+ */
 export async function admit(db: Db, key: string, now: number): Promise<Caller> {
   const caller = key === '' ? null : await findCaller(db, new Secret(key, { known: false }), now)
   if (caller === null) throw new Refusal(401, TITLES.unauthorized, 'this API key is not valid')
@@ -53,7 +59,7 @@ export async function admit(db: Db, key: string, now: number): Promise<Caller> {
   return caller
 }
 
-/** Returns the viewer of a session while its key may read; null otherwise. */
+/** Returns the viewer of a session; null if it isn't valid or its key may not read. */
 export async function resume(db: Db, signer: SessionSigner, session: string, now: number): Promise<Caller | null> {
   const found = readSession(signer, session, now)
   if (found === null || (await isSignedUrlUsed(db, hashOf(session)))) return null
@@ -62,8 +68,9 @@ export async function resume(db: Db, signer: SessionSigner, session: string, now
 }
 
 /**
- * Ends a session for all processes of the backend, across restarts. Its text is stored with the used signed URLs until
- * it would have expired, even if the clock is set back: both are signed texts that must not be accepted again.
+ * Ends a session for all processes of the backend, across restarts. Its hash is stored with the hashes of used signed
+ * URLs, because both are signed texts that must not be accepted again. It is kept until the session would have expired,
+ * even if the clock is set back.
  */
 export async function endSession(db: Db, signer: SessionSigner, session: string, now: number): Promise<void> {
   const found = readSession(signer, session, now)

@@ -7,25 +7,25 @@ interface Fact {
   value: unknown
   /** When it was computed, on a monotonic clock. */
   at: number
-  /** How long that took. */
+  /** How long the computation took, in milliseconds. */
   took: number
   /** The state for which it was computed. */
   of: string
 }
 
 /**
- * Caches aggregates that are slow to compute, such as sums over all NFTs of a collection, a run or an owner. Each
- * belongs to a state `of` (a text that differs when the data does). It is computed again only when the state has
- * changed, and a slow one at most a fiftieth of the time. In the meantime the last value is returned.
+ * Caches aggregates that are slow to compute, such as sums over all NFTs of a collection, a run or an owner. Each value
+ * belongs to a state `of`, a text that differs when the data does. A value is computed again only when its state has
+ * changed. Slow computations take at most a fiftieth of the time; in the meantime, the last value is returned.
  */
 export interface SlowFacts {
   /** Waits for the value on first use, and whenever it is fast to compute. */
   get<Value>(name: string, of: string, find: () => Promise<Value>): Promise<Value>
   /** Never waits for long: on first use, it returns null if the value isn't ready. */
   soon<Value>(name: string, of: string, find: () => Promise<Value>): Promise<Value | null>
-  /** Grows when a value differs from the one returned before. */
+  /** Grows when a value is computed that callers haven't received, because they got the last value or null. */
   readonly found: number
-  /** Whether a returned value that wasn't current may be computed again by now. It answers true once. */
+  /** Returns true, once, when a value that was returned in spite of another state may be computed again. */
   isDue(): boolean
 }
 
@@ -48,7 +48,8 @@ export function createSlowFacts(): SlowFacts {
         const at = performance.now()
         const [took, before] = [at - since, facts.get(name)]
         facts.set(name, { value, at, took, of })
-        // Callers that waited have it; others got the last value, or null.
+        // Callers that waited for the first value have it, unless they got null. Later, callers may have got the last
+        // value.
         const isNews = before === undefined ? took > PATIENCE_MS / 2 : !isDeepStrictEqual(before.value, value)
         if (isNews) found++
         return value
@@ -58,7 +59,7 @@ export function createSlowFacts(): SlowFacts {
     return begun
   }
 
-  /** The last value, and the computation in progress. */
+  /** Returns the last value, and the computation in progress. Starts one if needed. */
   const ask = (name: string, of: string, find: () => Promise<unknown>) => {
     const known = facts.get(name)
     const isQuick = known !== undefined && known.took < QUICK_MS
@@ -66,7 +67,7 @@ export function createSlowFacts(): SlowFacts {
     const isFresh = known !== undefined && (known.of === of || performance.now() < rested)
     if (isFresh && known.of !== of) due = Math.min(due, rested)
     const begun = isFresh ? null : (finding.get(name) ?? begin(name, of, find))
-    // The caller that waits for it gets the error.
+    // Prevents an unhandled rejection. A caller that waits gets the error.
     begun?.catch(() => {})
     return { known, begun, isReturnedAtOnce: begun === null || (known !== undefined && !isQuick) }
   }

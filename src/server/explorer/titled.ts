@@ -6,14 +6,14 @@ import type { Explorer } from './explorer.ts'
 
 /** Number of index words that a prefix may match. */
 const MOST_ENDINGS = 32
-/** Maximum number of NFTs that are compared with the other words, and of results. */
+/** Maximum number of NFTs that are compared with the other words. */
 const MOST_LOOKED_AT = 20_000
 const AT_ONCE = 500
 const MOST_FOUND = 1000
-/** Above this count, a word is as common as any. */
+/** Counting stops here: all words that occur more often count as equally common. */
 const COMMON = 2000
 
-/** The prefixes that a title's words must have, as in the index. */
+/** The index entries that match one word of the text, and the number of their NFTs. */
 type Wanted = { terms: string[]; count: number }
 
 /**
@@ -71,7 +71,7 @@ export async function findTitled(
 
 const ANYWHERE = { from: 0, end: Number.MAX_SAFE_INTEGER }
 
-/** The range of index places of a collection, so that NFTs outside of it aren't read. */
+/** Returns the range of index places of a collection, so that NFTs outside of it aren't read. */
 async function placesHeld(db: Explorer['db'], collectionId: string): Promise<typeof ANYWHERE> {
   const buckets = await bucketsOf(db, { collectionId, run: null })
   return { from: firstSeqOf(buckets[0]?.bucket ?? 0), end: firstSeqOf((buckets.at(-1)?.bucket ?? -1) + 1) }

@@ -6,7 +6,7 @@ import type { Explorer } from './explorer.ts'
 import { cut, timeOf } from './metadata.ts'
 import type { HistoryEvent, Transaction } from './types.ts'
 
-/** Number of events shown for an NFT, newest first. */
+/** Number of events shown for an NFT: the newest ones. */
 const MOST_EVENTS = 100
 
 export const showTransaction = ({ linkOf }: Explorer, row: SeenTransaction): Transaction => ({

@@ -1,12 +1,12 @@
 /**
  * The responses of the web explorer's endpoints under `/explorer/`: read-only JSON. Names follow the API. Times are ISO
- * 8601 in UTC, addresses as their chain spells them, gas amounts decimal digits.
+ * 8601 in UTC. Addresses are spelled as on their chain. Gas amounts are decimal digits.
  */
 
-/** `GET /explorer/session`, the only one of these that needs no login. */
+/** `GET /explorer/session`, the only one of these endpoints that needs no login. */
 export interface Session {
   version: string
-  /** Everything is visible without a key, because server and client are on one machine. */
+  /** True if everything is visible without a key, because server and client are on one machine. */
   open: boolean
   /** The account of the key; null if there is none. */
   account: { email: string | null } | null
@@ -26,7 +26,7 @@ export type MediaKind = 'image' | 'svg' | 'video' | 'audio' | 'model' | 'other'
 
 /** One file of an NFT. */
 export interface Media {
-  /** The file's field in the request: `image`, `animation_url` … */
+  /** The file's field in the request, such as `image` or `animation_url`. */
   field: string
   /** As in the request. */
   source: string
@@ -35,11 +35,11 @@ export interface Media {
   /** The file's path on this server, `/ipfs/<cid>`; null until the file is stored. */
   url: string | null
   kind: MediaKind
-  /** Detected type, never the claimed one; null until it is stored. */
+  /** The detected type, not the claimed one; null until the file is stored. */
   content_type: string | null
   /** In bytes. */
   size: number | null
-  /** In pixels, of images whose size could be read. */
+  /** In pixels; null unless it is an image whose size could be read. */
   width: number | null
   height: number | null
 }
@@ -64,38 +64,38 @@ export interface Collection extends CollectionSummary {
   enable_api: boolean
   enable_transfer: boolean
   is_locked: boolean
-  /** The metadata of all its NFTs can be updated. */
+  /** True if the metadata of all NFTs in the collection can be updated. */
   is_dynamic: boolean
-  /** The service may burn its NFTs. */
+  /** True if the service may burn the NFTs. */
   enable_burn: boolean
-  /** In parts of 10,000. */
+  /** In basis points. */
   royalty_bps: number
   royalty_receiver: string | null
-  /** Whether royalty, description and image were read from the contract, not from the creation request. */
+  /** True if royalty, description and image were read from the contract, false if from the creation request. */
   is_read_from_chain: boolean
   /** Why some or all of these values were not read from the contract. */
   settings_problem: string | null
-  /** Whether its owner has made the metadata of all NFTs final. */
+  /** True if the owner has made the metadata of all NFTs immutable. */
   is_frozen: boolean
   /** Number of distinct owners of deployed NFTs, and of burned NFTs. */
   owners: number
   burned: number
-  /** Sum over all of its transactions; null on Solana. */
+  /** Sum over all transactions of the collection; null on Solana. */
   gas_used: string | null
-  /** Hash of the transaction that deployed it. */
+  /** The transaction that deployed the collection. */
   transaction: Transaction | null
 }
 
 export interface NftSummary {
   nft_gdn_id: string
   token_id: string | null
-  /** May have any length, script and characters. */
+  /** Untrusted text of any length and script. */
   title: string
   status: Status
   error: string | null
   owner: string
   burned: boolean
-  /** The image of a gallery: the field `image`, else the first image; null if there is none. */
+  /** The image that a gallery shows: the field `image`, else the first image; null if there is none. */
   image: Media | null
 }
 
@@ -106,7 +106,7 @@ export interface Transaction {
   block_number: number | null
   gas_used: string | null
   created_at: string
-  /** Number of NFTs that it minted together. */
+  /** Number of NFTs that the transaction minted. */
   token_count: number
   /** URL of the block explorer's page, if configured. */
   explorer_url: string | null
@@ -116,17 +116,17 @@ export interface Transaction {
 export interface HistoryEvent {
   kind: 'mint' | 'transfer' | 'update' | 'freeze' | 'burn'
   status: Status
-  /** The owner before and after it; null if the event changes no owner. */
+  /** The owner before and after the event; null if it changes no owner. */
   from: string | null
   to: string | null
   /** The revision that an update made. */
   revision: number | null
   /** The fields that an update changed, each truncated to 500 characters; null if its metadata is not known. */
   changes: { field: string; before: string | null; after: string | null }[] | null
-  /** Number of further changes. */
+  /** Number of changes that were left out. */
   changes_left_out: number
   error: string | null
-  /** Time of its block, or of its acceptance; null if neither is known. */
+  /** Time of the event's block, or of its acceptance; null if neither is known. */
   time: string | null
   block_number: number | null
   transaction_hash: string | null
@@ -137,29 +137,29 @@ export interface Nft extends NftSummary {
   collection: Pick<CollectionSummary, 'transaction_gdn_id' | 'contract_address' | 'blockchain' | 'name'>
   /** The NFT's step in the pipeline: files, mint, chain, done. */
   step: string
-  /** Time of the next attempt, after a temporary error. */
+  /** Time of the next attempt after a temporary error. */
   next_attempt_at: string | null
   receiver_wallet_address: string
   description: string | null
   attributes: { trait_type: string; value: string | number | boolean | null }[]
   media: Media[]
-  /** As sent by the client, with its last update. */
+  /** The metadata that the client sent, or that of the last update. */
   request_metadata: unknown
   /** The number of the NFT's last update in the collection; 0 if it has none. */
   revision: number
-  /** Whether the metadata of that update isn't known. */
+  /** True if the metadata of that update isn't known. */
   is_outdated: boolean
   is_dynamic: boolean
-  /** Whether its metadata, or that of its collection, is final. */
+  /** True if the metadata of the NFT or of its collection is immutable. */
   is_frozen: boolean
-  /** `ipfs://<cid>/<n>.json`, and its path on this server. */
+  /** `ipfs://<cid>/<n>.json`, and the path of that file on this server. */
   metadata_url: string | null
   metadata_path: string | null
   accepted_at: string
   /** The run of `gdn batch mint` that sent it. */
   run: string | null
   transactions: Transaction[]
-  /** Newest first, at most 100. */
+  /** The newest events first, at most 100. */
   history: HistoryEvent[]
   history_left_out: boolean
   /** The previous and the next NFT in its collection. */
@@ -172,14 +172,14 @@ export interface RunSummary {
   run: string
   collection: Nft['collection']
   counts: Counts
-  /** Number of its deployed NFTs that were burned since. */
+  /** Number of deployed NFTs that were burned later. */
   burned: number
   first_accepted_at: string
   last_accepted_at: string
 }
 
 export interface Run extends RunSummary {
-  /** Distinct reasons of failed NFTs, most frequent first, at most 100. */
+  /** Distinct error messages of failed NFTs, most frequent first, at most 100. */
   failures: { error: string; count: number; nft_gdn_ids: string[] }[]
   gas_used: string | null
 }
@@ -190,12 +190,12 @@ export interface Overview {
   nfts: Counts
   /** Number of pending NFTs at each step. */
   pipeline: { files: number; mint: number; chain: number }
-  /** Number of signed transactions that aren't final. */
+  /** Number of signed transactions that aren't final yet. */
   transactions_under_way: number
   blockchains: { blockchain: string; collections: number; nfts: number }[]
-  /** The latest, at most 20. */
+  /** The latest runs, at most 20. */
   runs: RunSummary[]
-  /** The last accepted, at most 20, newest first. */
+  /** The NFTs accepted last, newest first, at most 20. */
   latest: (NftSummary & { collection: Nft['collection'] })[]
 }
 

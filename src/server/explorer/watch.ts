@@ -21,7 +21,7 @@ export const SUBJECT_NAMES = Object.keys(SUBJECTS) as Subject[]
 export interface Listener {
   viewer: Viewer
   subjects: Partial<Record<Subject, string>>
-  /** Sends an item at once, and again whenever it changes. */
+  /** Sends an event: immediately after the listener is added, and whenever the data changes. */
   tell(event: string, json: string): void
   /** Ends the stream. */
   end(): void
@@ -38,18 +38,18 @@ export interface Watch {
 export interface WatchOptions {
   onError: (error: unknown) => void
   everyMs?: number
-  /** Limits per account, and in total. */
+  /** Maximum number of listeners per account, and in total. */
   most?: { perAccount: number; total: number }
 }
 
-/** Polls take at most a twentieth of the time, and are never further apart than this. */
+/** Polls take at most a twentieth of the time, but at least one happens every {@link LONGEST_WAIT_MS}. */
 const SHARE = 20
 const LONGEST_WAIT_MS = 5000
 
 /**
- * Notifies listeners of changes, with one database poll per second for all of them. It first checks whether anything
- * was written, then reads once for each account and each watched item. A new listener gets its data at once, without an
- * extra poll for the others.
+ * Notifies listeners of changes, with one database poll per second for all of them. A poll first checks whether
+ * anything was written. If so, it reads each watched item once per account. A new listener gets its data at once,
+ * without an extra poll for the others.
  */
 export function createWatch(
   explorer: Explorer,
@@ -61,7 +61,7 @@ export function createWatch(
   let marker: string | null = null
   let looking = false
   let again = false
-  /** When all listeners are due again. */
+  /** Time of the next poll for all listeners. */
   let next = 0
   let timer: NodeJS.Timeout | undefined
   let closed = false

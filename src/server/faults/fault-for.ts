@@ -9,7 +9,7 @@ export type Verdict = Exclude<FaultRule, { fault: 'latency' }>
 export interface InjectedFault {
   /** Milliseconds to wait first. */
   delayMs: number
-  /** The first matching rule other than latency, which may be added to any. */
+  /** The first matching rule that isn't a latency. Latency may be added to any fault. */
   verdict: Verdict | null
 }
 
@@ -32,8 +32,8 @@ function delayOf(milliseconds: number | [number, number], luck: number): number 
 }
 
 /**
- * Decides which faults a request gets. The result depends only on the seed, the rules and the request's number: the
- * n-th request of an endpoint always gets the same.
+ * Decides which faults are injected into a request. The result depends only on the seed, the rules and the request's
+ * number, so the n-th request to an endpoint always gets the same faults.
  */
 export function faultFor({ seed, faults }: FaultsFile, endpoint: EndpointName, n: number): InjectedFault {
   const injected: InjectedFault = { delayMs: 0, verdict: null }

@@ -10,9 +10,9 @@ import { faultsFile } from './schema.ts'
 export interface Faults {
   /** The rules as sentences. */
   readonly descriptions: readonly string[]
-  /** Returns the faults of the next request of an endpoint; each call counts one. */
+  /** Returns the faults for the next request to an endpoint. Each call counts as a request. */
   next(endpoint: EndpointName, requestId: string): InjectedFault
-  /** Sets the outcome of NFTs, in the transaction that accepts their request. */
+  /** Sets the outcome of NFTs. Call it in the transaction that accepts their request. */
   onAccepted(db: Db, requestId: string): Promise<void>
   /** Marks the request as complete. */
   end(requestId: string): void
@@ -20,7 +20,7 @@ export interface Faults {
 
 const REASON = 'an injected fault'
 
-/** The hint of every error in a file of faults. */
+/** Hint of every error in a fault file. */
 export const FAULTS_HINT = 'docs/fault-injection.md lists the faults and the fields of their rules.'
 
 function rulesIn(text: string, file: string) {
@@ -31,7 +31,11 @@ function rulesIn(text: string, file: string) {
   }
 }
 
-/** @throws GdnError `invalid_config` with the location of the problem */
+/**
+ * Creates the fault injection from the text of a fault file.
+ *
+ * @throws GdnError `invalid_config` with the location of the problem
+ */
 export function createFaults({ text, file }: { text: string; file: string }): Faults {
   const rules = rulesIn(text, file)
   const counts = new Map<EndpointName, number>()

@@ -15,7 +15,7 @@ const common = {
   endpoint: z.union([endpointName, z.array(endpointName).min(1)], {
     error: `must be *, an endpoint or a list of endpoints: ${ENDPOINT_NAMES.join(', ')}`,
   }),
-  /** Share of the endpoint's requests; all by default. */
+  /** Share of the endpoint's requests that get the fault. Default: all. */
   share: z
     .number({ error: 'must be a number above 0 and at most 1' })
     .gt(0, { error: 'must be above 0' })
@@ -43,7 +43,7 @@ const status = z.strictObject({
   ...common,
   fault: z.literal('status'),
   status: z.union([z.literal(429), z.literal(500), z.literal(503)], { error: 'must be 429, 500 or 503' }),
-  /** Retry-After in seconds. Every 429 has it, 1 by default. */
+  /** Retry-After in seconds. Every 429 has it. Default: 1. */
   retry_after: z
     .int({ error: 'must be a whole number of seconds' })
     .min(1, { error: 'must be at least 1' })

@@ -16,7 +16,7 @@ import { chainIdNamed } from '../settings/networks.ts'
 import type { ChainSettings } from '../settings/types.ts'
 import { rememberChain } from '../store/chains.ts'
 
-/** Blocks of a fork are never reverted. */
+/** Number of blocks until finality. Blocks of a fork are never reverted. */
 const DEPTH = 1
 const FEE_CAP = 10n ** 15n
 const COINS = 10n ** 22n
@@ -95,7 +95,7 @@ export async function startForkedBackend(
   }
 }
 
-/** Deploys a factory by an account without a key. Returns its address, checksummed. */
+/** Deploys a factory from an account whose key isn't stored. Returns the factory's address, checksummed. */
 async function deployFactory(fork: Fork, operator: Hex): Promise<Hex> {
   const admin = createSigner(newKey()).address
   const call = { data: encodeDeployFactory([operator]), gas: deployFactoryGasLimit([operator]) }

@@ -1,23 +1,23 @@
 import { GdnError } from '../../core/errors.ts'
 import type { Hex } from '../chain/evm/network.ts'
 
-/** Replaces the substitute signers of a rehearsal with the real signers, in text and errors. */
+/** Replaces the addresses of a rehearsal's substitute signers with those of the real signers, in text and errors. */
 export interface RealSigners {
   inText(text: string): string
   /**
-   * Returns the error with the real signers in its message, hint, details and causes. Returns errors of other classes
+   * Returns the error with replaced addresses in its message, hint, details and causes. Returns errors of other classes
    * unchanged.
    */
   inError(error: unknown): unknown
 }
 
 /**
- * Returns the functions that show the real signers in the output of a rehearsal. The keys of the substitutes are not
- * stored, so coins sent to them are lost.
+ * Returns functions that show the real signers in the output of a rehearsal. Nobody should send coins to a substitute:
+ * its key is not stored, so the coins would be lost.
  */
 export function realSigners(pairs: readonly { real: Hex; copy: Hex }[]): RealSigners {
   const real = new Map(pairs.map((pair) => [digits(pair.copy).toLowerCase(), digits(pair.real)]))
-  // Without 0x, so that addresses in the data of calls are replaced too.
+  // Without 0x, so that addresses in call data are replaced too.
   const copies = new RegExp([...real.keys()].join('|'), 'gi')
   const inText = (text: string) =>
     real.size === 0 ? text : text.replace(copies, (copy) => real.get(copy.toLowerCase()) ?? copy)

@@ -37,7 +37,7 @@ export interface RehearsalTarget {
   contract: string
 }
 
-/** A signer's balance on the network, and the amount that it spent in the rehearsal, in wei. */
+/** A signer's balance on the network, and the amount that it spent in the rehearsal. Both are in wei. */
 export interface RehearsedSigner {
   address: Hex
   balance: bigint
@@ -47,17 +47,17 @@ export interface RehearsedSigner {
 /** The results of a rehearsal's transactions. */
 export interface Rehearsed {
   transactions: number
-  /** Number of tokens that they minted. */
+  /** Number of tokens that the transactions minted. */
   minted: number
   gas: bigint
-  /** Wei. */
+  /** In wei. */
   cost: bigint
   /** Symbol of the network's coin; null if it isn't known. */
   currency: string | null
   signers: readonly RehearsedSigner[]
   /** Number of blocks from the first transaction until the last one had its confirmations. */
   blocks: number
-  /** How much longer these blocks take on the network, in milliseconds. */
+  /** How much longer these blocks take on the network than on the fork, in milliseconds. */
   slowerMs: number
 }
 
@@ -67,7 +67,7 @@ export interface Rehearsal {
   apiKey: Secret
   /** The block of the network that was forked. */
   block: number
-  /** Replaces the substitutes with the real signers in messages from the backend. */
+  /** Replaces substitute signers with the real signers in messages from the backend. */
   realSigners: RealSigners
   /** Aborted with the reason when the network can no longer be read. */
   failed: AbortSignal
@@ -76,29 +76,31 @@ export interface Rehearsal {
    * transactions.
    */
   withDebts(lack: string): string
-  /** Returns why no further transaction will be signed; null while one may be. */
+  /** Returns why no further transaction will be signed; null if signing may continue. */
   halt(): Promise<string | null>
-  /** Closes the backend, and returns what its transactions did. */
+  /** Closes the backend, and returns the results of its transactions. */
   end(): Promise<Rehearsed>
   close(): Promise<void>
 }
 
-/** A signer of the rehearsal, with balance and nonce of a real one, whose key isn't used. */
+/**
+ * A signer of the rehearsal that stands for a real one, with its balance and nonce. The real signer's key isn't used.
+ */
 interface Substitute {
   real: Hex
   signer: Signer
   balance: bigint
-  /** The maximum cost of the real signer's pending transactions above its balance, in wei. */
+  /** Amount in wei by which the maximum cost of the real signer's pending transactions exceeds its balance. */
   debt: bigint
 }
 
 /**
- * Starts a rehearsal of a collection: a fork of its network as of now, with the real factory and the collection, and
- * for each real signer one with the same balance and nonce. Nothing is signed with a real key, so no transaction of the
- * rehearsal has an effect anywhere else.
+ * Starts a rehearsal of a collection on a fork of its network at the latest block. The fork has the real factory and
+ * the collection, and a substitute for each real signer, with the same balance and nonce. Nothing is signed with a real
+ * key, so no transaction of the rehearsal has an effect anywhere else.
  *
  * @param options the temporary backend, with an empty data directory
- * @throws GdnError `invalid_config` for an embedded chain, `not_found` for an unknown collection; as `startFork`
+ * @throws GdnError `invalid_config` for an embedded chain, `not_found` for an unknown collection; errors of `startFork`
  */
 export async function openRehearsal(
   options: BackendOptions,
@@ -214,7 +216,8 @@ async function copyFrom(place: DatabasePlace, dataDir: string, copying: Copying)
     const target = await openDatabase({ dataDir }, { make: true })
     try {
       await copyCollection(db, target.db, collection)
-      // Everything before is in the copy, and a new backend would read all blocks since the collection was created.
+      // The copy has all earlier events. Without this, the backend would read all blocks since the collection was
+      // created.
       const fresh = { start_block: fork.block + 1, behind_until: null, follower: null, follower_until: 0 }
       await target.db.updateTable('chains').set(fresh).execute()
       await target.db.updateTable('nfts').set({ lease_until: 0 }).where('lease_until', '>', 0).execute()
@@ -259,8 +262,8 @@ const balanceOf = async (fork: Fork, address: Hex) =>
 const hex = (value: bigint | number): Hex => `0x${value.toString(16)}`
 
 /**
- * Creates a substitute for each real signer, with its nonce and its available balance. If the real signer is authorized
- * in the factory, the substitute is too.
+ * Creates a substitute for each real signer, with its nonce and its available balance. The factory authorizes the
+ * substitute if it has authorized the real signer.
  */
 async function substitute(
   fork: Fork,
