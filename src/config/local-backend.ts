@@ -11,10 +11,9 @@ import { Secret } from '../core/secret.ts'
 const RECORD = 'backend.json'
 const KEY = 'api-key'
 const PORT = 'port'
-/** The log of a backend that runs in the background. */
+/** Name of the log of a background backend, in its data directory. */
 export const LOG_FILE = 'serve.log'
 
-/** A backend that serves from a data directory. */
 export interface RunningBackend {
   url: string
   pid: number
@@ -29,15 +28,15 @@ const record = z.looseObject({
   url: z.url(),
   process_started: z.string().nullable(),
   boot_id: z.string().nullable(),
-  /** The identity of the data directory. */
+  /** Identity of the data directory, by which a record that was copied to another directory is detected. */
   folder: z.string(),
   version: z.string(),
   options: z.record(z.string(), z.union([z.string(), z.boolean()])).optional(),
 })
 
 /**
- * Returns the backend that serves from `dataDir` now, or null. A record that a killed backend left is ignored, and so
- * is one that was copied with the directory of another.
+ * Returns the backend that serves from `dataDir`, or null. Ignores a record that a killed backend left, or that was
+ * copied from another data directory.
  */
 export async function runningBackend(dataDir: string): Promise<RunningBackend | null> {
   const text = await readFile(join(dataDir, RECORD), 'utf8').catch(() => '')
@@ -48,7 +47,7 @@ export async function runningBackend(dataDir: string): Promise<RunningBackend | 
   return (await isAlive({ pid, startedAt, bootId })) ? { url, pid, version, options } : null
 }
 
-/** Returns the port that the local backend used last, because wallets and scripts have its address. */
+/** Returns the port that the local backend used last, so that its address in wallets and scripts stays valid. */
 export async function lastPort(dataDir: string): Promise<string | null> {
   const text = (await readFile(join(dataDir, PORT), 'utf8').catch(() => '')).trim()
   return /^[1-9]\d{0,4}$/.test(text) ? text : null
@@ -58,7 +57,7 @@ export async function rememberPort(dataDir: string, url: string): Promise<void> 
   await writePrivateFile(join(dataDir, PORT), `${new URL(url).port}\n`)
 }
 
-/** Whether a directory was created by a backend of ours. `local reset` deletes nothing else. */
+/** Checks that a backend of gdn created a directory. `local reset` deletes only such directories. */
 export async function isDataDirectory(dataDir: string): Promise<boolean> {
   for (const name of [KEY, 'lock.db']) {
     if (
@@ -72,7 +71,7 @@ export async function isDataDirectory(dataDir: string): Promise<boolean> {
   return false
 }
 
-/** Returns the API key of the local account, from a file that only its owner may read. */
+/** Returns the API key of the local account. Throws if its file is missing or others can read it. */
 export async function localApiKey(dataDir: string): Promise<Secret> {
   const key = await localApiKeyIfThere(dataDir)
   if (key !== null) return key
@@ -82,12 +81,11 @@ export async function localApiKey(dataDir: string): Promise<Secret> {
   })
 }
 
-/** Like localApiKey; null if no backend was ever started. */
+/** Like localApiKey, but returns null if no backend was ever started. */
 export async function localApiKeyIfThere(dataDir: string): Promise<Secret | null> {
   return await readSecretFile(localApiKeyFile(dataDir))
 }
 
-/** Returns the path of the local account's key. */
 export function localApiKeyFile(dataDir: string): string {
   return join(dataDir, KEY)
 }

@@ -5,7 +5,7 @@ import { homeDirectory } from '../core/home-directory.ts'
 
 type Env = NodeJS.ProcessEnv
 
-/** Returns a directory of the XDG base directory specification. Relative values are ignored, as it requires. */
+/** Returns a directory of the XDG base directory specification, which requires that relative values are ignored. */
 function xdg(env: Env, name: string, ...fallback: string[]): string {
   const value = env[name]
   if (value !== undefined && isAbsolute(value)) return value
@@ -20,12 +20,12 @@ export function userConfigFile(env: Env): string {
     : join(xdg(env, 'XDG_CONFIG_HOME', '.config'), 'gdn', 'config.json')
 }
 
-/** Returns the path of saved API keys, beside the user's configuration. */
+/** Returns the path of the file with the saved API keys, next to the user's configuration. */
 export function credentialsFile(env: Env): string {
   return join(userConfigFile(env), '..', 'credentials.json')
 }
 
-/** Returns the directory of the state database. */
+/** Returns the directory of the state database: the flag, else `GDN_STATE_DIR`, else `$XDG_STATE_HOME/gdn`. */
 export function stateDirectory(env: Env, flag?: string): string {
   const named = flag ?? env.GDN_STATE_DIR
   return named !== undefined && named !== ''
@@ -33,7 +33,7 @@ export function stateDirectory(env: Env, flag?: string): string {
     : join(xdg(env, 'XDG_STATE_HOME', '.local', 'state'), 'gdn')
 }
 
-/** Returns the data directory of the local backend: `$XDG_DATA_HOME/gdn/local`, or the one of `gdn local exec`. */
+/** Returns the local backend's data directory: the one that `gdn local exec` sets, else `$XDG_DATA_HOME/gdn/local`. */
 export function localDataDirectory(env: Env): string {
   const { GDN_EXEC_DATA_DIR: temporary } = env
   if (temporary !== undefined && temporary !== '') return resolve(temporary)
@@ -46,10 +46,10 @@ export function walletsDirectory(env: Env): string {
 }
 
 /**
- * Returns the directories in which processes share a rate limit, the best first. They must be the same for all
- * processes of one user on one machine, regardless of their environment. A session has an XDG_RUNTIME_DIR that its
- * cron jobs don't have, and every CI job may have its own TMPDIR, HOME and state directory. So it is the machine's
- * /tmp. `GDN_PACE_DIR` sets another one, such as a volume that containers share.
+ * Returns the directories in which processes share a rate limit, in order of preference. They must be the same for all
+ * processes of one user on one machine, regardless of their environment. A session has an XDG_RUNTIME_DIR that its cron
+ * jobs don't have, and each CI job may have its own TMPDIR, HOME and state directory. Therefore, the machine's /tmp
+ * comes first. `GDN_PACE_DIR` sets another directory, such as a volume that containers share.
  */
 export function paceDirectories(env: Env): string[] {
   const named = env.GDN_PACE_DIR

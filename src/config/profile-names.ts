@@ -8,9 +8,9 @@ export function profileNames({ profiles = {} }: UserConfig): string[] {
 }
 
 /**
- * Rejects the name of an unknown profile, and suggests the nearest one.
+ * Rejects an unknown profile name and suggests the nearest known one.
  *
- * @param place where the name is from: a flag, a variable or a file
+ * @param place the source of the name: a flag, a variable or a file
  */
 export function refuseUnknownProfile(config: UserConfig, name: string, place: Place): void {
   const names = profileNames(config)
@@ -25,7 +25,6 @@ export function refuseUnknownProfile(config: UserConfig, name: string, place: Pl
   })
 }
 
-/** Rejects an invalid name of a profile. */
 export function checkProfileName(name: string): string {
   if (/^[A-Za-z0-9][\w.-]{0,63}$/.test(name)) return name
   throw new GdnError('usage', `"${name}" is not a valid profile name`, {

@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path'
 import { readTextIfThere } from './read-text.ts'
 import type { ProjectFile } from './schema.ts'
 
-/** Only JSON and YAML, because reading configuration must not run the JavaScript of a project. */
+/** Only JSON and YAML, because reading the configuration must not run JavaScript of the project. */
 const NAMES = ['.gdnrc', '.gdnrc.json', '.gdnrc.yaml', 'gdn.config.json', 'gdn.config.yaml'] as const
 const PACKAGE = 'package.json'
 const MAX_BYTES = 1024 * 1024
 
 /**
  * Loads the project's configuration: the nearest file from `cwd` upwards, but not beyond the repository's root or the
- * home directory. The search costs a few stats. The reader is loaded only if a file exists.
+ * home directory. The search costs a few stats, because the reader is loaded only if a file exists.
  */
 export async function loadProjectFile(cwd: string, home: string | undefined): Promise<ProjectFile | null> {
   const path = await findProjectFile(cwd, home)
@@ -27,7 +27,7 @@ async function findProjectFile(cwd: string, home: string | undefined): Promise<s
   }
 }
 
-/** Returns the path of the project's configuration in this folder; null if it has none. */
+/** Returns the path of the project's configuration in a folder, or null if the folder has none. */
 export async function projectFileIn(folder: string): Promise<string | null> {
   const path = NAMES.map((name) => join(folder, name)).find((path) => existsSync(path))
   if (path !== undefined) return path
@@ -35,8 +35,8 @@ export async function projectFileIn(folder: string): Promise<string | null> {
 }
 
 /**
- * Whether a package.json has a `gdn` object. Reads only regular files of limited size, because in a cloned repository,
- * the file may be a link to /dev/zero.
+ * Checks whether a package.json has a `gdn` object. Reads only regular files of limited size, because in a cloned
+ * repository, the file may be a link to /dev/zero.
  */
 async function mentionsGdn(path: string): Promise<boolean> {
   try {

@@ -1,19 +1,22 @@
 import { isLoopback } from './server.ts'
 
-/** Proxies by scheme of the target, and hosts without a proxy. Empty text for none. */
+/** Proxy URLs by the scheme of the request, and the hosts that bypass them. Values that aren't set are empty. */
 export interface Proxies {
   httpProxy: string
   httpsProxy: string
   noProxy: string
 }
 
-/** Reads the proxy variables. Tools write them in either case. Lower case takes precedence, as in curl. */
+/**
+ * Reads the proxy variables, which tools write in either case. Lower case takes precedence, as in curl. Returns
+ * undefined if there is no proxy.
+ */
 export function proxyOf(env: NodeJS.ProcessEnv): Proxies | undefined {
   const either = (name: string) => env[name.toLowerCase()] || env[name] || ''
   const [httpProxy, httpsProxy, noProxy] = [either('HTTP_PROXY'), either('HTTPS_PROXY'), either('NO_PROXY')]
   return httpProxy === '' && httpsProxy === '' ? undefined : { httpProxy, httpsProxy, noProxy }
 }
 
-/** Returns the proxies for requests to a URL: none if it is on this machine. */
+/** Returns the proxies for requests to a URL, or undefined if the URL is on this machine. */
 export const proxyFor = (url: string, env: NodeJS.ProcessEnv): Proxies | undefined =>
   isLoopback(url) ? undefined : proxyOf(env)

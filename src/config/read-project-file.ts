@@ -31,7 +31,10 @@ function yaml(path: string, text: string): unknown {
 
 const either = (path: string, text: string) => (text.trimStart().startsWith('{') ? json(path, text) : yaml(path, text))
 
-/** Reads one project file. The search is ours. cosmiconfig selects the loader, and none of them runs code. */
+/**
+ * Reads one project file. cosmiconfig doesn't search for it, but only selects a loader by its name. No loader runs
+ * code.
+ */
 export async function readProjectFile(path: string): Promise<ProjectFile> {
   await readText(path, MAX_BYTES, 'invalid_config')
   const reader = cosmiconfig('gdn', {

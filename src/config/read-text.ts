@@ -29,7 +29,7 @@ export async function readTextIfThere(path: string, maxBytes: number, code: Erro
   }
 }
 
-// Small regular files are read synchronously: an asynchronous read takes longer than the reading.
+// Synchronous, because for a small file, the overhead of an asynchronous read exceeds the read itself.
 function openIfThere(path: string, fail: (message: string, cause: unknown) => GdnError): number | null {
   // O_NONBLOCK: opening a pipe without a writer would block indefinitely.
   const { O_RDONLY, O_NONBLOCK } = constants
@@ -49,7 +49,7 @@ export async function readText(path: string, maxBytes: number, code: ErrorCode):
   return text
 }
 
-/** Decodes bytes as text. Invalid UTF-8 is rejected, not replaced. A byte order mark stays. */
+/** Decodes UTF-8. Throws if it is invalid, instead of replacing characters. Keeps a byte order mark. */
 export function decodeUtf8(bytes: Uint8Array, path: string, code: ErrorCode): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

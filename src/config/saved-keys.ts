@@ -11,10 +11,10 @@ import { writePrivately } from './write-user-file.ts'
 
 const MAX_BYTES = 1024 * 1024
 
-/** Where a key is stored: in the credentials file itself, or in the system keyring, with a note in the file. */
+/** Where a key is stored: in the credentials file, or in the system keyring with a note in the credentials file. */
 export type KeptIn = 'file' | 'keyring'
 
-/** Returns the origins with saved keys, and where each key is stored. Opens no keyring. */
+/** Returns the origins with saved keys and where each key is stored. Doesn't open the keyring. */
 export async function savedOrigins(env: NodeJS.ProcessEnv): Promise<{ origin: string; keptIn: KeptIn }[]> {
   return Object.entries(await readCredentials(env)).map(([origin, saved]) => ({
     origin,
@@ -22,7 +22,10 @@ export async function savedOrigins(env: NodeJS.ProcessEnv): Promise<{ origin: st
   }))
 }
 
-/** Returns the key saved for exactly this origin. The keyring is opened only if the key is known to be in it. */
+/**
+ * Returns the key saved for exactly this origin. Opens the keyring only if the credentials file says that the key is
+ * there.
+ */
 export async function savedApiKey(
   env: NodeJS.ProcessEnv,
   origin: string,
@@ -50,8 +53,8 @@ function outOfReach(origin: string): (error: unknown) => never {
 }
 
 /**
- * Saves a key for an origin: in the keyring if one is given, else in a file that only its owner may read. Removes a key
- * that was stored elsewhere for it.
+ * Saves a key for an origin: in the keyring if one is given, else in a file that only its owner may read. An older key
+ * in the file is replaced. An older key in the keyring remains there unused if the new one is saved in the file.
  */
 export async function saveApiKey(
   env: NodeJS.ProcessEnv,

@@ -35,7 +35,7 @@ const settings = {
   api_version: apiVersion.optional(),
 }
 
-/** @param pattern what JSON Schema can say of it */
+/** @param pattern the part of the check that JSON Schema can express */
 const checked = (problemOf: (value: string) => string | null, pattern: string) =>
   line
     .check((context) => {
@@ -46,7 +46,7 @@ const checked = (problemOf: (value: string) => string | null, pattern: string) =
 
 const webUrl = checked(storageUrlProblem, WEB_URL_PATTERN)
 
-/** In the user's own profiles only: a project's file must not direct where the user's credentials are used. */
+/** Only in the user's own profiles, because a project's file must not decide where the user's credentials are used. */
 const storageSettings = {
   storage: checked(storageProblem, `^ipfs$|${S3_URL.source}`).optional(),
   storage_endpoint: webUrl.optional(),
@@ -58,13 +58,13 @@ const storageSettings = {
   ipfs_api: webUrl.optional(),
 }
 
-/** In the user's own profiles only: the wallet host knows the keys of the wallets. */
+/** Only in the user's own profiles, because the wallet host knows the private keys of the wallets. */
 const walletSettings = {
   email: z.email({ error: 'must be an e-mail address' }).max(254).optional(),
   wallet_url: webUrl.optional(),
 }
 
-/** In the user's own profiles only: a project's file must not direct which URLs are requested. */
+/** Only in the user's own profiles, because a project's file must not decide which URLs are requested. */
 const priceSettings = {
   price_url: baseUrl.optional(),
   price_path: z
@@ -81,7 +81,7 @@ const priceSettings = {
 const COLUMN_MEANING =
   /^(?:title|description|receiver|sender|id|contract_address|blockchain|image|ignore|(?:file|attr|extra):.+)$/
 
-/** In the project's file only: they belong to its manifests. */
+/** Only in the project's file, because they apply to its manifests. */
 const manifestSettings = {
   map: z
     .record(
@@ -102,7 +102,7 @@ const manifestSettings = {
 
 const profileSettings = z.strictObject({ ...settings, ...storageSettings, ...walletSettings, ...priceSettings })
 
-/** Names a JSON Schema, for editors. It has no effect. */
+/** The JSON Schema of the file, for editors. gdn ignores it. */
 const $schema = z.string().optional()
 
 export const userConfig = z.strictObject({
@@ -119,7 +119,7 @@ export const projectConfig = z.strictObject({
   profile: line.optional(),
 })
 
-/** A key, or the note that it is stored in the system keyring. */
+/** A key, or a note that the key is in the system keyring. */
 const credential = z.union([
   z.string().regex(/^[\x21-\x7e]{1,4096}$/),
   z.strictObject({ kept_in: z.literal('keyring') }),
@@ -133,13 +133,11 @@ export type ProjectConfig = z.output<typeof projectConfig>
 /** The saved keys, by the origin of their server. */
 export type Credentials = z.output<typeof credentials>
 
-/** A project's configuration and its path. */
 export interface ProjectFile {
   path: string
   config: ProjectConfig
 }
 
-/** The names of all profile settings. */
 export const SETTING_NAMES = Object.keys({
   ...settings,
   ...storageSettings,
@@ -192,7 +190,7 @@ export function parseCredentials(value: unknown, file: string): Credentials {
   return parseWith(credentials, [], value, file)
 }
 
-/** Parses a value of `config set` by the same schema. */
+/** Parses a value of `config set` with the schema of configuration files. */
 export function parseSetting(name: keyof ProfileSettings, raw: string): ProfileSettings {
   const value = name === 'rate' && /^[0-9.]+$/.test(raw) ? Number(raw) : raw
   const result = validate(profileSettings, { [name]: value })

@@ -4,10 +4,10 @@ import { keysIn, Secret } from '../core/secret.ts'
 /** Variables whose complete value is secret. */
 const SECRET_VARIABLES = ['GDN_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const
 
-/** Variables with the address of a proxy, which may have a password. */
+/** Variables with the URL of a proxy, which may contain a password. */
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()])
 
-/** Yields the secrets of an environment, with the variable of each. */
+/** Yields the secrets in an environment, each with the name of its variable. */
 function* secretsIn(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: string }> {
   for (const name of SECRET_VARIABLES) {
     const secret = env[name]
@@ -27,7 +27,7 @@ function* secretsIn(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: st
     if (url === null || url.password === '') continue
     yield { name, secret: url.password }
     yield { name, secret: decoded(url.password) }
-    // As in the header that is sent to the proxy.
+    // The header for the proxy contains the credentials in this form.
     yield { name, secret: Buffer.from(`${decoded(url.username)}:${decoded(url.password)}`).toString('base64') }
   }
 }
@@ -40,14 +40,15 @@ function decoded(text: string): string {
   }
 }
 
-/** Registers the secrets of this process at its start, so that nothing prints them. */
+/** Registers the secrets of the environment at the start of the process, so that all output redacts them. */
 export function knowSecretsOf(env: NodeJS.ProcessEnv): void {
   for (const { secret } of secretsIn(env)) new Secret(secret)
 }
 
 /**
- * Removes the secrets from the environment of the process, because diagnostic reports and child processes would get
- * them. Returns the original environment for the code that needs it. From now on, none of them is printed.
+ * Removes the secrets from the environment of the process, because otherwise diagnostic reports and child processes
+ * would contain them. Also registers them, so that all output redacts them. Returns the original environment for code
+ * that needs it.
  */
 export function takeSecretVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const taken = { ...env }

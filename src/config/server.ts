@@ -2,20 +2,19 @@ import { GdnError } from '../core/errors.ts'
 import { hasUserInfo, parseUrl } from '../core/parse-url.ts'
 import type { ProfileSettings, ProjectFile } from './schema.ts'
 
-/** The source that named the server. An API key is sent only to a server that the user named. */
+/** Where the server is configured. An API key is sent only to a server that the user named. */
 export type ServerSource = 'flag' | 'environment' | 'project' | 'profile' | 'local'
 
 export type Target =
   | { kind: 'local' }
   | { kind: 'url'; url: string; source: Exclude<ServerSource, 'local'>; from: string }
 
-/** A server to use. */
 export interface Server {
   baseUrl: string
   origin: string
   source: ServerSource
   from: string
-  /** Whether nothing of value is at risk, because the server runs on this machine. */
+  /** True if the server runs on this machine, so that nothing of value is at risk. */
   loopback: boolean
 }
 
@@ -27,7 +26,10 @@ interface Named {
   profile: ProfileSettings
 }
 
-/** Returns the server that the flags, the environment, the project or the user's profile name, in this order. */
+/**
+ * Returns the server that is named by the flags, the environment, the project or the user's profile, in this order of
+ * precedence. Returns null if none of them names one.
+ */
 export function chooseTarget({ flags, env, project, profileName, profile }: Named): Target | null {
   const rivals = [flags.local && '--local', flags.baseUrl !== undefined && '--base-url'].filter(Boolean)
   if (rivals.length > 1) {
@@ -61,7 +63,7 @@ export function chooseTarget({ flags, env, project, profileName, profile }: Name
   return ofProfile()
 }
 
-/** Returns the server itself; for the local backend, its current address. */
+/** Resolves a target to a server. For the local backend, looks up its current address. Throws if the target is null. */
 export async function serverOf(target: Target | null, localDataDir: string): Promise<Server> {
   if (target === null) {
     throw new GdnError('usage', 'no server is configured', {
@@ -87,7 +89,7 @@ export async function serverOf(target: Target | null, localDataDir: string): Pro
   return { baseUrl: running.url, origin: originOf(running.url), source: 'local', from: '--local', loopback: true }
 }
 
-/** Returns the `https://host[:port]` of an address. Throws if it isn't an http(s) URL. */
+/** Returns the `https://host[:port]` of a URL. Throws if it isn't an http(s) URL or has a user name or password. */
 export function originOf(url: string, from = 'the address'): string {
   const parsed = parseUrl(url)
   if (parsed !== null && hasUserInfo(parsed)) {
@@ -103,7 +105,6 @@ export function originOf(url: string, from = 'the address'): string {
   })
 }
 
-/** Whether an origin is on this machine. */
 export function isLoopback(origin: string): boolean {
   const { hostname } = new URL(origin)
   return (

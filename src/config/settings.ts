@@ -25,47 +25,45 @@ export interface ConfigFlags {
   rate?: number | undefined
 }
 
-/** A value in effect, and its source: `--contract`, `GDN_CONTRACT`, a file, `profile main`. */
+/** A value in effect and its source, such as `--contract`, `GDN_CONTRACT`, a file or `profile main`. */
 export interface Setting<Value> {
   value: Value
   from: string
 }
 
-/** Flags, environment, project, user and defaults, in this order of precedence. */
+/** The configuration in effect. Order of precedence: flags, environment, project, user, defaults. */
 export interface Settings {
-  /** The active profile, if there is one. */
   profile: string | null
-  /** The source of the active profile's name. */
   profileFrom: string | null
   blockchain: Setting<Blockchain> | null
   contract: Setting<string> | null
   /** An address, or a name such as `@alice`. */
   wallet: Setting<string> | null
   rate: Setting<number> | null
-  /** The version of the API that requests follow; 1.1 if it is null. */
+  /** The API version of requests. Null means 1.1. */
   apiVersion: Setting<ApiVersion> | null
-  /** Meanings of columns of manifests, which the project's file sets. */
+  /** Meanings of manifest columns, from the project's file. */
   columnMap: Setting<NonNullable<ProjectConfig['map']>> | null
-  /** How unknown columns of manifests are read, which the project's file sets. */
+  /** How unknown manifest columns are read, from the project's file. */
   unknownColumns: Setting<NonNullable<ProjectConfig['unknown_columns']>> | null
   /** E-mail address of the account, for wallets. */
   email: Setting<string> | null
-  /** Another allowed origin of signed URLs than the server's. */
+  /** Allowed origin of signed URLs in addition to the server's. */
   walletUrl: Setting<string> | null
-  /** The configured address, before it is looked up; null with --local, and if there is none. */
+  /** The configured URL of the server, as written. Null with --local, or if none is configured. */
   baseUrl: Setting<string> | null
   /** The storage settings of the profile, unparsed. */
   storage: StorageProfile
-  /** Where prices of coins are read from, as the profile sets it. */
+  /** The source of coin prices, from the profile. */
   prices: Pick<ProfileSettings, 'price_url' | 'price_path' | 'price_currency'>
-  /** Where local files are uploaded if the server accepts none. Throws for inconsistent settings. */
+  /** Returns where local files are uploaded if the server accepts none. Throws for inconsistent settings. */
   fileStorage(): StorageSettings | null
   stateDir: string
   userFile: string
   projectFile: string | null
-  /** The server to use. Throws if none is configured, or the local one doesn't run. */
+  /** Returns the server to use. Throws if none is configured or the local backend isn't running. */
   server(): Promise<Server>
-  /** The key for that server. Throws if there is none that may be sent to it. */
+  /** Returns the key for a server. Throws if there is no key that may be sent to it. */
   apiKey(server: Server): Promise<Secret>
 }
 
@@ -85,7 +83,7 @@ interface Layers {
   profile: ProfileSettings
 }
 
-/** Loads and merges all sources. Contacts no server. */
+/** Loads and merges all sources. Doesn't contact a server. */
 export async function loadSettings({ flags, env, cwd, openKeyring }: Surroundings): Promise<Settings> {
   const project = await loadProjectFile(cwd, env.HOME)
   const user = await readUserConfig(env)
@@ -131,8 +129,8 @@ function ofProject<Name extends 'map' | 'unknown_columns'>(
 }
 
 /**
- * Returns the origin of signed URLs that the user configured. A project file can't set one, because its author would
- * get the keys.
+ * Returns the additional origin of signed URLs that the user configured. A project file can't set it, because its
+ * author would receive the private keys of the wallets.
  */
 function walletUrlOf({ env, profile, profileName }: Layers): Setting<string> | null {
   const named = env.GDN_WALLET_URL ?? ''
@@ -165,7 +163,7 @@ function activeProfile(
   return null
 }
 
-// Settings that belong to a server. They are taken from a file only if that file's own server is in use.
+// Settings that belong to a server. A file's values apply only if the server in use is the one that the file names.
 const OF_A_SERVER = new Set<keyof ProfileSettings>(['contract', 'blockchain', 'rate', 'api_version'])
 
 function pick<Name extends 'contract' | 'wallet' | 'rate' | 'blockchain' | 'api_version'>(

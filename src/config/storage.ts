@@ -6,18 +6,17 @@ export type StorageSettings =
   | {
       kind: 's3'
       bucket: string
-      /** Empty, or ending with a slash. */
+      /** Empty, or ends with a slash. */
       prefix: string
       endpoint: string | null
       region: string | null
-      /** Without a trailing slash; null if it follows from bucket and region. */
+      /** Without a trailing slash. Null if it follows from the bucket and the region. */
       publicUrl: string | null
     }
   | { kind: 'ipfs'; api: string }
 
 const DEFAULT_IPFS_API = 'http://127.0.0.1:5001'
 
-/** The storage settings of a profile. */
 export interface StorageProfile {
   storage?: string | undefined
   storage_endpoint?: string | undefined
@@ -27,7 +26,8 @@ export interface StorageProfile {
 }
 
 /**
- * Returns the storage of a profile, or null. Credentials are in no configuration of gdn.
+ * Returns the storage settings of a profile, or null if it has none. They don't include credentials, which gdn never
+ * keeps in its configuration.
  *
  * @throws GdnError `invalid_config` for inconsistent settings
  */
@@ -52,13 +52,13 @@ export function storageOf(profile: StorageProfile): StorageSettings | null {
   }
 }
 
-/** Returns the problem of the setting `storage`, or null. */
+/** Returns why a value of the setting `storage` is invalid, or null if it is valid. */
 export function storageProblem(value: string): string | null {
   if (value === 'ipfs' || S3_URL.test(value)) return null
   return 'must be s3://<bucket>/<prefix> or ipfs'
 }
 
-/** Returns the problem of an address in the storage settings, or null. */
+/** Returns why a URL in the storage settings is invalid, or null if it is valid. */
 export function storageUrlProblem(value: string): string | null {
   const url = parseUrl(value)
   if (url === null || !/^https?:$/.test(url.protocol)) return 'must be an http(s) URL'

@@ -4,7 +4,7 @@ import type { UserConfig } from './schema.ts'
 
 const MAX_BYTES = 1024 * 1024
 
-/** Reads the user's configuration; empty if there is no file. */
+/** Returns the user's configuration, which is empty if there is no file. */
 export async function readUserConfig(env: NodeJS.ProcessEnv): Promise<UserConfig> {
   const path = userConfigFile(env)
   const text = await readTextIfThere(path, MAX_BYTES, 'invalid_config')

@@ -1,14 +1,14 @@
-/** How the waits between attempts of a failing call grow. */
+/** The exponential backoff between attempts of a failing call. */
 export interface Backoff {
-  /** Milliseconds after the first failure, doubled after each further one. */
+  /** Milliseconds to wait after the first failure. The wait doubles after each further failure. */
   firstMs: number
   maxMs: number
-  /** The fraction by which a wait varies randomly, so that callers spread; a quarter by default. */
+  /** The fraction by which a wait varies randomly, so that callers don't retry all at once. Default: a quarter. */
   jitter?: number
 }
 
 /**
- * Returns the milliseconds until the next attempt, after a number of failures in a row; by default from 1 s to 60 s.
+ * Returns the milliseconds until the next attempt after a number of consecutive failures. Default: from 1 s to 60 s.
  */
 export function backoffMs(
   failures: number,
@@ -18,6 +18,6 @@ export function backoffMs(
   return jittered(Math.min(firstMs * 2 ** Math.max(0, failures - 1), maxMs), random, jitter)
 }
 
-/** Varies a wait randomly by up to a fraction, a quarter by default. */
+/** Varies a wait randomly by up to a fraction. Default: a quarter. */
 export const jittered = (ms: number, random: () => number = Math.random, jitter = 0.25): number =>
   Math.round(ms * (1 - jitter + 2 * jitter * random()))

@@ -1,13 +1,13 @@
 /**
- * Returns the page of a transaction in a block explorer, at the path that nearly all of them use.
+ * Returns the URL of a transaction in a block explorer. Nearly all block explorers use this path.
  *
- * @param blockExplorer its configured URL: `https://polygonscan.com`, `https://explorer.solana.com/?cluster=devnet`
+ * @param blockExplorer the configured URL: `https://polygonscan.com`, `https://explorer.solana.com/?cluster=devnet`
  * @example
  * transactionUrl('https://polygonscan.com/', '0x4c3f…') // https://polygonscan.com/tx/0x4c3f…
  */
 export const transactionUrl = (blockExplorer: string, hash: string): string => pageUrl(blockExplorer, `tx/${hash}`)
 
-/** Returns the page of an account or a contract in the same way. */
+/** Returns the URL of an account or a contract in a block explorer. */
 export const addressUrl = (blockExplorer: string, address: string): string =>
   pageUrl(blockExplorer, `address/${address}`)
 

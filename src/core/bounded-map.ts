@@ -1,4 +1,4 @@
-/** A map with at most `most` entries, which drops the least recently used entries. */
+/** A map with at most `most` entries. If it is full, it drops the least recently used entry. */
 export class BoundedMap<Value, Key = string> {
   readonly #entries = new Map<Key, Value>()
   readonly #most: number

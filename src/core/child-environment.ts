@@ -1,6 +1,6 @@
 /**
- * The variables that a child process of gdn needs: paths, locale, trust. It gets no other variable of a user or a CI,
- * such as tokens, passwords and keys.
+ * The variables that a child process of gdn needs, for paths, locale and trusted certificates. It gets no other
+ * variable, because those of a user or a CI may contain tokens, passwords and keys.
  */
 const NEEDED = new Set([
   'PATH',
@@ -58,13 +58,14 @@ const SECRET = new Set([
   'GDN_DATABASE_DIRECT_URL',
 ])
 
-/** Addresses of proxies, which may have a password: for a child that uses the network. */
+/** Proxy variables, which may contain a password. Only a child that uses the network gets them. */
 const PROXIES = new Set(['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY'])
 
 /**
- * Returns the environment for a program that gdn starts: nothing secret, and nothing that it doesn't need.
+ * Returns the environment for a program that gdn starts, with only the variables that the program needs and without
+ * gdn's secrets.
  *
- * @param proxies whether it uses the network, like gdn
+ * @param proxies whether to include the proxy variables, for a program that uses the network
  */
 export function childEnvironment(env: NodeJS.ProcessEnv, { proxies = false } = {}): NodeJS.ProcessEnv {
   const isNeeded = (name: string): boolean => {

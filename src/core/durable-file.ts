@@ -1,11 +1,14 @@
-// As `promises`, which Node loads on use: most commands only read.
+// Node loads `promises` of node:fs on first use, unlike node:fs/promises. Most commands only read.
 import { constants, promises as fs } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { platform } from 'node:process'
 import { namingFile } from './file-error.ts'
 
-/** Syncs the names in a directory, so that they survive a power cut. Windows can't do that, and need not. */
+/**
+ * Syncs a directory, so that the names of its files survive a power failure. Windows can't do that, and doesn't need
+ * it.
+ */
 export async function syncFolder(path: string): Promise<void> {
   if (platform === 'win32') return
   const folder = await fs.open(path, 'r')
@@ -17,8 +20,8 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Writes a file of mode 0600 atomically. Its draft has a fixed name, so that a process that is killed repeatedly leaves
- * only one behind. A link in place of the draft is refused.
+ * Writes a file of mode 0600 atomically. The draft has a fixed name, so that a process that is killed repeatedly leaves
+ * at most one draft behind. A link in place of the draft is refused.
  */
 export async function writeDurably(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const temp = `${path}.new`

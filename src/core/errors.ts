@@ -60,14 +60,14 @@ export interface GdnErrorOptions {
   hint?: string | undefined
   place?: Place | undefined
   details?: unknown
-  /** The operation that it concerns, of `mint()` and `transfer()`. */
+  /** ID of the operation that failed, in errors of the npm client's `mint()` and `transfer()`. */
   operationId?: string | undefined
   cause?: unknown
 }
 
 /**
- * The error of gdn: a code, a message with the problem, and a hint with the fix. Neither contains a secret, even where
- * it quotes other text.
+ * The error class of gdn: a code, a message that states the problem, and a hint that states the fix. Secrets are
+ * redacted in the message and the hint, even where they quote other text.
  *
  * @example
  * throw new GdnError('usage', 'unknown blockchain "polygn"', {
@@ -98,12 +98,12 @@ export class GdnError extends Error {
     return this.hint === undefined ? this.with({ hint }) : this
   }
 
-  /** Returns an error with other texts, place or details, and with everything else of this one, as its stack trace. */
+  /** Returns a copy of this error with other texts, place or details. It keeps the stack trace. */
   with(changes: { message?: string } & Omit<GdnErrorOptions, 'cause'>): GdnError {
     const { code, hint, place, details, operationId, cause } = this
     const { message = this.message, ...options } = changes
     const changed = new GdnError(code, message, { hint, place, details, operationId, cause, ...options })
-    // As a cause, this error would be printed as well, with nearly the same message.
+    // This error doesn't become the cause, because it would be printed as well, with nearly the same message.
     const frames = this.stack?.indexOf('\n    at ') ?? -1
     if (frames >= 0) changed.stack = `${changed.name}: ${changed.message}${this.stack?.slice(frames)}`
     return changed
@@ -114,7 +114,7 @@ export class GdnError extends Error {
   }
 }
 
-/** Returns the error of a flag or argument. */
+/** Returns the usage error for a flag or an argument. */
 export const flagError = (flag: string, message: string, hint?: string): GdnError =>
   new GdnError('usage', message, { place: { flag }, hint })
 
@@ -127,7 +127,7 @@ export function formatPlace(place: Place): string {
   return place.flag ?? place.field ?? ''
 }
 
-/** Returns a message after its location. The field is not repeated if the message begins with its name. */
+/** Returns a message with its location in front. The field is omitted if the message begins with its name. */
 export function formatProblem({ place = {}, message }: { place?: Place | undefined; message: string }): string {
   const { field, ...rest } = place
   const where = formatPlace(field !== undefined && message.startsWith(`${field} `) ? rest : place)
@@ -139,7 +139,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Returns the system's code of a failed call (`EADDRINUSE`, `ENOSPC`, …), if it has one. */
+/** Returns the system code of a failed call (`EADDRINUSE`, `ENOSPC`, …), if it has one. */
 export function systemCode(error: unknown): string | undefined {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
   return typeof code === 'string' ? code : undefined

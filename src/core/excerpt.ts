@@ -3,12 +3,12 @@ import { hidesSecret, REDACTED } from './secret.ts'
 
 const MAX_LENGTH = 200
 
-/** Returns text as it is, and anything else as JSON: a server may send an object that has no text of its own. */
+/** Returns a string as it is and any other value as JSON, because a server may send an object in place of a text. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
 /**
- * Returns the beginning of a server's text on one line, without secrets and control characters, for a message. A text
- * that hides a secret of this process is redacted as a whole.
+ * Returns the beginning of a server's text for a message: on one line, without secrets and control characters. If the
+ * text spells a secret of this process in a disguised form, all of it is redacted.
  */
 export function excerpt(text: string): string {
   const clean = redactText(text)

@@ -2,9 +2,9 @@ import { lstat, readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 /**
- * Returns the path of the file that a path names. If there is none, but its folder has exactly one file whose name
- * differs only in Unicode normalization, that file is returned: macOS may decompose the characters of file names, such
- * as the ö of `Möwe.png`. Otherwise the path is returned as it is.
+ * Returns the path under which a file exists. If there is none, but its folder has exactly one file whose name differs
+ * only in Unicode normalization, returns the path of that file. macOS may decompose the characters of file names, such
+ * as the ö of `Möwe.png`. Otherwise, returns the path as it is.
  */
 export async function existingPath(path: string): Promise<string> {
   const name = basename(path)

@@ -1,7 +1,7 @@
-// In a separate file, to be imported when it is worth it: most commands hash a few addresses, if any.
+// A separate file, so that it can be imported on demand: most commands hash a few addresses, if any.
 import { createKeccak } from 'hash-wasm'
 
-/** Creates Keccak-256 in WebAssembly, whose 64-bit words make it several times as fast as JavaScript. */
+/** Creates Keccak-256 in WebAssembly. Its 64-bit integers make it several times as fast as JavaScript. */
 export async function createFastKeccak(): Promise<(message: Uint8Array) => Uint8Array> {
   const hasher = await createKeccak(256)
   return (message) => hasher.init().update(message).digest('binary')

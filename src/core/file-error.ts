@@ -15,7 +15,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENFILE: 'too many open files on this machine',
 }
 
-/** Runs a file operation, and adds the path to its system error: a write through a file handle names no file. */
+/** Runs a file operation and adds the path to its system error, because errors of file handles don't contain one. */
 export async function namingFile<Value>(path: string, act: () => Promise<Value>): Promise<Value> {
   try {
     return await act()
@@ -25,7 +25,7 @@ export async function namingFile<Value>(path: string, act: () => Promise<Value>)
   }
 }
 
-/** Returns the user's error for a failed file operation; null for any other error. */
+/** Converts the error of a failed file operation to a GdnError. Returns null for any other error. */
 export function fileError(error: unknown): GdnError | null {
   const reason = isFailedMkdir(error) ? "the directory can't be created" : REASONS[systemCode(error) ?? '']
   const path = error instanceof Error && 'path' in error ? error.path : undefined
@@ -39,7 +39,7 @@ export function fileError(error: unknown): GdnError | null {
 }
 
 /**
- * Whether an ENOENT is from `mkdir`: file systems that can't create directories, such as /proc, report it, and so does
+ * Checks for an ENOENT of `mkdir`. File systems that can't create directories, such as /proc, report it, and so does
  * Node's recursive `mkdir`.
  */
 const isFailedMkdir = (error: unknown): boolean =>

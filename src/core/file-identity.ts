@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 
-/** Returns an identity that a copy of a file or directory doesn't share: its inode number, which a rename keeps. */
+/** Returns the inode number of a file or directory. A rename keeps it, and a copy gets another one. */
 export async function fileIdentity(path: string): Promise<string> {
   const { ino } = await stat(path, { bigint: true })
   return String(ino)
