@@ -4,14 +4,14 @@ import { platform } from 'node:process'
 import { GdnError } from './errors.ts'
 
 /**
- * Returns the home directory of the user's account, which a UID in a container may lack. On POSIX, `homedir()` returns
- * HOME, even if it is empty.
+ * Returns the home directory of the user's account. A UID in a container may have no account. On POSIX, `homedir()`
+ * can't be used, because it returns HOME even if HOME is empty.
  */
 const accountHome = () => (platform === 'win32' ? homedir() : userInfo().homedir)
 
 /**
- * Returns the home directory: HOME, or that of the user's account. A relative HOME is ignored, like relative XDG
- * variables. Otherwise keys and state would be stored in, and searched for in, the current directory.
+ * Returns HOME, or the home directory of the user's account. A relative HOME is ignored, like relative XDG variables,
+ * because keys and state would depend on the current directory.
  *
  * @throws GdnError `invalid_config` if there is none
  */

@@ -1,4 +1,4 @@
-/** Whether a URL is an ipfs URL, which is first looked up in the storage. */
+/** Checks for an ipfs URL. Such a URL is looked up in the storage first. */
 export const isIpfsUrl = (url: string): boolean => /^ipfs:\/\//i.test(url)
 
 /** Whether a URL is an ipfs or ar URL, which has no web server as its origin. */
@@ -12,7 +12,7 @@ export const placeOf = (url: string): string =>
     .filter((part) => part !== '')
     .join('/')
 
-/** Returns the CID of a place, and the names of the path to the file. */
+/** Splits a place into the CID and the decoded names of the path to the file. */
 export function partsOf(place: string): { cid: string; path: string[] } {
   const [cid = '', ...path] = place.split('/')
   return { cid, path: path.map(decoded) }
@@ -29,10 +29,10 @@ function decoded(part: string): string {
 /**
  * Returns the URL of a file in the metadata.
  *
- * @param place where it is stored, `<cid>[/<path>]`; or the original URL of a file that is not stored here
+ * @param place `<cid>[/<path>]` of a stored file, or the original URL of a file that isn't stored here
  */
 export const urlOfPlace = (place: string): string => (isContentUrl(place) ? place : `ipfs://${place}`)
 
-/** Returns the CID of a file, stored here or not; null if it has none. */
+/** Returns the CID of a file, stored here or not. Null if the file has none. */
 export const cidOf = (place: string): string | null =>
   isContentUrl(place) && !isIpfsUrl(place) ? null : partsOf(placeOf(place)).cid

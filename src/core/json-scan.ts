@@ -1,4 +1,6 @@
-/** The end of a JSON value, the number of members of all its objects, and its depth. */
+/**
+ * A scanned JSON value: the index after its last character, the number of members of all its objects, and its depth.
+ */
 export interface ScannedValue {
   end: number
   members: number
@@ -11,8 +13,9 @@ const WHITE = /[\t\n\r ]*/y
 const LITERAL = /[^\s,\]}:]*/y
 
 /**
- * Finds the end of the value that begins at `start`, or null if the text ends before. It only finds boundaries, so that
- * single values can be passed to JSON.parse with their position. JSON.parse reports problems inside.
+ * Finds the end of the JSON value that begins at `start`. Returns null if the text ends first. The scan only finds
+ * boundaries, so that the caller can pass single values to JSON.parse and knows their positions. JSON.parse reports
+ * problems inside a value.
  */
 export function scanValue(text: string, start: number): ScannedValue | null {
   let depth = 0
@@ -68,16 +71,16 @@ export function skipWhite(text: string, at: number): number {
   return WHITE.lastIndex
 }
 
-/** Counts the members of all objects in a parsed value. If the text contains more, it repeats keys. */
+/** Counts the members of all objects in a parsed value. If the text of the value has more members, it repeats keys. */
 export function countMembers(value: unknown): number {
   if (value === null || typeof value !== 'object') return 0
   const inner: unknown[] = Array.isArray(value) ? value : Object.values(value)
   return inner.reduce<number>((sum, member) => sum + countMembers(member), Array.isArray(value) ? 0 : inner.length)
 }
 
-/** Returns the first key that is repeated in one object of valid JSON text, with its index; null if none is. */
+/** Returns the first key that is repeated within an object of valid JSON text, and its index. Null if none is. */
 export function repeatedKey(text: string): { key: string; index: number } | null {
-  // One entry for each open object or list. The keys of an object are recorded from its first on.
+  // One entry for each open object or list: the keys of an object so far, or null before its first key.
   const open: (Set<string> | null)[] = []
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -98,9 +101,7 @@ export function repeatedKey(text: string): { key: string; index: number } | null
   return null
 }
 
-/**
- * Returns the members of the object at `start`, each value with its position. Only for text that JSON.parse accepted.
- */
+/** Returns the members of the object at `start` and the position of each value. The text must be valid JSON. */
 export function membersOf(text: string, start: number): { key: string; start: number; end: number }[] {
   const members: { key: string; start: number; end: number }[] = []
   for (let at = skipWhite(text, start + 1); text[at] === '"'; ) {

@@ -1,4 +1,4 @@
-/** Returns parsed JSON, or undefined for a text that is not JSON. Bytes must be UTF-8. */
+/** Parses JSON. Returns undefined for text that isn't JSON and for bytes that aren't UTF-8. */
 export function parseJson(text: string | Uint8Array): unknown {
   try {
     return JSON.parse(typeof text === 'string' ? text : new TextDecoder('utf-8', { fatal: true }).decode(text))

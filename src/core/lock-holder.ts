@@ -2,9 +2,8 @@ import { hostname } from 'node:os'
 import { GdnError } from './errors.ts'
 import { bootId, isAlive, ownIdentity, type ProcessIdentity, pidNamespace } from './process-identity.ts'
 
-/** The holder of a lock. */
 export interface LockHolder extends ProcessIdentity {
-  /** The pid namespace and the machine. */
+  /** The pid namespace. The pid is only meaningful in this namespace on this host. */
   space: string | null
   host: string | null
   note: string
@@ -12,16 +11,21 @@ export interface LockHolder extends ProcessIdentity {
   since: string | null
 }
 
-/** How often a holder writes a heartbeat, and when a silent one counts as ended. */
+/** How often a holder writes a heartbeat, and when a holder without heartbeats counts as ended. */
 export interface LockTiming {
   beatMs: number
   /** A holder that can't be inspected counts as ended after this time without a heartbeat. */
   silentMs: number
-  /** It is also watched for this time: clocks of machines differ, but a new heartbeat always counts. */
+  /**
+   * Such a holder is also watched for this time. Clocks of machines differ, but a new heartbeat shows that it is alive.
+   */
   watchMs: number
 }
 
-/** Two minutes: no active process pauses that long. A machine that sleeps does, and is fenced off. */
+/**
+ * `silentMs` is 2 minutes, because no active process pauses that long. A sleeping machine does, but its fencing token
+ * expires.
+ */
 export const LOCK_TIMING: LockTiming = { beatMs: 5_000, silentMs: 120_000, watchMs: 12_000 }
 
 export async function thisProcess(note: string): Promise<LockHolder> {
@@ -30,7 +34,7 @@ export async function thisProcess(note: string): Promise<LockHolder> {
   return { ...identity, space, host: hostname(), note, since }
 }
 
-/** Returns null for text that is no complete holder. */
+/** Parses a holder. Returns null if the text isn't a complete holder. */
 export function parseHolder(text: string): LockHolder | null {
   try {
     const holder = JSON.parse(text) as Partial<LockHolder>
@@ -44,8 +48,8 @@ export function parseHolder(text: string): LockHolder | null {
 
 /**
  * The state of a holder. A pid is only meaningful within its own boot and namespace. A `remote` holder has another boot
- * or namespace, such as one in a container or on another machine that shares the directory. For it only heartbeats
- * count: `patienceMs` is how long one may be missing.
+ * or namespace, for example in a container or on another machine that shares the directory. Only its heartbeats show
+ * that it is alive. `patienceMs` is the time that it may go without a heartbeat.
  */
 export type HolderState = { kind: 'alive' } | { kind: 'ended' } | { kind: 'remote'; patienceMs: number }
 
@@ -54,19 +58,19 @@ export async function inspectHolder(holder: LockHolder, timing: LockTiming): Pro
   const isHere = holder.host === hostname()
   const isSameBoot = holder.bootId === boot && (boot !== null || isHere)
   if (isSameBoot && holder.space === space) return (await isAlive(holder)) ? { kind: 'alive' } : { kind: 'ended' }
-  // Another boot with one host name is the previous one of this machine, unless watching shows that it is another
-  // machine.
+  // A different boot with the same host name counts as an earlier boot of this machine. If it is another machine,
+  // watching for a heartbeat shows that.
   const wasRestarted = isHere && holder.bootId !== null && boot !== null && !isSameBoot
   return { kind: 'remote', patienceMs: wasRestarted ? 0 : timing.silentMs }
 }
 
-/** Whether a run with this holder is shown as running. Only watching shows for certain that a silent one has ended. */
+/** Returns whether a run with this holder is shown as running. For a remote holder, this is only an estimate. */
 export async function seemsActive(holder: LockHolder, beatAt: number): Promise<boolean> {
   const state = await inspectHolder(holder, LOCK_TIMING)
   return state.kind === 'remote' ? Math.abs(Date.now() - beatAt) < state.patienceMs : state.kind === 'alive'
 }
 
-/** Returns the error of a run that a process of this machine holds. */
+/** Returns the error for a run that a process on this machine holds. */
 export const activeHolderError = ({ pid, note }: LockHolder): GdnError =>
   new GdnError('run_busy', `another gdn process is working on this run: pid ${pid} (${note})`, {
     hint: 'Wait until the process ends, or press Ctrl-C in its terminal.',
@@ -79,9 +83,9 @@ const elsewhere = ({ pid, host }: LockHolder): string =>
   `pid ${pid} of another machine or container${host === null ? '' : `, ${host}`}`
 
 /**
- * Returns the error of a run that a remote holder has.
+ * Returns the error for a run that a remote process holds.
  *
- * @param leftMs time until it may count as ended without a heartbeat; null if it just wrote one
+ * @param leftMs time until the holder counts as ended without a heartbeat; null if it just wrote one
  */
 export function remoteHolderError(holder: LockHolder, leftMs: number | null): GdnError {
   const { pid, note, host, since } = holder

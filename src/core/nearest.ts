@@ -1,4 +1,6 @@
-/** Returns the edit distance of two words: insert, delete, replace, or swap two adjacent characters. */
+/**
+ * Returns the edit distance of two words. An edit inserts, deletes or replaces a character, or swaps two adjacent ones.
+ */
 export function distance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => [i, ...new Array<number>(b.length).fill(0)])
   const at = (i: number, j: number) => rows[i]?.[j] ?? 0
@@ -16,7 +18,8 @@ export function distance(a: string, b: string): number {
 }
 
 /**
- * Returns the known word that was probably meant: a near one, or the only one with this beginning. For "did you mean".
+ * Returns the known word that was probably meant, for "did you mean": a similar one, or the only one that begins with
+ * the word.
  */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   if (word.length > 64) return undefined

@@ -5,12 +5,12 @@ import { syncFolder } from './durable-file.ts'
 import { systemCode } from './errors.ts'
 import { namingFile } from './file-error.ts'
 
-/** System codes that mean that there are no hard links. */
+/** System codes of `link` that mean that hard links aren't possible. */
 export const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'])
 
 /**
- * Renames a file to a name that is free, atomically. If that isn't possible, or the draft is missing, writes the text
- * again.
+ * Links a draft to a free name atomically. The draft remains. If hard links aren't possible, or the draft is missing,
+ * writes the text to a new file instead.
  *
  * @returns false if the name is taken
  */
@@ -47,7 +47,7 @@ async function createNew(path: string, text: string): Promise<boolean> {
 }
 
 /**
- * Creates a file of mode 0600 atomically. It follows no link and overwrites nothing.
+ * Creates a file of mode 0600 atomically. Doesn't follow links, and doesn't overwrite files.
  *
  * @returns false if the name is taken
  * @throws errors of the file system

@@ -1,9 +1,9 @@
 /**
- * Returns the result of work, or throws the signal's reason as soon as it is aborted. For work that can't be canceled:
- * it continues, and its result is ignored.
+ * Returns the result of work, or throws the signal's reason as soon as the signal is aborted. Use it for work that
+ * can't be canceled: after an abort, the work continues and its result is ignored.
  */
 export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  // After an abort, the result of the work is ignored.
+  // A failure after an abort must not become an unhandled rejection.
   work.catch(() => {})
   let onAbort = () => {}
   const aborted = new Promise<never>((_, reject) => {

@@ -1,9 +1,9 @@
 /**
- * Parses a URL, or returns null for invalid text. Used instead of `URL.canParse`, which in Node 20 misjudges URLs with
- * Latin-1 letters once it was called often.
+ * Parses a URL, or returns null for invalid text. `URL.canParse` can't be used: in Node 20, it misjudges URLs with
+ * Latin-1 letters after many calls.
  */
 export function parseUrl(text: string, base?: URL): URL | null {
-  // The error that Node creates for it takes 0.1 ms, and each command reads variables that are mostly unset.
+  // Creating the error takes Node 0.1 ms, and each command reads variables that are mostly unset.
   if (text === '' && base === undefined) return null
   try {
     return new URL(text, base)
@@ -15,7 +15,7 @@ export function parseUrl(text: string, base?: URL): URL | null {
 /** The pattern of an http or https URL for JSON Schema. */
 export const WEB_URL_PATTERN = '^ *[hH][tT]{2}[pP][sS]?:'
 
-/** Whether an address has credentials, which would be stored, shown and sent in unexpected places. */
+/** Checks for a user name or password in a URL, which would be stored, shown and sent in unexpected places. */
 export function hasUserInfo({ username, password }: URL): boolean {
   return username !== '' || password !== ''
 }
@@ -24,8 +24,8 @@ export function hasUserInfo({ username, password }: URL): boolean {
 export const isOnLoopback = ({ hostname }: URL): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
 
 /**
- * Returns why a text can't be the address of an API, to which paths are appended; null if it can. Messages show the
- * address, so it must not have a user name or password.
+ * Returns why a text can't be the base URL of an API; null if it can. The URL must not have a user name or password,
+ * because messages show it.
  */
 export function apiAddressProblem(text: string): string | null {
   const url = parseUrl(text)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-// As `promises`, which Node loads on use: most commands only read.
+// Node loads `promises` of node:fs on first use, unlike node:fs/promises. Most commands only read.
 import {
   closeSync,
   constants,
@@ -16,7 +16,7 @@ import { syncFolder } from './durable-file.ts'
 import { type ErrorCode, GdnError, systemCode } from './errors.ts'
 import { namingFile } from './file-error.ts'
 
-/** Files of gdn are private to their owner: files 0600, directories 0700, regardless of the umask. */
+/** Modes of gdn's files and directories, which are private to their owner regardless of the umask. */
 const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
 const OTHERS = 0o077
@@ -24,10 +24,12 @@ const GROUP_READS = 0o040
 const WORLD_WRITABLE = 0o002
 const STICKY = 0o1000
 const MAX_BYTES = 64 * 1024
-/** The owner of files without an owner inside a user namespace, such as the root directory of a container. */
+/**
+ * In a user namespace, such as a container, files of an unmapped owner have this UID. An example is the root directory.
+ */
 const OVERFLOW_UID = 65_534
 
-// Windows has neither. There the directory of a user is private by its access list.
+// Windows has neither these flags nor file modes. There, the access control list keeps a user's directory private.
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_APPEND, O_CREAT, O_WRONLY } = constants
 const HAS_MODES = platform !== 'win32'
 
@@ -45,13 +47,12 @@ export async function makePrivateFolder(path: string): Promise<void> {
 }
 
 export interface Refusing {
-  /** The code of the error. */
   code?: ErrorCode
 }
 
 /**
- * Refuses a directory of another user. Its parents aren't checked: volumes of containers are often below a directory
- * that is world-writable inside.
+ * Refuses a directory of another user. Its parents aren't checked, because volumes of containers are often below a
+ * directory that is world-writable in the container.
  */
 export async function refuseForeignFolder(
   path: string,
@@ -66,8 +67,8 @@ export async function refuseForeignFolder(
 }
 
 /**
- * Refuses a directory for secrets that another user could replace: one that belongs to another user, or is below one
- * that belongs to another user or is world-writable. Missing directories are ignored.
+ * Refuses a directory for secrets that another user could replace. Such a directory, or one above it, belongs to
+ * another user or is world-writable without the sticky bit. Missing directories are ignored.
  *
  * @param uid the user who owns the secrets
  * @throws GdnError with the command that fixes it
@@ -102,16 +103,17 @@ function upwards(path: string): string[] {
 }
 
 /**
- * Whether a directory belongs to another user. Root may use directories of any user, because no other user is a threat
- * to root.
+ * Whether a directory belongs to another user who isn't root. Root may use directories of any user, because no other
+ * user is a threat to root.
  */
 function isForeign(owner: number, uid: number): boolean {
   return uid !== 0 && owner !== uid && owner !== 0 && owner !== OVERFLOW_UID
 }
 
 /**
- * Writes a file that only its owner may read from its first byte on. The write is atomic, synced when it resolves, and
- * exclusive, so that no prepared link is followed. Missing directories are created.
+ * Writes a file that only its owner can read, from the first byte on. The write is atomic, and it is synced when the
+ * promise resolves. The draft is created exclusively, so that no prepared link is followed. Missing directories are
+ * created.
  */
 export async function writePrivateFile(path: string, content: string | Uint8Array): Promise<void> {
   await makePrivateFolder(dirname(path))
@@ -135,11 +137,14 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
 }
 
 export interface ReadSecret extends Refusing {
-  /** The code of the error for a file that others may read, if it differs. */
+  /** Error code for a file that others may read. Default: `code`. */
   looseCode?: ErrorCode
   /** 64 KiB by default. */
   maxBytes?: number
-  /** A file of our own is never a link. A file that the user names may be one, as mounted secrets are. */
+  /**
+   * Whether the file may be a link. A file of gdn is never one. A file that the user names may be one, like mounted
+   * secrets.
+   */
   mayBeLink?: boolean
 }
 
@@ -153,8 +158,9 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /**
  * Returns the bytes of a file with a secret, or null if it doesn't exist. Refuses a link, anything but a regular file,
- * and a file of another user. It also refuses a file that others may read or write, because its secret is no longer
- * one. It checks and reads the same open file. Synchronous, because these files are small and read once.
+ * and a file of another user. Also refuses a file that others may read or write, because its content isn't secret.
+ * Checks and reads the same open file, so that it can't be replaced in between. Synchronous, because these files are
+ * small and read once.
  *
  * @throws GdnError with the command that fixes it
  */
@@ -193,7 +199,7 @@ export function isLoose({ mode, uid }: { mode: number; uid: number }, ours: numb
   return ours === 0 || uid !== 0 || (mode & OTHERS & ~GROUP_READS) !== 0
 }
 
-/** Like readPrivateFile, as text. Invalid UTF-8 is replaced, because none of our secrets has it. */
+/** Like readPrivateFile, but returns text. Invalid UTF-8 is replaced, because no secret of gdn contains it. */
 export function readPrivateText(path: string, options: ReadSecret = {}): string | null {
   return readPrivateFile(path, options)?.toString('utf8') ?? null
 }
@@ -206,17 +212,16 @@ function loose(path: string, code: ErrorCode): GdnError {
   })
 }
 
-/** Refuses a file with a secret, or the target of a link to it, that others may read. Accepts a missing one. */
+/** Refuses a file with a secret that others may read. If it is a link, checks its target. Accepts a missing file. */
 export async function refuseLooseFile(path: string, { code = 'unauthorized' }: Refusing = {}): Promise<void> {
   const found = HAS_MODES ? await fs.stat(path).catch(() => null) : null
   if (found?.isFile() && (found.mode & OTHERS) !== 0) throw loose(path, code)
 }
 
 /**
- * Opens a file for appending, such as a log. Creates it with mode 0600, or narrows its mode to that. A link in its
- * place is refused.
+ * Opens a file for appending, such as a log. Creates it with mode 0600, or narrows its mode to that. Refuses a link.
  *
- * @returns a descriptor, which the caller closes
+ * @returns a file descriptor, which the caller closes
  */
 export function openToAppend(path: string): number {
   const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, FILE_MODE)
@@ -229,7 +234,7 @@ export function openToAppend(path: string): number {
   }
 }
 
-/** Creates a private file for another library to write to, which would create it readable for everybody. */
+/** Creates a private file for a library to write to. The library itself would create it readable for everybody. */
 export function ensurePrivateFile(path: string): void {
   closeSync(openToAppend(path))
 }

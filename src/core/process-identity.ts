@@ -5,16 +5,16 @@ import { promisify } from 'node:util'
 import { childEnvironment } from './child-environment.ts'
 import { systemCode } from './errors.ts'
 
-/** Identifies a process. Start time and boot distinguish it from a later one with the same pid; null if unknown. */
+/** Identifies a process. Start time and boot distinguish it from a later process with the same pid. Null if unknown. */
 export interface ProcessIdentity {
   pid: number
   startedAt: string | null
   bootId: string | null
 }
 
-/** A running process. Start time and command line distinguish it from a later one with the same pid. */
+/** A running process. Start time and command line distinguish it from a later process with the same pid. */
 export interface RunningProcess {
-  /** In the system's own form, only to be compared with another of the same machine. */
+  /** In a format of the operating system. Compare it only with start times from the same machine. */
   startedAt: string
   command: string
 }
@@ -47,7 +47,7 @@ export function findProcess(pid: number): RunningProcess | null {
   }
 }
 
-/** Identifies the current boot of the machine; null if unknown. */
+/** Returns the ID of the machine's current boot; null if unknown. */
 export async function bootId(): Promise<string | null> {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
@@ -56,7 +56,10 @@ export async function bootId(): Promise<string | null> {
   }
 }
 
-/** Identifies the set of processes in which a pid is unique: containers have their own. Null if there is only one. */
+/**
+ * Returns the namespace in which pids are unique, because containers have their own; null if the system has no
+ * namespaces.
+ */
 export async function pidNamespace(): Promise<string | null> {
   try {
     return readlinkSync('/proc/self/ns/pid')
@@ -75,12 +78,12 @@ function exists(pid: number): boolean {
 }
 
 interface ProcessStart {
-  /** Null if there is no such process, or it is unknown. */
+  /** Null if the process doesn't exist or its start is unknown. */
   startedAt: string | null
   isZombie: boolean
 }
 
-/** Reads when a process began. Not on Windows, where PowerShell takes a second. */
+/** Reads when a process began. Unknown on Windows, where PowerShell would take a second. */
 async function processStart(pid: number): Promise<ProcessStart> {
   const unknown = { startedAt: null, isZombie: false }
   try {
@@ -96,7 +99,8 @@ async function processStart(pid: number): Promise<ProcessStart> {
 /** Reads the start and the state of a process from `/proc`. @throws if there is no such process */
 function readStat(pid: number): ProcessStart {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  // The command in parentheses may contain spaces and parentheses, so fields are counted from the last one.
+  // The command is in parentheses and may itself contain spaces and parentheses. The fields follow the last
+  // parenthesis.
   const [state, ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return { startedAt: fields[18] ?? null, isZombie: state === 'Z' || state === 'X' }
 }

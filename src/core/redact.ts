@@ -8,10 +8,10 @@ const NAME =
 const QUERY_NAME = `(?:${NAME}|sig|token|key|jwt)`
 
 const IN_JSON = new RegExp(`("${NAME}"\\s*:\\s*")(?:[^"\\\\]|\\\\.)*`, 'gi')
-/** JSON in a string of JSON. */
+/** JSON inside a JSON string, where quotes are escaped. */
 const IN_QUOTED_JSON = new RegExp(`(\\\\"${NAME}\\\\"\\s*:\\s*\\\\")(?:[^"\\\\]|\\\\[^"])*`, 'gi')
 const IN_QUERY = new RegExp(`([?&;]${QUERY_NAME}=)[^&\\s"'<>\\\\]*`, 'gi')
-/** A signature without its URL, at the beginning of a query. */
+/** A `signature` parameter without the URL before it. */
 const SIGNATURE = /\b(signature=)[^&\s"'<>\\]*/gi
 const USER_INFO = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@"'<>\\]{1,2048}@/gi
 /** API keys of our own backend have this form. */
@@ -35,7 +35,7 @@ export function redactText(text: string): string {
     .replace(SIGNING_SECRET, REDACTED)
 }
 
-/** Returns headers that can be shown. */
+/** Returns headers with their secrets redacted, so that they can be shown. */
 export function redactHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, HEADER.test(name) ? REDACTED : redactText(value)]),

@@ -5,10 +5,10 @@ export const REDACTED = '[redacted]'
 
 /** Shorter values are not redacted, because they are likely to be ordinary words. */
 const MIN_LENGTH = 8
-/** The number of secrets that are remembered, newest first. A command has a handful. */
+/** The maximum number of secrets that are remembered. The oldest are dropped. A command has a handful. */
 const MAX_KNOWN = 256
 
-/** Spellings of a secret in a text: `plain` can be read by a person without decoding. */
+/** Spellings of a secret in a text. A person can read the `plain` ones without decoding. */
 interface Spellings {
   plain: readonly string[]
   all: readonly string[]
@@ -18,16 +18,16 @@ const known = new Map<string, Spellings | null>()
 
 interface SecretOptions {
   /**
-   * Whether texts are searched for it by `redactSecrets`. Secrets that pass through a long-lived process, such as the
-   * keys in requests to a server, are not remembered.
+   * Whether the process remembers the value, so that `redactSecrets` searches for it. Default: true. A long-lived
+   * process doesn't remember secrets that pass through it, such as the keys in requests to a server.
    */
   known?: boolean
 }
 
 /**
- * A value that must not be printed: string, JSON and inspection return `[redacted]`. `reveal()` returns it for use, and
- * `disclose()` on request of the user. The process remembers it and redacts it in all output, including responses of
- * servers and errors of libraries.
+ * A value that must not be printed: conversion to a string or JSON and inspection return `[redacted]`. `reveal()`
+ * returns the value for use. `disclose()` returns it for printing, if the user requested that. The process remembers
+ * the value and redacts it in all output, including server responses and errors of libraries.
  */
 export class Secret {
   readonly #value: string
@@ -37,12 +37,12 @@ export class Secret {
     if (options.known !== false) remember(value)
   }
 
-  /** Returns the value for use: in a header, a signature, or the file that stores it. In output, it is redacted. */
+  /** Returns the value for use: in a header, a signature, or the file that stores it. Output still redacts it. */
   reveal(): string {
     return this.#value
   }
 
-  /** Returns the value for printing on request. From now on, this process doesn't redact it. */
+  /** Returns the value for printing on request. After that, this process doesn't redact it. */
   disclose(): string {
     known.delete(this.#value)
     return this.#value
@@ -72,11 +72,11 @@ function remember(value: string): void {
 }
 
 /**
- * Removes every secret of this process from a text, in these forms: as it is, escaped in JSON, HTML or a URL, in
+ * Redacts every secret of this process in a text, in these forms: as it is, escaped in JSON, HTML or a URL, in
  * hexadecimal, in base64 at any offset, and backwards. That covers accidental echoes. Deliberate hiding can't be
  * prevented.
  *
- * @param how `plain` searches only for readable spellings; for large output whose input was searched
+ * @param how `plain` searches only for readable spellings. Use it for large output whose input was already searched.
  */
 export function redactSecrets(text: string, how: keyof Spellings = 'all'): string {
   let clean = text
@@ -87,8 +87,8 @@ export function redactSecrets(text: string, how: keyof Spellings = 'all'): strin
 }
 
 /**
- * Whether a text spells a secret of this process with other characters between its letters and digits, such as spaces,
- * in any case, forwards or backwards. No part of such a text can be shown.
+ * Checks a text for a disguised secret of this process: in any case, forwards or backwards, with other characters such
+ * as spaces between its letters and digits. No part of such a text can be shown.
  */
 export function hidesSecret(text: string): boolean {
   const letters = lettersOf(text)
@@ -101,7 +101,9 @@ export function hidesSecret(text: string): boolean {
 
 const lettersOf = (text: string) => text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase()
 
-/** Like redactSecrets, for bytes from outside. JSON that escapes a secret is rewritten without it. */
+/**
+ * Like redactSecrets, but for bytes from outside. JSON that contains a secret in escaped form is rewritten without it.
+ */
 export function redactBytes(bytes: Uint8Array): Uint8Array {
   if (known.size === 0 || bytes.length === 0) return bytes
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -154,13 +156,13 @@ function spellingsOf(value: string): Spellings {
 
 /**
  * Returns the long parts of a secret that no text encoding changes, such as a private key without its 0x. They are most
- * of it, and stay the same however often the rest is escaped, for example in JSON in JSON in a log.
+ * of the secret. They stay the same however often the rest is escaped, such as by JSON within JSON in a log.
  */
 function piecesOf(value: string): string[] {
   return value.match(/[A-Za-z0-9_-]{16,}/g) ?? []
 }
 
-/** Returns the part that all base64 texts with these bytes share, for each of the three offsets. */
+/** Returns the part that is common to all base64 texts with these bytes, for each of the three offsets. */
 function base64Spellings(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
@@ -172,16 +174,16 @@ function base64Spellings(bytes: Buffer): string[] {
 
 const longestFirst = (spellings: readonly string[]) => [...new Set(spellings)].sort((a, b) => b.length - a.length)
 
-/** A key in the path or query of a provider's address: at least this long, and not a word. */
+/** Matches a key in the path or query of a provider's URL. Shorter parts may be words. */
 const KEY_IN_URL = /[A-Za-z0-9_-]{16,}/g
 
-/** Returns the keys in the address of a provider, such as one of JSON-RPC. */
+/** Returns the keys in the URL of a provider, such as a JSON-RPC endpoint. */
 export function keysIn(address: string): string[] {
   const url = parseUrl(address)
   return url === null ? [] : [...`${url.pathname}${url.search}`.matchAll(KEY_IN_URL)].map(([key]) => key)
 }
 
-/** Registers the keys in such an address, which has to be passed on as text, so that none is printed. */
+/** Registers the keys in a provider's URL, so that output redacts them. The URL itself has to be passed on as text. */
 export function knowKeysIn(address: string): void {
   for (const key of keysIn(address)) remember(key)
 }

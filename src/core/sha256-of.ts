@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { existingPath } from './existing-path.ts'
 
-/** Returns the SHA-256 hash of a local file in hexadecimal. Never reads the file into memory as a whole. */
+/** Returns the SHA-256 hash of a local file in hexadecimal. Reads the file in chunks. */
 export async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(await existingPath(path))) hash.update(chunk)

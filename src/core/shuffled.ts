@@ -1,4 +1,3 @@
-/** Returns the items in random order. */
 export function shuffled<Item>(items: Iterable<Item>): Item[] {
   return [...items]
     .map((item) => ({ item, at: Math.random() }))

@@ -1,15 +1,15 @@
-// Matches characters that make a spreadsheet run a cell, even after white space and quotes, and in the full-width forms
-// of East Asian keyboards.
+// Characters that begin a formula in a spreadsheet, even after white space and quotes. Includes the full-width forms of
+// East Asian keyboards.
 const RUN = '[=+\\-@\uff1d\uff0b\uff0d\uff20]'
 const RUNS_AT_START = new RegExp(`^(?:'*[\\t\\r]|[\\s"']*${RUN})`)
-// In spreadsheets with semicolons as separators, such a cell can begin in the middle.
+// If semicolons are the separators of the spreadsheet, a formula can begin inside the cell.
 const BEFORE_INSIDE = `[;\\t\\r\\n][\\s"']*`
 const RUNS_INSIDE = new RegExp(`(${BEFORE_INSIDE})(?=${RUN})`, 'g')
 const ESCAPED_INSIDE = new RegExp(`(${BEFORE_INSIDE})'(?=${RUN})`, 'g')
 
 /**
- * Returns a cell that a spreadsheet reads as text, even if it begins like a formula: with a `'` before the formula.
- * Text that already has this `'` gets a second one, so that `unescapeCell` returns any text as it was.
+ * Escapes a cell so that a spreadsheet reads it as text: adds a `'` before anything that looks like a formula. A text
+ * that already has this `'` gets a second one, so that `unescapeCell` restores every text.
  */
 export function escapeCell(text: string): string {
   const inside = text.replace(RUNS_INSIDE, "$1'")
@@ -17,7 +17,7 @@ export function escapeCell(text: string): string {
 }
 
 /**
- * Returns the text of a cell of `escapeCell`. Other text is returned as it is, unless it has a `'` before a formula.
+ * Restores the text that `escapeCell` escaped. Returns any other text as it is, unless it has a `'` before a formula.
  */
 export function unescapeCell(cell: string): string {
   if (!cell.includes("'")) return cell

@@ -18,8 +18,8 @@ class Problem {
 }
 
 /**
- * Parses JSON that was written by hand, and rejects what JSON.parse accepts silently: a repeated key (one of the values
- * would be lost), `__proto__`, and unlimited nesting. Problems have line and column.
+ * Parses JSON that a person wrote. Rejects what JSON.parse accepts silently: repeated keys (one of the values would be
+ * lost), `__proto__`, and unlimited nesting. Errors contain the line and column.
  *
  * @param file the name of the text in messages
  * @throws GdnError of the given code

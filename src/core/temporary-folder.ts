@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { isExecutable } from './own-command.ts'
 
-/** Hidden word of the process that guards a temporary folder, which main.ts handles. */
+/** Hidden argument that starts the guard process of a temporary folder. main.ts handles it. */
 const GUARD_WORD = '__guard-folder'
 
 /**
- * Waits until stdin ends, which is when the process that started this one ends. Then ends the processes that have a
- * pidfile in the folder and name the folder in their command line, and removes the folder. Uses nothing outside of the
- * function, because Node.js runs its text.
+ * Waits until stdin ends, which happens when the parent process ends. Then kills the processes that have a pidfile in
+ * the folder and name the folder in their command line, and removes the folder. The function can't use anything outside
+ * of itself, because Node.js runs its source text.
  *
  * @param self the global `process`
  */
@@ -42,8 +42,8 @@ export function guardFolder(folder: string, self: NodeJS.Process): void {
 }
 
 /**
- * Runs work with a private temporary folder. The folder is removed afterwards with the processes that have a pidfile in
- * it, even if this process is killed.
+ * Runs `work` with a private temporary folder and removes the folder afterwards. If this process is killed, a guard
+ * process removes the folder and kills the processes that have a pidfile in it.
  */
 export async function withTemporaryFolder<Result>(
   prefix: string,
@@ -57,7 +57,7 @@ export async function withTemporaryFolder<Result>(
     env: {},
     windowsHide: true,
   })
-  // Without it, only a kill of this process leaves something behind.
+  // Without a guard, the folder stays behind only if this process is killed.
   guard.on('error', () => {})
   guard.stdin.on('error', () => {})
   guard.unref()

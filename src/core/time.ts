@@ -1,11 +1,11 @@
 /** Returns milliseconds since the epoch. Injected where a test must move the clock. */
 export type Now = () => number
 
-/** The time of a process, and waiting in it. Tests pass one that doesn't wait as long. */
+/** A monotonic clock and a way to wait. Tests inject one that waits less. */
 export interface Clock {
   /** Monotonic, in milliseconds. */
   steadyNow: Now
-  /** Rejects with the signal's reason. */
+  /** Rejects with the signal's reason if the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
@@ -14,7 +14,7 @@ export function formatAcceptedDate(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
 }
 
-/** Resolves after `ms` milliseconds, or rejects with the signal's reason as soon as it is aborted. */
+/** Resolves after `ms` milliseconds, or rejects with the signal's reason as soon as the signal is aborted. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
@@ -32,7 +32,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 export const SYSTEM_CLOCK: Clock = { steadyNow: () => performance.now(), sleep }
 
-/** Returns the wait of `Retry-After` in milliseconds, from seconds or a date. Null if there is none. */
+/** Parses a `Retry-After` header, in seconds or as a date, to milliseconds. Returns null if it has no valid value. */
 export function parseRetryAfter(header: string | undefined, wallClock: number): number | null {
   const value = header?.trim()
   if (value === undefined || value === '') return null

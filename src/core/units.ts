@@ -1,12 +1,11 @@
-/** Decimals of a coin of an EVM network, and of a price. */
+/** Decimals of EVM coins and of prices. */
 export const COIN_DECIMALS = 18
 
-/** Returns the larger of two amounts. */
 export const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 /**
  * Parses a decimal number to its smallest units, exactly: `0.5` with 18 decimals is 5 * 10^17. Returns null for
- * anything else, such as a sign, an exponent, or more decimals.
+ * anything else, such as a sign, an exponent, or too many decimals.
  */
 export function parseUnits(text: string, decimals = COIN_DECIMALS): bigint | null {
   const [, whole = '', fraction = ''] = /^([0-9]{1,30})(?:\.([0-9]{1,40}))?$/.exec(text) ?? []
@@ -16,12 +15,12 @@ export function parseUnits(text: string, decimals = COIN_DECIMALS): bigint | nul
 
 export type Rounding = 'nearest' | 'up' | 'down'
 
-/** Small amounts are shown with at least so many significant digits, so that none is shown as nothing. */
+/** Minimum number of significant digits, so that small amounts aren't shown as zero. */
 const SIGNIFICANT = 4
 
 /**
- * Formats smallest units as a decimal number, rounded to at most so many decimals: `0.001234`. An amount that would
- * have fewer than four significant digits is shown with more decimals.
+ * Formats smallest units as a decimal number, such as `0.001234`. Rounds to `shown` decimals, or to more if fewer than
+ * four significant digits would remain.
  */
 export function formatUnits(
   units: bigint,
@@ -40,13 +39,13 @@ export function formatUnits(
 
 const SHOWN_COIN_DECIMALS = 6
 
-/** Formats wei in coins, for people: `0.001234`. Round amounts to pay up. */
+/** Formats wei in coins, for people: `0.001234`. Amounts to pay should be rounded up. */
 export const inCoins = (wei: bigint, rounding?: Rounding): string =>
   formatUnits(wei, SHOWN_COIN_DECIMALS, COIN_DECIMALS, rounding)
 
 const WEI_DECIMALS_IN_GWEI = 9
 const SHOWN_GWEI_DECIMALS = 3
 
-/** Formats a fee in gwei. */
+/** Formats a fee in wei as gwei. */
 export const inGwei = (wei: bigint, rounding?: Rounding): string =>
   formatUnits(wei, SHOWN_GWEI_DECIMALS, WEI_DECIMALS_IN_GWEI, rounding)
