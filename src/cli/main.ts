@@ -2,10 +2,10 @@ import { keepCompiledCode } from './compile-cache.ts'
 import { print } from './io/watch-streams.ts'
 import { VERSION } from './version.ts'
 
-/** Hidden flag: the detached process that checks for updates. */
+/** Hidden flag that starts gdn as a detached process that checks for updates. */
 const CHECK_WORD = '--check-for-update'
 
-/** Hidden word of the executable: the detached process that removes a temporary folder. */
+/** Hidden command that starts gdn as a detached process that removes a temporary folder. */
 const GUARD_WORD = '__guard-folder'
 
 const VERSION_WORDS = new Set(['--version', '-V', 'version'])
@@ -13,7 +13,7 @@ const HELP_WORDS = new Set(['--help', '-h', 'help'])
 const NO_COLOR = '--no-color'
 
 /**
- * Runs the command line. Handles `--version` and `--help` before anything else is loaded.
+ * Runs the command line. Handles `--version` and `--help` without loading the rest of gdn.
  *
  * @param argv arguments after the program's name
  * @returns the exit code

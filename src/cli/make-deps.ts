@@ -6,19 +6,19 @@ import type { CommandEdge, Deps } from './deps.ts'
 import type { Io } from './io/io.ts'
 import { VERSION } from './version.ts'
 
+/** What a command reports to its caller. */
+export interface CommandResult {
+  exitCode: number
+  /** The settings that the command loaded last. */
+  settings?: Settings
+}
+
 /**
  * Returns the dependencies of a command.
  *
  * @param run runs another command line
  * @param stateDirFlag returns the value of `--state-dir`
  */
-/** The result of a command for its caller. */
-export interface CommandResult {
-  exitCode: number
-  /** The settings that the command read last. */
-  settings?: Settings
-}
-
 export function makeDeps(
   edge: CommandEdge,
   io: Io,

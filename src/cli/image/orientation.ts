@@ -2,10 +2,10 @@ import type { Pixels } from './pixels.ts'
 
 const TAG = 0x0112
 const ENTRY_BYTES = 12
-/** EXIF number of an image that is neither mirrored nor rotated. */
+/** EXIF orientation of an image that is neither mirrored nor rotated. */
 const UPRIGHT = 1
 
-/** Returns the EXIF orientation from 1 to 8, or 1 if it is missing or damaged. */
+/** Returns the EXIF orientation from 1 to 8, or 1 if the EXIF data has none or is damaged. */
 export function orientationOf(exif: Uint8Array): number {
   const bytes = Buffer.from(exif.buffer, exif.byteOffset, exif.byteLength)
   const start = bytes.toString('latin1', 0, 6).startsWith('Exif') ? 6 : tiffStart(bytes)
@@ -23,14 +23,16 @@ export function orientationOf(exif: Uint8Array): number {
   return UPRIGHT
 }
 
-/** Returns the offset of the byte order mark. The JPEG decoder may have removed a part of the name before it. */
+/**
+ * Returns the offset of the TIFF byte order mark, or -1. The JPEG decoder may have cut off part of the `Exif` prefix.
+ */
 function tiffStart(bytes: Buffer): number {
   const head = bytes.toString('latin1', 0, 16)
   const at = head.search(/II\*\0|MM\0\*/)
   return at
 }
 
-/** Returns an image with its orientation applied. */
+/** Returns the image mirrored and rotated as its EXIF orientation requires. */
 export function turned(image: Pixels, orientation: number): Pixels {
   if (orientation === UPRIGHT) return image
   const { width, height } = image

@@ -5,7 +5,10 @@ export interface Pixels {
   data: Uint8Array
 }
 
-/** Why an image can't be drawn: as the end of a sentence, and in one or two words. Never quotes the image. */
+/**
+ * The reason why an image can't be drawn. The message continues "The image …", and `inShort` has one or two words.
+ * Neither quotes the content of the image.
+ */
 export class ImageError extends Error {
   readonly inShort: string
 
@@ -20,13 +23,16 @@ export const broken = () => new ImageError('is broken', 'broken')
 
 export const tooManyBytes = () => new ImageError('is too large to be drawn here: more than 16 MiB', 'too large')
 
-/** Maximum size of an image file. */
 export const MAX_IMAGE_BYTES = 16 * 1024 * 1024
-/** A decoded pixel takes four bytes, and several times that during decoding. */
+/** Each decoded pixel takes 4 bytes, and decoding takes several times that. */
 const MAX_PIXELS = 20_000_000
 const MAX_SIDE = 16_384
 
-/** Rejects an image whose size in pixels would take too much memory to decode. */
+/**
+ * Rejects an image that would take too much memory to decode.
+ *
+ * @throws ImageError
+ */
 export function checkSize(width: number, height: number): void {
   if (!(width > 0 && height > 0)) throw broken()
   if (width <= MAX_SIDE && height <= MAX_SIDE && width * height <= MAX_PIXELS) return

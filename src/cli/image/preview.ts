@@ -6,13 +6,13 @@ const TILE = { columns: 18, rows: 9 }
 const GAP = 2
 const MAX_LINES = 3
 
-/** Collects the first rows of a manifest, and draws them at the end. */
+/** Collects rows of a manifest, and draws the images of the first ones when the command ends. */
 export interface Preview {
   add(row: ManifestRow): void
   draw(): Promise<void>
 }
 
-/** Returns a preview, or null if stdout can't draw images or has no room for one. */
+/** Returns a preview, or null if stdout can't draw images or is too narrow. */
 export function previewOf(deps: Pick<Deps, 'io' | 'env'>): Preview | null {
   const way = graphicsOf(deps)
   const perLine = Math.floor((deps.io.columns + GAP) / (TILE.columns + GAP))

@@ -5,14 +5,14 @@ export interface Size {
   height: number
 }
 
-/** Returns the size of an image that fits into a box. Small images are enlarged only by whole factors. */
+/** Returns the largest size that fits into a box. Small images are enlarged only by whole factors. */
 export function fitted({ width, height }: Size, box: Size): Size {
   const scale = Math.min(box.width / width, box.height / height)
   const factor = scale >= 2 ? Math.floor(scale) : Math.min(scale, 1)
   return { width: Math.max(1, Math.round(width * factor)), height: Math.max(1, Math.round(height * factor)) }
 }
 
-/** Scales an image. Each pixel is the mean of the pixels that it replaces. */
+/** Scales an image. Each pixel is the mean of the pixels that it covers. */
 export function scaled({ width, height, data }: Pixels, to: Size): Pixels {
   const target = new Uint8Array(to.width * to.height * 4)
   for (let y = 0; y < to.height; y++) {
@@ -24,7 +24,7 @@ export function scaled({ width, height, data }: Pixels, to: Size): Pixels {
       let [red, green, blue, alpha] = [0, 0, 0, 0]
       for (let row = top; row < bottom; row++) {
         for (let at = (row * width + left) * 4, end = (row * width + right) * 4; at < end; at += 4) {
-          // Transparent pixels have a color too, which must not affect the edges.
+          // Transparent pixels have a color too. Without the weight, it would bleed into the edges.
           const weight = data[at + 3] ?? 0
           red += (data[at] ?? 0) * weight
           green += (data[at + 1] ?? 0) * weight

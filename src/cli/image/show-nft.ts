@@ -8,8 +8,8 @@ import { ImageError } from './pixels.ts'
 import type { Way } from './way.ts'
 
 /**
- * Draws the image of an NFT from the server's gateway or from a named one. If it can't be drawn, prints a note, and
- * the command succeeds.
+ * Draws the image of an NFT, read from the server or from the given gateway. If the image can't be drawn, prints a note
+ * instead, and the command still succeeds.
  */
 export async function showImage(
   deps: Deps,

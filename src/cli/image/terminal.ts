@@ -3,7 +3,10 @@ import { hasBlockCharacters } from '../io/io.ts'
 import type { Room } from './draw.ts'
 import { type Way, wayToDraw } from './way.ts'
 
-/** Returns how stdout draws images, or null off a terminal, with -q, in JSON mode, or if the terminal can't. */
+/**
+ * Returns how to draw images on stdout. Returns null with -q, in JSON mode, and if stdout isn't a terminal that can
+ * draw them.
+ */
 export function graphicsOf({ io, env }: Pick<Deps, 'io' | 'env'>): Way | null {
   if (io.settings.machine || io.settings.quiet) return null
   return wayToDraw({ env, tty: io.stdoutTty, colors: io.outColors, hasBlocks: hasBlockCharacters(env) })
@@ -11,9 +14,9 @@ export function graphicsOf({ io, env }: Pick<Deps, 'io' | 'env'>): Way | null {
 
 const MOST: Room = { columns: 40, rows: 20 }
 const LEAST_COLUMNS = 4
-/** Minimum height, even if the top scrolls away above the record. */
+/** Minimum height of an image, in rows. A terminal without this many rows gets no image. */
 const FEW_ROWS = 12
-/** Rows of the record below the image, and of the prompt. */
+/** Terminal rows for the NFT's details below the image and for the shell prompt. */
 const RECORD_ROWS = 14
 
 /** Returns the space for one image, or null on a terminal that is too small. */

@@ -14,26 +14,25 @@ import type { Way } from './way.ts'
 interface Tiles {
   way: Way
   tile: Room
-  /** Columns between tiles. */
   gap: number
   perLine: number
-  /** Number of rows that are left out. */
+  /** Number of rows that aren't drawn. */
   more: number
 }
 
 interface Tile {
   image: Pixels
   title: string[]
-  /** Why there is only a frame. Empty if there is an image. */
+  /** Why the tile has an empty frame instead of an image, or an empty string if it has an image. */
   why: string
 }
 
 const TITLE_LINES = 2
 const FRAME_COLOR = [104, 104, 104, 255]
-/** Width of a frame's line relative to its box. At least one pixel. */
+/** Thickness of the frame as a fraction of its width. It is at least one pixel. */
 const FRAME_PART = 1 / 100
 
-/** Draws the images of rows side by side with their titles. Each line is one image for the terminal. */
+/** Draws the images of rows side by side, with their titles below. Each line of tiles is sent as a single image. */
 export async function drawTiles({ io }: Pick<Deps, 'io'>, rows: readonly ManifestRow[], how: Tiles): Promise<void> {
   const { way, tile, gap, perLine, more } = how
   const space = boxOf({ columns: gap, rows: 0 }, way).width
@@ -70,7 +69,7 @@ async function imageOf({ metadata, localFiles }: ManifestRow): Promise<Pixels> {
 }
 
 function titleLines(title: string, columns: number): string[] {
-  // A title may have a megabyte.
+  // A title can be as large as a megabyte.
   const [first = '', ...rest] = wrap(safe(title.slice(0, 8 * columns)), columns)
   const lines = rest.length < TITLE_LINES ? [first, ...rest] : [first, rest.join(' ')]
   return lines.map((line) => cutToWidth(line, columns))
@@ -81,7 +80,7 @@ function inColumns(tiles: readonly Tile[], { columns }: Room, gap: number, textO
   return padded.join(' '.repeat(gap)).trimEnd()
 }
 
-/** Returns an empty frame instead of an image. */
+/** Returns an empty frame, drawn in place of a missing image. */
 function frame({ width, height }: Size): Pixels {
   const data = new Uint8Array(width * height * 4)
   const thick = Math.max(1, Math.round(width * FRAME_PART))

@@ -1,22 +1,24 @@
 import type { ColorLevel } from '../io/color.ts'
 
-/** How to draw an image on a terminal: with its own protocol, or as blocks in 256 or 16 million colors. */
+/**
+ * How to draw an image on a terminal: with the terminal's own protocol, or as block characters in 256 or 16 million
+ * colors.
+ */
 export type Way = 'kitty' | 'iterm' | 'sixel' | 'blocks' | 'blocks-256'
 
 interface Terminal {
   env: NodeJS.ProcessEnv
-  /** Whether stdout is a terminal. */
   tty: boolean
   colors: ColorLevel
-  /** Whether its font has block characters. */
+  /** Whether the terminal's font has block characters. */
   hasBlocks: boolean
 }
 
 const isSet = (value: string | undefined) => value !== undefined && value !== ''
 
 /**
- * Returns how a terminal draws images, according to the environment, or null if it can't. The terminal is not
- * queried, because a response could be late, missing or mixed with typed input. GDN_IMAGES overrides the detection.
+ * Detects from the environment how a terminal draws images. Returns null if it can't. GDN_IMAGES overrides the
+ * detection. The terminal isn't queried, because its response could be late, missing or mixed with typed input.
  */
 export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): Way | null {
   if (!tty || env.TERM === 'dumb' || isSet(env.CI)) return null
@@ -37,7 +39,7 @@ function ownProtocol(env: NodeJS.ProcessEnv): Way | null {
   const program = (env.TERM_PROGRAM ?? '').toLowerCase()
   if (isSet(env.KITTY_WINDOW_ID) || TERM === 'xterm-kitty') return 'kitty'
   if (program === 'ghostty' || TERM === 'xterm-ghostty') return 'kitty'
-  // Konsole supports it since version 22.04.
+  // Konsole supports the kitty protocol since version 22.04.
   if (Number(KONSOLE_VERSION) >= 220_400) return 'kitty'
   // iTerm2 sets LC_TERMINAL over ssh too. WezTerm's kitty protocol is off by default.
   if (program === 'iterm.app' || env.LC_TERMINAL === 'iTerm2') return 'iterm'

@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process'
 import { childEnvironment } from '../../core/child-environment.ts'
 
-/** Variables that a browser needs to find the user's screen. */
+/** Variables that a browser needs to open a window on the user's desktop. */
 const OF_THE_DESKTOP =
   /^(?:DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|BROWSER|DESKTOP_SESSION|GNOME_\w+|KDE_\w+|WSL\w*)$/
 
-/** A program and its arguments. It runs without a shell, so that no character of a URL is special. */
+/** A program and its arguments. It runs without a shell, so a URL needs no escaping. */
 export type Opener = readonly [program: string, ...args: string[]]
 
 /**
- * Returns the programs that may open a URL, in the order to try them, or none without a screen. BROWSER takes
- * precedence. It has commands separated by colons, with `%s` for the URL, or `none` for no browser.
+ * Returns the programs that may open a URL, in the order to try them. Without a screen, returns none. BROWSER takes
+ * precedence: a colon-separated list of commands, with `%s` for the URL, or `none` for no browser.
  */
 export function openersOf(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Opener[] {
   const named = env.BROWSER?.trim() ?? ''
@@ -36,13 +36,16 @@ function asNamed(line: string, url: string): Opener[] {
   return [[program, ...(hasPlace ? args.map((arg) => arg.replaceAll('%s', () => url)) : [...args, url])]]
 }
 
-/** A program that only passes the URL on exits at once. The browser itself keeps running. */
+/**
+ * A program that is still running after this time counts as the browser itself. A program that only forwards the URL
+ * exits sooner.
+ */
 const SETTLED_MS = 1500
 
 /**
- * Opens a URL in the browser of this machine.
+ * Opens a URL in a browser on this machine.
  *
- * @returns false if there is no browser or none could open it
+ * @returns false if there is no browser or none could open the URL
  */
 export async function openInBrowser(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Promise<boolean> {
   for (const opener of openersOf(url, env, platform)) if (await start(opener, env)) return true

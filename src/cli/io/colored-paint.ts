@@ -2,7 +2,10 @@ import { Chalk } from 'chalk'
 import type { ColorLevel } from './color.ts'
 import type { Paint } from './paint.ts'
 
-/** Returns colors for one stream. chalk's default instance ignores NO_COLOR and does not know its stream. */
+/**
+ * Returns the paint for one stream. chalk's default instance isn't used, because it ignores NO_COLOR and the kind of
+ * stream.
+ */
 export function coloredPaint(level: ColorLevel): Paint {
   const chalk = new Chalk({ level })
   return {

@@ -2,25 +2,25 @@ import { setMaxListeners } from 'node:events'
 import { timeUp } from '../../core/time-up.ts'
 import type { Signals } from './signals.ts'
 
-/** The signals of one command, which also ends at its deadline. */
+/** The signals of one command, with the command's timeout added. */
 export interface CommandSignals extends Signals {
   /** Aborted by the first signal, or at the deadline with a GdnError (`timed_out`) as its reason. */
   readonly signal: AbortSignal
-  /** Sets the deadline of everything that the command waits for from now on. */
+  /** Starts the timeout. It replaces an earlier one. */
   endAfter(ms: number): void
-  /** Waits for a person. The time doesn't count toward the command's timeout. */
+  /** Pauses the timeout while a prompt waits for an answer. */
   prompting<Answer>(prompt: () => Promise<Answer>): Promise<Answer>
-  /** Forgets the deadline, at the end of the command. */
+  /** Clears the timeout and stops listening. Call it at the end of the command. */
   done(): void
 }
 
 /**
- * Requests and waits of a command that may listen for its end at once: --check-files has 18 of them. Node.js reports
- * more than 10 as a leak.
+ * Limit of abort listeners. Node.js warns of a leak above 10, but a command can have more requests and waits at once:
+ * --check-files has 18.
  */
 const MAX_LISTENERS = 64
 
-/** Returns the signals of a command of this process. */
+/** Returns the signals of one command, derived from those of the process. */
 export function commandSignals(signals: Signals): CommandSignals {
   const controller = new AbortController()
   setMaxListeners(MAX_LISTENERS, controller.signal)

@@ -2,37 +2,37 @@ import { writeFileSync } from 'node:fs'
 import { redactText } from '../../core/redact.ts'
 
 /**
- * Hardens this process against leaks of secrets. Call it before any secret is read. Measures that the system does not
- * support are skipped.
+ * Protects the secrets of this process from leaking. Call it before any secret is read. Measures that the system
+ * doesn't support are skipped.
  *
  * @param argv the arguments of the process
  */
 export function harden(argv: readonly string[]): void {
   const [noun, verb] = argv
-  // The user's command would inherit this setting, and should keep its own.
+  // The user's command would inherit the core dump filter, but should keep its own.
   if (!(noun === 'local' && verb === 'exec')) leaveOutOfCoreFiles()
-  // A debugger would show everything, on a port that other users of the machine can reach.
+  // Ignores the signal that starts the debugger. It would expose all memory on a port that other local users can reach.
   if (process.platform !== 'win32') process.on('SIGUSR1', () => {})
   const { report } = process as { report?: { excludeEnv?: boolean } }
   if (report !== undefined && 'excludeEnv' in report) report.excludeEnv = true
 }
 
 /**
- * Keeps the memory of this process and its children out of core files. Node.js can't set a limit, but on Linux a
- * process can exclude all its mappings from the dump.
+ * Excludes the memory of this process and its children from core dumps. Node.js can't set a resource limit, but on
+ * Linux a process can filter all of its mappings out of the dump.
  */
 function leaveOutOfCoreFiles(): void {
   if (process.platform !== 'linux') return
   try {
     writeFileSync('/proc/self/coredump_filter', '0')
   } catch {
-    // There is no /proc, or the kernel writes no dumps.
+    // /proc isn't mounted, or the kernel doesn't support core dumps.
   }
 }
 
 /**
- * Reports an uncaught error like any other error, without secrets. Node.js itself would print all properties of the
- * error.
+ * Reports uncaught exceptions in the usual error format, with secrets redacted. Node.js itself would print all
+ * properties of the exception.
  */
 export function reportUncaught(argv: readonly string[], say: (text: string) => void, exitCode: number): void {
   process.on('uncaughtException', (error: unknown) => {
@@ -42,7 +42,6 @@ export function reportUncaught(argv: readonly string[], say: (text: string) => v
   })
 }
 
-/** The hint of an unexpected error. */
 export const REPORT_IT =
   'This is a bug in gdn. Run the command again with --debug, and report the output at https://github.com/OWNER/gdn/issues. Keys are shown as [redacted].'
 

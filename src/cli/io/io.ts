@@ -12,7 +12,7 @@ import { type Paint, PLAIN } from './paint.ts'
 import type { Progress } from './progress.ts'
 
 export interface IoSettings {
-  /** stdout has JSON, so stderr gets no text for people. */
+  /** Whether stdout has JSON. Text for people is then left out of stderr. */
   machine: boolean
   quiet: boolean
   debug: boolean
@@ -21,59 +21,63 @@ export interface IoSettings {
   noColor: boolean
 }
 
-/** The streams of the process, as commands use them. */
-/** The error of a prompt that is answered with no. */
+/** The error if the user answers no. */
 interface Declined {
-  /** `nothing was sent` by default. */
+  /** The default is `nothing was sent`. */
   message?: string
   hint?: string
 }
 
+/** The streams of the process, as commands use them. */
 export interface Io {
   readonly settings: IoSettings
   /**
-   * Writes data to stdout, escaped on a terminal, and with secrets redacted unless they were disclosed. Resolves when
-   * there is room for more.
+   * Writes data to stdout. Escapes it on a terminal, and redacts secrets unless the user asked to see them. Resolves
+   * when the stream accepts more data.
    */
   data(text: string): Promise<void>
-  /** Writes text for people to stdout, with colors, such as a table. External text in it must already be escaped. */
+  /** Writes text for people, such as a colored table, to stdout. Escape external text in it first. */
   read(text: string): Promise<void>
-  /** Like read, but shows text that is longer than the terminal in the user's pager. */
+  /** Like `read`, but opens the user's pager if the text is longer than the terminal. */
   page(text: string): Promise<void>
   /** Writes a line for people to stderr, except with -q and in JSON mode. Pass external text through `safe` first. */
   note(line: string): void
-  /** Like note, but also written with -q. */
+  /** Like `note`, but also written with -q. */
   warn(line: string): void
   debug(line: string): void
-  /** Writes a log line to stderr in every mode. On a terminal, it is escaped and still the same JSON. */
+  /**
+   * Writes a log line to stderr in every mode. On a terminal, control characters are escaped in a way that keeps the
+   * JSON equivalent.
+   */
   log(line: string): void
   readonly stdoutTty: boolean
   readonly stderrTty: boolean
   readonly columns: number
-  /** Number of rows of the terminal at stdout. */
+  /** Height of the terminal at stdout, in rows. */
   readonly rows: number
-  /** Wraps lines to the width of stderr if it is a terminal. */
+  /** Wraps each line to the width of stderr if it is a terminal, and returns the text unchanged otherwise. */
   toWidth(text: string): string
   /** Color level of stdout. */
   readonly outColors: ColorLevel
   readonly outPaint: Paint
   readonly errPaint: Paint
-  /** Whether a person can answer prompts. */
+  /** Whether the user can be prompted. */
   readonly interactive: boolean
   progress(text: string): Promise<Progress>
   /** Creates a block of lines on stderr that is updated in place, or returns null without a terminal. */
   block(): Promise<LiveBlock | null>
-  /** Returns how to draw such a block now, because the terminal may have been resized. */
+  /** Returns how to draw the lines of a block. Call it for each update, because the terminal can be resized. */
   look(): { columns: number; paint: Paint; ascii: boolean }
   /**
-   * Prompts for confirmation. @throws GdnError `not_confirmed` for no, and with the name of the flag if gdn can't
-   * prompt
+   * Prompts for confirmation.
+   *
+   * @throws GdnError `not_confirmed` if the user says no. If gdn can't prompt, the hint names `flag`.
    */
   confirm(question: string, flag: string, no?: Declined): Promise<void>
-  /** Waits for a person. The time doesn't count toward the command's timeout. */
+  /** Pauses the command's timeout while a prompt waits for an answer. */
   prompting<Answer>(prompt: () => Promise<Answer>): Promise<Answer>
   readonly stdin: Readable & { isTTY?: boolean }
-  /** Stream for prompts. stdout is for data only. */
+  /** Stream that shows prompts. It isn't stdout, which has only data. */
   readonly promptOutput: OutStream
 }
 
@@ -85,7 +89,7 @@ interface IoEdge {
   signals?: Pick<CommandSignals, 'own' | 'prompting'>
 }
 
-/** Redacts our own secrets. External text was already redacted thoroughly when it was received. */
+/** Redacts gdn's own secrets. External text was already redacted more thoroughly when it was received. */
 const withoutSecrets = (text: string) => redactSecrets(text, 'plain')
 
 /** Escapes external text for a terminal. */
@@ -103,7 +107,7 @@ async function paintFor(level: ColorLevel): Promise<Paint> {
 export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> {
   const { env, stdout, stderr } = edge
   const stderrTty = stderr.isTTY === true
-  // The log of a CI job is not animated, even if it has the width of a terminal.
+  // CI logs aren't animated, even if CI emulates a terminal.
   const isCapable = env.TERM !== 'dumb' && !isSet(env.CI)
   const animates = stderrTty && isCapable
   const toWidth = (text: string) =>
@@ -137,7 +141,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
       if (stdout.isTTY === true && isCapable && settings.input && text.split('\n').length > rows) {
         const { pagerCommand, showInPager } = await import('./pager.ts')
         const command = pagerCommand(env)
-        // Ctrl-C is for the pager.
+        // The pager handles Ctrl-C.
         if (command !== null) edge.signals?.own()
         if (command !== null && (await showInPager(command, withoutSecrets(text), env))) return
       }
@@ -165,7 +169,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     async progress(text) {
       if (silent) return { update: () => {}, stop: () => {} }
       if (!animates) return lineProgress(text, say)
-      // A terminal shows one spinner: what a step does replaces its text for as long as it takes.
+      // A terminal shows one spinner at a time. A nested step replaces the spinner's text until the step ends.
       if (spinning !== null) return spinning.within(text)
       const { spinner } = await import('./spinner.ts')
       const made = spinner(text, stderr, errLevel > 0)
@@ -216,7 +220,10 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
   }
 }
 
-/** Shows progress off a terminal: a line at the start, and another after a change, at most every few seconds. */
+/**
+ * Returns progress for a stream without animation: prints a line at the start, and later changes at most every few
+ * seconds.
+ */
 function lineProgress(first: string, say: (line: string) => void): Progress {
   say(first)
   let last = first
@@ -232,7 +239,10 @@ function lineProgress(first: string, say: (line: string) => void): Progress {
   }
 }
 
-/** The Linux console has a font of 512 characters, and old Windows consoles have no Unicode. */
+/**
+ * Returns whether the terminal has block characters. The Linux console's font has only 512 characters, and old Windows
+ * consoles have no Unicode.
+ */
 export function hasBlockCharacters({ TERM, OS, WT_SESSION, TERM_PROGRAM }: NodeJS.ProcessEnv): boolean {
   if (OS === 'Windows_NT') return isSet(WT_SESSION) || isSet(TERM_PROGRAM)
   return TERM !== 'linux'
@@ -242,7 +252,7 @@ export function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '' && value !== '0' && value !== 'false'
 }
 
-/** Writes text and waits for a slow reader, but not for one that closed the stream. */
+/** Writes text, and waits until a slow reader catches up or closes the stream. */
 async function writeAll(stream: OutStream, text: string): Promise<void> {
   if (stream.write(text) !== false || stream.once === undefined) return
   await new Promise<void>((resolve) => {

@@ -4,7 +4,7 @@ import type { OutStream } from './out-stream.ts'
 /** Lines at the bottom of a terminal that are updated in place. */
 export interface LiveBlock {
   show(lines: readonly string[]): void
-  /** Runs a function that writes, with the lines removed meanwhile. */
+  /** Removes the lines, runs `write`, and shows the lines again. */
   aside(write: () => void): void
   /** Removes the lines permanently. */
   end(): void
@@ -20,14 +20,18 @@ const COLORS = /\u001b\[[\d;]*m/g
 const widthOf = (line: string) => displayWidth(line.replace(COLORS, ''))
 
 /**
- * Creates the block. Each update is one write over the previous lines, without clearing them first, so that nothing
- * flickers. The cursor is hidden only during a write, so that it is never left hidden. It stays below the lines.
+ * Creates a live block. Each update overwrites the previous lines in a single write without clearing them first, which
+ * avoids flicker. The cursor stays below the lines. It is hidden only within a write, so a killed process doesn't leave
+ * it hidden.
  */
 export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBlock {
   let shown: readonly string[] = []
   let shownAt = stream.columns
 
-  /** Moves to the first line. A terminal that became narrower has wrapped the lines. */
+  /**
+   * Returns the sequence that moves the cursor to the first line. Counts the lines that wrapped when the terminal
+   * became narrower.
+   */
   const up = (): string => {
     const columns = stream.columns || Number.POSITIVE_INFINITY
     const rows = shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0)
@@ -36,7 +40,8 @@ export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBloc
 
   const draw = (lines: readonly string[]): void => {
     const text = lines.map((line) => `${line}${TO_LINE_END}\n`).join('')
-    // A terminal remembers where it wrapped a line, and would join other lines there when it gets wider.
+    // Clears the old lines after a resize. A terminal remembers where it wrapped them, and would join them when it gets
+    // wider.
     const wipe = stream.columns === shownAt ? '' : TO_SCREEN_END
     stream.write(`${HIDE_CURSOR}${up()}${wipe}${text}${TO_SCREEN_END}${SHOW_CURSOR}`)
     shown = lines
@@ -45,7 +50,7 @@ export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBloc
 
   return {
     show(lines) {
-      // Lines that do not fit on the screen can't be updated.
+      // Lines that have scrolled off the screen can't be updated.
       const fitting = lines.slice(0, Math.max(1, (stream.rows || 24) - 2))
       if (
         stream.columns === shownAt &&

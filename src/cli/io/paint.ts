@@ -1,4 +1,4 @@
-/** Colors by meaning. The text alone has the same information. */
+/** Colors by meaning. Output must be as informative without them. */
 export interface Paint {
   bold(text: string): string
   dim(text: string): string
@@ -11,7 +11,7 @@ const same = (text: string) => text
 
 export const PLAIN: Paint = { bold: same, dim: same, good: same, bad: same, busy: same }
 
-/** Colors a status: deployed and running are good, failed is bad, all others are in progress. */
+/** Colors a status: good or bad as listed here. All other statuses are in progress. */
 export function paintStatus(status: string, text: string, paint: Paint): string {
   if (['deployed', 'done', 'finished', 'running'].includes(status)) return paint.good(text)
   if (['failed', 'error', 'unknown', 'damaged'].includes(status)) return paint.bad(text)

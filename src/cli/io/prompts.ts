@@ -19,7 +19,8 @@ export function prompts(output: OutStream): Prompts {
 
   async function answer<Value>(question: object): Promise<Value> {
     const closed = new AbortController()
-    // Ctrl-D closes the input. inquirer would never settle, and nothing else may keep the process alive.
+    // Ctrl-D closes the input. Without this, inquirer would never settle, and the process could end in the middle of a
+    // prompt.
     const close = () => closed.abort()
     process.stdin.once('pause', close)
     const prompt = inquirer.createPromptModule({ output: stream, signal: closed.signal }) as unknown as Prompt
@@ -50,7 +51,7 @@ export function prompts(output: OutStream): Prompts {
         ...(check === undefined ? {} : { validate: folded(check, stream.columns) }),
       }),
     async secret({ message, check }) {
-      // inquirer keeps rejected input, which nobody sees in a hidden field. So each attempt has a prompt of its own.
+      // inquirer would keep rejected input in the field, where it can't be seen. So each attempt is a new prompt.
       for (let problem: string | undefined; ; ) {
         const theme = { prefix: {}, style: { help: (text: string) => text, maskedText: hidden(problem) } }
         problem = undefined
@@ -58,7 +59,7 @@ export function prompts(output: OutStream): Prompts {
           type: 'password',
           message: unbroken(message, stream.columns),
           mask: false,
-          // A key on the screen would also be in a screen recording.
+          // Typed input is never shown, because it could end up in a screen recording.
           toggleMask: false,
           theme,
           async validate(attempt: string) {
@@ -93,15 +94,15 @@ const CANCELED: ReadonlySet<string> = new Set(['ExitPromptError', 'AbortPromptEr
 
 const canceled = () => new GdnError('not_confirmed', 'the prompt was canceled')
 
-/** How long keys that were typed before a question take to arrive. */
+/** How long to wait for keys that were typed before a question. */
 const TYPED_AHEAD_MS = 50
 const CTRL_C = '\u0003'
 
 /**
- * Discards keys that were typed before a question is shown, so that they don't answer it. inquirer itself discards only
- * what arrives within one turn of the event loop.
+ * Discards keys that were typed before a question appears, so that they don't answer it. inquirer itself discards only
+ * input that arrives within one turn of the event loop.
  *
- * @throws GdnError `not_confirmed` if Ctrl-C is among them
+ * @throws GdnError `not_confirmed` if Ctrl-C is among the keys
  */
 async function discardTyped(input: NodeJS.ReadStream): Promise<void> {
   if (!input.isTTY) return
@@ -112,7 +113,7 @@ async function discardTyped(input: NodeJS.ReadStream): Promise<void> {
   input.setRawMode(true)
   input.on('data', note)
   await sleep(TYPED_AHEAD_MS)
-  // Still raw and flowing: a terminal that is paused between here and the prompt was seen to deliver no more keys.
+  // Stays in raw mode and flowing. A terminal that was paused before the prompt was seen to deliver no more keys.
   input.off('data', note)
   if (!typed.includes(CTRL_C)) return
   input.pause()
@@ -120,18 +121,18 @@ async function discardTyped(input: NodeJS.ReadStream): Promise<void> {
   throw canceled()
 }
 
-/** Stands for the input of a hidden prompt. The problem with the last attempt is below it. */
+/** Returns the text that is shown in a hidden field, followed by the problem with the last attempt. */
 function hidden(problem: string | undefined): string {
   const field = styleText('dim', '(hidden)')
   return problem === undefined ? field : `${field}\n${styleText('red', `> ${problem}`)}`
 }
 
-/** Columns for ` (y/N) Yes`, or for the beginning of an answer. */
+/** Width of ` (y/N) Yes`. Other prompts use it for the beginning of the answer. */
 const ANSWER_WIDTH = 10
 
 /**
- * Escapes a question and wraps it between words, because inquirer breaks it at any character. Its last line has
- * room for the answer. inquirer shows it after `? `.
+ * Escapes a question and wraps it at spaces, because inquirer wraps at any character. Reserves room for the answer on
+ * the last line. Further lines are indented by the width of inquirer's `? ` prefix.
  */
 export function unbroken(question: string, columns: number | undefined): string {
   const answer = '\u00a0'.repeat(ANSWER_WIDTH)
@@ -139,7 +140,7 @@ export function unbroken(question: string, columns: number | undefined): string 
   return lines.join('\n  ').slice(0, -ANSWER_WIDTH)
 }
 
-/** Wraps the problem with an answer between words. inquirer shows it after `> `. */
+/** Wraps the error messages of a check at spaces. Further lines are indented by the width of inquirer's `> ` prefix. */
 export function folded(check: NonNullable<TextQuestion['check']>, columns: number | undefined): typeof check {
   return async (answer) => {
     const wrong = await check(answer)
@@ -147,7 +148,7 @@ export function folded(check: NonNullable<TextQuestion['check']>, columns: numbe
   }
 }
 
-/** Returns the choices that contain every typed word. Those that begin with the first word come first. */
+/** Returns the choices that contain every typed word. Choices that begin with the first word come first. */
 export function narrowed<Of extends { name: string; description?: string }>(all: readonly Of[], typed: string): Of[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
   const textOf = ({ name, description = '' }: Of) => `${name} ${description}`.toLowerCase()

@@ -5,29 +5,28 @@ import { EXIT } from '../../core/exit-codes.ts'
 export interface Signals {
   /** Aborted by the first signal, with a GdnError (`interrupted` or `terminated`) as its reason. */
   readonly signal: AbortSignal
-  /** Aborted by the second one. */
+  /** Aborted by the second signal. */
   readonly again: AbortSignal
-  /** From now on, the command itself reports what it does at a signal, and a second signal doesn't end the process. */
+  /** Declares that the command itself reports how it stops. A second signal then doesn't end the process. */
   own(): void
   /** Sets a function to call at the first signal instead of the default message. Null restores the message. */
   instead(act: (() => void) | null): void
-  /** Sets a function to call at SIGHUP, which then does not stop the command. */
+  /** Sets a function to call at SIGHUP. SIGHUP then doesn't stop the command. */
   hangup(act: () => void): void
   release(): void
 }
 
 interface SignalEdge {
-  /** Prints a message to the terminal at once, if there is one. */
+  /** Prints a message to the terminal at once. Does nothing without a terminal. */
   say(text: string): void
-  /** Ends the process. */
   exit(code: number): void
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Listens for SIGINT, SIGTERM and SIGHUP (the terminal was closed). The first signal stops the command gracefully, and
- * the second one ends the process.
+ * Handles SIGINT, SIGTERM and SIGHUP (closed terminal). The first signal stops the command gracefully, and the second
+ * one ends the process.
  */
 export function catchSignals({ say, exit }: SignalEdge): Signals {
   const first = new AbortController()

@@ -5,12 +5,10 @@ import type { OutStream } from './out-stream.ts'
 import type { Progress } from './progress.ts'
 
 const USUAL_COLUMNS = 80
-/** How long a wait takes before it shows its time. */
+/** Waits that are longer than this show their elapsed time. */
 const SHORT_MS = 10_000
 
-/**
- * Returns a terminal with a width. A terminal of unknown width reports 0 columns, and a line would be infinitely high.
- */
+/** Adds a width to a terminal that reports 0 columns. Otherwise, ora would treat the text as infinitely many lines. */
 function withColumns(stream: OutStream): NodeJS.WriteStream {
   return Object.create(stream, { columns: { get: () => stream.columns || USUAL_COLUMNS } }) as NodeJS.WriteStream
 }
@@ -19,7 +17,7 @@ function withColumns(stream: OutStream): NodeJS.WriteStream {
  * Starts a spinner on stderr. `discardStdin` is off, because it would swallow Ctrl-C.
  *
  * @param stderr a terminal
- * @param colored whether to use color, because the library ignores NO_COLOR
+ * @param colored whether to use color, since ora ignores NO_COLOR
  */
 export function spinner(text: string, stderr: OutStream, colored: boolean): Progress {
   const since = performance.now()

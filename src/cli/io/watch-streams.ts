@@ -1,18 +1,18 @@
 import { writeSync } from 'node:fs'
 import { EXIT } from '../../core/exit-codes.ts'
 
-/** Error codes of a write to a closed pipe or (EIO) a closed terminal. */
+/** Error codes of a write to a closed pipe or a closed terminal (EIO). */
 const GONE = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'])
 const FULL = new Set(['ENOSPC', 'EDQUOT'])
 
 export interface WatchedStreams {
-  /** Returns the exit code of a command, given the code for successful writes. */
+  /** Returns the exit code of the process. `code` is the command's exit code, which applies if all writes succeeded. */
   exitCode(code: number): number
 }
 
 /**
- * Handles write errors of stdout and stderr. A pipe that is closed early, as by `gdn nft list | head`, is not an error.
- * Any other error, such as a full disk, is reported once, and the command continues, so that its effect is the same.
+ * Handles write errors of stdout and stderr. It is not an error if the reader closes the pipe early, as in `gdn nft
+ * list | head`. Any other error, such as a full disk, is reported once, and the command still runs to its end.
  */
 export function watchStreams(argv: readonly string[]): WatchedStreams {
   let hasFailed = false
@@ -27,15 +27,15 @@ export function watchStreams(argv: readonly string[]): WatchedStreams {
     })
   watch('stdout', process.stdout)
   watch('stderr', process.stderr)
-  // Never the code for "nothing was sent", because the command has completed.
+  // Never the exit code for "nothing was sent", because the command may have sent requests.
   return { exitCode: (code) => (hasFailed ? EXIT.unexpected : code) }
 }
 
-/** Prints to stdout before anything else is loaded. Returns the exit code. */
+/** Prints to stdout without loading the rest of gdn. Returns the exit code. */
 export async function print(text: string, argv: readonly string[]): Promise<number> {
   const streams = watchStreams(argv)
   await new Promise<void>((resolve) => {
-    // After a failed write, 'error' comes later than this callback, and 'close' last.
+    // After a failed write, 'error' is emitted after this callback, and 'close' comes last.
     process.stdout.write(text, (error) => (error ? process.stdout.once('close', resolve) : resolve()))
   })
   return streams.exitCode(EXIT.ok)
@@ -45,6 +45,6 @@ export function writeAtOnce(text: string): void {
   try {
     writeSync(2, text)
   } catch {
-    // stderr is closed.
+    // stderr is closed, so the error can't be reported.
   }
 }
