@@ -42,23 +42,23 @@ export async function runFromProcess(argv: string[]): Promise<number> {
   }
 }
 
-/** Open handles close by themselves within this time, or never. */
+/** Time in which open handles usually close by themselves, if they ever do. */
 const LEAVE_WITHIN_MS = 500
 
 /**
- * Ends the process even if something keeps it alive, such as a connection to a server that no longer responds. A
- * finished command must not look busy. Waits for output that is not read yet.
+ * Ends the process even if an open handle keeps it alive, such as a connection to an unresponsive server. Otherwise, a
+ * finished command would seem to hang. Waits until all output is written.
  */
 function leaveSoon(code: number): void {
   const leave = () => {
     if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit(code)
   }
   setInterval(leave, LEAVE_WITHIN_MS).unref()
-  // When nothing is left to do. By itself, Node returns its memory to the system first, which takes 2 ms.
+  // Exits as soon as nothing is left to do. Otherwise, Node.js would free its memory first, which takes 2 ms.
   process.once('beforeExit', () => process.exit(code))
 }
 
-/** Returns whether the output is for people who did not ask for less of it, or for no requests. */
+/** Returns whether to show the update notice: not with --offline, with -q or for machine-readable output. */
 async function isForPeople(argv: readonly string[]): Promise<boolean> {
   if (argv.includes('--offline')) return false
   const { ioSettings } = await import('./connect/settings-of-argv.ts')

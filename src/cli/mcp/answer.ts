@@ -1,12 +1,12 @@
 import { formatProblem, GdnError, messageOf } from '../../core/errors.ts'
 import type { Outcome } from './call.ts'
 
-/** The answer of a tool. Only `data` and `error` have text from outside. */
+/** The response of a tool. Only `data` and `error` contain third-party text. */
 export interface Answer {
   status: 'ok' | 'planned' | 'running' | 'error'
   exit_code: number | null
   plan_id: string | null
-  /** The cost of a plan. */
+  /** Cost of the plan, in sentences. */
   cost?: string | undefined
   /** The next step for the agent. */
   next: string | null
@@ -15,7 +15,7 @@ export interface Answer {
   error: Outcome['error']
 }
 
-/** The part of a long result: records of a list, or characters of its JSON. */
+/** The position of `data` in a longer result. Counts the records of a list, or the characters of JSON text. */
 interface Page {
   offset: number
   returned: number
@@ -36,7 +36,7 @@ const NOTHING: Answer = {
   error: null,
 }
 
-/** Returns the answer of a tool that reads, from an offset on. */
+/** Returns the answer of a read-only tool, with `data` from an offset. */
 export function answerOf({ code, data, error }: Outcome, offset: number): Answer {
   const part = paged(data, offset)
   const failed = error ?? { code: 'unexpected', message: `exited with ${code}`, hint: null, details: null }
@@ -44,13 +44,13 @@ export function answerOf({ code, data, error }: Outcome, offset: number): Answer
   return { ...NOTHING, ...part, status: isError ? 'error' : 'ok', exit_code: code, error: isError ? failed : null }
 }
 
-/** Returns the answer of a tool that takes no offset. */
+/** Returns the answer of a tool without an offset parameter, with the beginning of the result. */
 export function beginningOf(outcome: Outcome): Answer {
   const { page, ...answer } = answerOf(outcome, 0)
   return { ...answer, page: page && { ...page, next_offset: null } }
 }
 
-/** Returns the answer of a plan whose work goes on after the call. */
+/** Returns the answer of a call that returned before its plan ended. */
 export const runningAnswer = (plan_id: string, next: string, data: object): Answer => ({
   ...NOTHING,
   status: 'running',
@@ -59,7 +59,6 @@ export const runningAnswer = (plan_id: string, next: string, data: object): Answ
   data,
 })
 
-/** Returns the answer of a call that failed. */
 export function failedAnswer(error: unknown): Answer {
   const known = error instanceof GdnError ? error : null
   const { code = 'unexpected', hint = null, details = null, exitCode = 1 } = known ?? {}
@@ -67,7 +66,7 @@ export function failedAnswer(error: unknown): Answer {
   return { ...NOTHING, status: 'error', exit_code: exitCode, error: { code, message, hint, details } }
 }
 
-/** Returns the part of data that fits into a response. */
+/** Returns as much of the data after an offset as fits into a response. */
 function paged(data: unknown, offset: number): { data: unknown; page: Page | null } {
   if (Array.isArray(data)) {
     let chars = 0

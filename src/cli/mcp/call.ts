@@ -5,7 +5,7 @@ import type { CheckPlan, Deps, Edge, PermitSpending, QuoteSpending } from '../de
 /** The output and exit code of a command line. */
 export interface Outcome {
   code: number
-  /** Its JSON, or its text. */
+  /** stdout as parsed JSON, or as text if it isn't JSON. For a command that prints events, the summary. */
   data: unknown
   error: { code: string; message: string; hint: string | null; details: unknown } | null
 }
@@ -21,13 +21,13 @@ export interface CallDeps {
   onEvent?: ((event: Record<string, unknown>) => void) | undefined
 }
 
-/** Larger output has to be limited by the command. */
+/** Output limit. A command with more output must be called with flags that reduce it. */
 const MAX_CHARS = 32 * 1024 * 1024
 
 /**
- * Runs a command line in this process, with streams of its own and without a terminal. Several may run at once.
+ * Runs a command line in this process, with its own streams and without a terminal. Calls may run concurrently.
  *
- * @param argv with --json, or with --output=ndjson for events whose last is the result
+ * @param argv with `--json`, or with `--output=ndjson` for events, the last of which has the result
  */
 export async function call(
   argv: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * Descriptions of commands for agents, where they differ from the help text. They are shorter, and omit terminals and
- * exit codes.
- */
+/** Descriptions for agents that replace a command's help text. They are shorter, and omit terminals and exit codes. */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'collection create':
     'A collection is a smart contract that belongs to a wallet. Calls can omit the contract address of the only collection of an account.',

@@ -6,19 +6,21 @@ import { GdnError, systemCode } from '../../core/errors.ts'
 import { type LocalFilesIn, rowFilesOf } from './row-files.ts'
 import type { Tool, Values } from './tools.ts'
 
-/** Matches the arguments that commands accept as URLs of files. */
+/** Matches arguments that commands treat as URLs, not as paths. */
 const IS_URL = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:data|javascript):|$)/i
 
 /**
- * The flag of tools that write a page. A file with another name could be the configuration of gdn or of the project.
+ * Flag that names an output file. Only .html is permitted, because any other file could be a configuration of gdn or of
+ * the project.
  */
 const WRITTEN = '--to'
 
 /**
- * Returns the files that the values of a tool name.
+ * Returns the real paths of the files that a tool's arguments name.
  *
- * @param root a real path: every file must be below it
- * @throws GdnError `usage` for a file elsewhere, a hidden one, standard input, and a written one that is no page
+ * @param root the folder that all files must be in, as a real path
+ * @throws GdnError `usage` for standard input, for a file that is hidden or outside of `root`, and for an output file
+ * that isn't .html
  */
 export async function filesOf({ inputs }: Tool, values: Values, root: string): Promise<string[]> {
   const files: string[] = []
@@ -43,7 +45,8 @@ async function fileBelow(root: string, path: string, property: string): Promise<
   const fail = (why: string, hint: string) => new GdnError('usage', why, { place: { field: property }, hint })
   if (path === '-') throw fail('standard input is used for MCP messages', 'Use a file.')
   if (path.includes('\0')) throw fail('has a NUL character', 'Use another path.')
-  // After a link to a folder, .. leads elsewhere for the system than in a normalized path.
+  // The system follows a link before it resolves the .. behind it, so the path could lead elsewhere than its normalized
+  // form.
   const [, named = ''] = /^(?:\.\.?[\\/]+)*(.*)$/s.exec(path) ?? []
   if (named.split(/[\\/]/).includes('..')) {
     throw fail(`${path} may be outside of ${root}`, 'Use the path without ..')
@@ -72,7 +75,7 @@ async function realOf(path: string): Promise<string> {
   }
 }
 
-/** Returns digests of the existing files of a tool, and of the local files in its rows. */
+/** Returns digests of a tool's files that exist, and of the local files that manifest rows name. */
 export async function digestsOf(
   tool: Tool,
   values: Values,
@@ -85,7 +88,7 @@ export async function digestsOf(
       for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array)
       digests[path] = hash.digest('hex')
     } catch (error) {
-      // A file that the command will write.
+      // The command will create this file.
       if (systemCode(error) !== 'ENOENT') throw error
     }
   }

@@ -1,13 +1,13 @@
 import type { Outcome } from './call.ts'
 import type { Tool, Values } from './tools.ts'
 
-/** The actions of a plan that change something. */
+/** Plan actions that `apply` carries out. */
 const CHANGES = ['mint', 'update', 'transfer', 'burn']
 
 export const recordsIn = ({ data }: Outcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
 
 /**
- * Returns why a plan can't be run, or needn't be; null if it can.
+ * Returns why a plan can't be run or has nothing to do, or null if it can be run.
  *
  * @param canSign whether gdn mcp has a password file
  */
@@ -27,14 +27,14 @@ function obstacleOfApply({ only, max_cost, take_over }: Values, outcome: Outcome
     return `Nothing was changed, and apply makes no change while one is impossible. Resolve the reasons and plan again${mint}.`
   }
   const wanted = only === 'mint' ? ['mint'] : CHANGES
-  // A limit alone has an effect too.
+  // Setting a limit has an effect even without changes.
   if (max_cost !== undefined || wanted.some((action) => actions.has(action))) return null
   if (actions.has('drift')) return `There is nothing to do. ${keptText(take_over)}`
   if (only === 'mint' && actions.size > 0) return 'No row is to be minted, so there is nothing to do.'
   return 'Nothing differs from the manifest, so there is nothing to do.'
 }
 
-/** Returns what happens to changes that others made; nothing if a plan has none. */
+/** Returns what happens to changes that were made elsewhere, or an empty string if the plan has none. */
 export function driftNote({ command }: Tool, { take_over }: Values, outcome: Outcome): string {
   const hasDrift = command === 'apply' && recordsIn(outcome).some(({ action }) => action === 'drift')
   return hasDrift ? ` ${keptText(take_over)}` : ''

@@ -1,6 +1,6 @@
-/** A flag in a text, without the placeholder of its value. */
+/** Matches a flag and the placeholder of its value. The first group is the flag alone. */
 export const FLAG = /(?<![\w-])(--[a-z][a-z-]*|-[a-zA-Z])(?![\w-])(?:[ =]<[^>\n]*>)?/g
 
-/** Returns a text with the parameters of a tool in place of the flags of its command. */
+/** Replaces the flags in a text with the names of a tool's parameters. A flag without a parameter stays. */
 export const withParameters = (text: string, words: ReadonlyMap<string, string>): string =>
   text.replace(FLAG, (whole, flag: string) => words.get(flag) ?? whole)

@@ -13,27 +13,24 @@ import type { Toolbox } from './toolbox.ts'
 import { type Tool, type Values, type Words, wordsOf } from './tools.ts'
 
 export interface PlanningOptions {
-  /** A real path. Files are below it. */
+  /** The folder that all files must be in, as a real path. */
   root: string
-  /** Flags of every command that has them, such as `--local`. */
+  /** Flags that are added to every command that has them, such as `--local`. */
   operatorFlags: readonly string[]
-  /** The file with the password of wallets; null permits neither new wallets nor their signatures. */
+  /** File with the password of keystores. Null permits neither creating wallets nor signing with them. */
   passwordFile: string | null
-  /**
-   * Provided by the commands: if gdn mcp read manifests itself, the reader would be one file more for each command to
-   * load.
-   */
+  /** Injected, because importing the manifest reader here would make every command load one more file. */
   localFilesIn: LocalFilesIn
 }
 
-/** The flags of apply that a saved plan doesn't have. */
+/** Flags of apply that aren't part of a saved plan. */
 const APPLY_FLAGS = /^--(only|max-burns|max-cost|price|timeout)\b/
-/** Commands whose effects are all permanent. */
+/** Commands whose changes can't be undone. */
 const FOR_GOOD = new Set(['nft burn', 'nft freeze'])
 
 type Caller = Pick<Running, 'signal' | 'progress' | 'checkPlan'>
 
-/** Plans the effect of tools, and checks that a plan still has it. */
+/** Plans tool calls, and checks that a plan still has the effect that was shown. */
 export class Planning {
   readonly #runner: Runner
   readonly #plans: Plans
@@ -47,7 +44,7 @@ export class Planning {
     this.#options = options
   }
 
-  /** Runs what shows the effect of a tool without having it, and saves what is to be done. */
+  /** Previews a tool call without changing anything, and saves it as a plan. */
   async plan(tool: Tool, values: Values, caller: Caller): Promise<Answer> {
     const files = await digestsOf(tool, values, this.#options)
     const words = wordsOf(tool, values, tool.flags)
@@ -74,16 +71,16 @@ export class Planning {
     return { ...answer, status: 'planned', plan_id: plan.id, cost: outcome.cost, next }
   }
 
-  /** @throws GdnError `refused` if the plan would have another effect than what was shown */
+  /** @throws GdnError `refused` if the effect of the plan may differ from what was shown */
   async check(tool: Tool, plan: Plan, caller: Caller): Promise<void> {
     if (plan.setup !== (await this.#setup(caller.signal))) {
       throw changed('the directory or the configuration changed after the plan was created')
     }
-    // Links may lead elsewhere now.
+    // Links may point to other files than before.
     const now = await digestsOf(tool, plan.values, this.#options)
     const file = Object.keys(plan.files).find((path) => plan.files[path] !== now[path])
     if (file !== undefined) throw changed('changed after the plan was created', file)
-    // A plan that was started has its receivers, and may have made some of its changes.
+    // A started plan already has its receivers, and may have made some of its changes.
     if (plan.state !== 'planned') return
     if (plan.names !== (await this.#names(caller.signal))) {
       throw changed('the saved wallets changed after the plan was created')
@@ -106,7 +103,7 @@ export class Planning {
     const isApply = tool.command === 'apply'
     const own = isApply ? flags.filter((word) => APPLY_FLAGS.test(word)) : [...flags]
     if (tool.flags.has('--yes')) own.push('--yes')
-    // Only for one NFT: several NFTs have one operation each.
+    // Several NFTs have one operation each, so the ID of the plan fits only one.
     if (tool.flags.has('--operation') && args.length <= 1) own.push(`--operation=${id}`)
     return this.#runner.argv(tool, { flags: own, args: isApply ? [this.#plans.fileOf(id)] : args })
   }
@@ -120,7 +117,11 @@ export class Planning {
     return await this.#digestOf('wallet list', signal)
   }
 
-  /** Returns a digest of the output of a command. @throws GdnError if it fails */
+  /**
+   * Returns a digest of a command's output.
+   *
+   * @throws GdnError if the command fails
+   */
   async #digestOf(command: string, signal: AbortSignal, more: readonly string[] = []): Promise<string> {
     const argv = this.#runner.argv(this.#toolbox.of(command), { flags: [], args: [] })
     const { code, data, error } = await this.#runner.run(argv, { signal })
@@ -143,7 +144,7 @@ const changed = (message: string, file?: string) =>
 
 const MAX_NAMED = 3
 
-/** Names files in the place of plans that were skipped. */
+/** Returns a note that names the skipped plans, or an empty string. */
 function noteOf(skipped: readonly SkippedPlan[]): string {
   if (skipped.length === 0) return ''
   const named = skipped.slice(0, MAX_NAMED).map(({ file, why }) => `${basename(file)}: ${why}`)

@@ -7,36 +7,36 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { readPrivateFile, writePrivateFile } from '../../core/private-file.ts'
 import type { Answer } from './answer.ts'
 
-/** The version of a plan's format. Another one, which may have another meaning, is never done. */
+/** Format version. A plan with another version is never run, because its fields may have another meaning. */
 const VERSION = 2
-/** More than the largest message of an agent. */
+/** Maximum size of a plan file. It exceeds the largest message that an agent can send. */
 const MAX_BYTES = 64 * 1024 * 1024
 
 const planSchema = z.object({
   version: z.literal(VERSION),
   id: z.string(),
   tool: z.string(),
-  /** The arguments that it was planned with. */
+  /** The arguments of the tool call. */
   values: z.record(z.string(), z.unknown()),
-  /** The words of the command line that do it. */
+  /** The command line that runs the plan. */
   argv: z.array(z.string()),
-  /** SHA-256 by file: a plan isn't done with other contents. */
+  /** Digests by file, as `digestsOf` returns them. If a file changed, the plan isn't run. */
   files: z.record(z.string(), z.string()),
-  /** Digest of the directory and the configuration in effect: a plan isn't done with another server or profile. */
+  /** Digest of the folder and the configuration in effect. With another server or profile, the plan isn't run. */
   setup: z.string(),
-  /** Digest of the names of addresses: a plan isn't begun with other receivers. */
+  /** Digest of the names of addresses. If they changed, the plan isn't started, because receivers may differ. */
   names: z.string(),
-  /** The effect that it showed, and all facts that the effect depends on. The plan runs only while these hold. */
+  /** The effect that was shown, and all facts that it depends on. If any of them changed, the plan isn't run. */
   shown: z.record(z.string(), z.record(z.string(), z.unknown())),
-  /** `started`: something may have been sent. `done`: its outcome is final. */
+  /** `started`: something may have been sent. `done`: the outcome is final. */
   state: z.enum(['planned', 'started', 'done']),
   answer: z.unknown(),
 })
 
-/** The plan of a tool call, stored in its own file, so that it runs only once, even after a restart. */
+/** A planned tool call. It is stored in a file of its own, so that it runs only once, even after a restart. */
 export type Plan = Omit<z.output<typeof planSchema>, 'version'> & { answer: Answer | null }
 
-/** A file in the place of a plan that this gdn doesn't do. */
+/** A plan that this version of gdn can't run. */
 export interface SkippedPlan {
   file: string
   why: string
@@ -55,11 +55,11 @@ export class Plans {
   }
 
   /**
-   * Saves a plan. If the same was planned before, started and not finished, returns that one: a new plan would send the
-   * request again.
+   * Saves a plan. If an equal plan was started and has no final outcome, returns that one instead, because a new plan
+   * would send its requests again.
    *
-   * @param argv returns the words for the ID of the plan
-   * @returns the plan, and the files that were skipped in the search for an earlier one
+   * @param argv returns the command line for a plan ID
+   * @returns the plan, and the files that were skipped in the search for an equal plan
    */
   async add(
     { names, ...planned }: Planned & Pick<Plan, 'names'>,
@@ -81,7 +81,7 @@ export class Plans {
     return { plan, skipped }
   }
 
-  /** @throws GdnError `not_found_locally`; `file_error` for a plan that this gdn doesn't do */
+  /** @throws GdnError `not_found_locally`, or `file_error` if this version of gdn can't run the plan */
   async get(id: string): Promise<Plan> {
     const plan = UUID.test(id) ? this.#read(id) : null
     if (typeof plan === 'string') {
@@ -101,18 +101,20 @@ export class Plans {
     await writePrivateFile(this.#path(plan.id), JSON.stringify({ version: VERSION, ...plan }))
   }
 
-  /** Records what a plan has shown. A started plan may be shown again, as it is then. */
+  /**
+   * Records the effect that was shown for a plan. A started plan can be shown again, with the effect that it then has.
+   */
   async show(id: string, shown: Plan['shown']): Promise<void> {
     const plan = await this.get(id)
     if (plan.state !== 'done') await this.save({ ...plan, shown })
   }
 
-  /** Path of a further file of a plan. */
+  /** Path of the file that `gdn plan --out` writes and `gdn apply` reads. */
   fileOf(id: string): string {
     return join(this.#folder, `${id}.changes.json`)
   }
 
-  /** Deletes plans that nobody has used for a week. Files of plans that this gdn doesn't do stay. */
+  /** Deletes plans that haven't been saved for a week, but keeps plans that this version of gdn can't run. */
   async prune(now: number): Promise<void> {
     for (const name of await this.#names()) {
       const id = idIn(name)
@@ -131,7 +133,7 @@ export class Plans {
     return await fs.readdir(this.#folder).catch(() => [])
   }
 
-  /** Returns a plan, null if there is none, or why its file is not a plan that this gdn does. */
+  /** Returns a plan, null if it doesn't exist, or the reason why this version of gdn can't run it. */
   #read(id: string): Plan | string | null {
     try {
       const bytes = readPrivateFile(this.#path(id), { maxBytes: MAX_BYTES })
@@ -147,7 +149,7 @@ export class Plans {
   }
 }
 
-/** Returns the ID of the plan that a file belongs to; null for any other file. */
+/** Returns the plan ID in a file name, or null if the file doesn't belong to a plan. */
 function idIn(name: string): string | null {
   const id = name.slice(0, name.indexOf('.'))
   return UUID.test(id) ? id : null
@@ -161,7 +163,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Says why a file is not a plan that this gdn does, in words of ours only: the file may have any text. */
+/** Returns why this version of gdn can't run a plan. Quotes nothing from the file, which may contain any text. */
 function problemOf(found: unknown): string {
   if (found === null || typeof found !== 'object') return 'it is damaged'
   const version = 'version' in found ? found.version : undefined

@@ -33,7 +33,7 @@ export const listResources = () => ({
   resources: Object.entries(KINDS).map(([name, { title }]) => ({ uri: `gdn://${name}`, name, title, mimeType })),
 })
 
-/** Returns a resource as marked text, because its data comes from third parties. */
+/** Reads a resource, and marks its text as third-party data. */
 export async function readResource(session: Session, uri: string, context: CallContext) {
   const [, kind = '', name] = /^gdn:\/\/([a-z]+)(?:\/(.+))?$/.exec(uri) ?? []
   const value = name === undefined ? undefined : decoded(name)
@@ -41,14 +41,14 @@ export async function readResource(session: Session, uri: string, context: CallC
   const { list, show, argument } = KINDS[kind]
   const values = value === undefined ? {} : { [argument]: kind === 'runs' ? value : [value] }
   const { data, error } = await session.call(session.toolbox.of(value === undefined ? list : show), values, context)
-  // The error message may contain third-party text, which would not be marked.
+  // The error message may contain third-party text, which wouldn't be marked here.
   if (error !== null) throw invalid(`${uri} can't be read: ${error.code}`)
   return { contents: [{ uri, mimeType, text: marked(uri, inert(data)) }] }
 }
 
 const invalid = (message: string) => Object.assign(new Error(message), { code: ErrorCode.InvalidParams })
 
-/** Returns a part of a URI without its escapes; null if they are malformed. */
+/** Decodes a part of a URI. Returns null if its escapes are malformed. */
 function decoded(part: string): string | null {
   try {
     return decodeURIComponent(part)

@@ -3,17 +3,17 @@ import { redactText } from '../../core/redact.ts'
 import { terminalLines } from '../../core/terminal-text.ts'
 import type { Answer } from './answer.ts'
 
-/** Characters of the details of an error. */
+/** Maximum length of error details, in characters. */
 const MAX_DETAILS = 20_000
 
-/** Characters that people don't see and models read: tags, fillers, and joiners and variation selectors in a row. */
+/** Characters that models read but people can't see: tags, fillers, and repeated joiners and variation selectors. */
 const INVISIBLE =
   /[\u{e0000}-\u{e0fff}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5|[\u180b-\u180f]|(?<=\u200d)[\u200d\ufe00-\ufe0f]|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]/gu
 
 const inertText = (text: string) =>
   terminalLines(text).replace(INVISIBLE, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)
 
-/** Returns data without secrets and without characters that hide or reorder text. */
+/** Returns data with secrets redacted, and with characters that hide or reorder text escaped. */
 export function inert(value: unknown): unknown {
   const visible = (part: unknown): unknown => {
     if (typeof part === 'string') return inertText(part)
@@ -25,9 +25,10 @@ export function inert(value: unknown): unknown {
 }
 
 /**
- * Returns text that marks where third-party data begins and ends. The marker is random, so that no data contains it.
+ * Returns data between two lines with a marker, and a warning that it is third-party text. The marker is random, so the
+ * data can't contain it.
  *
- * @param source what the data is from, in our words
+ * @param source where the data comes from; must not be third-party text
  */
 export function marked(source: string, data: unknown): string {
   const marker = randomBytes(12).toString('hex')
@@ -39,7 +40,7 @@ export function marked(source: string, data: unknown): string {
   ].join('\n')
 }
 
-/** Shortens an error, whose message may name thousands of IDs, and its details the problems of a large manifest. */
+/** Shortens an error. Its message may list thousands of IDs, and its details all problems of a large manifest. */
 function limited(error: Answer['error']): Answer['error'] {
   if (error === null) return null
   const text = JSON.stringify(error.details ?? null)
@@ -52,7 +53,7 @@ const MAX_MESSAGE = 4000
 
 const beginningOf = (text: string) => (text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}…`)
 
-/** Returns the result of a tool: a line of ours, and the marked data. */
+/** Returns the result of a tool call: one text with gdn's own fields, and one with the marked third-party data. */
 export function resultOf(tool: string, answer: Answer) {
   const { data, error, ...ours } = answer
   const hasText = data !== null || error !== null

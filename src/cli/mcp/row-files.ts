@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { keyValue } from '../flags/parse.ts'
 import type { Tool, Values } from './tools.ts'
 
-/** Arguments with a manifest whose rows are minted. For other tools, the chain or a saved plan has the contents. */
+/** Arguments that name a manifest whose rows are minted. Other tools take contents from the chain or a saved plan. */
 const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
   'batch mint': ['manifest', 'unrevealed'],
   'nft mint': ['file'],
@@ -17,10 +17,10 @@ export type LocalFilesIn = (
 ) => Promise<ReadonlySet<string>>
 
 /**
- * Returns the identity of the local files that rows name, by manifest. The files may be many and large, so the identity
- * is their place on disk with the time of the last change, not their contents.
+ * Returns a digest of the local files that rows name, for each manifest. It covers the paths, inodes, sizes and
+ * timestamps of the files. Contents aren't read, because the files may be many and large.
  *
- * @param root the folder of relative paths of manifests
+ * @param root the folder that relative paths start from
  */
 export async function rowFilesOf(
   { command }: Tool,

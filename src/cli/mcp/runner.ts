@@ -5,7 +5,7 @@ import { argvOf, type Tool, type Words } from './tools.ts'
 
 /** Commands that print the events of a run. */
 const WITH_EVENTS = new Set(['batch mint', 'batch resume', 'batch retry', 'batch reconcile'])
-/** Commands that use the password of a keystore. */
+/** Commands that may use the password of a keystore. */
 const WITH_PASSWORD = new Set(['wallet generate', 'collection set'])
 
 export const HEARTBEAT_MS = 5000
@@ -13,7 +13,7 @@ export const HEARTBEAT_MS = 5000
 /** Reports progress to the client. */
 export type Progress = (message: string, done?: number, total?: number) => void
 
-/** The known state of work in progress. */
+/** The latest known progress of a plan. */
 export interface Seen {
   run: string | null
   message: string
@@ -24,19 +24,19 @@ export interface Seen {
 export interface Running {
   signal: AbortSignal
   progress?: Progress
-  /** The value of `max_cost`, where the command that shows a plan has no such flag. */
+  /** The `max_cost` argument. Set only if the command that previews the plan has no such flag. */
   maxCost?: unknown
   checkPlan?: CheckPlan
-  /** Updated with the progress that the events of a run report. */
+  /** Updated with each event of a run. */
   seen?: Seen
 }
 
-/** The cost of a dry run's plan, in sentences; undefined for other commands. */
+/** The cost of a plan, in sentences. Undefined if the command didn't request a quote. */
 export interface Quoted {
   cost: string | undefined
 }
 
-/** Runs command lines for a session: with the flags that its operator chose, and within its limit. */
+/** Runs command lines for a session, with the operator's flags and within the spending limit. */
 export class Runner {
   readonly #deps: Deps
   readonly #ledger: Ledger
@@ -54,7 +54,7 @@ export class Runner {
     this.#passwordFile = passwordFile
   }
 
-  /** Returns the command line of a tool, with the flags for output and the operator's flags. */
+  /** Returns the command line of a tool, with the operator's flags and the flags for machine-readable output. */
   argv({ command, flags }: Pick<Tool, 'command' | 'flags'>, words: Words): string[] {
     const own = this.#operatorFlags.filter((word) => flags.has(word.split('=', 1)[0] ?? word))
     if (WITH_PASSWORD.has(command) && this.#passwordFile !== null) own.push(`--password-file=${this.#passwordFile}`)
@@ -89,7 +89,6 @@ export class Runner {
   }
 }
 
-/** Updates the progress with an event of a run. */
 function see(seen: Seen | undefined, event: Record<string, unknown>): void {
   if (seen === undefined) return
   if (typeof event.run === 'string') seen.run = event.run

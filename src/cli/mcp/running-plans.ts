@@ -8,7 +8,7 @@ import { HEARTBEAT_MS, type Progress, type Runner, type Seen } from './runner.ts
 import type { Tool } from './tools.ts'
 import { isOfOperator } from './wording.ts'
 
-/** Errors after which a plan can be carried out again, because its outcome isn't final. */
+/** Error codes after which a plan can be run again, because its outcome isn't final. */
 const NOT_FINAL = new Set([
   ...['unexpected', 'unreachable', 'bad_answer', 'rate_limited', 'pending', 'backend_restored', 'unknown_outcome'],
   ...['interrupted', 'terminated', 'run_busy', 'data_dir', 'data_dir_busy', 'not_confirmed', 'max_cost'],
@@ -27,16 +27,16 @@ interface Caller {
   progress: Progress
 }
 
-/** Does plans, each once: a repeated call waits for the first, or returns its answer. */
+/** Runs each plan only once. A repeated call waits for the running plan, or returns the stored answer. */
 export class RunningPlans {
   readonly #runner: Runner
   readonly #plans: Plans
   readonly #callTimeout: number
   readonly #stopAll: AbortSignal
-  /** Work in progress, by plan. */
+  /** Running plans by ID. */
   readonly #started = new Map<string, Started>()
 
-  /** @param callTimeout milliseconds until a call returns while its work goes on */
+  /** @param callTimeout milliseconds after which a call returns even if its plan is still running */
   constructor(runner: Runner, plans: Plans, { callTimeout, stop }: { callTimeout: number; stop: AbortSignal }) {
     this.#runner = runner
     this.#plans = plans
@@ -44,7 +44,7 @@ export class RunningPlans {
     this.#stopAll = stop
   }
 
-  /** @param check throws if the plan would have another effect now than what was shown */
+  /** @param check throws if the effect of the plan may differ from what was shown */
   async do(tool: Tool, plan: Plan, caller: Caller, check: () => Promise<void>): Promise<Answer> {
     if (!this.#started.has(plan.id)) {
       if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: DONE_BEFORE }
@@ -73,7 +73,7 @@ export class RunningPlans {
     }
   }
 
-  /** Resolves when all work has ended. */
+  /** Resolves when no plan is running. */
   async settled(): Promise<void> {
     await Promise.allSettled([...this.#started.values()].map(({ promise }) => promise))
   }
@@ -83,7 +83,7 @@ export class RunningPlans {
     const seen: Seen = { run: null, message: 'running' }
     const signal = AbortSignal.any([stop.signal, this.#stopAll])
     const promise = this.#run(tool, plan, { signal, seen }).finally(() => this.#started.delete(plan.id))
-    // The caller may have left.
+    // Avoids an unhandled rejection if no call waits for the plan any more.
     promise.catch(() => {})
     const started = { promise, stop, seen }
     this.#started.set(plan.id, started)
@@ -91,7 +91,7 @@ export class RunningPlans {
   }
 
   async #run(tool: Tool, plan: Plan, running: { signal: AbortSignal; seen: Seen }): Promise<Answer> {
-    // Another call may have done it since this one read the plan.
+    // Another call may have run the plan since this one read it.
     const now = await this.#plans.get(plan.id)
     if (now.state === 'done' && now.answer !== null) return { ...now.answer, next: DONE_BEFORE }
     await this.#plans.save({ ...plan, state: 'started' })
@@ -107,11 +107,11 @@ export class RunningPlans {
   }
 }
 
-/** Says what a plan with another effect than it showed has sent. */
+/** Returns the hint for a plan that is refused because its effect differs from what was shown. */
 const hintOf = ({ state }: Plan): string =>
   `${state === 'started' ? 'Nothing more was sent.' : 'Nothing was sent.'} Call with dry_run true to plan again.`
 
-/** Says how to continue after an error that decided nothing. */
+/** Returns how to continue after an error without a final outcome. */
 function nextOf({ name }: Tool, { error }: Outcome): string {
   const repeat = `call ${name} again with dry_run false and this plan_id.`
   const isLimit = error?.code === 'max_cost'

@@ -29,7 +29,7 @@ Only the listed tools are available. The operator can enable more with flags of 
 
 /** Serves the tools on standard input and output until the client disconnects or the process is stopped. */
 export async function serveTools(deps: Deps, options: SessionOptions): Promise<void> {
-  // Opened by the first request that needs the commands: a client waits for the handshake.
+  // Opened by the first request that needs the commands, so that it doesn't delay the handshake.
   let opened: Promise<Session> | undefined
   const open = () => {
     opened ??= Session.open(deps, options)
@@ -52,7 +52,7 @@ export async function serveTools(deps: Deps, options: SessionOptions): Promise<v
     let last = 0
     const progress: Progress = (message, done, total) => {
       if (token === undefined) return
-      // The progress value must increase with each notification.
+      // The protocol requires the progress value to increase with each notification.
       last = Math.max(last + 1, done ?? 0)
       const counted = total === undefined || last > total ? {} : { total }
       const told = { progressToken: token, progress: last, message, ...counted }
@@ -95,7 +95,7 @@ async function serveUntilEnd({ io, signals }: Deps, server: Server): Promise<voi
 const DESTRUCTIVE = /^(collection set|nft (burn|freeze|transfer|update)|apply|batch rm|wallet rm|reveal)$/
 const OPEN_WORLD = /^(nft|collection|batch (validate|results)|plan|cost)/
 
-/** Returns a tool as the protocol lists it. Hints with their default value are left out. */
+/** Returns a tool as the protocol lists it, without hints that have their default value. */
 const described = ({ name, description, inputSchema, effect, command }: Tool) => ({
   name,
   description,
@@ -103,7 +103,7 @@ const described = ({ name, description, inputSchema, effect, command }: Tool) =>
   annotations: {
     ...(effect === 'read'
       ? { readOnlyHint: true }
-      : // A plan is done once.
+      : // A plan runs only once.
         { destructiveHint: DESTRUCTIVE.test(command), idempotentHint: true }),
     ...(effect === 'spend' || OPEN_WORLD.test(command) ? {} : { openWorldHint: false }),
   },

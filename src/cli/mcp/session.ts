@@ -16,9 +16,9 @@ import { type Tool, type Values, wordsOf } from './tools.ts'
 
 /** The permissions and settings that the operator chooses. */
 export interface SessionOptions extends Permissions, PlanningOptions {
-  /** The most that the session may cost on public networks; null permits no spending. */
+  /** Spending limit of the session on public networks. Null permits no spending. */
   maxCost: Money | null
-  /** Milliseconds until a call returns while its work goes on. */
+  /** Milliseconds after which a call returns. A running plan continues, but a read is stopped. */
   callTimeout: number
   stateDir: string
 }
@@ -28,7 +28,7 @@ export interface CallContext {
   progress: Progress
 }
 
-/** The calls of one client. */
+/** A client's session: its tools, plans and spending limit. */
 export class Session {
   readonly toolbox: Toolbox
   readonly #options: SessionOptions
@@ -63,14 +63,19 @@ export class Session {
     return session
   }
 
-  /** Runs a tool with values that its schema accepts. @throws GdnError */
+  /**
+   * Runs a tool.
+   *
+   * @param values arguments that match the tool's schema
+   * @throws GdnError
+   */
   async call(tool: Tool, values: Values, context: CallContext): Promise<Answer> {
     const promise = tool.effect === 'read' ? this.#read(tool, values, context) : this.#write(tool, values, context)
     this.#calls.add(promise)
     return await promise.finally(() => this.#calls.delete(promise))
   }
 
-  /** Stops all work as Ctrl-C does, and resolves when it has ended. */
+  /** Stops all work gracefully, as Ctrl-C does, and resolves when it has ended. */
   async close(): Promise<void> {
     this.#stop.abort(new GdnError('terminated', 'the client disconnected'))
     await Promise.allSettled([...this.#calls, this.#running.settled()])

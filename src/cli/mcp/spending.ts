@@ -19,46 +19,51 @@ import type {
   WalletSpending,
 } from '../deps.ts'
 
-/** How far above today's fees a request is counted whose cost is limited by no server that says its highest fee. */
+/**
+ * Factor on the current fees that gives the maximum fee. Used if the server neither limits the cost nor reports its
+ * maximum fee.
+ */
 const MOST_RAISES = 4n
 
-/** The counted cost of a run in wei: it may cost `counted` in addition to its earlier cost. */
+/**
+ * What the ledger has counted for a run, in wei. The run may cost `counted` in addition to its earlier cost, `before`.
+ */
 interface CountedRun {
   before: bigint
   counted: bigint
 }
 
-/** The least `max_cost` that is of use, in wei. */
+/** The lowest useful `max_cost`, in wei. */
 interface Enough {
   least: bigint
-  /** Whether all that is left of the session may be of use, because a run sends what fits. */
+  /** Whether any higher `max_cost` is useful too, because the run sends only what fits into its limit. */
   isAnyMore: boolean
 }
 
 /** The most that requests can cost, in wei. */
 interface Most {
-  /** Maximum cost of the whole run. Each request contains it, and the server enforces it. Null where it can't. */
+  /** Maximum cost of the whole run. Each request carries it, and the server enforces it. Null if the server can't. */
   limit: bigint | null
-  /** Maximum cost of their run, or of the requests if the server limits nothing. */
+  /** Maximum cost of the run, or of the requests alone if the server enforces no limit. */
   total: bigint
-  /** Final cost of earlier transactions of the run. A reorg can move others to more expensive blocks. */
+  /** Cost of the run's earlier transactions that are final. A reorg can still move others to more expensive blocks. */
   before: bigint
-  /** A `max_cost` with which the requests count less; null where none does. */
+  /** A lower `max_cost` with which the requests would count less, or null if there is none. */
   enough: Enough | null
 }
 
 /**
- * Counts what a session may cost on public networks. The maximum cost of requests is counted before they are sent and
- * is never released, so that concurrent calls can't exceed the limit together. A run that the server limits is counted
- * once, at its limit.
+ * Counts what a session may cost on public networks. The maximum cost of requests is counted before they are sent, and
+ * stays counted, so that concurrent calls together can't exceed the limit. A run whose cost the server limits is
+ * counted once, with its limit.
  */
 export class Ledger {
   readonly #limit: Money | null
-  /** By the incarnation of the backend and the run. */
+  /** Counted runs by the backend's incarnation and the run's ID. */
   readonly #runs = new Map<string, CountedRun>()
   #counted = 0n
 
-  /** @param limit null permits nothing */
+  /** @param limit null permits no spending */
   constructor(limit: Money | null) {
     this.#limit = limit
   }
@@ -67,7 +72,11 @@ export class Ledger {
     return this.#limit === null ? null : { ...this.#limit, amount: this.#counted }
   }
 
-  /** Returns the check for the requests of a command. @throws GdnError `not_confirmed`, `max_cost`, `usage` */
+  /**
+   * Returns the check that a command makes before it sends requests.
+   *
+   * @throws GdnError `not_confirmed`, `max_cost`, `usage`
+   */
   permit(deps: Deps): PermitSpending {
     return async (asked) => {
       if (asked.kind === 'wallet') {
@@ -79,7 +88,7 @@ export class Ledger {
       if (fees === null) return null
       const { limit, price, known } = await this.#unitsOf(deps, spending, fees)
       const most = await mostOf(deps, spending, known)
-      // Nothing may be awaited between the check and the count.
+      // No await between the check and the count, so that concurrent calls can't pass the check together.
       const run = this.#countedRun(spending, most)
       const added = larger(0n, most.total - run.before - run.counted)
       this.#count(added, price, limit, most.enough)
@@ -89,9 +98,9 @@ export class Ledger {
   }
 
   /**
-   * Returns the cost of requests and whether they are permitted, in sentences. Counts nothing.
+   * Returns sentences that say what requests cost and whether they are permitted. Counts nothing.
    *
-   * @param limitText the limit that their run gets, as text, where the command that asks doesn't know it
+   * @param limitText the `max_cost` argument of the run, if the command that requests the quote doesn't have it
    */
   async quote(deps: Deps, [asked, gas]: Parameters<QuoteSpending>, limitText?: unknown): Promise<string> {
     if (asked.kind === 'wallet') return await this.#quoteWallet(deps, asked)
@@ -126,7 +135,11 @@ export class Ledger {
     return `${blockchain} is a public network. ${cost} ${left}`
   }
 
-  /** Returns the limit and the price of a coin in its currency. @throws GdnError if the cost can't be counted */
+  /**
+   * Returns the session's limit, and the price of the coin in the limit's currency.
+   *
+   * @throws GdnError if the cost can't be counted
+   */
   async #unitsOf(deps: Deps, { blockchain, connection }: Spending, fees: FoundFees | 'unknown') {
     const limit = this.#limitOn(blockchain)
     if (fees === 'unknown') {
@@ -135,7 +148,10 @@ export class Ledger {
     return { limit, price: await priceIn(deps, connection, fees.coin, limit.currency), known: fees }
   }
 
-  /** Counts the transactions of a wallet each time that they are sent: nobody limits what they cost together. */
+  /**
+   * Counts transactions that a wallet signs. Each is counted whenever it is sent, because no limit covers them
+   * together.
+   */
   async #permitWallet(deps: Deps, { blockchain, settings, coin, most, isPublic }: WalletSpending): Promise<void> {
     if (!isPublic || isTestnet(blockchain)) return
     const limit = this.#limitOn(blockchain)
@@ -147,17 +163,21 @@ export class Ledger {
     throw notAllowed(`spending on ${blockchain ?? 'an unknown blockchain'} is not allowed`)
   }
 
-  /** Counts an amount in wei. @throws GdnError `max_cost` if it exceeds what is left */
+  /**
+   * Counts an amount in wei.
+   *
+   * @throws GdnError `max_cost` if it exceeds what is left
+   */
   #count(amount: bigint, price: Money | null, limit: Money, enough: Enough | null = null): void {
     this.#leftOf(amount, price, limit, enough)
     this.#counted += costIn(amount, price)
   }
 
   /**
-   * Returns the remaining limit before an amount in wei.
+   * Returns what is left of the limit before an amount in wei is counted.
    *
-   * @param enough a `max_cost` with which the requests count less
-   * @throws GdnError `max_cost` if the amount exceeds it
+   * @param enough a lower `max_cost` that the error can suggest
+   * @throws GdnError `max_cost` if the amount exceeds what is left
    */
   #leftOf(amount: bigint, price: Money | null, limit: Money, enough: Enough | null = null): Money {
     const left = { ...limit, amount: limit.amount - this.#counted }
@@ -174,8 +194,9 @@ export class Ledger {
   }
 
   /**
-   * Returns the amount of the run that is counted so far. Requests that aren't limited are counted again, unless it is
-   * the same one. A restored backend may have forgotten what the run paid, so the run is counted again, too.
+   * Returns what is counted for a run so far. Requests that the server doesn't limit are counted each time, except if
+   * the same operation is repeated. After a restore, the backend may have lost the cost of a run, so the run is counted
+   * again.
    */
   #countedRun({ run, connection }: Spending, { limit, before }: Most): CountedRun {
     if (run === null || (limit === null && !run.isOperation)) return { before, counted: 0n }
@@ -188,13 +209,13 @@ export class Ledger {
 
 const NOTHING_SENT = 'Nothing was sent. '
 
-/** Returns an amount of wei in the currency of the limit. */
+/** Converts wei to the currency of the limit. A null price means that the limit is in coins. */
 const costIn = (amount: bigint, price: Money | null): bigint => (price === null ? amount : worthAtMost(amount, price))
 
 const costsNothing = (blockchain: Blockchain | null) =>
   `This costs nothing: ${blockchain ?? 'the blockchain'} is an embedded chain or a test network.`
 
-/** Says what is left of the limit of the session, or why nothing may be sent. */
+/** Returns a sentence that says what is left of the limit, or why nothing may be sent. */
 async function leftText(find: () => Promise<readonly [left: Money, limit: Money]>): Promise<string> {
   try {
     const [left, limit] = await find()
@@ -209,21 +230,26 @@ async function located(asked: Spending): Promise<Spending> {
   return { ...asked, blockchain: asked.blockchain ?? (await asked.findBlockchain?.()) ?? null }
 }
 
-/** Returns the symbol of a coin, which the server says, and which is not marked as data. */
+/**
+ * Returns the coin's symbol, or `coins` if it isn't a short word. The symbol comes from the server, and this text isn't
+ * marked as third-party data.
+ */
 const nameOf = (coin: string | null): string => (coin !== null && /^[a-z0-9]{1,12}$/i.test(coin) ? coin : 'coins')
 
-/** Says what requests cost: typically, if that is known, and at most. */
+/** Returns sentences with the maximum cost and, if known, the typical cost. */
 async function costText(most: Most, { fees, coin }: FoundFees, gas: Parameters<QuoteSpending>[1]): Promise<string> {
   const name = nameOf(coin)
   const used = await gas?.()
   const estimate = used == null ? '' : `Estimated cost: ${inCoins(await typicalCost(used, fees), 'up')} ${name}. `
-  // Only the server can limit what fees become.
+  // Without a limit on the server, fees can rise above the estimate.
   const maximum = most.limit === null ? 'Estimated maximum' : 'Maximum'
   return `${estimate}${maximum}: ${inCoins(most.total - most.before, 'up')} ${name}.`
 }
 
 /**
- * Returns the limit in wei that a run gets; null if there is none. @throws GdnError if it has no effect on the server
+ * Returns the limit in wei that a run gets, or null if none was given.
+ *
+ * @throws GdnError if the server can't enforce the limit
  */
 async function givenLimit(deps: Deps, { blockchain, connection }: Spending, text: unknown): Promise<bigint | null> {
   if (text === undefined || blockchain === null) return null
@@ -231,7 +257,7 @@ async function givenLimit(deps: Deps, { blockchain, connection }: Spending, text
   return await enforcedLimit(deps, flags, connection.settings, blockchain, connection)
 }
 
-/** Says that a limit is too low for requests at the current fees; empty if it isn't. */
+/** Returns a sentence if a limit is too low at the current fees, or else an empty list. */
 async function tooLowText(limit: bigint, spending: Spending, { fees, coin }: FoundFees): Promise<string[]> {
   const needed = await worstCaseOf(spending, fees)
   if (limit >= needed) return []
@@ -245,16 +271,16 @@ const notAllowed = (message: string) =>
     hint: `${NOTHING_SENT}Ask the operator to start gdn mcp with --allow-spending and a limit.`,
   })
 
-/** Returns the fees of a network where coins have value; null for one where they have none. */
+/** Returns the fees of a public network, `unknown` if they can't be estimated, or null where coins have no value. */
 async function feesOnPublicNetwork(
   deps: Deps,
   { blockchain, connection }: Spending,
 ): Promise<FoundFees | 'unknown' | null> {
   if (!(await costsMoney(deps, blockchain, connection))) return null
-  // The fees of Solana are not estimated.
+  // Solana fees aren't estimated.
   if (blockchain === null || !isEvm(blockchain)) return 'unknown'
   try {
-    // A backend on this machine knows its networks best.
+    // Ignores the variables of this environment: a backend on this machine knows its networks best.
     const asking = connection.server.loopback ? { ...deps, env: {} } : deps
     return await findFees(asking, {}, blockchain, async () => connection)
   } catch (error) {
@@ -263,7 +289,7 @@ async function feesOnPublicNetwork(
   }
 }
 
-/** Returns the price of the coin for a limit in money; null for a limit in coins of the network. */
+/** Returns the coin's price in the currency of the limit, or null if the limit is in coins. */
 async function priceIn(
   deps: Deps,
   { settings }: Pick<Connection, 'settings'>,
@@ -283,7 +309,7 @@ async function priceIn(
   )
 }
 
-/** Returns the most that requests can cost on a public network. */
+/** Returns the maximum cost of requests on a public network. */
 async function mostOf(deps: Deps, spending: Spending, found: FoundFees): Promise<Most> {
   const { connection, run } = spending
   const { client } = connection
@@ -291,14 +317,14 @@ async function mostOf(deps: Deps, spending: Spending, found: FoundFees): Promise
   await client.learnIdempotency({ signal })
   const hasLimits = client.supports('runCosts') === true
   if (hasLimits && run?.canLimit) return await limitedRun(deps, spending, run, found)
-  // The limit of an operation, or of the changes of a plan, is compared with their cost at the fees of now.
+  // The limit of an operation, or of a plan's changes, is checked against their cost at the current fees.
   const takesLimit = hasLimits && (run === null || run.isOperation)
   const enough = takesLimit ? { least: await worstCaseOf(spending, found.fees), isAnyMore: false } : null
   const max = found.max ?? (await maxFeeOf(deps, spending)) ?? found.fees.offered * MOST_RAISES
   return { limit: null, total: await worstCaseOf(spending, { ...found.fees, offered: max }), before: 0n, enough }
 }
 
-/** Returns the limit of a run. One that it has is neither raised nor lowered, because the user may have set it. */
+/** Returns the limit of a run. An existing limit is neither raised nor lowered, because the user may have set it. */
 async function limitedRun(
   deps: Deps,
   spending: Spending,
@@ -327,7 +353,7 @@ const otherLimit = (wei: bigint) =>
     hint: 'Nothing was sent. Omit max_cost, or ask the operator to change the limit.',
   })
 
-/** Returns the maximum gas price that the server ever offers; null if it doesn't report it. */
+/** Returns the maximum gas price that the server offers, or null if it doesn't report one. */
 async function maxFeeOf({ signals: { signal } }: Deps, { connection, blockchain }: Spending): Promise<bigint | null> {
   if (blockchain === null) return null
   try {
@@ -341,7 +367,7 @@ async function maxFeeOf({ signals: { signal } }: Deps, { connection, blockchain 
 
 const SET_RPC_URL = 'Set GDN_RPC_URL to a node of the network.'
 
-/** Returns the error for requests whose cost can't be counted. They are not sent. */
+/** Returns the error for requests that aren't sent because their cost can't be counted. */
 const notCounted = (message: string, hint: string) =>
   new GdnError('not_confirmed', `${message}, so the cost can't be counted toward the limit of the session`, {
     hint: `${NOTHING_SENT}The operator of gdn mcp can fix this: ${hint}`,
@@ -353,7 +379,7 @@ const MONEY = /^(USD|EUR|GBP|JPY|CHF)$/
 const amountText = ({ amount, currency }: Money): string =>
   MONEY.test(currency) ? moneyText({ amount, currency }) : `${inCoins(amount)} ${currency}`
 
-/** Returns an amount as a `max_cost` that isn't above it; null if it is less than a cent. */
+/** Formats an amount as a `max_cost`, rounded down to cents. Returns null if it is less than a cent. */
 function limitText({ amount, currency }: Money): string | null {
   if (!MONEY.test(currency)) return inCoins(amount)
   const cents = (amount / CENT) * CENT

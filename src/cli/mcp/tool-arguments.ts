@@ -14,9 +14,9 @@ const FORMS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the arguments of a tool as its schema has them. A single string stands for a list of one.
+ * Validates the arguments of a tool. Where the schema has a list, a single string becomes a list with one item.
  *
- * @throws GdnError `usage` for arguments that the schema does not accept
+ * @throws GdnError `usage` if the arguments don't match the schema
  */
 export function argumentsOf({ inputSchema }: Pick<Tool, 'inputSchema'>, given: Values): Values {
   const { properties } = inputSchema

@@ -7,12 +7,12 @@ import { type Toolset, toolsetOf } from './toolsets.ts'
 /** The permissions and settings that the operator chooses. */
 export interface Permissions {
   allowWrites: boolean
-  /** The file with the password of wallets; null permits neither new wallets nor their signatures. */
+  /** File with the password of keystores. Null permits neither creating wallets nor signing with them. */
   passwordFile: string | null
   toolsets: readonly (Toolset | 'all')[]
 }
 
-/** The tools of gdn, and which of them a session offers. */
+/** All tools, and the check which of them a session offers. */
 export class Toolbox {
   /** Every command by name, including commands that aren't available as tools. */
   readonly commands: ReadonlyMap<string, TreeCommand>
@@ -34,7 +34,11 @@ export class Toolbox {
     return [...this.#tools.values()].filter((tool) => this.#missing(tool).length === 0)
   }
 
-  /** Returns a tool by its name. @throws GdnError for one that does not exist or is not offered */
+  /**
+   * Returns the tool with a name.
+   *
+   * @throws GdnError if the tool doesn't exist or isn't offered
+   */
   find(name: string): Tool {
     const tool = this.#tools.get(name)
     if (tool === undefined) throw unknownTool(name)
@@ -45,19 +49,19 @@ export class Toolbox {
     })
   }
 
-  /** Returns the tool of a command, also one that is not offered. */
+  /** Returns the tool of a command, even if it isn't offered. */
   of(command: string): Tool {
     const tool = this.#tools.get(toolName(command))
     if (tool === undefined) throw new Error(`gdn ${command} isn't a tool`)
     return tool
   }
 
-  /** Returns the tool of a command; null if it is not offered. */
+  /** Returns the tool of a command, or null if it isn't offered. */
   offeredOf(command: string): Tool | null {
     return this.offered.find((tool) => tool.command === command) ?? null
   }
 
-  /** Returns the flags of gdn mcp that a tool needs in addition. */
+  /** Returns the flags that gdn mcp lacks to offer a tool. */
   #missing({ command, effect }: Tool): string[] {
     const { allowWrites, passwordFile, toolsets } = this.#permissions
     const toolset = toolsetOf(command)

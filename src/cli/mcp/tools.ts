@@ -5,7 +5,7 @@ import { LEFT_OUT_FLAGS } from './not-tools.ts'
 import { withParameters } from './parameters.ts'
 import { toolsetOf } from './toolsets.ts'
 
-/** A command as a tool of agents. */
+/** A command that agents can call as a tool. */
 export interface Tool {
   name: string
   description: string
@@ -14,27 +14,27 @@ export interface Tool {
   effect: Effect
   inputSchema: { type: 'object'; properties: Record<string, object>; required?: string[]; additionalProperties: false }
   inputs: readonly Input[]
-  /** The long flags of the command. */
+  /** The command's long flags. */
   flags: ReadonlySet<string>
-  /** How its flags and arguments, as errors of the command name them, are called as parameters. */
+  /** Parameter names by flag and by `<argument>`, as the command's errors name them. */
   words: ReadonlyMap<string, string>
 }
 
-/** How an argument of a tool becomes words of a command line. */
+/** How a parameter of a tool is passed on the command line. */
 export interface Input {
   property: string
   form: 'argument' | 'value' | 'list' | 'switch'
-  /** The long flag; null for an argument, and for a switch that is only turned off. */
+  /** The long flag. Null for an argument, and for a switch that has only the flag that turns it off. */
   flag: string | null
   /** The flag that turns a switch off. */
   off?: string
-  /** Whether it names a file: a path, a path or a URL, or either after the `=` of a pair. */
+  /** Whether the value is a path, a path or a URL, or either after the `=` of a pair. Null if it names no file. */
   file: 'path' | 'url or path' | 'pair' | null
 }
 
 export type Values = Readonly<Record<string, unknown>>
 
-/** Arguments that plan a tool's effect and permit it. */
+/** Parameters of tools that change something: to make a plan, and to run it. */
 const PLAN_PROPERTIES = {
   dry_run: { type: 'boolean', default: true, description: 'true returns a plan. false runs the plan of plan_id' },
   plan_id: { type: 'string', format: 'uuid', description: 'Plan to run: pass only this and dry_run false' },
@@ -42,12 +42,12 @@ const PLAN_PROPERTIES = {
 
 const OFFSET = { type: 'integer', minimum: 0, description: 'page.next_offset of the last response' }
 
-/** Of longer lists, an error names the nearest word. */
+/** Longer lists aren't in the schema. If a value is wrong, the error names the nearest one. */
 const MAX_VALUES = 12
 
 export const toolName = (command: string): string => command.replaceAll(' ', '_')
 
-/** @param extra flags of another command that plans this one */
+/** @param extra flags of the command that plans this one */
 export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): Tool {
   const { name, effect } = command
   const inputs: Input[] = []
@@ -84,7 +84,7 @@ export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): T
     inputSchema: {
       type: 'object',
       properties: { ...properties, ...(isRead ? { offset: OFFSET } : PLAN_PROPERTIES) },
-      // A plan is done without its arguments.
+      // A call that runs a plan passes no arguments.
       ...(isRead && required.length > 0 ? { required } : {}),
       additionalProperties: false,
     },
@@ -100,7 +100,7 @@ function descriptionOfTool({ name, summary, about, effect }: TreeCommand, requir
   return `${summary}.${more === '' ? '' : ` ${more}`}${needs}`
 }
 
-/** Returns the description of a flag without what only people at a terminal can use. */
+/** Returns a flag's description without parts that only apply to a terminal. */
 const descriptionOf = ({ summary, type }: TreeFlag): string =>
   type === 'boolean'
     ? summary.replace(/ \(the default\)|; gdn .*$/, '')
@@ -111,7 +111,7 @@ const descriptionOf = ({ summary, type }: TreeFlag): string =>
         )
         .replace('flags override', 'parameters override')
 
-/** Returns a text with tools in place of their commands. */
+/** Replaces commands in a text with the names of their tools. */
 const withTools = (summary: string): string =>
   summary.replace(/`gdn ([a-z]+(?: [a-z]+)?)`/g, (whole, name) => (toolsetOf(name) === null ? whole : toolName(name)))
 
@@ -153,7 +153,7 @@ function fileIn(type: ValueType, placeholder: string): Input['file'] {
 }
 
 function schemaOf(type: ValueType, placeholder: string): object {
-  // A keystore by its name: never by a path.
+  // Only a keystore's name, never a path.
   if (placeholder === 'name-or-file') return text({ pattern: '^@[^/\\\\]+$' })
   if (type === 'integer' || type === 'number') return { type }
   if (type === 'duration') return text({ pattern: '^[0-9]+(ms|s|m|h)$' })
@@ -161,17 +161,17 @@ function schemaOf(type: ValueType, placeholder: string): object {
   return text()
 }
 
-/** The words of a command line. */
+/** The flags and arguments of a command line. */
 export interface Words {
   flags: string[]
   args: string[]
 }
 
 /**
- * Returns the words of the command line for values that the schema accepts. Each value is part of its flag's word, and
- * arguments follow `--` in `argvOf`, so that no value is read as a flag.
+ * Returns the command line words for values that match the schema. Each value is in the same word as its flag, and
+ * arguments follow `--` in `argvOf`, so that no value can be read as a flag.
  *
- * @param flags only these flags; without it, all
+ * @param flags the only flags to include; default: all
  */
 export function wordsOf({ inputs }: Tool, values: Values, flags?: ReadonlySet<string>): Words {
   const words: Words = { flags: [], args: [] }

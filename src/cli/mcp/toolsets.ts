@@ -1,4 +1,4 @@
-/** Sets of tools by name, each with its commands. A command is in one of them, or in `NOT_TOOLS`. */
+/** The commands of each toolset. Each command is in exactly one toolset or in `NOT_TOOLS`. */
 const TOOLSETS = {
   default: [
     ...['collection create', 'collection set', 'collection show', 'collection list'],
@@ -20,10 +20,10 @@ export type Toolset = keyof typeof TOOLSETS
 
 const NAMES = Object.keys(TOOLSETS) as Toolset[]
 
-/** The words of `gdn mcp --toolsets`. */
+/** The values of `gdn mcp --toolsets`. */
 export const TOOLSET_WORDS: readonly (Toolset | 'all')[] = [...NAMES, 'all']
 
-/** Returns the toolset of a command; null for a command that is no tool. */
+/** Returns the toolset of a command, or null if the command isn't a tool. */
 export function toolsetOf(command: string): Toolset | null {
   return NAMES.find((name) => (TOOLSETS[name] as readonly string[]).includes(command)) ?? null
 }

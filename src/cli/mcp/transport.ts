@@ -12,8 +12,8 @@ const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 const LF = 10
 
 /**
- * Messages of JSON-RPC, one per line, on standard input and output. Lines that are no messages are answered with an
- * error. After the end of the input, it closes as soon as all requests are answered.
+ * Transports JSON-RPC messages over standard input and output, one per line. A line that isn't a message gets an error
+ * response. After the input ends, the transport closes as soon as all requests have a response.
  */
 export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
@@ -30,7 +30,7 @@ export class StdioTransport implements Transport {
     this.#io = io
   }
 
-  /** Why it closed before the end of the input; null if it didn't. */
+  /** The error that closed the transport before the input ended, or null. */
   get problem(): GdnError | null {
     return this.#problem
   }
@@ -44,7 +44,7 @@ export class StdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const isResponse = 'result' in message || 'error' in message
     const shown = 'error' in message ? { ...message, error: withoutDump(message.error) } : message
-    // Everything that leaves the process is searched for its secrets.
+    // `data` redacts secrets, so every message is sent through it.
     await this.#io.data(`${JSON.stringify(shown)}\n`)
     if (isResponse && message.id !== undefined) this.#settle(message.id)
   }
@@ -91,7 +91,7 @@ export class StdioTransport implements Transport {
   #end(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    // The last line may have no line feed.
+    // The last line may lack a line feed.
     this.#read(this.#received.toString('utf8'))
     this.#received = Buffer.alloc(0)
     this.#closeIfDone()
@@ -113,8 +113,8 @@ interface RpcError {
 }
 
 /**
- * Parses a line. Returns its message, or else the error to respond with and the ID of the request, null if there is
- * none.
+ * Parses a line. Returns its message, or the error to respond with and the ID of the request. The ID is null if the
+ * line has none.
  */
 function messageIn(line: string): { message: JSONRPCMessage } | { id: RequestId | null; problem: RpcError } {
   const found = parsed(line)
@@ -132,7 +132,7 @@ function messageIn(line: string): { message: JSONRPCMessage } | { id: RequestId 
   return { id, problem }
 }
 
-/** Replaces the list of the SDK's validator, which it sends as an internal error, by the first problem in it. */
+/** Replaces a list of validation problems with the first of them. The SDK would send the list as an internal error. */
 function withoutDump(error: RpcError): RpcError {
   const found = error.code === ErrorCode.InternalError ? parsed(error.message) : undefined
   if (!Array.isArray(found)) return error
@@ -141,7 +141,7 @@ function withoutDump(error: RpcError): RpcError {
   return { code: ErrorCode.InvalidParams, message: `Invalid params: ${path.join('.')}: ${why}` }
 }
 
-/** Returns the JSON in a text; undefined if it has none. */
+/** Parses JSON. Returns undefined if it is invalid. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -5,9 +5,9 @@ import { FLAG, withParameters } from './parameters.ts'
 import type { Toolbox } from './toolbox.ts'
 import type { Input, Tool } from './tools.ts'
 
-/** A command in a text: with its arguments between backticks, or alone. */
+/** Matches a command in a text: with its arguments in backticks, or its name alone. */
 const COMMAND = /`gdn ([^`\n]+)`|\bgdn ([a-z]+(?: [a-z]+)?)/g
-/** Returns an answer whose error and hints speak of tools and parameters, not of commands and flags. */
+/** Returns an answer whose error and hints name tools and parameters instead of commands and flags. */
 export function inToolWords(answer: Answer, tool: Tool, toolbox: Toolbox): Answer {
   const wording = new Wording(tool, toolbox)
   const { data, error } = answer
@@ -23,27 +23,29 @@ export function inToolWords(answer: Answer, tool: Tool, toolbox: Toolbox): Answe
   }
 }
 
-/** Fields of records with text of ours, and lists of such records. Other fields have data. */
+/**
+ * Names of the fields that contain gdn's own text, and of lists of records with such fields. All other fields are data.
+ */
 const MESSAGES = new Set(['message', 'reason'])
 const HINTS = new Set(['hint', 'fix'])
 const LISTS = new Set(['issues', 'warnings'])
 
-/** The replacement of a command in a text. */
+/** The text that replaces a command. */
 interface Replaced {
   text: string
-  /** The verb for the agent's action instead of running the command; null if a person runs it. */
+  /** The verb that replaces "run", or null if a person has to run the command. */
   verb: string | null
 }
 
 const CALL = 'Call '
-/** Whether a hint is about flags and settings of the server itself, which only its operator can change. */
+/** Returns whether a hint is about flags or settings of gdn mcp, which only its operator can change. */
 export const isOfOperator = (hint: string) => /\boperator\b.*\bgdn mcp\b/.test(hint)
 
-/** Examples are command lines, and an agent has the parameters from the list of tools. */
+/** Removed from hints: examples are command lines, and an agent finds the parameters in the list of tools. */
 const EXAMPLES = / Run `gdn [a-z ]+ --help` for examples\./
-/** The plan of apply is a file of gdn mcp. */
+/** Replaced in hints: gdn mcp itself saves the plans of apply. */
 const SAVE_AGAIN = /\b(r)un `gdn plan --out` again(?:, and review it)?/gi
-/** A plan has the arguments that it was made with. */
+/** Replaced in hints: the arguments of a plan can't be changed, so another flag requires a new plan. */
 const SAME_COMMAND = /\b(r)un the same command with(?= --)/gi
 
 class Wording {
@@ -59,7 +61,7 @@ class Wording {
     return this.#reworded(text.replace(/^<([a-z_-]+)>(?=:)/, (whole, name) => this.#tool.words.get(whole) ?? name)).text
   }
 
-  /** Says in addition what only a person can do. */
+  /** Rewords a hint, and adds what only a person can do. */
   hint(text: string): string {
     if (isOfOperator(text)) return text
     const {
@@ -80,7 +82,7 @@ class Wording {
     ].join(' ')
   }
 
-  /** Rewords the fields of a record that have text of ours. */
+  /** Rewords the fields of a record that contain gdn's own text. */
   record(value: unknown): unknown {
     if (value === null || typeof value !== 'object' || Array.isArray(value)) return value
     return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, this.#field(name, field)]))
@@ -99,7 +101,7 @@ class Wording {
     return { ...rest, field: this.#tool.words.get(String(flag)) ?? flag }
   }
 
-  /** Returns the text, the number of commands that are left to people, and the flags that are no parameters. */
+  /** Returns the reworded text, the number of commands that a person has to run, and the flags without a parameter. */
   #reworded(text: string): { text: string; commands: number; flags: string[] } {
     const flags: string[] = []
     let commands = 0
@@ -126,7 +128,7 @@ class Wording {
     return { text: result + parameters(text.slice(end)), commands, flags }
   }
 
-  /** Returns the name of a command without arguments; null for words that aren't a command. */
+  /** Returns the replacement of a command's name, or null if the words aren't a command. */
   #named(words: string): Replaced | null {
     const command = this.#commandIn(words.split(' '))
     if (command === null) return null
@@ -135,7 +137,7 @@ class Wording {
     return { text: `${tool?.name ?? `gdn ${command.name}`}${rest}`, verb: tool && CALL }
   }
 
-  /** Returns the call of a tool that does the same as a command line, or else the command line. */
+  /** Returns the tool call that is equivalent to a command line, or the command line itself if there is none. */
   #called(line: string): Replaced {
     const words = line.match(/"[^"]*"|'[^']*'|<[^>]*>|[^\s]+/g) ?? []
     const command = this.#commandIn(words)
@@ -154,7 +156,7 @@ class Wording {
   }
 }
 
-/** Returns the arguments of a tool for the words of its command; null if the tool can't do the same. */
+/** Converts the words of a command line to arguments of its tool. Returns null if the tool can't do the same. */
 function valuesOf(words: readonly string[], command: TreeCommand, tool: Tool): Record<string, unknown> | null {
   const values: Record<string, unknown> = {}
   const positions = tool.inputs.filter(({ form }) => form === 'argument')
@@ -177,7 +179,7 @@ function valuesOf(words: readonly string[], command: TreeCommand, tool: Tool): R
     const input = tool.inputs.find((one) => one.flag === flag.name || one.off === flag.name)
     const value = flag.placeholder === null ? null : (attached ?? rest.shift())
     if (input === undefined) {
-      // The operator, or gdn mcp itself, has chosen it.
+      // The operator or gdn mcp has set this flag.
       if (!/operator|gdn mcp/.test(LEFT_OUT_FLAGS[flag.name] ?? '')) return null
     } else if (value === null) values[input.property] = input.off !== flag.name
     else if (value !== undefined) set(input, unquoted(value))

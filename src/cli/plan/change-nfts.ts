@@ -19,7 +19,7 @@ import { type openSource, placeOf } from './open-source.ts'
 
 type Opened = Awaited<ReturnType<typeof openSource>>
 
-/** The outcomes of each kind of change, in the order in which they are made. */
+/** The outcomes by kind of change. The kinds are in the order in which changes are made. */
 export interface ChangeOutcomes {
   update: Outcomes
   transfer: Outcomes
@@ -30,15 +30,15 @@ export const noChanges = (): ChangeOutcomes => ({ update: noOutcomes(), transfer
 
 interface Changing {
   flags: { only?: 'mint'; timeout?: number | undefined }
-  /** The limit that each change carries. */
+  /** The cost limit that each request carries. */
   limit: RunLimit
-  /** Gets the outcomes while the changes are made. */
+  /** Updated while the changes are made. */
   outcomes: ChangeOutcomes
 }
 
 /**
- * Makes the changes of existing NFTs: updates, transfers, then burns. The server takes one change of an NFT at a time,
- * so nothing follows while a change is pending.
+ * Updates, transfers and burns existing NFTs, in this order. The server accepts one change of an NFT at a time, so the
+ * next kind starts only if all changes of the previous kind have an outcome.
  */
 export async function changeNfts(
   deps: Deps,
@@ -76,7 +76,7 @@ export async function changeNfts(
   }
 }
 
-/** Returns the changes of a plan that aren't made, and what they use at most. */
+/** Returns how many changes of a plan are left, and the maximum gas that they use. */
 export async function changesLeft(
   counts: Pick<ChangePlan['counts'], keyof ChangeOutcomes>,
   outcomes: ChangeOutcomes,
@@ -92,11 +92,15 @@ export async function changesLeft(
 interface ChangesOfRun {
   run: Pick<ChangePlan['run'], 'id' | 'maxCost'>
   count: number
-  /** The limit of the run's cost that this command was given, in wei. */
+  /** The cost limit of the run that this command was given, in wei. */
   given: bigint | null
 }
 
-/** Returns the limit of a run for its changes. @throws GdnError if they are not permitted */
+/**
+ * Gets permission for the changes of a run, and returns the run's cost limit.
+ *
+ * @throws GdnError if the changes aren't permitted
+ */
 export async function permitChanges(
   deps: Deps,
   connection: Connection,
@@ -111,8 +115,9 @@ export async function permitChanges(
 }
 
 /**
- * Sets the limit of a run before its changes are sent, and warns of costs that it can't limit any more. Returns the
- * limit that each change carries.
+ * Sets the cost limit of a run before its changes are sent. Warns about signed transactions, whose cost it can't limit.
+ *
+ * @returns the limit that each change carries
  */
 export async function limitChanges(
   deps: Deps,
@@ -145,7 +150,7 @@ async function withProgress(
   }
 }
 
-/** Returns why changes wait, as the end of a progress line. */
+/** Returns why changes are held back, as the end of a progress line. Empty if they aren't. */
 export function heldText({ held, reason, isUnreachable }: Outcomes): string {
   if (isUnreachable) return ": the server can't be reached, retrying every few seconds"
   const why = held ?? reason
@@ -162,7 +167,7 @@ async function* only(
 const WHAT: Readonly<Record<keyof ChangeOutcomes, string>> = { update: 'update', transfer: 'transfer', burn: 'burn' }
 const KINDS = Object.keys(WHAT) as (keyof ChangeOutcomes)[]
 
-/** Returns the changes by their outcome, as fields of the summary. */
+/** Counts the changes by outcome, as fields of the summary. */
 export function summaryOf(outcomes: ChangeOutcomes): DataRecord {
   const all = Object.values(outcomes)
   const sum = (of: (outcomes: Outcomes) => number) => all.reduce((n, one) => n + of(one), 0)
@@ -177,11 +182,11 @@ export function summaryOf(outcomes: ChangeOutcomes): DataRecord {
 }
 
 /**
- * Says in the hint of an error how many changes were made before it.
+ * Adds to the hint of an error how many changes were made before it.
  *
- * @param all how many there were to make
- * @param minted how many of them are mints that were made; null before anything was sent
- * @param again the command that resumes them
+ * @param all the number of changes in the plan
+ * @param minted the number of mints that were made, or null if nothing was sent
+ * @param again the command that resumes the plan
  */
 export function stoppedAfter(
   error: unknown,
@@ -202,7 +207,7 @@ export function stoppedAfter(
   }
   if (!isInterrupted) return error.with({ hint: [made, error.hint].filter(Boolean).join(' ') })
   return error.with({
-    // The server may have accepted requests whose responses the interruption cut off.
+    // The server may have accepted requests whose responses were lost when the command was interrupted.
     hint: `${minted === null ? '' : 'At least '}${made}\nRun \`${again}\` to resume.`,
     details: { changes: all, made: done, in_progress: pending },
   })
@@ -210,7 +215,7 @@ export function stoppedAfter(
 
 const MAX_NAMED = 5
 
-/** Returns the error of changes that did not take effect; null if all did. */
+/** Returns the error for changes that didn't take effect, or null if all did. */
 export function problemOf(outcomes: ChangeOutcomes): GdnError | null {
   const first = (of: 'failed' | 'unknown') => KINDS.flatMap((kind) => outcomes[kind][of].first)
   const details = { failed_rows: first('failed'), unknown_rows: first('unknown') }

@@ -18,7 +18,7 @@ export interface PlanFlags extends BatchMintFlags {
   takeOver?: boolean
 }
 
-/** Adds the flags that decide what a plan compares. */
+/** Adds the flags that affect what a plan contains. */
 export function addPlanFlags(command: GdnCommand): void {
   addTargetFlags(command)
   valueFlag(command, '--run <name>', "Name of the run (the manifest's path)", { parse: notEmpty })
@@ -29,26 +29,26 @@ export function addPlanFlags(command: GdnCommand): void {
   addExchangedFlag(command)
 }
 
-/** The rows of a plan: of a manifest, or of a saved plan with their changes. */
+/** The rows to plan: of a manifest, or of a saved plan. */
 export interface PlanSource {
   options: OpenedManifest['options']
   read: PlanDeps['readManifest']
   isSaved?: boolean
-  /** The labels that the label of the run replaces, in a saved plan. */
+  /** For a saved plan: the labels that the run's label replaces. */
   adoptLabels?: readonly string[]
-  /** Whether a saved plan mints new rows even if rows without an ID are missing. */
+  /** For a saved plan: whether to mint new rows even if rows without an ID are missing. */
   newRows?: boolean
-  /** Whether a saved plan mints rows that equal another row without a prompt. */
+  /** For a saved plan: whether to mint rows that equal another row without prompting. */
   allowDuplicates?: boolean
-  /** Whether NFTs whose rows are gone are burned. */
+  /** Whether to burn NFTs whose rows were removed. */
   prune?: boolean
-  /** Warnings about valid but most likely unintended parts of the manifest. A saved plan has none. */
+  /** Warnings about parts of the manifest that are valid but probably unintended. A saved plan has none. */
   warnings?: OpenedManifest['warnings']
   /** The contents of the rows' local files. */
   contents: LocalContents
 }
 
-/** Makes the plan of a manifest, with progress, and passes it. */
+/** Compares a manifest with the server while showing progress, and passes the plan to `use`. */
 export async function openPlan<Result>(
   deps: Deps,
   connection: Connection,
@@ -99,7 +99,7 @@ export async function openPlan<Result>(
 const NO_TRANSFERS =
   "the collection doesn't let the service transfer its NFTs: its owner can allow it with gdn collection set --enable-transfer"
 
-/** Returns why NFTs of a collection can't be transferred; null if they can, or if that isn't known. */
+/** Returns why NFTs of a collection can't be transferred, or null if they can or it isn't known. */
 async function noTransfers(
   deps: Deps,
   connection: Connection,
@@ -111,15 +111,16 @@ async function noTransfers(
   return found?.enable_transfer === false ? NO_TRANSFERS : null
 }
 
-/** Returns why the service can't burn NFTs of a collection; null if it can, or if that isn't known. */
+/** Returns why the service can't burn NFTs of a collection, or null if it can or it isn't known. */
 async function noBurns(deps: Deps, connection: Connection, options: OpenedManifest['options']): Promise<string | null> {
   const found = await findCollection(deps, connection, options)
   return found?.enable_burn === false ? 'the collection was created without --enable-burn' : null
 }
 
 /**
- * Returns the record of a collection. A collection is known by the transaction that created it, so one that was created
- * elsewhere can't be asked for: then the server decides when it is asked for the change.
+ * Returns the server's record of a collection, or undefined if it isn't known. The server finds a collection by the
+ * transaction that created it, so a collection that was created elsewhere can't be requested. The server then decides
+ * when it receives the change.
  */
 async function findCollection(
   deps: Deps,

@@ -65,7 +65,11 @@ export async function openSource(
   }
 }
 
-/** Returns the options of the run that a plan was made for. */
+/**
+ * Returns the run options of a saved plan.
+ *
+ * @throws GdnError `usage` if a flag contradicts the plan, `wrong_backend`, `refused`
+ */
 async function optionsOf(
   deps: Deps,
   settings: Settings,
@@ -118,7 +122,7 @@ async function optionsOf(
     label,
     ...runOptions(flags, settings),
     adopt: header.moved,
-    // The plan names them.
+    // The saved plan lists the new rows.
     newRows: true,
     runName: run ?? flags.run,
   }
@@ -129,14 +133,14 @@ const otherPlan = (flag: string, message: string) =>
 
 const AGAIN = 'Nothing was sent. Run `gdn plan --out` again, and review it.'
 
-/** Number of changed rows that the error names. */
+/** Maximum number of changed rows that the error names. */
 const MAX_MOVED = 10
 
-/** Where the user finds a change: by the line of its row, or by the key of a row that is gone. */
+/** Returns where the user finds a change: the line of its row, or the row's key if the row was removed. */
 export const placeOf = ({ line, key }: { line: number | null; key: string } = { line: null, key: '' }): string =>
   line === null ? `row ${safe(key)}` : `line ${line}`
 
-/** The error of a plan whose rows changed since it was made. */
+/** Returns the error for a saved plan whose rows have changed since. */
 export function changedSince({ count, rows }: ChangePlan['moved']): GdnError {
   const shown = rows.slice(0, MAX_MOVED).map((row) => `${placeOf(row)} (${row.what})`)
   if (count > shown.length) shown.push(`and ${count - shown.length} more`)

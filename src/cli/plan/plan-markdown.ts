@@ -5,17 +5,17 @@ import { escapeHtml } from '../sheet/html.ts'
 import { groupOf, type Obstacle, type Obstacles, placesText } from './obstacles.ts'
 import { countsOfRows } from './plan-view.ts'
 
-/** GitHub accepts comments of up to 65,536 characters. */
+/** Below GitHub's limit of 65,536 characters per comment. */
 const MAX_CHARS = 60_000
 const MAX_VALUE = 200
-/** Space for the text after the changes. */
+/** Characters reserved for the text after the changes. */
 const END_CHARS = 500
 
 /**
- * Returns a plan as a pull request comment: the counts, and the changes in a collapsed section.
+ * Formats a plan as a pull request comment: the counts, and the changes in a collapsed section.
  *
- * Text from outside is in `<code>` of an HTML table, where neither Markdown nor mentions, links and issue numbers of
- * GitHub have an effect. The block has no empty line, which would end it.
+ * External text is in `<code>` elements of an HTML table, where GitHub doesn't interpret Markdown, mentions, links and
+ * issue numbers. The HTML block has no empty line, because that would end it.
  */
 export async function planMarkdown(name: string, plan: ChangePlan, obstacles: Obstacles): Promise<string> {
   const { counts, notes } = plan
@@ -96,7 +96,7 @@ const tableRow = (cells: readonly string[]): string => `<tr>${cells.map((cell) =
 
 const valueText = (value: string | null): string => (value === null ? 'none' : code(value))
 
-/** Returns external text as escaped code. */
+/** Shortens and escapes external text, and returns it as a `<code>` element. */
 function code(text: string): string {
   const short = text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1).toWellFormed()}…` : text
   return `<code>${escapeHtml(safe(short))}</code>`

@@ -3,7 +3,10 @@ import type { ChangePlan } from '../../plan/planned.ts'
 import { openMeter } from '../cost/estimate.ts'
 import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 
-/** Returns the gas that the mints of a plan use, and its other changes that were not accepted before. */
+/**
+ * Returns the gas of a plan's mints, and the counts of its other changes. Leaves out changes that the server has
+ * accepted.
+ */
 async function useOf(plan: ChangePlan) {
   const counts = { update: 0, transfer: 0, burn: 0 }
   const mints = new Map<string, { receiver: string; sender: string | null; count: number }>()
@@ -19,12 +22,12 @@ async function useOf(plan: ChangePlan) {
   }
   for await (const { action, reason } of plan.burns()) if (action === 'burn' && reason !== IN_PROGRESS) counts.burn++
   const meter = await openMeter(plan.run.dynamic)
-  // Requests have one receiver.
+  // A request mints to one receiver.
   for (const { receiver, sender, count } of mints.values()) meter.add(receiver, count, sender)
   return { mints: meter.total(), counts }
 }
 
-/** Returns the maximum gas of a plan's changes, except changes that were accepted before. */
+/** Returns the maximum gas of a plan. Leaves out changes that the server has accepted. */
 export async function worstOfPlan(plan: ChangePlan, { only }: { only?: 'mint' | undefined }): Promise<WorstUse> {
   const { mints, counts } = await useOf(plan)
   if (only === 'mint') return mints.worst
@@ -32,7 +35,7 @@ export async function worstOfPlan(plan: ChangePlan, { only }: { only?: 'mint' | 
   return sumOf([mints.worst, ...(await Promise.all(kinds.map((kind) => worstOfChanges(kind, counts[kind]))))])
 }
 
-/** Returns the typical gas of a plan; null if it changes NFTs, because only the maximum of a change is known. */
+/** Returns the typical gas of a plan, or null if it changes NFTs, because only the maximum of a change is known. */
 export async function typicalOfPlan(plan: ChangePlan): Promise<{ gas: bigint; bytes: number } | null> {
   const { update, transfer, burn } = plan.counts
   return update + transfer + burn > 0 ? null : (await useOf(plan)).mints

@@ -11,9 +11,9 @@ import { wrapLine } from '../text/wrap.ts'
 import { foldedCount, groupLines, groupOf, type Obstacles, wayOut } from './obstacles.ts'
 import { placeOf } from './open-source.ts'
 
-/** Changes that a terminal shows, apart from burns and transfers. */
+/** Maximum number of changes in a terminal, apart from burns and transfers. */
 const MAX_SHOWN = 50
-/** Burns and transfers that a terminal shows: they can't be undone. */
+/** Maximum number of burns and transfers in a terminal. It is higher because they can't be undone. */
 const MAX_FINAL = 500
 const MIN_TITLE = 20
 
@@ -27,7 +27,7 @@ export const PLAN_VIEW: View = {
   cells: ({ changes, ...record }) => ({ ...record, changes: fieldsText(changes as PlannedChange['fields']) }),
 }
 
-/** A change as scripts read it. */
+/** Returns a change for the machine-readable output. */
 export const planRecord = (change: PlannedChange): DataRecord => {
   const { action, want, line, key, title, nftGdnId, tokenId, revision, fields, reason, reference } = change
   return {
@@ -45,7 +45,7 @@ export const planRecord = (change: PlannedChange): DataRecord => {
   }
 }
 
-/** A note of the plan as scripts read it, which follows the changes. */
+/** Returns a plan note for the machine-readable output. Notes come after the changes. */
 export const noteRecord = (note: string): DataRecord => ({
   ...Object.fromEntries(PLAN_VIEW.fields.map((field) => [field, null])),
   action: 'note',
@@ -62,8 +62,8 @@ type ShownPlan = Pick<ChangePlan, 'counts' | 'changes' | 'burns'>
 type Groups = Pick<Obstacles, 'folded'>
 
 /**
- * Yields the changes of a plan that a terminal shows apart from groups, in this order: impossible changes, which prevent all others;
- * burns and transfers, which can't be undone; and the others as in the manifest.
+ * Yields the ungrouped changes that a terminal shows, in this order: impossible changes, which block all others; burns
+ * and transfers, which can't be undone; and the others in manifest order.
  */
 export async function* firstChanges(plan: ShownPlan, groups: Groups): AsyncGenerator<PlannedChange> {
   const shown = shownCounts(plan.counts, groups)
@@ -104,7 +104,7 @@ function shownCounts(counts: PlanCounts, groups: Groups) {
   }
 }
 
-/** Names the changes that a terminal doesn't show; null if it shows all. */
+/** Returns a sentence about the changes that a terminal doesn't show, or null if it shows all. */
 function hiddenText(counts: PlanCounts, groups: Groups): string | null {
   const shown = shownCounts(counts, groups)
   const hidden = changesIn(counts) - foldedCount(groups) - shown.impossible - shown.burn - shown.transfer - shown.others
@@ -117,7 +117,7 @@ function hiddenText(counts: PlanCounts, groups: Groups): string | null {
   return `And ${count(hidden, 'more change')}${named === '' ? '' : `, among them ${named}`}.`
 }
 
-/** Formats the first changes of a plan for a terminal, each with its fields on lines of their own. */
+/** Formats the first changes of a plan for a terminal. Changed fields are on separate lines. */
 export async function planLines(
   plan: ShownPlan,
   obstacles: Obstacles,
@@ -146,19 +146,23 @@ function paintAction(action: Action, paint: Paint): string {
   return action === 'burn' || action === 'impossible' ? paint.bad(action) : paint.busy(action)
 }
 
-/** Returns the number of changes that `apply` makes, and of changes that prevent it. */
+/** Returns the number of changes that `apply` makes or that prevent it. */
 export const pendingCount = ({ mint, update, transfer, burn, impossible }: PlanCounts): number =>
   mint + update + transfer + burn + impossible
 
-/** The rows that got an ID since their mint, and whose pairs `apply` stores at the server or only here. */
+/**
+ * Returns the number of rows that got an ID after their mint and whose pairs `apply` stores, on the server or only
+ * locally.
+ */
 export const pendingPairs = ({ paired }: Pick<ChangePlan, 'paired'>): number =>
   paired.filter(({ alias, sent }) => alias === 'wanted' || (alias === 'impossible' && sent !== null)).length
 
-/** The changes that a plan shows. */
+/** Returns the number of changes that a plan lists. */
 export const changesIn = (counts: PlanCounts): number => pendingCount(counts) + counts.drift
 
 /**
- * Names what `apply` does, burns first: `Permanently burn 1 NFT, and apply 3 other changes (1 to transfer, 2 to mint)`.
+ * Describes what `apply` does, burns first: `Permanently burn 1 NFT, and apply 3 other changes (1 to transfer, 2 to
+ * mint)`.
  */
 export function appliedText(counts: PlanCounts): string {
   const { mint, update, transfer, burn } = counts
@@ -169,14 +173,14 @@ export function appliedText(counts: PlanCounts): string {
   return burn === 0 ? `Apply ${changes}` : `${burning}, and apply ${changes}`
 }
 
-/** Names what `apply --only mint` does: `Mint 1 NFT (2 other changes are skipped by --only mint)`. */
+/** Describes what `apply --only mint` does: `Mint 1 NFT (2 other changes are skipped by --only mint)`. */
 export function mintedText({ mint, update, transfer, burn, impossible }: PlanCounts): string {
   const left = update + transfer + burn + impossible
   const others = `${count(left, 'other change')} ${left === 1 ? 'is' : 'are'} skipped by --only mint`
   return `Mint ${count(mint, 'NFT')}${left === 0 ? '' : ` (${others})`}`
 }
 
-/** Returns the counts as a sentence: `1 to transfer, 2 to mint, 97 unchanged`. */
+/** Formats the counts: `1 to transfer, 2 to mint, 97 unchanged`. */
 export function countsText(counts: PlanCounts): string {
   const parts = [
     [counts.burn, 'to burn'],
@@ -190,7 +194,7 @@ export function countsText(counts: PlanCounts): string {
   return parts.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`])).join(', ')
 }
 
-/** Returns the counts of the changes of rows in the manifest. */
+/** Returns the counts without removed rows. */
 export const countsOfRows = (counts: PlanCounts): PlanCounts => ({
   ...counts,
   burn: 0,
@@ -199,8 +203,8 @@ export const countsOfRows = (counts: PlanCounts): PlanCounts => ({
 })
 
 /**
- * Returns the summary of a plan. Removed rows are counted apart: `2 rows: 1 to update, 1 unchanged. Removed rows: 1 to
- * burn.` A row may have an update and a transfer.
+ * Returns the summary of a plan. Removed rows are counted separately: `2 rows: 1 to update, 1 unchanged. Removed rows:
+ * 1 to burn.` The counts can exceed the number of rows, because a row may have an update and a transfer.
  */
 export function summaryText(counts: PlanCounts): string {
   const ofRows = countsOfRows(counts)
@@ -213,7 +217,9 @@ export function summaryText(counts: PlanCounts): string {
   return `${count(rows, 'row')}: ${countsText(ofRows) || 'none'}${isTwice}.${removed === '' ? '' : ` Removed rows: ${removed}.`}`
 }
 
-/** Returns the command that makes only the mints. If rows were removed, new rows need a flag. */
+/**
+ * Returns the command that makes only the mints. It has --new-rows if rows were removed and new rows are to be minted.
+ */
 export function onlyMintOf(
   again: string,
   { mint, retries, vanished }: Pick<PlanCounts, 'mint' | 'retries' | 'vanished'>,
@@ -224,11 +230,11 @@ export function onlyMintOf(
 }
 
 /**
- * Prints what the list of changes does not have.
+ * Prints the notes and the summary of a plan below its list of changes.
  *
- * @param allText the sentence that says where all changes are, if the list has only the first ones
+ * @param allText the sentence that says where to find all changes, or null if the list is complete
  * @param onlyMint the command that makes only the mints
- * @param onlyMints whether the changes that are not mints are left out
+ * @param onlyMints whether changes other than mints are left out
  */
 export function printPlanNotes(
   io: Pick<Io, 'note'>,

@@ -11,10 +11,10 @@ import { pendingPairs } from './plan-view.ts'
 type Names = Pick<ChangePlan | RevealPlan, 'relabeled' | 'movedFrom' | 'paired'>
 
 /**
- * Replaces the labels of NFTs that are adopted, gives the run the path of a moved manifest, and stores which NFTs
- * belong to rows that got an ID, before anything else is sent.
+ * Replaces the labels of adopted NFTs, stores the path of a moved manifest with the run, and stores which NFTs belong
+ * to rows that got an ID. Call it before anything else is sent.
  *
- * @throws GdnError `refused` if another machine has stored another label or pair since
+ * @throws GdnError `refused` if another machine has stored another label or pair in the meantime
  */
 export async function storeNames(
   { signals: { signal } }: Deps,
@@ -28,12 +28,16 @@ export async function storeNames(
     for await (const page of relabeled.pages()) await relabel(client, options, page, label)
   }
   if (movedFrom !== null) await storeMove(options)
-  // The server decides if another machine stores other pairs at the same time.
+  // The server is updated first, because it decides if another machine stores other pairs at the same time.
   await storeAliases(client, options, paired)
   await storePairs(options, paired)
 }
 
-/** Prompts before `storeNames`, if the plan has nothing else that would prompt. @throws GdnError `not_confirmed` */
+/**
+ * Prompts before `storeNames`. Call it only if the plan has nothing else to confirm.
+ *
+ * @throws GdnError `not_confirmed`
+ */
 export async function confirmNames(io: Pick<Io, 'confirm'>, plan: Names): Promise<void> {
   const ids = pendingPairs(plan)
   const labels = plan.relabeled.count
