@@ -7,26 +7,27 @@ import type { Store } from '../store/open-store.ts'
 import type { CostLimitedRun, LimitedRun } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
 
-/** The facts that services read from a blockchain, and its rules. There is one for EVM chains and one for Solana. */
+/** Reads a blockchain's state and rules for the services. EVM chains and Solana have one implementation each. */
 export interface ChainFacts {
-  /** Returns the addresses of a new collection and of its factory, on Solana the signer. */
+  /** Returns the addresses of a new collection and its factory. On Solana, the signer stands for the factory. */
   addressesFor(db: Db, collection: NewCollection): Promise<Pick<CollectionRow, 'factory_address' | 'contract_address'>>
-  /** Returns what the service is allowed to do in a collection, by its owner's settings. */
+  /** Returns what the collection's owner allows the service to do. */
   state(collection: CollectionRow): Promise<CollectionState>
   /** Returns the lifecycle of a collection's tokens, such as whether they can be burned. */
   lifecycle(collection: CollectionRow): Promise<Lifecycle>
-  /** Returns the owner of a token; on Solana null if it isn't the wallet that is named. */
+  /** Returns the owner of a token. On Solana, returns `wallet` if it owns the token, otherwise null. */
   ownerOf(collection: CollectionRow, tokenId: string, wallet: string): Promise<string | null>
   token(collection: CollectionRow, token: { tokenId: string; isDynamic: boolean }): Promise<TokenState>
   /**
-   * Whether the database has all tokens of a collection. Absent if a follower finds them in the events of the chain.
+   * Returns whether the database has all tokens of a collection. Absent if a follower finds missing tokens in the
+   * chain's events.
    */
   hasAllTokens?(store: Store, collection: CollectionRow): Promise<boolean>
   /** Returns the time of a block in milliseconds; null if no node has it, and for embedded chains. */
   blockTime(block: number): Promise<number | null>
   /** Reads the settings of a collection's contract. Absent if collections have no contract. */
   readonly contract?: ContractFacts
-  /** Absent if fees are fixed: they are not estimated, and runs have no limits. */
+  /** Absent if fees are fixed. Such fees aren't estimated, and runs have no limits. */
   readonly gas?: GasFacts
 }
 
@@ -39,15 +40,14 @@ export interface CollectionState {
 }
 
 export interface Lifecycle {
-  /** No token can be updated any more. */
+  /** True if no token can be updated anymore. */
   frozen: boolean
   enableBurn: boolean
   hasUpdatesLeft: boolean
 }
 
-/** The metadata of a token. */
 export interface TokenState {
-  /** Number of its last update; 0 if there is none. */
+  /** Number of the token's last update; 0 if there is none. */
   revision: number
   dynamic: boolean
   frozen: boolean
@@ -55,7 +55,7 @@ export interface TokenState {
 }
 
 export interface ContractFacts {
-  /** Returns the settings of a contract, with the URI of the metadata unchanged. */
+  /** Returns the settings of a contract, with the metadata URI as the contract returns it. */
   settings(address: string): Promise<ContractSettings>
   metadataUri(address: string): Promise<string>
 }
@@ -68,7 +68,7 @@ type ContractSettings = Pick<
 
 export interface GasFacts {
   readonly blockchain: Blockchain
-  /** Whether the coins of an embedded chain pay for it. */
+  /** True for embedded chains, whose own coins pay the fees. */
   readonly isSimulated: boolean
   /** Returns the symbol of the coin; null if it isn't known. */
   coin(): Promise<string | null>
@@ -78,21 +78,24 @@ export interface GasFacts {
   richest(): { address: string; balance: bigint; owed: bigint } | null
   /** Returns the funds that the signers lack for all accepted requests; null if they lack none. */
   shortage(): Promise<Shortage | null>
-  /** Returns the most that each of some NFTs uses, which have one receiver and one request. */
+  /** Returns the most gas and bytes that each of `count` NFTs can use, if one request mints them to one receiver. */
   worstOfEach(nfts: { count: number; isGrant: boolean; isDynamic: boolean }): { gas: number; bytes: number }
-  /** Returns the most that so many NFTs of a run can cost. */
+  /** Returns the most that `count` NFTs of a run can cost. */
   worstOfNfts(run: CostLimitedRun, count: number, fees: WorstFees): bigint
-  /** Returns the budget of a run. Lock the run first where the result decides what is accepted. */
+  /** Returns the budget of a run. Lock the run first if the result decides whether a request is accepted. */
   budgetOf(db: Db, run: CostLimitedRun, fees: WorstFees): Promise<RunBudget>
-  /** Returns why the next NFTs and changes of a run aren't signed for at today's fees; null if they are. */
+  /** Returns why the next NFTs and changes of a run can't be signed at current fees; null if they can. */
   waitingForPrice(db: Db, run: LimitedRun, current: CurrentFees): Promise<string | null>
-  /** Returns the signed transactions that a run's limit holds, and why; null if there are none. */
+  /** Returns the signed transactions that a run's limit holds back, with the reason; null if there are none. */
   stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees): Promise<StuckRun | null>
-  /** Returns the number of blocks until a block is final, at least 1; null if it is at once. */
+  /**
+   * Returns the number of blocks until a block is final, at least 1; null on embedded chains, whose blocks are final
+   * immediately.
+   */
   blocksUntilFinal(block: number): Promise<number | null>
 }
 
-/** A run whose transactions wait for one that is stuck, because the limit allows no higher fees. */
+/** A run with a stuck transaction: the run's limit doesn't allow the higher fees that the transaction needs. */
 export interface StuckRun {
   reason: string
   /** The stuck transaction, and the transactions that wait for its nonce. */

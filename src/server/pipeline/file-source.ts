@@ -11,13 +11,16 @@ import { findStored } from '../storage/find-stored.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 import type { Gateway } from '../storage/gateway.ts'
 
-/** NFTs of one drop often share an image: a URL is fetched once within this time. */
+/** How long a stored file is reused for its URL. NFTs of one drop often share an image. */
 const SHARE_MS = 60_000
 
 /** The operator's policy for files of NFTs. */
 export interface FilePolicy {
   allowHtml: boolean
-  /** Mint no NFT with a file that isn't stored here; otherwise `ipfs:` and `ar:` URLs are copied to the metadata. */
+  /**
+   * Whether to fail NFTs with a file that isn't stored here. Otherwise `ipfs:` and `ar:` URLs are copied to the
+   * metadata.
+   */
   requireStored: boolean
   /** The gateway for IPFS files; null if none is configured. */
   ipfs: Pick<Gateway, 'fetchFile'> | null
@@ -30,13 +33,13 @@ export interface FileSourceOptions {
   files: FilePolicy
 }
 
-/** Finds, or fetches and stores, the files of NFTs. */
+/** Creates a source that finds the files of NFTs in the storage, or fetches and stores them. */
 export function createFileSource({ storage, checkedFiles, fetcher, files }: FileSourceOptions, signal: AbortSignal) {
   const { allowHtml, requireStored, ipfs } = files
   const fileRules = { allowHtml, maxBytes: MAX_FILE_BYTES }
   const shared = new Map<string, Promise<string>>()
 
-  /** Returns the place of an IPFS file; null if it isn't stored here and can't be fetched. */
+  /** Returns the place of an IPFS file (`<cid>[/<path>]`); null if it isn't stored here and can't be fetched. */
   const findIpfsFile = async (url: string): Promise<string | null> => {
     const stored = await findStored(storage, url)
     if (stored === null) {
@@ -44,8 +47,8 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
       if (problem !== null) throw new FetchFailure(`${url} ${problem}`, { lasting: true, hint: IPFS_HINT })
       return (await ipfs?.fetchFile(url, storage, fileRules, signal)) ?? null
     }
-    // Checked here because parts of files have their own CIDs, HTML may have been allowed earlier, and an IPFS node may
-    // have any content.
+    // Stored content is checked too: parts of files have their own CIDs, HTML may have been allowed earlier, and an
+    // IPFS node may have any content.
     const { cid } = stored.content
     if (!checkedFiles.get(cid)) {
       const problem = contentProblem(await firstBytes(stored.content, SNIFF_BYTES), fileRules)
@@ -71,10 +74,13 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
   }
 
   return {
-    /** Returns how long the file of a URL should wait for its origin, in milliseconds. */
+    /** Returns how many milliseconds to wait before a URL may be requested from its origin. */
     wait: (url: string) => (shared.has(url) || isContentUrl(url) ? 0 : Math.ceil(fetcher.wait(url))),
 
-    /** Returns the place of a URL's file, after it is stored. The URL itself if it names content of another place. */
+    /**
+     * Stores the file of a URL and returns its place. Returns the URL itself if it names content that isn't stored
+     * here.
+     */
     store(url: string): Promise<string> {
       let stored = shared.get(url)
       if (stored === undefined) {
@@ -90,7 +96,7 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
 
 const IPFS_HINT = 'Use the URL of a file: ipfs://<cid>/<path>.'
 
-/** Returns why an ipfs URL without a stored file can never have one; null if it may. */
+/** Returns why an `ipfs:` URL without a stored file can never have one; null if it can. */
 async function pathProblem(storage: FileStorage, url: string): Promise<string | null> {
   const { cid, path } = partsOf(placeOf(url))
   if (!isCid(cid)) return 'has no valid CID'

@@ -15,7 +15,7 @@ import { createTaskPool } from './task-pool.ts'
 
 const MAX_ATTEMPTS = 8
 const CONCURRENT = 16
-// Longer than the eight files of an NFT can take, each at its time limit.
+// Longer than the eight files of an NFT can take if each reaches its time limit.
 const LEASE_MS = 5 * 60_000
 
 export interface FileStepOptions extends FileSourceOptions {
@@ -23,7 +23,8 @@ export interface FileStepOptions extends FileSourceOptions {
   now: () => number
   log: Log
   /**
-   * Attempts after temporary errors before an NFT fails; 8 by default, about two minutes in addition to the fetch time.
+   * Number of attempts before temporary errors fail an NFT. Default: 8, which take about two minutes plus the fetch
+   * time.
    */
   maxAttempts?: number | undefined
   /** Number of NFTs that are processed at once; 16 by default. */
@@ -34,7 +35,10 @@ export interface FileStepOptions extends FileSourceOptions {
   onFree: () => void
 }
 
-/** Fetches and stores the files of several NFTs and updates at once, so that a slow server delays only its own. */
+/**
+ * Fetches and stores the files of several NFTs and updates concurrently, so that a slow server delays only its own
+ * NFTs.
+ */
 export function createFileStep(options: FileStepOptions) {
   const { store, now, log, maxAttempts = MAX_ATTEMPTS, concurrency = CONCURRENT } = options
   const pool = createTaskPool(concurrency)
@@ -44,8 +48,8 @@ export function createFileStep(options: FileStepOptions) {
     const fields = (JSON.parse(nft.metadata) as NftMetadata).file_fields
     const urls = fields.map(({ url }) => url)
     if (urls.some((url) => !isContentUrl(url))) await options.fetcher.load()
-    // One slow origin must not occupy all places: its NFTs are retried in their turn. Nothing is awaited before the
-    // requests are in the queue of their origin, so that the next NFT sees them there.
+    // NFTs of one slow origin must not occupy the whole pool, so they are postponed until the origin is free again.
+    // Nothing is awaited before the requests are in the origin's queue, so that the next NFT sees them there.
     const wait = Math.max(0, ...urls.map(source.wait))
     if (wait > 0) {
       return void (await postponeFiles(store.db, nft, { attempts: nft.attempts, nextAttemptAt: now() + wait }))
@@ -57,7 +61,7 @@ export function createFileStep(options: FileStepOptions) {
       if (await store.transaction((db) => passOn(db, nft, files))) options.onMintable(nft.collection_id)
     } catch (error) {
       if (!pool.signal.aborted) return await settleFailure(nft, error)
-      // Released unchanged, so that another process need not wait for the lease to expire.
+      // Releases the claim unchanged, so that another process doesn't have to wait until the lease expires.
       await postponeFiles(store.db, nft, { attempts: nft.attempts, nextAttemptAt: nft.next_attempt_at })
     }
   }
@@ -103,11 +107,11 @@ export function createFileStep(options: FileStepOptions) {
       return due === null ? null : Math.max(50, due - now())
     },
 
-    /** Aborts running transfers; resolves when no NFT is being processed. */
+    /** Aborts downloads in progress. Resolves when no NFT is being processed. */
     stop: pool.stop,
   }
 }
 
-/** Returns the error and, if a retry can't help, its hint. */
+/** Returns the error message, followed by its hint if a retry can't help. */
 const sentenceOf = ({ message, hint }: GdnError, lasting: boolean): string =>
   lasting && hint !== undefined ? `${message}. ${hint}` : message

@@ -3,27 +3,26 @@ import type { Moment } from '../store/dialect.ts'
 import { renewLeases } from '../store/leases.ts'
 import type { Store } from '../store/open-store.ts'
 
-/** Lease in a cluster, so that others take over soon after a process was killed. */
+/** Lease duration in a cluster. It is short, so that other processes soon take over after one was killed. */
 const POSTGRES_LEASE_MS = 10_000
 const RENEW_EVERY_MS = 3000
 
 /**
- * Duration of a claim. A single process releases the claims of a killed one when it starts, so its leases may last as
- * long as the work. In a cluster they are short, and renewed while the work continues.
+ * Returns the duration of a claim. A single process releases the claims of a killed one when it starts, so its leases
+ * may last as long as the work. In a cluster, leases are short and are renewed during the work.
  */
 export const leaseMs = ({ postgres }: Store, alone: number): number => (postgres === null ? alone : POSTGRES_LEASE_MS)
 
-/** The clock of due times and leases: the database's clock in a cluster. */
+/** Returns the clock for due times and leases: the database's clock in a cluster. */
 export const claimMoment = ({ postgres }: Store, now: () => number): Moment => (postgres === null ? now() : 'database')
 
-/** How a step claims rows that are due. */
 export const claimOptions = (store: Store, now: () => number, aloneMs: number, limit: number): ClaimOptions => ({
   now: claimMoment(store, now),
   leaseMs: leaseMs(store, aloneMs),
   limit,
 })
 
-/** Runs work on claimed rows and renews their leases until it ends. */
+/** Runs `work` on claimed rows and renews their leases until it ends. */
 export async function withLeases<Result>(
   store: Store,
   table: Parameters<typeof renewLeases>[1],
@@ -31,7 +30,8 @@ export async function withLeases<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (store.postgres === null || rows.length === 0) return await work()
-  // The next renewal makes up for a failed one. If a lease is lost all the same, nothing is written.
+  // A failed renewal is ignored, since the next one makes up for it. If the lease is lost anyway, the results of `work`
+  // aren't written.
   const renew = () => void renewLeases(store, table, rows, POSTGRES_LEASE_MS).catch(() => {})
   const renewing = setInterval(renew, RENEW_EVERY_MS)
   try {

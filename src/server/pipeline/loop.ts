@@ -4,23 +4,26 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { stateOf } from '../../core/state-of.ts'
 import type { Log } from '../log.ts'
 
-/** A pipeline step that runs repeatedly: whenever it is woken, and at the time that its last turn returned. */
+/** A pipeline step that runs repeatedly: when it is woken, and after the delay that its last turn returned. */
 export interface Loop {
   wake(): void
   /** Resolves when the turn in progress has ended; none begins afterwards. */
   stop(): Promise<void>
 }
 
-/** Milliseconds until the next turn; 0 for at once, null to wait for a wake-up. */
+/**
+ * Runs one turn of a step. Resolves with the milliseconds until the next turn: 0 for immediately, null to wait for a
+ * wake-up.
+ */
 export type Turn = () => Promise<number | null>
 
-// Rows that another worker left behind are found within this time.
+// Maximum delay between turns, so that rows that another worker left behind are found.
 const SWEEP_MS = 2000
 const FAILURES = { firstMs: 200, maxMs: 10_000 }
 
 /**
- * Runs turns one after another. A turn that throws is logged and retried with increasing delays. While a reason stays
- * the same, it is logged once.
+ * Runs turns one after another. A turn that throws is logged and retried with increasing delays. An error that repeats
+ * is logged once.
  */
 export function startLoop(name: string, turn: Turn, log: Log): Loop {
   let stopped = false
@@ -39,7 +42,7 @@ export function startLoop(name: string, turn: Turn, log: Log): Loop {
 
   const run = async () => {
     let failures = 0
-    /** The reason that was logged last, since a turn has succeeded. */
+    /** The error that was logged last; null after a successful turn. */
     let logged: string | null = null
     while (!stopped) {
       woken = false

@@ -3,9 +3,9 @@ import { urlOfPlace } from '../../core/ipfs-url.ts'
 import { type BuiltDirectory, buildDirectory } from '../storage/directory.ts'
 
 /**
- * Returns the metadata file of an NFT by the ERC-721 metadata schema: `name`, `description`, each file field as the
- * ipfs URL of its stored file (or the original URL if it isn't stored here), extra keys unchanged, and `attributes` as
- * marketplaces read them.
+ * Returns the metadata file of an NFT in the ERC-721 metadata schema. It contains `name`, `description`, each file
+ * field as the IPFS URL of its stored file (or the original URL if the file isn't stored here), unchanged extra keys,
+ * and `attributes` as marketplaces read them.
  */
 export function metadataFile(metadata: NftMetadata, files: Readonly<Record<string, string>>): Uint8Array {
   const file: Record<string, unknown> = { name: metadata.title, description: metadata.description }
@@ -17,7 +17,7 @@ export function metadataFile(metadata: NftMetadata, files: Readonly<Record<strin
   return Buffer.from(JSON.stringify(file))
 }
 
-/** Returns the directory of an update's metadata files: `<token ID>.json` of each NFT. */
+/** Returns the directory of an update's metadata files, with one `<token ID>.json` per NFT. */
 export function updateDirectory(
   updates: readonly { token_id: string | null; metadata: string; files: string | null }[],
 ): Promise<BuiltDirectory> {

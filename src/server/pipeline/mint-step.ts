@@ -12,7 +12,7 @@ import type { Turn } from './loop.ts'
 const SWEEP_MS = 5000
 /** Delay if another process has locked a collection. */
 const LOCKED_MS = 50
-/** How long NFTs are gathered. */
+/** Delay while more NFTs are gathered. */
 const SOON_MS = 100
 
 export interface MintStepOptions {
@@ -20,28 +20,28 @@ export interface MintStepOptions {
   driver: Pick<ChainDriver, 'blockchain' | 'collectionsAtOnce' | 'commit' | 'openPreparer' | 'hasRoom'>
   now: () => number
   onSigned: OnSigned
-  /** A collection has tokens on chain that the database doesn't have. */
+  /** Called when a collection has tokens on chain that the database doesn't have. */
   onUnknown?: () => void
-  /** Whether this process works on the blockchain; by default always. */
+  /** Returns whether this process works on the blockchain. Default: always. */
   serves?: () => boolean
 }
 
 export interface MintStep {
   turn: Turn
-  /** NFTs of this collection, of this blockchain or another, may be pending. */
+  /** Marks a collection that may have pending NFTs. It may belong to another blockchain. */
   mark(collectionId: string): void
 }
 
-/** `more`: more can be signed for at once. `locked`: another process has locked the collection. */
+/** `more`: there is more to sign immediately. `locked`: another process has locked the collection. */
 type Next = MintDelay | 'more' | 'locked'
 
 /** Milliseconds until a collection is checked again without a wake-up. */
 const WAITS: Partial<Record<Next, number>> = { more: 0, locked: LOCKED_MS, soon: SOON_MS }
 
 /**
- * Signs for pending NFTs. All pending NFTs of a collection are signed together, from any number of requests and
- * receivers. An idle collection is processed at once. While transactions wait for a block, NFTs gather until they fill
- * one more.
+ * Signs mints of pending NFTs. All pending NFTs of a collection are signed together, even from different requests and
+ * for different receivers. An idle collection is processed immediately. While its transactions wait for a block, NFTs
+ * gather until they fill another transaction.
  */
 export function createMintStep(options: MintStepOptions): MintStep {
   const { store, driver, now, onUnknown = () => {} } = options
@@ -93,7 +93,7 @@ export function createMintStep(options: MintStepOptions): MintStep {
         }
         const ready = await findReady(options, group).catch(markAgain)
         if (ready.length === 0) continue
-        // If nothing can be signed, all marked collections wait.
+        // If no transaction can be signed, all collections stay marked.
         const preparer = await driver.openPreparer().catch(markAgain)
         await Promise.all(ready.map((collection) => signFor(preparer, collection)))
       }
@@ -105,10 +105,10 @@ export function createMintStep(options: MintStepOptions): MintStep {
 }
 
 /**
- * Signs and stores the next mint of a collection. In a cluster, only the process that has locked the collection
- * prepares its mint. When each of four workers prepared it, all but one discarded their results: they did 3.7 times the
- * work and signed a tenth as many mints. A single process prepares the mint outside the transaction, to keep its only
- * writer free.
+ * Signs and stores the next mint of a collection. With `insideCommit`, only the process that has locked the collection
+ * prepares its mint. When each of four workers prepared the mint, all but one discarded the result: they did 3.7 times
+ * the work and signed a tenth as many mints. Otherwise, the mint is prepared outside the transaction, which keeps the
+ * only writer of SQLite free.
  */
 async function commit(
   { store, driver, onSigned }: MintStepOptions,
@@ -129,7 +129,7 @@ async function commit(
     if (!driver.hasRoom(current, unfinished(id), prepared === null ? 1 : count)) return 'idle'
     const mint = prepared ?? (await preparer.mint(db, current))
     if (typeof mint === 'string') return mint
-    // A remote signer signs before the commit, which then stores the same mint.
+    // With a remote signer, this runs again after the signer has signed, and must store the same mint.
     prepared = mint
     const { assignments, tokenIds } = mint
     if (tokenIds !== null && String(tokenIds.first) !== current.next_token_id) return 'idle'
@@ -152,13 +152,13 @@ async function findReady(
   const collections = rows.filter(({ blockchain }) => blockchain === driver.blockchain)
   for (const { id, status, error } of collections) {
     if (status !== 'failed') continue
-    // They were accepted at the moment when the collection failed, so nothing else would end them.
+    // These NFTs were accepted at the moment when the collection failed, so nothing else would fail them.
     await store.transaction((db) => failNftsOfCollection(db, id, error ?? 'the collection failed'))
   }
   const deployed = collections.filter(({ status }) => status === 'deployed')
   if (deployed.length === 0 || !serves()) return []
   const unfinished = await unfinishedOf(store.db, ids)
-  // The recover step examines these, and then marks the collection again.
+  // Skips collections with unknown tokens. The recover step examines the tokens and then marks the collection again.
   const unexplained = await withOpenMints(store.db, ids)
   return deployed.filter((row) => driver.hasRoom(row, unfinished(row.id), 1) && !unexplained.has(row.id))
 }

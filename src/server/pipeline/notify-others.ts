@@ -2,7 +2,7 @@ import { isBlockchain } from '../../api/blockchains.ts'
 import type { Bus, BusOptions } from '../store/postgres/bus.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** Notifies a pipeline of requests that other processes have accepted. */
+/** Returns the handler that notifies a pipeline of requests that other processes have accepted. */
 export const onNotification = (pipeline: Pipeline): Pick<BusOptions, 'onWord'> => ({
   onWord(word) {
     if (word.what === 'transfer') pipeline.transferAccepted()
@@ -11,7 +11,7 @@ export const onNotification = (pipeline: Pipeline): Pick<BusOptions, 'onWord'> =
   },
 })
 
-/** Notifies the other processes of accepted requests, and the pipeline of this process if it has one. */
+/** Returns a pipeline that notifies the other processes of accepted requests, and also this process's own pipeline. */
 export function notifyOthers(bus: Pick<Bus, 'tell'>, own?: Pipeline): Pipeline {
   return {
     collectionAccepted(blockchain) {

@@ -3,7 +3,7 @@ import { renewPostgresStatistics, renewSqliteStatistics } from '../store/statist
 import type { Turn } from './loop.ts'
 
 const SQLITE_EVERY_MS = 10 * 60_000
-/** A database that is being filled reads too much until it has statistics. */
+/** Short, because queries on a growing database read too much until it has statistics. */
 const POSTGRES_EVERY_MS = 10_000
 
 /** Renews the statistics of tables that have grown, so that query plans fit them. */

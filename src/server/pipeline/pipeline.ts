@@ -36,16 +36,18 @@ export interface PipelineOptions {
   webhookTimings?: Timings | undefined
   now: () => number
   log: Log
-  /** Attempts to fetch the files of an NFT. */
   maxFileAttempts?: number | undefined
-  /** NFTs whose files are fetched at once. */
+  /** Number of NFTs whose files are fetched concurrently. */
   concurrency?: number | undefined
   /** Called when a transaction is finished. */
   onSettled?: (transaction: TransactionRow, outcome: Outcome) => void
   onWebhookAttempt?: (outcome: 'delivered' | 'retried' | 'failed') => void
 }
 
-/** Notifications of the services after their commit. A lost notification only delays work: steps also poll. */
+/**
+ * Receives notifications from services after their commit. A lost notification only delays work, because steps also
+ * poll.
+ */
 export interface Pipeline {
   collectionAccepted(blockchain: Blockchain): void
   nftsAccepted(collectionId: string, what: { files: boolean; mint: boolean }): void
@@ -83,7 +85,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
           serves: () => serves(blockchain),
           onSettled,
         })
-        // Owners of an embedded chain are read when it has new blocks, those of a public network continuously.
+        // Public networks are followed continuously. The owners of an embedded chain are read when it has new blocks.
         if (isEvm(blockchain) ? chains.remote.has(blockchain) : chains.solana.clusters.has(blockchain)) started.follow()
         return started
       },
@@ -136,8 +138,9 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
 
   let turns = 0
   const resume = async () => {
-    // Another process may sign and then end before its transactions are final, or this one may take over the embedded
-    // chains. A single process checks a second time, for requests accepted during its start.
+    // A cluster is checked in every turn: another process may end before its transactions are final, or this one may
+    // take over the embedded chains. A single process is checked only twice, the second time for requests accepted
+    // during its start.
     if (turns > 1 && store.postgres === null) return null
     const pending = new Set([...(await blockchainsWithSigned(store.db)), ...(await usedBlockchains(store.db))])
     for (const blockchain of pending) if (serves(blockchain)) await open(blockchain).catch(() => {})
@@ -147,7 +150,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   }
   const resumeLoop = startLoop('resume', resume, log)
 
-  /** Aborts deliveries in progress, which may take 10 s. They are repeated after the next start. */
+  /** Aborts deliveries in progress, which could take another 10 s. They are repeated after the next start. */
   const stopWebhooks = async () => {
     await webhookLoop.stop()
     const stopped = webhookStep.stop()
@@ -174,7 +177,8 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     async stop() {
       stopped = true
       const webhooksStopped = stopWebhooks()
-      // Aborted first, so that none waits for another: their claims are released at once.
+      // File tasks are aborted before the loops stop, so that nothing waits for a download and claims are released
+      // immediately.
       const filesStopped = fileStep.stop()
       const loops = [clockLoop, optimizeLoop, filesLoop, resumeLoop]
       const pipelines = Promise.allSettled([...opened.values()].map(async (pipeline) => (await pipeline).stop()))

@@ -29,7 +29,7 @@ export interface PublishSurroundings {
   retryMs?: ((attempts: number) => number) | undefined
 }
 
-/** Starts publishing stored metadata. */
+/** Starts the loops that publish stored content to an IPFS node and pin it with a pinning service. */
 export function startPublishing(
   surroundings: PublishSurroundings,
   { blocks, node, pinning }: PublishPlaces,
@@ -52,7 +52,7 @@ export function startPublishing(
  * Publishes metadata and small files to an IPFS node. The block table keeps the originals, so nothing is lost if the
  * node fails, and publishing is retried until it succeeds.
  *
- * @param next the next destination
+ * @param next where to publish after the node; null if nowhere
  */
 function createNodeStep(
   surroundings: PublishSurroundings,
@@ -91,7 +91,7 @@ function createNodeStep(
   }
 }
 
-/** Requests that a pinning service keeps content, and retries until it does. */
+/** Asks a pinning service to pin content, and retries until it does. */
 function createPinStep(
   surroundings: PublishSurroundings,
   { service, origins }: NonNullable<PublishPlaces['pinning']>,

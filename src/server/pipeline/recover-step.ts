@@ -9,14 +9,14 @@ export interface RecoverStepOptions {
   store: Store
   driver: Pick<ChainDriver, 'blockchain' | 'explain'>
   log: Log
-  /** The collection may be signed for again. */
+  /** Called when mints of the collection may be signed again. */
   onMintable: (collectionId: string) => void
 }
 
 /**
- * Examines tokens on chain that the database doesn't have: those minted after a restored backup, or whose commits a
- * failover lost. If pending rows explain them, the rows get the tokens. Otherwise the collection's mints are blocked
- * until an operator releases it, since clients may send the requests of these tokens again.
+ * Examines tokens on chain that the database doesn't have. They were minted after a restored backup was made, or a
+ * failover lost their commits. If pending rows explain the tokens, the rows get them. Otherwise, mints of the
+ * collection are blocked until an operator releases it, because clients may repeat the requests for these tokens.
  */
 export function createRecoverStep({ store, driver, log, onMintable }: RecoverStepOptions): Turn {
   const { blockchain } = driver
@@ -40,7 +40,10 @@ export function createRecoverStep({ store, driver, log, onMintable }: RecoverSte
   return async () => {
     let failure: unknown
     let progress = false
-    /** Collections whose later mints wait too: each took the first of the NFTs that were pending. */
+    /**
+     * Collections in which an unknown mint has to wait. Their later mints wait too, because each mint took the NFTs
+     * that were pending first.
+     */
     const waiting = new Set<string>()
     for (const row of await listFoundMints(store.db, blockchain)) {
       if (waiting.has(row.collection_id)) continue

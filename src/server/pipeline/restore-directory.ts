@@ -7,17 +7,19 @@ import { mintDirectory } from './metadata-file.ts'
 
 const FILE_URI = /^ipfs:\/\/([a-z0-9]+)\/(0|[1-9][0-9]{0,2})\.json$/
 
-/** Returns directory and number of a metadata file, from its URL in a token that gdn minted; null for another URL. */
+/**
+ * Returns the directory and the index of a metadata file from its URL in a token that gdn minted; null for another URL.
+ */
 export function parseFileUri(uri: string | null): { directory: string; index: number } | null {
   const [, directory, index] = FILE_URI.exec(uri ?? '') ?? []
   return directory === undefined ? null : { directory, index: Number(index) }
 }
 
 /**
- * Stores the blocks of a metadata directory that tokens on chain refer to and the database had lost.
+ * Restores the blocks of a metadata directory that the database lost and tokens on chain refer to.
  *
- * Call it in the transaction that records the tokens, after locking the collection. The transaction that records the
- * last token of the directory then stores it, and no crash can separate the two.
+ * Call it in the transaction that records the tokens, after locking the collection. Then the transaction that records
+ * the directory's last token also stores the directory, and no crash can separate the two.
  */
 export async function restoreDirectory(
   db: Db,

@@ -71,12 +71,12 @@ export async function settle(
 const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
 const isMinted = ({ transaction, verdict }: Settlement) => verdict.verdict === 'done' && isMint(transaction)
 
-/** The metadata directory in a token, if it isn't that of its transaction. */
+/** Returns the metadata directory that a token refers to; empty if it is the directory of its transaction. */
 function directoryOf({ transaction: { collection_id: collectionId }, outcome: { file } }: Settlement) {
   return collectionId === null || file === undefined ? [] : [{ collectionId, directory: file.directory }]
 }
 
-/** Changes the rows of a transaction that has just ended. NFTs that it minted are deployed later, all at once. */
+/** Applies the outcome of a transaction to its rows. The caller marks minted NFTs as deployed later, all at once. */
 async function apply(db: Db, { transaction, outcome, verdict }: Settlement): Promise<void> {
   const { id, kind, collection_id: collectionId } = transaction
   if (verdict.verdict === 'none') return
@@ -126,8 +126,8 @@ async function applyToTransfer(
   if (reverts > 0) await forgetReverts(db, nft_id)
   if (verdict.verdict === 'failed') return endTransfer(db, id, { status: 'failed', error: verdict.error })
   await endTransfer(db, id, { status: 'deployed' })
-  // Clients that see the status also see the new owner. A follower that was faster has written it, and may have a later
-  // owner.
+  // Sets the owner together with the status, so that clients see both. A follower that has passed this block has
+  // written the owner, and may have a later one.
   const followed = (await findCursor(db, blockchain as EvmBlockchain))?.block_number ?? -1
   const block = Number(seen.block_number)
   if (followed < block) await setOwner(db, nft_id, receiver, block)
@@ -141,8 +141,8 @@ async function applyToUpdates(
   const { id, blockchain, update_sequence: sequence } = transaction
   if (verdict.verdict === 'done') return deployUpdates(db, transaction, verdict.firstTokenId ?? null)
   const collectionId = await collectionOfUpdates(db, id)
-  // Its sequence is free again, or an unknown update on chain has it, which the update step then examines. After a
-  // reorg, an earlier one may have been free already. On Solana, each token counts its own updates.
+  // The update's number is free again, or an unknown update on chain has it, which the update step then examines. After
+  // a reorg, an earlier number may already be free. On Solana, each token counts its own updates.
   if (collectionId !== null && sequence !== null && isEvm(blockchain as Blockchain)) {
     const { update_count = sequence } = (await lockCollection(db, collectionId)) ?? {}
     await updateCollection(db, collectionId, { update_count: Math.min(update_count, sequence - 1) })
@@ -155,7 +155,10 @@ async function applyToUpdates(
   await returnUpdates(db, id, verdict.counted === true)
 }
 
-/** Logs the outcome of a transaction. @param requests only for a transaction that was settled alone */
+/**
+ * Logs the outcome of a transaction.
+ * @param requests undefined if several transactions were settled together
+ */
 function logOutcome(log: Log, { transaction, outcome, verdict }: Settlement, requests: string[] | undefined): void {
   const { id, blockchain, hash, kind } = transaction
   const { state, seen } = outcome

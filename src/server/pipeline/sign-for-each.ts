@@ -1,10 +1,11 @@
 import { LostRace } from './driver.ts'
 
 /**
- * Signs for each collection. An error of one doesn't block the others: the first is thrown at the end.
+ * Calls `signFor` for each collection. An error in one collection doesn't block the others: the first is thrown at the
+ * end.
  *
- * @param signFor resolves with whether there may be more to sign for at once
- * @returns whether there may be more for any of them. This includes collections that lost a race.
+ * @param signFor resolves with whether there may be more to sign immediately
+ * @returns whether any collection may have more to sign, including those that lost a race
  */
 export async function signForEach(
   collectionIds: readonly string[],

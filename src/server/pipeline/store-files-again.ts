@@ -18,8 +18,8 @@ export interface FileSources {
 }
 
 /**
- * Fetches the files of a minted NFT that the storage lacks: the data directory may be as old as the restored database.
- * A file that can't be fetched is logged, since the token exists in any case.
+ * Fetches the files of a minted NFT that the storage lacks, because the data directory may be as old as the restored
+ * database. If a file can't be fetched, only logs the error, since the token exists in any case.
  */
 export async function storeFilesAgain(
   { storage, fetcher, files: { allowHtml, ipfs }, log }: FileSources,

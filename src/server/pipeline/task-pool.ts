@@ -1,4 +1,7 @@
-/** Creates a pool for the tasks of a step, which run while its turns go on: at most `atOnce` of them. */
+/**
+ * Creates a pool for a step's background tasks, which continue between its turns. The step must not add more than
+ * `free()`.
+ */
 export function createTaskPool(atOnce: number) {
   const tasks = new Set<Promise<void>>()
   const stopping = new AbortController()
@@ -18,7 +21,7 @@ export function createTaskPool(atOnce: number) {
       tasks.add(ended)
     },
 
-    /** Resolves when no task runs. */
+    /** Aborts `signal` and resolves when no task is running. */
     async stop(): Promise<void> {
       stopping.abort()
       await Promise.allSettled(tasks)

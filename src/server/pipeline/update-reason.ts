@@ -1,7 +1,7 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { UpdateWithNft } from '../store/updates.ts'
 
-/** Returns why an update or freeze can never be made, by what the database has; null if it may. */
+/** Returns why an update or freeze can never be made, judged by the database alone; null if it may be made. */
 export function updateReason({ kind, nft_status, owner, frozen }: UpdateWithNft): string | null {
   if (nft_status === 'failed') return 'the NFT failed, so it has no token'
   if (owner === ZERO_ADDRESS) return 'the NFT was burned'

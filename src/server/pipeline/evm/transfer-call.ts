@@ -13,7 +13,7 @@ interface Transfer {
   contract_address: string
 }
 
-/** Returns the call of a transfer's transaction, or of a burn's. */
+/** Returns the contract call that transfers or burns a token. */
 export function transferCall({ id, kind, sender, receiver, token_id, contract_address }: Transfer) {
   if (token_id === null) throw new Error(`the NFT of transfer ${id} has no token`)
   const [to, tokenId] = [contract_address as Hex, BigInt(token_id)]

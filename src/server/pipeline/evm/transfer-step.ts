@@ -20,10 +20,10 @@ import { transferCall } from './transfer-call.ts'
 
 /** How long a burn waits before its mint is checked again. */
 const UNFINAL_MS = 1000
-/** Enough gas for any signer. */
+/** More gas than any call needs. Stands for the funds of a signer on an embedded chain, which aren't limited. */
 const MANY = 1_000_000_000n
 
-/** A reorg removed a token, and its new mint has failed. */
+/** The outcome of a transfer if a reorg removed its token and the new mint failed. */
 const NEVER_AGAIN = { status: 'failed', error: 'the NFT failed, so it has no token to transfer' } as const
 
 export interface TransferStepOptions extends DriverOptions<EvmBlockchain> {
@@ -36,17 +36,20 @@ export interface TransferStepOptions extends DriverOptions<EvmBlockchain> {
 type Unsigned = Awaited<ReturnType<typeof listUnsigned>>[number]
 type Terms = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
 
-/** A transfer whose run has a limit. */
+/** The cost-limited run of a transfer, with the current fees. */
 interface Limited {
   run: LimitedRun
   current: CurrentFees
 }
 
-/** Signs the accepted transfers of a blockchain, each as its own transaction: tokens are transferred independently. */
+/**
+ * Signs accepted transfers and burns of a blockchain. Each has its own transaction, because tokens are transferred
+ * independently.
+ */
 export function createTransferStep(options: TransferStepOptions): Turn {
   const { store, blockchain, chains, recover = async () => new Set<string>() } = options
 
-  /** A transfer that can't be signed doesn't block the others. */
+  /** Signs transfers together and, if that fails, one by one, so that one failure doesn't block the others. */
   const signAsFarAsPossible = async (
     terms: Terms,
     operator: Signer,
@@ -59,7 +62,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     if (free.length > 0) await sign(options, terms, operator, free).catch(() => alone.push(...free))
     for (const transfer of alone) {
       await sign(options, terms, operator, [transfer], limited.get(transfer.id)).catch((error: unknown) => {
-        // Its run waits for cheaper blocks.
+        // A lost race is no failure: the run waits for cheaper blocks.
         if (!(error instanceof LostRace)) failure ??= error
       })
     }
@@ -70,7 +73,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     if (!(await hasUnsigned(store.db, blockchain))) return null
     const { chainId, signers, fees, affordable } = await chains.signing(blockchain)
     if (await isBehind(store.db, blockchain)) return null
-    // A burn needs more than a transfer.
+    // Assumes a burn, which needs more gas than a transfer.
     const paidFor = ({ address }: Signer) => Number((affordable?.get(address) ?? MANY) / BURN_GAS_LIMIT)
     const free = await readSignerCapacities(store.db, blockchain, signers.operators)
     const capacities = free.map(({ signer, capacity }) => {
@@ -95,12 +98,12 @@ export function createTransferStep(options: TransferStepOptions): Turn {
       }),
     )
     for (const { failure } of outcomes) if (failure !== undefined) throw failure
-    // Transfers without capacity are signed when an earlier transaction is final. Burns wait for the mint.
+    // Transfers without capacity are signed when an earlier transaction is final. Burns wait until their mint is final.
     return (await hasUnsigned(store.db, blockchain)) ? UNFINAL_MS : null
   }
 }
 
-/** Signs transfers with one key, in one commit. A transfer of a run with a limit has a commit of its own. */
+/** Signs transfers with one key in one commit. A transfer of a cost-limited run has its own commit. */
 async function sign(
   { store, now, onSigned }: TransferStepOptions,
   terms: Terms,
@@ -109,8 +112,8 @@ async function sign(
   limited: Limited | null = null,
 ): Promise<void> {
   const signed = await commitSigned(store, async (db): Promise<[SignedTransaction, string][]> => {
-    // Before nonces are reserved, which others wait for until this transaction ends. Transfers that others have
-    // signed are skipped.
+    // Locks the transfers before it reserves nonces, because other processes wait for nonces until this transaction
+    // ends. Skips transfers that others have signed.
     const ids = transfers.map(({ id }) => id)
     const locked = await lockForSigning(db, ids)
     const mine = transfers.filter(({ id }) => locked.has(id))
@@ -132,7 +135,7 @@ async function sign(
   for (const [transaction, request] of signed) onSigned([transaction], [request])
 }
 
-/** Returns unsigned transfers, without transfers of runs that wait for cheaper blocks. */
+/** Returns unsigned transfers, except those of runs that wait for cheaper blocks. */
 async function findUnsigned({ store, blockchain, chains }: TransferStepOptions, places: number, suggested: Fees) {
   const except: RunKey[] = []
   for (;;) {

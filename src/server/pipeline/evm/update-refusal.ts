@@ -29,7 +29,7 @@ export async function readUpdateTerms(
   return state && lifecycle && { state, lifecycle }
 }
 
-/** Returns why the collection's owner doesn't let the service update or freeze tokens; null if the owner does. */
+/** Returns why the service can't update or freeze tokens of a collection; null if it can. */
 export function updateRefusal({ state, lifecycle }: UpdateTerms, kind: TransactionKind): string | null {
   if (state.revoked) return "the collection's owner has revoked the service's rights"
   if (!state.enableApi) return "the collection's owner has disabled enable_api"
@@ -38,7 +38,7 @@ export function updateRefusal({ state, lifecycle }: UpdateTerms, kind: Transacti
   return lifecycle.updateCount < MAX_UPDATES ? null : 'the collection has had the maximum number of updates'
 }
 
-/** Whether no reorg can restore the rights. True if no node has the required state. */
+/** Returns whether a refusal is permanent: no reorg can restore the rights. True if no node has the required state. */
 export async function isUpdateRefusedAtFinality(
   network: EvmNetwork,
   collection: CollectionRow,

@@ -38,7 +38,7 @@ import { isUpdateRefusedAtFinality, readUpdateTerms, type UpdateTerms, updateRef
 
 /** How long a freeze waits before its mints are checked again. */
 const UNFINAL_MS = 1000
-/** How long updates wait until fees are compared with the limit of their run again. */
+/** How long updates wait before fees are compared with their run's limit again. */
 const FEES_WAIT_MS = 3000
 
 export interface UpdateStepOptions extends DriverOptions<EvmBlockchain>, FileSources {
@@ -47,13 +47,13 @@ export interface UpdateStepOptions extends DriverOptions<EvmBlockchain>, FileSou
 }
 
 /**
- * Signs for accepted updates, freezes and commitments of a blockchain. A collection has one such transaction in flight,
- * with as many of its updates as one takes: it carries the number of the update, so that a second execution has no
- * effect.
+ * Signs accepted updates, freezes and commitments of a blockchain. A collection has at most one such transaction in
+ * flight, which makes as many updates as fit. The transaction contains the number of the update, so executing it twice
+ * has no effect.
  */
 export function createUpdateStep(options: UpdateStepOptions): Turn {
   const { store, blockchain, chains } = options
-  /** Whether a run waits for cheaper blocks, in this turn. */
+  /** True if a run waits for cheaper blocks in this turn. */
   let isWaiting = false
 
   /** Fails updates that can never be made. Returns the others. */
@@ -72,28 +72,29 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     await store.transaction((db) => failUpdates(db, seqs, 'the collection failed and was not created'))
   }
 
-  /** @returns whether there may be more to sign for at once */
+  /** @returns whether there may be more to sign immediately */
   const signFor = async (terms: SigningTerms, network: EvmNetwork, collection: CollectionRow): Promise<boolean> => {
     const { publicNetwork } = network
     const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
     const onChain = await readUpdateTerms(network, collection, block)
-    // A lagging node.
+    // A lagging node doesn't have the collection yet.
     if (onChain === null) return false
     const { updateCount } = onChain.lifecycle
     if (updateCount > collection.update_count) return await explainUpdate({ ...options, network }, collection)
-    // A reorg has removed an earlier update, whose transaction will be pending again. Another one would take its place.
+    // A reorg removed an earlier update, whose transaction becomes pending again. A new transaction would take its
+    // number.
     if (updateCount < collection.update_count && (await hasUnfinalUpdate(store.db, collection))) return false
     return await signNext({ terms, network, collection, onChain, block, except: [] })
   }
 
-  /** Signs for the first updates that don't wait for cheaper blocks. */
+  /** Signs the first updates that don't wait for cheaper blocks. */
   const signNext = async (next: {
     terms: SigningTerms
     network: EvmNetwork
     collection: CollectionRow
     onChain: UpdateTerms
     block: BlockReference
-    /** Runs that wait. */
+    /** Runs to skip, because they wait for cheaper blocks. */
     except: readonly string[]
   }): Promise<boolean> => {
     const { terms, network, collection, onChain, block, except } = next
@@ -142,9 +143,9 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
 }
 
 /**
- * Signs for updates of a collection, and stores the transaction.
+ * Signs and stores a transaction for updates of a collection.
  *
- * @returns false if the limit of the run doesn't allow it now
+ * @returns false if the run's limit doesn't allow the current fees
  */
 async function commit(
   { store, blockchain, chains, now, onSigned }: UpdateStepOptions,
@@ -171,7 +172,7 @@ async function commit(
     if (locked?.update_count !== update_count || (await hasUpdateInFlight(db, collectionId))) return null
     const seqs = updates.map(({ seq }) => seq)
     if (run === null) await requireUnlimited(db, collectionId, updates)
-    // Before they are assigned: what they reserve pays for the transaction.
+    // Called before the updates are assigned, because the amount reserved for them pays for the transaction.
     const fees = await feesFor(db, run, limited, suggested, current)
     if ((await assignUpdates(db, seqs, draft.id)) !== updates.length) throw new LostRace()
     if (sequence !== null) await updateCollection(db, collectionId, { update_count: sequence })
@@ -182,7 +183,7 @@ async function commit(
   return true
 }
 
-/** Returns the call of a collection's next transaction. */
+/** Returns the contract call that makes the updates, the freeze or the commitment. */
 function callOf(
   [first]: readonly UpdateWithNft[],
   tokenIds: readonly bigint[],
@@ -201,8 +202,8 @@ function callOf(
 }
 
 /**
- * Returns the ID of the next token when the collection was committed to a hash, by a transaction that the database
- * doesn't have; null if it wasn't, `wait` while a reorg can remove that.
+ * Checks whether the collection is already committed to a hash by a transaction that the database doesn't have. Returns
+ * the ID of the next token at that time; null if there is no commitment; `wait` while a reorg can remove it.
  */
 async function findMade(
   network: EvmNetwork,
@@ -218,8 +219,8 @@ async function findMade(
 }
 
 /**
- * Returns the updates that the next transaction makes: one of each NFT, or the NFTs of one freeze. After a reorg, an
- * NFT may have several pending ones, which are made in their order.
+ * Returns the updates that the next transaction makes: one update per NFT, or all NFTs of one freeze. After a reorg, an
+ * NFT may have several pending updates, which are made in order.
  */
 function nextUpdates(rows: readonly UpdateWithNft[]): UpdateWithNft[] {
   const [first] = rows

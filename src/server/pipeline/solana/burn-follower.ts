@@ -14,12 +14,14 @@ export interface BurnFollowerOptions extends DriverOptions<SolanaBlockchain> {
 
 /** Number of tokens that one request reads. */
 const PAGE = 100
-/** Polls between two requests, so that a watch of all tokens is a small part of all requests. */
+/**
+ * Delay between two requests, in poll intervals. It keeps the requests of this follower a small share of all requests.
+ */
 const POLLS_BETWEEN = 5
 
 /**
- * Looks for tokens that their holders burned: it reads the supplies of all tokens in turn, 100 with a request. A burn
- * names no account of the collection, so nothing else shows it.
+ * Finds tokens that their holders burned. It reads the supplies of all tokens in turn, 100 per request, because a burn
+ * names no account of the collection and can't be found in another way.
  */
 export function startBurnFollower({ store, blockchain, solana, log }: BurnFollowerOptions): OwnerFollower {
   let pages = readPages()

@@ -7,7 +7,7 @@ import { encodeTransaction, fitMessage, type SignedBytes, signMessage } from '..
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
 import type { DriverOptions, OnSigned } from '../driver.ts'
 
-/** Number of changes of one collection that are signed together. They are made independently of each other. */
+/** Number of changes of one collection that are signed together. The changes don't depend on each other. */
 export const CHANGES_AT_ONCE = 100
 
 export interface ChangeOptions extends DriverOptions<SolanaBlockchain> {
@@ -15,15 +15,15 @@ export interface ChangeOptions extends DriverOptions<SolanaBlockchain> {
   onSigned: OnSigned
 }
 
-/** Signs changes of tokens that exist. */
+/** Signs changes of existing tokens. */
 export interface ChangeSigning {
   signer: Key
   network: SolanaNetwork
-  /** Signs a transaction with as much of a name as fits. */
+  /** Signs a transaction, with `name` truncated if it doesn't fit. */
   sign(name: string, instructionsFor: (name: string) => Promise<Instruction[]>): Promise<SignedBytes>
 }
 
-/** Opens signing with a recent blockhash. @throws GdnError `unreachable` if nothing can be paid for */
+/** Prepares signing with a recent blockhash. @throws GdnError `unreachable` if the signer lacks funds */
 export async function openChanges({ solana, blockchain }: ChangeOptions): Promise<ChangeSigning> {
   if ((await solana.affordable(blockchain)) < 1) {
     throw new GdnError('unreachable', `the signer of ${blockchain} does not have enough funds to change a token`, {

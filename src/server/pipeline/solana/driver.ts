@@ -19,17 +19,17 @@ export interface SolanaDriverOptions extends FileSources, DriverOptions<SolanaBl
   onSigned: OnSigned
 }
 
-/** A Solana chain, embedded or a cluster. */
+/** Creates the driver of a Solana chain, either embedded or a cluster. */
 export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
   const { blockchain, solana, log } = options
   const preparerOptions = { ...options, preparedAt: new Map<string, number>() }
   return {
     blockchain,
     claimSize: CLAIM_SIZE,
-    // Each NFT has its own transaction: a commit for each would be most of the work.
+    // Each NFT has its own transaction, so separate commits would be most of the work.
     commitSize: CLAIM_SIZE,
     hasRoom: (_, { count }, more) => count + more <= MAX_PENDING,
-    // The funds of the signer are estimated for one.
+    // Each collection of a group would assume that it can spend all funds of the signer.
     collectionsAtOnce: 1,
     commit: (work) => options.store.transaction(work),
     openPreparer: () => openSolanaPreparer(preparerOptions),
@@ -48,7 +48,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
     },
 
     async judge(transaction, { state, seen }) {
-      // A change of a token is signed again according to the token's state at that time.
+      // The step that signed the change signs it again, according to the token's state at that time.
       if (state === 'lost' && (isUpdate(transaction) || isTransfer(transaction))) return { verdict: 'again' }
       if (state === 'lost') return await signAgain(options, transaction)
       return state === 'final' ? { verdict: 'done' } : failure(transaction, seen)

@@ -21,8 +21,8 @@ export interface ExplainOptions extends FileSources, DriverOptions<SolanaBlockch
 }
 
 /**
- * Examines collections whose group has more members than the database has. A token's address is derived from its NFT's
- * ID, so a pending NFT whose token exists is marked as deployed.
+ * Creates a function that examines a collection whose group has more members than the database. A token's address is
+ * derived from its NFT's ID, so a pending NFT whose token exists is marked as deployed.
  */
 export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) => Promise<Explanation> {
   const { store, solana, blockchain, now, log } = options
@@ -35,7 +35,7 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     if (unknown === 0) return 'explained'
     if (pending > 0) return 'wait'
     if ((await adopt(network, collection)) > 0) return await explain(row)
-    // An NFT whose files are not stored yet may be the member.
+    // The unknown member may be an NFT whose files aren't stored yet.
     if (await hasWaitingFiles(store.db, collection.id)) return 'wait'
     return { unexplained: 'no NFT of this backend has the address of one of these tokens', tokens: unknown }
   }
@@ -80,7 +80,7 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     return adopted
   }
 
-  /** Returns the transaction that minted a token, as far as the chain knows it. */
+  /** Returns a row for the transaction that minted a token, with what the chain knows about it. */
   const lostTransaction = (
     collectionId: string,
     { signer, ...made }: { signer: string; mint: string; directory: string; hash: string },

@@ -8,12 +8,15 @@ import type { ChainFacts } from '../facts.ts'
 import { checkGroup } from './group-members.ts'
 
 /**
- * Collections of which this process has verified that the database has all tokens. Once is enough, since they are
- * compared again before each group of NFTs is signed.
+ * IDs of collections whose tokens are all in the database, as this process has verified. One check is enough, because
+ * groups are compared again before each mint is signed.
  */
 const compared = new WeakMap<SolanaChains, Set<string>>()
 
-/** The facts of a Solana chain, embedded or a cluster. A collection is no program, so its row has what is permitted. */
+/**
+ * Creates the facts of a Solana chain, either embedded or a cluster. A collection isn't a program, so its permissions
+ * are stored in its row.
+ */
 export const createSolanaFacts = (solana: SolanaChains, blockchain: SolanaBlockchain): ChainFacts => ({
   async addressesFor(_, { id }) {
     const factory_address = await solana.address(blockchain)

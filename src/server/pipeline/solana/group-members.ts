@@ -6,11 +6,11 @@ import type { Db } from '../../store/schema.ts'
 import { addUnknownMembers, knownMembers, openMintsOf } from '../../store/unknown-mints.ts'
 
 export interface GroupComparison {
-  /** Members of the group on chain that neither a row nor a release explains. */
+  /** Number of group members on chain that neither a row nor an operator's release explains. */
   unknown: number
   /**
-   * Signed transactions that were not final when the database was read: while there are some, `unknown` may be too
-   * high.
+   * Number of signed transactions that weren't final when the database was read. While there are any, `unknown` may be
+   * too high.
    */
   pending: number
 }
@@ -37,15 +37,16 @@ export async function compareGroup(
 }
 
 /**
- * Whether the database has all members of a collection's group, so that more may be minted. `unknown`: it doesn't, and
- * that is stored for the recover step. `unclear`: transactions that aren't final yet may explain the members.
+ * Checks whether the database has all members of a collection's group, so that more may be minted. `unknown`: members
+ * are missing, and their number is stored for the recover step. `unclear`: transactions that aren't final yet may
+ * explain the members.
  */
 export async function checkGroup(
   store: Store,
   network: SolanaNetwork,
   collection: CollectionRow,
 ): Promise<'known' | 'unknown' | 'unclear'> {
-  // An embedded chain is in the database itself.
+  // An embedded chain is part of the database.
   if (network.pollMs === undefined) return 'known'
   if ((await openMintsOf(store.db, collection.id)).length > 0) return 'unknown'
   const { unknown, pending } = await compareGroup(store.db, network, collection)

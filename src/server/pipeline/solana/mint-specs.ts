@@ -13,14 +13,14 @@ export function collectionFile({ name, symbol, description, image }: CollectionR
   return { name: COLLECTION_FILE, bytes: Buffer.from(JSON.stringify({ name, symbol, description, image })) }
 }
 
-/** Returns the collection's own token: the group, held by the collection's wallet. */
+/** Returns the specification of a collection's own token: the group, held by the collection's wallet. */
 export function specOfCollection(collection: CollectionRow, directory: string): MintSpec {
   const { id, name, symbol, wallet_address: receiver } = collection
   // The owner of a collection may transfer it even if its NFTs can't be transferred.
   return { id, group: null, name, symbol, uri: `ipfs://${directory}/${COLLECTION_FILE}`, receiver, locked: false }
 }
 
-/** Returns an NFT's token: a member of its collection's group. */
+/** Returns the specification of an NFT's token, which is a member of its collection's group. */
 export function specOfNft(
   collection: CollectionRow,
   nft: Pick<NftRow, 'id' | 'receiver' | 'dynamic' | 'metadata'>,

@@ -7,7 +7,7 @@ import { parseFileUri } from '../restore-directory.ts'
 
 const POLL_MS = 500
 
-/** Submits transactions, and looks for final outcomes. */
+/** Sends transactions and checks whether they have final outcomes. */
 export async function observeSolana(
   network: SolanaNetwork,
   claimed: readonly TransactionRow[],
@@ -27,7 +27,10 @@ export async function observeSolana(
   )
 }
 
-/** Returns null while the transaction may still be executed. Only pending transactions are sent again. */
+/**
+ * Returns the outcome of a transaction; null while it may still be executed. Only transactions without an outcome are
+ * sent again.
+ */
 async function outcomeOf(
   network: SolanaNetwork,
   height: number,
@@ -42,9 +45,9 @@ async function outcomeOf(
     status === null || status.unpaid
       ? { state: 'lost', seen: { raw: '' } }
       : { state: 'reverted', seen: { raw: '', block_number, error: status.error } }
-  // Only this service can mint at that address. If the mint exists, an earlier transaction has created it, or this one
-  // did so long ago that nodes dropped its signature. The earlier one may refer to another file: a restored database
-  // doesn't know which NFTs shared a directory.
+  // Only this service can mint at that address. If the mint exists, an earlier transaction created it, or this one did
+  // so long ago that nodes dropped its signature. The earlier one may refer to another file, because a restored
+  // database doesn't know which NFTs shared a directory.
   const account = mint === null ? null : await network.account(mint)
   if (account?.owner === TOKEN_2022) {
     const final: Outcome = { state: 'final', seen: { raw: '', block_number } }
@@ -58,7 +61,7 @@ async function outcomeOf(
   return lostOrReverted
 }
 
-/** Whether a token shows the change that a transaction was signed for. */
+/** Returns whether a token already has the change that a transaction makes. */
 function isMade(
   { kind, mint, directory, update_sequence }: TransactionRow,
   { supply, uri, revision, updateAuthority }: ReadMint,

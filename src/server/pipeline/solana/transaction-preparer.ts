@@ -20,21 +20,20 @@ const GROUP = 100
 /** Maximum number of pending transactions per collection. Those that expire together are signed again together. */
 export const MAX_PENDING = 400
 /**
- * How long a group smaller than `GROUP` waits for more NFTs while others are pending, counted from the last group.
- * Measured with one request per NFT: 10 % less work, and no delay on networks with slow blocks.
+ * How long a group smaller than `GROUP` waits for more NFTs while others are pending, measured from the previous group.
+ * With one request per NFT, this saves 10 % of the work and adds no delay on networks with slow blocks.
  */
 const GATHER_MS = 100
 
 export interface SolanaPreparerOptions extends DriverOptions<SolanaBlockchain> {
   solana: Pick<SolanaChains, 'signer' | 'network' | 'affordable'>
-  /** When the last group of a collection was prepared. */
+  /** The time when the last group of a collection was prepared, by collection ID. */
   preparedAt: Map<string, number>
 }
 
 /**
- * Prepares transactions for Solana: one transaction for each token, because a packet has no space for a second. A
- * token's address is derived from the ID of its row, so the order of transactions doesn't matter, and a collection has
- * many pending.
+ * Creates a preparer of Solana transactions, one for each token, because a packet has no space for two. A token's
+ * address is derived from the ID of its row. So transactions need no order, and a collection can have many pending.
  */
 export async function openSolanaPreparer(options: SolanaPreparerOptions): Promise<TransactionPreparer> {
   const { store, blockchain, solana, now, preparedAt } = options
@@ -97,12 +96,14 @@ async function storeAll(db: Db, rows: readonly SignedRow[]): Promise<readonly Si
 }
 
 /**
- * Number of tokens that the signer can pay for, minus pending ones. 0 while pending ones need the funds.
+ * Returns how many more tokens the signer can pay for; 0 while pending transactions need its funds.
  *
- * @throws GdnError `unreachable` if the funds are exhausted; accepted requests wait until the signer has funds
+ * @throws GdnError `unreachable` if the funds are exhausted and nothing is pending; accepted requests wait until the
+ * signer has funds
  */
 async function payableTokens({ store, solana, blockchain }: SolanaPreparerOptions): Promise<number> {
-  // Counted before the balance is read: a transaction executed in between counts twice, and is never missed.
+  // Pending transactions are counted before the balance is read. A transaction executed in between counts twice, but is
+  // never missed.
   const pending = await countUnfinished(store.db, { blockchain })
   const affordable = await solana.affordable(blockchain)
   if (affordable < 1 && pending === 0) {
@@ -116,11 +117,11 @@ async function payableTokens({ store, solana, blockchain }: SolanaPreparerOption
 interface Place {
   collectionId: string
   directory: string
-  /** An earlier transaction for the same token had no effect. */
+  /** True if an earlier transaction for the same token had no effect. The new one then offers a higher fee. */
   urgent?: boolean
 }
 
-/** Opens signing with a recent blockhash. Signed transactions can be executed until it expires, and never after. */
+/** Prepares signing with a recent blockhash. Signed transactions can only be executed until the blockhash expires. */
 async function openMintSigning({ blockchain, solana, now }: Omit<SolanaPreparerOptions, 'preparedAt'>) {
   const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
   const lifetime = await network.latestBlockhash()
@@ -134,7 +135,6 @@ async function openMintSigning({ blockchain, solana, now }: Omit<SolanaPreparerO
 
 type What = Pick<SignedRow, 'kind' | 'collection_id' | 'mint' | 'token_count' | 'directory' | 'update_sequence'>
 
-/** Returns the row of a transaction. */
 export function rowOf(
   { blockchain, signer, now }: { blockchain: SolanaBlockchain; signer: string; now: number },
   what: What,
@@ -159,8 +159,8 @@ export function rowOf(
 }
 
 /**
- * Signs for the same token again, because the first transaction expired or couldn't be paid for. Address and metadata
- * stay the same: whichever of the two a network executes, the result is the same single token.
+ * Signs a new transaction for the same token, because the previous one expired or couldn't be paid for. Address and
+ * metadata stay the same, so whichever transaction is executed, the result is the same single token.
  */
 export async function signAgain(
   options: Omit<SolanaPreparerOptions, 'preparedAt'>,
@@ -173,7 +173,7 @@ export async function signAgain(
   return { verdict: 'again', replacement: await sign(spec, { collectionId, directory, urgent: true }) }
 }
 
-/** Returns the specification of the object that the transaction creates, or null if it isn't needed any more. */
+/** Returns the specification of the token that a transaction mints, or null if it isn't needed anymore. */
 async function specOf(db: Db, { id, kind, collection_id, directory }: TransactionRow): Promise<MintSpec | null> {
   const collection = collection_id === null ? null : await findCollectionById(db, collection_id)
   if (collection === null || directory === null) return null

@@ -36,13 +36,13 @@ interface Refused {
 const FILE_URI = /^ipfs:\/\/([a-z0-9]+)\//
 
 /**
- * Signs for accepted updates and freezes, one transaction for each NFT. A token has the number of its last update.
- * After a restore it shows whether a pending update was made already, so that none is made twice.
+ * Signs accepted updates and freezes, one transaction for each NFT. A token stores the number of its last update. After
+ * a restore, this number shows whether a pending update was already made, so that none is made twice.
  */
 export function createUpdateStep(options: UpdateStepOptions): Turn {
   const { store, blockchain } = options
 
-  /** @returns whether there may be more to sign for at once */
+  /** @returns whether there may be more to sign immediately */
   const signFor = async (collectionId: string): Promise<boolean> => {
     const updates = await listSignable(store.db, { blockchain, collectionId }, CHANGES_AT_ONCE)
     if (updates.length === 0) return false
@@ -60,7 +60,7 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
   }
 }
 
-/** Signs for an update, unless the chain has it already or refuses it. Nothing is stored. */
+/** Signs an update, unless the chain already has it or would reject it. Stores nothing. */
 async function prepare(
   { blockchain, now }: UpdateStepOptions,
   { signer, network, sign }: ChangeSigning,
@@ -95,7 +95,7 @@ async function prepare(
     update_sequence: directory === null ? null : known + 1,
   }
   if (isFound) {
-    // Its transaction can't be told from others that name the token.
+    // The transaction that made the change can't be distinguished from others that name the token.
     const lost = { raw: '', signature: `unknown:${token}:${update.id}`, lastValidBlockHeight: 0 }
     return { update, row: rowOf(place, what, lost), isFound, directory }
   }
@@ -114,7 +114,7 @@ async function prepare(
   return { update, row: rowOf(place, what, signed), isFound, directory }
 }
 
-/** Fails an update that can't be made, and stores the revision that the chain has. */
+/** Fails an update that can't be made. If the chain has an unknown revision, stores it. */
 async function refuse(
   { store, blockchain, log }: UpdateStepOptions,
   collectionId: string,
