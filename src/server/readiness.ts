@@ -24,7 +24,7 @@ export type Readiness = () => Promise<Condition>
 
 /** A database that takes longer to respond counts as not ready. */
 const ANSWER_WITHIN_MS = 2000
-/** Below what a database and a file in transfer need. */
+/** Minimum free space on the disk, for a database and a file in transfer. */
 const LEAST_FREE_BYTES = 32 * 1024 * 1024
 
 interface Networks {
@@ -35,7 +35,7 @@ interface Networks {
 export interface Watched {
   store: Store
   storage: Pick<OpenedStorage, 'problems'>
-  /** Networks by RPC URL. */
+  /** Networks that are reached through RPC URLs. */
   networks: readonly Networks[]
   dataDir: string
 }
@@ -47,15 +47,16 @@ export interface ReadinessOfProcess {
 }
 
 /**
- * Checks database, disk, storage and networks on request. With several networks, an unreachable one is only a warning:
- * taking the process out of service would also stop work on the others. A signer without funds is a warning too: reads
- * still work, and no other process has the funds.
+ * Checks database, disk, storage and networks on request. With several networks, an unreachable one is only a warning,
+ * because removing the process from service would also stop work on the others. A signer without funds is a warning
+ * too: reads still work, and no other process has the funds.
  */
 export function watchReadiness({ store, storage, networks, dataDir }: Watched): ReadinessOfProcess {
   let isStopping = false
   const allUnreachable = async () => (await Promise.all(networks.map((some) => some.unreachable()))).flat()
   const all = networks.flatMap(({ blockchains }) => blockchains)
-  // Results are shared: anybody may request them, they cost queries, and queries to an unreachable database queue up.
+  // Concurrent requests share a result. Anybody may request it, it costs queries, and queries to an unreachable
+  // database queue up.
   const look = shareInFlight(async (): Promise<Condition> => {
     const [database, disk, unreachable] = await Promise.all([
       conditionOf(store),
@@ -91,7 +92,7 @@ async function conditionOf({ db }: Store): Promise<Condition> {
         ...((await takesWrites(db)) ? [] : ['the database rejects writes: it is a standby or read-only']),
       ],
       warnings: [
-        // During a rolling update, the first process of the new version migrates.
+        // Only a warning: in a rolling update, the first process of the new version migrates.
         ...(newer.length === 0 ? [] : [`the database was migrated by a newer version of gdn (${newer.join(', ')})`]),
         ...(pending.length === 0 ? await heldCollections(db) : []),
       ],
@@ -107,7 +108,7 @@ async function conditionOf({ db }: Store): Promise<Condition> {
   }
 }
 
-/** Collections whose mints are blocked until an operator releases them. */
+/** Returns a warning for each collection whose mints are blocked until an operator releases it. */
 async function heldCollections(db: Store['db']): Promise<string[]> {
   const tokens = new Map<string, number>()
   for (const { blockchain, contract_address, state, token_count } of await listUnknownMints(db)) {

@@ -11,20 +11,21 @@ import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** The differences between endpoints that change NFTs, or the facts known about NFTs, in one transaction. */
+/**
+ * What an endpoint does differently from the others that change NFTs, or record facts about NFTs, in one transaction.
+ */
 interface Change<Name extends Operation, Echo, Prepared> {
   operation: Name
-  /** The identity of the operation. */
+  /** The fields that identify the operation by its digest. */
   fields: OperationFields[Name]
   /** The fields of the request that the response repeats. */
   echo: Echo
-  /** Finds the same change without a reference ID, if it is made once only. */
+  /** Finds the same change if it has no reference ID but can be made only once. */
   existing?(db: Db, collection: CollectionRow): Promise<Existing | null>
-  /** Checks what needs no chain, before the chain must be ready. @throws Refusal */
+  /** Checks what needs no chain, before the chain is required. @throws Refusal */
   checkInDatabase?(collection: CollectionRow): Promise<void>
   /** Checks outside of the database transaction. @throws Refusal */
   check(collection: CollectionRow): Promise<Prepared>
-  /** Adds the rows. */
   write(
     db: Db,
     rows: {
@@ -36,7 +37,6 @@ interface Change<Name extends Operation, Echo, Prepared> {
       prepared: Prepared
     },
   ): Promise<void>
-  /** Wakes the pipeline. */
   accepted(collectionId: string, prepared: Prepared): void
 }
 
@@ -46,7 +46,7 @@ interface Parsed {
   reference_id?: string | undefined
 }
 
-/** Accepts a change of existing NFTs. A change whose reference ID exists is returned, not made again. */
+/** Accepts a change of existing NFTs. If the reference ID exists already, returns its operation and changes nothing. */
 export async function acceptChange<Name extends Operation, Echo extends object, Prepared>(
   deps: ServiceDeps,
   request: ServiceRequest<Parsed>,

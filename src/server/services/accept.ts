@@ -7,14 +7,14 @@ import { findRepeated, insertRequest, type RequestRow, recordResponse } from '..
 import type { Db } from '../store/schema.ts'
 import { Refusal } from './refusal.ts'
 
-/** The caller and the operation, under which a creating request is stored. */
+/** The caller, the endpoint and the keys under which a creating request is stored. */
 export interface Acceptance {
   accountId: string
   endpoint: string
   /** The body as sent by the client. */
   body: unknown
   idempotencyKey: string | null
-  /** The request's own ID: its rows and log lines refer to it. */
+  /** The request's own ID, which its rows and log lines refer to. */
   requestId: string
   /** The run that sent it. */
   run?: string | null
@@ -22,9 +22,9 @@ export interface Acceptance {
 
 export interface Accepted<Response> {
   response: Response
-  /** Whether this is the response to an earlier request with the same Idempotency-Key. */
+  /** True if this is the response to an earlier request with the same Idempotency-Key. */
   replayed: boolean
-  /** The accepted request; for a repeated one, the earlier request. */
+  /** ID of the accepted request. For a replayed response, the ID of the earlier request. */
   requestId: string
 }
 
@@ -37,21 +37,22 @@ function replay<Response>(earlier: RequestRow, bodyHash: string): Accepted<Respo
   return { response: JSON.parse(earlier.response) as Response, replayed: true, requestId: earlier.id }
 }
 
-/** The work of a creating endpoint in addition to storing the request. */
+/** What a creating endpoint does in addition to storing the request. */
 export interface Work<Prepared, Response> {
-  /** Returns the response if all operations already exist by their reference IDs; then nothing else is done. */
+  /** Returns the response if all reference IDs already have their operations. Then nothing else is done. */
   findExisting(): Promise<Response | null>
   /** Checks outside of the database transaction, for example on chain; not called for a repeated request. */
   prepare(): Promise<Prepared>
-  /** Adds the rows. */
+  /** Adds the rows in the database transaction that stores the request. */
   write(db: Db, requestId: string, prepared: Prepared): Promise<Response>
   /** Called after `write` has failed and its rows were rolled back. */
   rejected?: (error: unknown, prepared: Prepared) => Promise<void>
 }
 
 /**
- * Accepts a creating request in one transaction: the Idempotency-Key, the request with its response, and the rows of
- * `write`. The response may be sent once this resolves. The same key and body get the first response again.
+ * Accepts a creating request in one transaction, which stores the Idempotency-Key, the request with its response, and
+ * the rows that `write` adds. The response may be sent once this resolves. A request with the same key and body gets
+ * the first response again.
  */
 export async function accept<Prepared, Response>(
   store: Store,

@@ -9,11 +9,11 @@ import { badRequest, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
- * Adds an alias to NFTs: a second reference ID, derived from the ID that the row got after the mint. Repeating the
- * request changes nothing. An NFT gets one alias, permanently, so that no two rows name it.
+ * Adds aliases to NFTs. An alias is a second reference ID, derived from the ID that the row got after the mint.
+ * Repeating the request changes nothing. An NFT can have only one alias, permanently, so that no two rows name it.
  *
- * @throws Refusal 400 if the collection has no such NFT that was minted without an ID, 409 if a reference ID names
- *   another NFT, or an NFT has another alias or label; then nothing is changed
+ * @throws Refusal 400 if the collection has no such NFT that was minted without an ID; 409 if a reference ID names
+ * another NFT, or if an NFT has another alias or label. Then nothing is changed.
  */
 export async function aliasReferences(
   { store }: Pick<ServiceDeps, 'store'>,
@@ -74,6 +74,6 @@ const conflict = (message: string) =>
     [HEADERS.errorCode]: REFERENCE_ERRORS.conflict,
   })
 
-/** Always the same order, so that two processes can't deadlock. */
+/** Sorts by reference ID, so that two processes can't deadlock. */
 const inOrder = <One extends { content: ContentReference }>(wanted: readonly One[]): One[] =>
   [...wanted].sort((a, b) => (a.content.reference_id < b.content.reference_id ? -1 : 1))

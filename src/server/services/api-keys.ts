@@ -7,7 +7,7 @@ import { accountOfEmail, findNamedApiKeys, type ListedApiKey, listApiKeys, revok
 import type { Store } from '../store/open-store.ts'
 import { hashKey, keyPrefix, newApiKey, registerApiKey } from './authenticate.ts'
 
-/** An API key as it may be shown. Times are milliseconds since the epoch. */
+/** An API key without its secret part. Times are milliseconds since the epoch. */
 export interface ApiKeyRecord {
   id: string
   name: string
@@ -16,7 +16,7 @@ export interface ApiKeyRecord {
   /** The first characters of the key. */
   prefix: string
   permissions: Permission[]
-  /** Null for that of the server. */
+  /** The API version of the key; null for the server's version. */
   apiVersion: ApiVersion | null
   status: 'active' | 'expired' | 'revoked'
   createdAt: number
@@ -46,17 +46,17 @@ function toRecord(row: ListedApiKey, now: number): ApiKeyRecord {
 
 export interface ApiKeyRequest {
   name: string
-  /** The owner's account, which is created if it is new. */
+  /** E-mail address of the owner's account. The account is created if it doesn't exist. */
   email: string
   permissions: readonly Permission[]
   /** Null for no expiry. */
   expiresAt: number | null
-  /** Null, the default, for the version of the server. */
+  /** The API version of the key; null, the default, for the server's version. */
   apiVersion?: ApiVersion | null
   now: number
 }
 
-/** Creates a key. It is returned here and never again: only its hash is stored. */
+/** Creates a key. Only its hash is stored, so the key can't be returned again. */
 export async function createApiKey(
   store: Store,
   { name, email: given, permissions, ...rest }: ApiKeyRequest,
@@ -78,10 +78,10 @@ export async function getApiKeys({ db }: Store, now: number): Promise<ApiKeyReco
 }
 
 /**
- * Revokes a key by its ID, its prefix, or the key itself (for a leaked one). A running backend rejects it from its next
- * request on. Revoking twice isn't an error.
+ * Revokes a key by its ID, its prefix, or the key itself (for a leaked one). A running backend rejects the key from its
+ * next request on. Revoking a key twice isn't an error.
  *
- * @throws GdnError `not_found_locally`; `usage` if a prefix matches several keys.
+ * @throws GdnError `not_found_locally`; `usage` if a prefix matches several keys
  */
 export async function revokeNamedApiKey(store: Store, word: string, now: number): Promise<ApiKeyRecord> {
   const [row, ...others] = await findNamedApiKeys(store.db, { word, hash: hashKey(new Secret(word, { known: false })) })

@@ -10,7 +10,7 @@ import { Refusal } from './refusal.ts'
 
 const PREFIX_LENGTH = 12
 
-/** The part of a key that may be stored and shown. */
+/** Returns the part of a key that may be stored and shown. */
 export const keyPrefix = (key: string): string => key.slice(0, PREFIX_LENGTH)
 
 /** The caller that a key authenticates. */
@@ -18,7 +18,7 @@ export interface Caller {
   keyId: string
   accountId: string
   permissions: ReadonlySet<Permission>
-  /** The version of the API that the key is for; null for that of the server. */
+  /** The API version of the key; null for the server's version. */
   apiVersion: ApiVersion | null
 }
 
@@ -34,15 +34,15 @@ export interface NewKey {
   accountId: string
   name: string
   now: number
-  /** All by default. */
+  /** Default: all. */
   permissions?: readonly Permission[]
-  /** No expiry by default. */
+  /** Milliseconds since the epoch. Default: the key doesn't expire. */
   expiresAt?: number | null
-  /** The version of the API; by default that of the server. */
+  /** Default: the server's version. */
   apiVersion?: ApiVersion | null
 }
 
-/** Stores a key for an account: its hash, and its first characters to identify it. */
+/** Stores the hash of a key for an account, and the key's first characters to identify it. */
 export async function registerApiKey(
   db: Db,
   { key, accountId, name, now, permissions = PERMISSIONS, expiresAt = null, apiVersion = null }: NewKey,
@@ -83,7 +83,10 @@ function toCaller(row: ApiKeyRow | null, now: number): Caller | null {
   }
 }
 
-/** Returns the caller of a request. Throws 401 without a valid key, 403 without the permissions. */
+/**
+ * Returns the caller of a request.
+ * @throws Refusal 401 without a valid key, 403 without the permissions
+ */
 export async function authenticate(
   db: Db,
   header: string | undefined,

@@ -12,7 +12,9 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof burnnft.request>
 
-/** Accepts a burn if the named holder owns the NFT on chain now, and the collection was created for burning. */
+/**
+ * Accepts a burn if the named holder currently owns the NFT on chain and the collection was created with `enable_burn`.
+ */
 export async function burnNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline } = deps
   const { contract_address, nft_gdn_id, holder_wallet_address } = request.parsed

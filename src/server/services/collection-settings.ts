@@ -11,9 +11,9 @@ import { firstBytes } from '../storage/first-bytes.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import type { ServiceDeps } from './services.ts'
 
-/** Nothing depends on the settings that are shown, so a slow chain isn't waited for. */
+/** Short, because the settings are only shown and nothing depends on them. */
 const PATIENCE_MS = 3000
-/** Maximum size of the metadata of a collection. */
+/** Maximum size of a collection's metadata, in bytes. */
 const MAX_METADATA_BYTES = 64 * 1024
 
 type SettingsDeps = Pick<ServiceDeps, 'chains' | 'storage'>
@@ -35,8 +35,8 @@ type Row = Pick<
 
 /**
  * Returns the settings of a collection, read from its contract. If the chain doesn't respond in time, returns the
- * recorded values and the problem. The metadata is read from the contract and from this server's storage alone: its URI
- * may be any, so nothing is fetched.
+ * recorded values and the problem. The metadata is read only from the contract or this server's storage. Nothing is
+ * fetched, because the owner can set any URI.
  *
  * @param leftMs milliseconds that the caller has left
  */
@@ -60,8 +60,8 @@ export async function readCollectionSettings(
 }
 
 /**
- * Returns the image of a collection, by its contract. It costs one request to the chain, so a list can ask for many. If
- * the chain doesn't respond in time, this is the recorded image.
+ * Returns the image of a collection according to its contract. This takes only one request to the chain, so that lists
+ * can use it. If the chain doesn't respond in time, returns the recorded image.
  */
 export async function readCollectionImage(deps: SettingsDeps, row: Row): Promise<string | null> {
   const contract = contractOf(deps, row)
@@ -69,7 +69,6 @@ export async function readCollectionImage(deps: SettingsDeps, row: Row): Promise
   return uri === null ? row.image : (await describedAt(deps, uri, row)).image
 }
 
-/** Returns the contract of a collection, if it has one. */
 function contractOf({ chains }: SettingsDeps, { blockchain, status }: Row): ContractFacts | undefined {
   if (status !== 'deployed' || !isBlockchain(blockchain)) return undefined
   return chainFacts(chains, blockchain).contract
@@ -82,7 +81,6 @@ const inTime = <Value>(reading: Promise<Value>, leftMs = PATIENCE_MS): Promise<V
     Math.min(leftMs, PATIENCE_MS),
   )
 
-/** The values of a collection as this backend has recorded them. */
 function recordedSettings(row: Row): CollectionSettings {
   return {
     transaction_gdn_id: row.id,
@@ -104,8 +102,8 @@ function recordedSettings(row: Row): CollectionSettings {
 const AS_CREATED = 'so the description and image are those from the creation request'
 
 /**
- * Returns the description and image in a collection's metadata. These are the recorded values until the owner sets
- * metadata, and also if the metadata can't be read, with the reason.
+ * Returns the description and image in a collection's metadata. Returns the recorded values if the owner hasn't set
+ * metadata, or if the metadata can't be read (then with the reason).
  */
 async function describedAt(
   { storage }: SettingsDeps,

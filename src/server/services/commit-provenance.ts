@@ -12,7 +12,8 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 type Parsed = z.output<typeof commitprovenance.request>
 
 /**
- * Accepts that a collection is committed to a hash. A repeated hash has no second effect: its commitment is returned.
+ * Accepts the commitment of a collection to a hash. If the collection is already committed to it, returns that
+ * commitment.
  */
 export async function commitProvenance(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline } = deps

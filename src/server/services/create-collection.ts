@@ -28,7 +28,7 @@ const OPTIONAL = [
   'reference_id',
 ] as const
 
-/** Accepts a collection. Its address is fixed here, so that NFTs can be created in it at once. */
+/** Accepts a collection. Its address is determined here, so that NFTs can be created in it immediately. */
 export async function createCollection(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, chains, pipeline, now } = deps
   const { accountId, parsed, body, run } = request
@@ -96,7 +96,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
   return accepted
 }
 
-/** Returns the fields of the operation without those that have their default value. */
+/** Returns the fields of the operation, without fields that have their default value. */
 function fieldsOf({
   reference_id: _,
   dynamic,
@@ -112,7 +112,7 @@ function fieldsOf({
   }
 }
 
-/** Returns the wallet that receives royalties: by default, the owner. Null without royalties. */
+/** Returns the wallet that receives royalties, by default the owner's. Null if there are no royalties. */
 function royaltyReceiverOf({ royalty_bps, royalty_receiver, wallet_address, blockchain }: Parsed): string | null {
   return royalty_bps ? canonicalAddress(royalty_receiver ?? wallet_address, blockchain) : null
 }

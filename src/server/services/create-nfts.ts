@@ -33,26 +33,23 @@ type Parsed = z.output<typeof createnft.request> & { sender_wallet_address?: str
 
 type Request = ServiceRequest<Parsed>
 
-/** The ID of a new NFT, or an NFT that existed. */
+/** The ID of a new NFT, or an existing NFT. */
 type Accepted = string | Known
 
 /** The differences between the endpoints. */
 const ENDPOINTS = {
   createnft: { isDynamic: false, isGrant: false, message: 'The request to create NFTs was accepted.' },
-  /** The metadata of these NFTs can be updated, even in a collection that isn't dynamic. */
+  /** These NFTs can be updated, even in a collection that isn't dynamic. */
   creatednft: { isDynamic: true, isGrant: false, message: 'The request to create NFTs was accepted.' },
   /** The first owner transfers them in the transaction that mints them. */
   createnfttrans: { isDynamic: false, isGrant: true, message: 'The request to create and transfer NFTs was accepted.' },
 } as const
 
-/** Returns the service of an endpoint that creates NFTs. It sends no request to a chain. */
+/** Returns the service of an endpoint that creates NFTs. */
 export const createNfts = (endpoint: Endpoint) => (deps: ServiceDeps, request: Request) =>
   acceptNfts(deps, request, endpoint)
 
-/**
- * Accepts NFTs: adds a row for each, with its pipeline state. NFTs whose reference IDs already exist are not created
- * again.
- */
+/** Accepts NFTs by adding a row for each. NFTs whose reference IDs already exist aren't created again. */
 async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: Endpoint) {
   const { store, pipeline, now } = deps
   const { accountId, parsed, run } = request
@@ -102,12 +99,13 @@ async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: Endpoin
   return accepted
 }
 
-/** Returns the reference IDs of a request with the digests of their operations; none if it has none. */
+/** Returns the reference IDs of a request with the digests of their operations; empty if the request has none. */
 function referencesOf(parsed: Parsed, endpoint: Endpoint): Wanted[] {
   const { metadata: list, receiver_wallet_address, sender_wallet_address, reference_label, reference_kinds } = parsed
   return (parsed.reference_ids ?? []).map((reference_id, index) => {
     const metadata = list[index] as Parsed['metadata'][number]
-    // The sender as requested: the owner of a collection, who is the sender otherwise, may change before a repetition.
+    // Uses the sender as requested. The default sender is the collection's owner, who may change before a repeated
+    // request.
     const digest = operationDigest(endpoint, { metadata, receiver_wallet_address, sender_wallet_address })
     return { reference_id, digest, label: reference_label ?? null, kind: reference_kinds?.[index] ?? null }
   })
@@ -146,7 +144,7 @@ async function checkNfts(deps: ServiceDeps, request: Request, endpoint: Endpoint
   const files = await storedFiles(deps, metadata)
   const costCheck = await prepareCostCheck(deps, request, blockchain)
   const sender = isGrant ? checksumAddress(sender_wallet_address ?? firstOwnerIn(collection)) : null
-  // In a dynamic collection, a plain mint costs less.
+  // In a dynamic collection, all NFTs are dynamic, and a plain mint costs less.
   const asDynamic = isDynamic && collection.dynamic !== 1
   return { collectionId: collection.id, sender, asDynamic, files, costCheck }
 }

@@ -8,8 +8,8 @@ import { readSignedUrl, type SignedUrlClaims } from './signed-url.ts'
 import { createWalletKey, type WalletKey } from './wallet-key.ts'
 
 /**
- * How long a used URL is recorded after its expiry: a clock that ran ahead and is set back must not make it valid
- * again.
+ * How long a used URL is recorded after its expiry. The URL must not become valid again if a clock that ran ahead is
+ * set back.
  */
 const REMEMBERED_MS = MAX_SIGNED_URL_MINUTES * 60_000
 
@@ -37,7 +37,7 @@ const tampered = () =>
 
 /**
  * Creates a wallet for the holder of a signed URL, with a key from the operating system's random generator. The key is
- * only in the response: it is never stored or logged, and the caller destroys it.
+ * only in the response. It is never stored or logged, and the caller must destroy it.
  *
  * @param query the URL's query, unchanged
  */

@@ -5,8 +5,8 @@ import type { Db } from '../store/schema.ts'
 import { badRequest } from './refusal.ts'
 
 /**
- * Returns the account's collection in a request. Rejects it if its blockchain differs, or if the request has no
- * blockchain and there are several collections with that address.
+ * Returns the account's collection that a request names. Rejects the request if the collection is on another
+ * blockchain, or if several blockchains have a collection at that address and the request names none.
  */
 export async function findOwnCollection(
   db: Db,

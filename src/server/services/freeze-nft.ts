@@ -10,7 +10,7 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof freezenft.request>
 
-/** Accepts that the metadata of NFTs becomes final. One transaction freezes all of them. */
+/** Accepts a permanent freeze of the metadata of NFTs. One transaction freezes all of them. */
 export async function freezeNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline } = deps
   const nft_gdn_ids = [...new Set(request.parsed.nft_gdn_ids)]

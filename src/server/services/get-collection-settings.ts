@@ -6,10 +6,10 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /** Number of contracts that are read at once. */
 const AT_ONCE = 10
-/** Time for all contracts of a request. Collections that are left then are not read. */
+/** Time for reading all contracts of a request. Collections that don't fit in it aren't read. */
 const PATIENCE_MS = 10_000
 
-/** Returns the settings of the account's collections, in the order of the IDs, without unknown IDs. */
+/** Returns the settings of the account's collections, in the order of the IDs; unknown IDs are left out. */
 export async function getCollectionSettings(
   deps: Pick<ServiceDeps, 'store' | 'chains' | 'storage'>,
   { accountId, parsed, body }: ServiceRequest<z.output<typeof getcollectionsettings.request>>,

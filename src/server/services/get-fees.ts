@@ -8,7 +8,7 @@ import { badRequest, notNow, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 const RETRY_SECONDS = 5
-/** Maximum wait for fees that a response can do without. */
+/** How long a response waits for fees that it can do without. */
 const WITHIN_MS = 1_000
 
 /** Returns the current fees of a blockchain. Solana has fixed fees, which aren't estimated. */
@@ -46,8 +46,8 @@ export async function getFees(
 }
 
 /**
- * Returns the funds that the signers lack. Null if no node returns their balances, because the fees are useful without
- * this field.
+ * Returns the funds that the signers lack. Null if no node returns their balances, because fees are useful without
+ * them.
  */
 async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
   try {
@@ -61,7 +61,7 @@ async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
 /** Returns the current fees. @throws Refusal 503 if no node returns them */
 export const feesOf = (gas: GasFacts): ReturnType<GasFacts['fees']> => answered(gas, gas.fees(), 'its fees')
 
-/** Returns the current fees; null while no node responds, without waiting for one that may never do. */
+/** Returns the current fees; null if no node returns them within a short time. */
 export async function feesIfKnown(gas: GasFacts): Promise<Awaited<ReturnType<GasFacts['fees']>> | null> {
   try {
     return await withTimeout(feesOf(gas), WITHIN_MS)

@@ -4,7 +4,10 @@ import { sameAddress } from '../../api/same-address.ts'
 import { findNft } from '../store/nfts.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** Whether an NFT of this service, of any account, is on that blockchain and now owned by that address. */
+/**
+ * Returns whether an address currently owns a given NFT of this service on a blockchain. The NFT may belong to any
+ * account.
+ */
 export async function getIsGdnNft(
   { store }: Pick<ServiceDeps, 'store'>,
   { parsed }: ServiceRequest<z.output<typeof getisgdnnft.request>>,

@@ -13,7 +13,7 @@ import { blockTimes, changesOf } from './nft-history.ts'
 import { Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** Returns the gas and the fee of the mint of an NFT. NFTs of one transaction have equal shares. */
+/** Returns an NFT's share of the gas and the fee of its mint. All NFTs of a transaction have equal shares. */
 async function paidByMint(
   { db, chains }: Pick<ServiceDeps, 'chains'> & { db: Db },
   id: string,
@@ -39,7 +39,7 @@ export async function getNftHistory(
   const times = await blockTimes({ db, chains }, blockchain, rows)
   const dateOf = (ms: number | null | undefined) => (typeof ms === 'number' ? formatAcceptedDate(ms) : null)
   const events = []
-  // One after the other: each may have a megabyte of metadata.
+  // Sequential, because each event may have a megabyte of metadata.
   for (const row of rows) {
     const { kind, status, accepted_at, block_number, transaction_hash, sender, receiver, revision, error } = row
     const link = transaction_hash === null ? null : chains.transactionUrl(blockchain, transaction_hash)

@@ -4,7 +4,7 @@ import { listNftIds } from '../store/nfts.ts'
 import { findOwnCollection } from './find-collection.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** Returns IDs of a collection's NFTs, oldest first. */
+/** Returns the IDs of a collection's NFTs, oldest first. */
 export async function getNftIds(
   { store }: Pick<ServiceDeps, 'store'>,
   { accountId, parsed }: ServiceRequest<z.output<typeof getnftgdnids.request>>,

@@ -16,13 +16,16 @@ type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
 
 type Found = Awaited<ReturnType<typeof findNfts>>[number]
 
-/** Why pending NFTs wait, apart from their files and the signers. */
+/** Reasons why pending NFTs wait, apart from their files and the signers. */
 interface Waits {
-  /** The reasons why no block takes their transactions, by blockchain. */
+  /** Why no block includes their transactions, by blockchain. */
   stalls: ReadonlyMap<string, string | null>
-  /** The earlier transactions that they wait for, by collection. */
+  /** Which earlier transaction they wait for, by collection. */
   held: ReadonlyMap<string, string>
-  /** Why the limits of the runs hold NFTs, by transaction, or by request for NFTs without a transaction. */
+  /**
+   * How the limits of their runs hold them back: `stuck` by transaction, `limits` by request for NFTs without a
+   * transaction.
+   */
   stuck: ReadonlyMap<string, string>
   limits: ReadonlyMap<string, string>
 }
@@ -52,8 +55,8 @@ function toRecord(row: Found, pending: Pending, chains: Chains, waits: Waits) {
 }
 
 /**
- * Returns why an NFT failed, or what delays its mint: its files, what the signers of its blockchain lack, its nodes or
- * blocks, the limit of its run, or an earlier transaction of its collection.
+ * Returns why an NFT failed, or what delays its mint: its files, missing funds of the signers, the nodes or blocks of
+ * its blockchain, the limit of its run, or an earlier transaction of its collection.
  */
 function reasonOf(
   { status, step, error, blockchain, collection_id, transaction_id, request_id }: Found,
@@ -88,7 +91,7 @@ async function waitsOf(deps: Deps, rows: readonly Found[]): Promise<Waits> {
   }
 }
 
-/** Files that aren't stored here: their place is their URL. */
+/** Returns the keys of files that aren't stored here. The place of such a file is its URL. */
 function notStoredOf({ files }: Found) {
   const places = Object.entries(JSON.parse(files ?? '{}') as Record<string, string>)
   const keys = places.flatMap(([key, place]) => (isContentUrl(place) ? [key] : []))

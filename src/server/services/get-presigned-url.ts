@@ -8,7 +8,7 @@ import { signUrl } from './signed-url.ts'
 
 const DEFAULT_MINUTES = 60
 
-/** Returns a signed URL for an account's own e-mail address. The local account has none and may pass any. */
+/** Returns a signed URL for the account's own e-mail address. The local account has no address and may pass any. */
 export async function getPresignedUrl(
   { store, signedUrls }: Pick<ServiceDeps, 'store' | 'signedUrls'>,
   { accountId, parsed, origin }: ServiceRequest<z.output<typeof getpresignedurl.request>>,
@@ -16,7 +16,7 @@ export async function getPresignedUrl(
   const { email, timeout = DEFAULT_MINUTES } = parsed
   const own = await accountEmail(store.db, accountId)
   if (own !== null && own !== email.toLowerCase()) {
-    // The same error whether or not the address has an account.
+    // The error doesn't reveal whether the address has an account.
     throw new Refusal(403, TITLES.forbidden, "email must be the address of the API key's own account")
   }
   const issuedAt = Math.floor(signedUrls.clock() / 1000)

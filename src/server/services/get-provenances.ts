@@ -4,7 +4,7 @@ import { listCommitments } from '../store/updates.ts'
 import { findOwnCollection } from './find-collection.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** Returns the hashes that a collection of the account is committed to, the first one first. */
+/** Returns the hashes that the account's collection is committed to, oldest first. */
 export async function getProvenances(
   { store }: Pick<ServiceDeps, 'store'>,
   { accountId, parsed: { contract_address } }: ServiceRequest<z.output<typeof getprovenances.request>>,

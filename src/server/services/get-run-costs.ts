@@ -31,7 +31,7 @@ const WHOLE: Share = { first: 0, count: 1, total: 1 }
 
 type Paid = Awaited<ReturnType<typeof feesOfMined>>[number]
 
-/** Returns the fees that the transactions of a run have paid. */
+/** Returns the fees that a run's transactions have paid, and its limits. */
 export async function getRunCosts(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   { accountId, parsed: { run } }: ServiceRequest<z.output<typeof getruncosts.request>>,
@@ -42,7 +42,7 @@ export async function getRunCosts(
   const blockchain = collection.blockchain as Blockchain
   const { gas } = chainFacts(chains, blockchain)
   if (gas === undefined) throw badRequest(`this server does not record the cost of runs on ${blockchain}`)
-  /** The run's NFTs in each transaction. */
+  /** Number of the run's NFTs in each transaction. */
   const minted = new Map<string, number>()
   const scope = { collectionId: collection.id, run }
   for (const { bucket } of await bucketsOf(db, scope)) {
@@ -93,8 +93,8 @@ export async function getRunCosts(
 }
 
 /**
- * Returns the amount that counts toward the limit of a run, by which the next request is accepted; null while no node
- * responds.
+ * Returns the amount that counts toward a run's limit when the next request is checked; null if no node returns the
+ * fees.
  */
 async function countedOf(db: Db, gas: GasFacts, run: CostLimitedRun): Promise<string | null> {
   const fees = await feesIfKnown(gas)
@@ -103,21 +103,24 @@ async function countedOf(db: Db, gas: GasFacts, run: CostLimitedRun): Promise<st
   return String(max - left)
 }
 
-/** Returns the part of an amount that a run has. The parts of all runs are the amount, to the wei. */
+/** Returns a run's share of an amount. The shares of all runs add up to the amount exactly. */
 function partOf(amount: string | null, { first, count, total }: Share) {
   const until = (end: number) => (BigInt(amount ?? 0) * BigInt(end)) / BigInt(total)
   return until(first + count) - until(first)
 }
 
-/** Returns why a signed transaction of a run waits for a higher limit; null if none does, or while no node responds. */
+/**
+ * Returns why a signed transaction of a run waits for a higher limit. Null if none does, or if no node returns the
+ * fees.
+ */
 async function stuckOf(db: Db, gas: GasFacts, run: LimitedRun): Promise<string | null> {
   const current = await feesIfKnown(gas)
   return current === null ? null : ((await gas.stuckAtLimit(db, run, current))?.reason ?? null)
 }
 
 /**
- * Returns the reason why a run doesn't continue; null if there is none. A limit that is too low for the current fees
- * comes before the problem of the signers: funds would not help the run.
+ * Returns why a run doesn't continue; null if it does. A limit that is too low for the current fees takes precedence
+ * over missing funds, because funds would not help the run.
  */
 async function waitingOf(
   db: Db,
@@ -128,7 +131,7 @@ async function waitingOf(
   const { collectionId: collection_id, limited } = run
   const { open, signed, unfinalBlock, changes } = await transactionsOfRun(db, { ...run, collection_id })
   const isUnsigned = open > Math.max(signed, run.signed) || changes.length > 0
-  // Without any work, it is what the next request of the run would wait for.
+  // If the run has no work, reports what its next request would wait for.
   const problem = problemOf(!isUnsigned && run.pending > 0)
   if (limited === null || (!isUnsigned && unfinalBlock === null)) return problem
   const current = problem === null ? await feesOf(gas) : await feesIfKnown(gas)
@@ -136,7 +139,7 @@ async function waitingOf(
   const price = isUnsigned ? await gas.waitingForPrice(db, limited, current) : null
   if (price === null && problem !== null) return problem
   const budget = unfinalBlock !== null && hasMaxCost(limited) ? await gas.budgetOf(db, limited, current) : null
-  // Another transaction as large as the run's transactions doesn't fit into the remaining cost limit.
+  // The rest of the limit can't pay for another transaction that is as large as the run's largest one.
   const isTight = budget !== null && budget.left < budget.largest
   const reasons = [price, unfinalBlock !== null && isTight ? await untilFinal(gas, unfinalBlock) : null]
   return reasons.filter((reason) => reason !== null).join('; ') || null

@@ -56,7 +56,7 @@ export async function getTransactions(
 export const signedBy = ({ transaction_id: id, blockchain }: { transaction_id: string | null; blockchain: string }) =>
   id === null ? [] : [{ id, blockchain: blockchain as Blockchain }]
 
-/** Returns the fee that a transaction has paid; no fields if the fee is not known. */
+/** Returns the fields of the fee that a transaction has paid; empty if the fee isn't known. */
 export function paidOf({ remote }: ServiceDeps['chains'], blockchain: Blockchain, fee_paid: string | null) {
   if (!fee_paid || !isEvm(blockchain)) return {}
   const isRemote = remote.has(blockchain)

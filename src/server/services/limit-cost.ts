@@ -23,10 +23,12 @@ import type { MaxCost, ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
 
-/** The limit of a run and the fees to check a request with. Null if the run has no limit. */
+/** The limit that a request is checked against, and the fees for the check. Null if the run has no limit. */
 export type CostCheck = { maxCost: MaxCost | null; gas: GasFacts; fees: WorstFees; coin: string | null } | null
 
-/** Reads the fees that a run with a limit is checked with. Call it before the transaction that accepts the rows. */
+/**
+ * Reads the fees for checking a request against its run's limit. Call it before the transaction that accepts the rows.
+ */
 export async function prepareCostCheck(
   { store, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   { accountId, run, maxCost = null }: { accountId: string; run: string | null; maxCost?: MaxCost | null | undefined },
@@ -42,17 +44,17 @@ export async function prepareCostCheck(
 interface NewRows {
   accountId: string
   run: string
-  /** NFTs of one request, for one receiver. */
+  /** Number of NFTs, all from one request and for one receiver. */
   count: number
   isGrant: boolean
   isDynamic: boolean
 }
 
 /**
- * Reserves the worst case of NFTs in the transaction that accepts them, before they are added. The limit of a run is
- * set by its first request. Later requests can only lower it, unless the user sets it explicitly.
+ * Reserves the maximum cost of NFTs in the transaction that accepts them, before they are added. The first request of a
+ * run sets its limit. Later requests can only lower the limit, unless the user sets it explicitly.
  *
- * @throws Refusal 409 if the rows don't fit
+ * @throws Refusal 409 if the NFTs don't fit into the limit
  */
 export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: NewRows): Promise<void> {
   const { gas, fees, coin } = check
@@ -62,9 +64,9 @@ export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: N
 }
 
 /**
- * Reserves the worst case of a change in the transaction that accepts it, after its rows are added.
+ * Reserves the maximum cost of a change in the transaction that accepts it, after its rows are added.
  *
- * @throws Refusal 409 if it doesn't fit
+ * @throws Refusal 409 if the change doesn't fit into the limit
  */
 async function reserveChange(
   db: Db,
@@ -83,9 +85,9 @@ async function reserveChange(
 }
 
 /**
- * Records a run in a transaction that accepts something for it.
+ * Records a run in the transaction that accepts a request of it.
  *
- * @throws Refusal if it belongs to another collection
+ * @throws Refusal if the run belongs to another collection
  */
 export async function joinRun(db: Db, run: Parameters<typeof startRun>[1]): Promise<void> {
   if (!(await startRun(db, run))) throw badRequest(`the run ${run.run} belongs to another collection`)
@@ -99,7 +101,10 @@ interface Start {
   costCheck: CostCheck
 }
 
-/** Records the run of a change in the transaction that accepts it, after its rows are added, and reserves its cost. */
+/**
+ * Records the run of a change and reserves its cost. Call it in the transaction that accepts the change, after its rows
+ * are added.
+ */
 export async function startChange(
   db: Db,
   { accountId, run, requestId, acceptedAt, costCheck }: Start,
@@ -111,7 +116,7 @@ export async function startChange(
 }
 
 /**
- * Locks a run, and sets its limit. Returns null if there is none.
+ * Locks a run and sets its limit. Returns null if there is no limit.
  *
  * @param each the most that one of the NFTs to accept can use; null for a change
  */
@@ -122,7 +127,7 @@ export async function lockLimit(
   each: { gas: number; bytes: number } | null,
 ): Promise<CostLimitedRun | null> {
   const unlimited = maxCost === null ? null : await findUnlimited(db, { accountId, run })
-  // A transaction that is being signed is not assigned to it yet.
+  // A transaction that is being signed isn't assigned to the run yet.
   if (unlimited !== null) await lockUnsigned(db, unlimited)
   const row = await lockRun(db, { accountId, run })
   const stored = row.max_cost === null ? null : BigInt(row.max_cost)
@@ -142,8 +147,8 @@ export async function lockLimit(
 }
 
 /**
- * Stores a limit that the user set explicitly, even though the request was rejected because of it. Otherwise, the run
- * has no limit for other machines. Call it when the transaction that accepts the request was rolled back.
+ * Stores a limit that the user set explicitly, even though it caused the rejection of the request. Otherwise, the run
+ * would have no limit for other machines. Call it after the transaction that accepts the request was rolled back.
  */
 export async function keepRefusedLimit(
   { store }: Pick<ServiceDeps, 'store'>,
@@ -159,11 +164,11 @@ export async function keepRefusedLimit(
   })
 }
 
-/** @throws Refusal 409 if a request needs more than the remaining limit */
+/** @throws Refusal 409 if a request needs more than what is left of the limit */
 function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: string | null): void {
   const { left } = budget
   if (needed <= left) return
-  // Pending transactions can leave more of the limit, up to the part that isn't paid yet.
+  // Pending transactions may cost less than reserved, so more of the limit may become free later.
   const isPending = (budget.pending > 0n || budget.unsigned > 0) && needed <= budget.max - budget.paid
   const name = coin ?? 'coins'
   const reserved = budget.pending + budget.reserved

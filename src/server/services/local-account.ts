@@ -12,12 +12,12 @@ import { type Caller, findCaller, hashKey, newApiKey, registerApiKey } from './a
 const FILE = 'api-key'
 
 /**
- * Returns the data directory's local account and its key, created on the first start with every permission. The key is
- * in a 0600 file. If the file was removed or the key revoked, a new key is created.
+ * Returns the key of the data directory's local account. The first start creates both, with all permissions for the
+ * key. The key is stored in a file with mode 0600. If the file was removed or the key was revoked, creates a new key.
  */
 export async function openLocalAccount(store: Store, dataDir: string, now: number): Promise<Secret> {
   return await store.transaction(async (db) => {
-    // Processes that share a directory or a database may start at once.
+    // Processes that share a directory or a database may start at the same time.
     await lockUntilCommit(db, 'local account')
     return await openIn(db, dataDir, now)
   })

@@ -8,10 +8,10 @@ import { embeddedBlocks, type HistoryRow, metadataAround } from '../store/nft-hi
 import type { Db } from '../store/schema.ts'
 import type { ServiceDeps } from './services.ts'
 
-/** A response waits no longer for a blockchain, since the times of blocks are all that it asks for. */
+/** Maximum wait for a blockchain, because the response only needs block times from it. */
 const CHAIN_PATIENCE_MS = 5000
 
-/** Returns the times of blocks in milliseconds, as far as the blockchain returns them. */
+/** Returns the times of blocks in milliseconds since the epoch. Blocks whose time can't be read are left out. */
 export async function blockTimes(
   { db, chains }: Pick<ServiceDeps, 'chains'> & { db: Db },
   blockchain: Blockchain,
@@ -19,7 +19,7 @@ export async function blockTimes(
 ): Promise<ReadonlyMap<number, number>> {
   const times = new Map<number, number>()
   const numbers = [...new Set(rows.flatMap(({ block_number: block }) => block ?? []))]
-  // The database has the blocks of embedded chains, which may not run now.
+  // Blocks of embedded chains are in the database. The chains may not be running.
   for (const { number, timestamp } of await embeddedBlocks(db, blockchain, numbers)) times.set(number, timestamp * 1000)
   const facts = chainFacts(chains, blockchain)
   const read = async (number: number) => {
@@ -38,7 +38,9 @@ const MAX_TEXT = 500
 
 export type ShownChange = { field: string; before: string | null; after: string | null }
 
-/** Returns the changes of an update, truncated for a list; null for another event, or if the metadata is unknown. */
+/**
+ * Returns the changes that an update made, truncated for a list. Null for other events, or if the metadata isn't known.
+ */
 export async function changesOf(
   db: Db,
   nftId: string,
@@ -46,7 +48,7 @@ export async function changesOf(
 ): Promise<{ changes: ShownChange[] | null; changes_left_out: number }> {
   if (kind !== 'update' || seq === null) return { changes: null, changes_left_out: 0 }
   const { before, after } = await metadataAround(db, nftId, seq)
-  // Each may have a megabyte.
+  // Each metadata may be a megabyte.
   await nextTurn()
   const all = metadataChanges(JSON.parse(before) as NftMetadata, JSON.parse(after) as NftMetadata)
   const shown = all.slice(0, MAX_CHANGES)

@@ -10,15 +10,15 @@ import type { ServiceDeps } from './services.ts'
 type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
 
 /**
- * Returns the funds that the signers of a blockchain lack; null if one can sign. A signed transaction needs funds only
- * if its signer can't pay for it.
+ * Returns why no signer of a blockchain can sign, such as missing funds; null if one can. A signed transaction needs
+ * funds only if its signer can't pay for it.
  */
 export function problemOf({ remote, solana }: Chains, blockchain: Blockchain, isSigned: boolean): string | null {
   if (isEvm(blockchain)) return remote.problem(blockchain, isSigned)
   return isSigned ? null : solana.clusters.problem(blockchain)
 }
 
-/** Returns why no block takes a transaction: nodes can't be used, or have no new blocks. Null if they have some. */
+/** Returns why no block includes a transaction: nodes can't be used, or there are no new blocks. Null otherwise. */
 export async function stallOf({ remote }: Pick<Chains, 'remote'>, blockchain: Blockchain): Promise<string | null> {
   if (!isEvm(blockchain) || !remote.has(blockchain)) return null
   const silence = remote.silence(blockchain)
@@ -29,18 +29,23 @@ export async function stallOf({ remote }: Pick<Chains, 'remote'>, blockchain: Bl
   return `the network ${blockchain} has no new block since ${since} UTC`
 }
 
-/** Returns why a request without NFTs is pending: what the signers of its blockchain lack, or its nodes or blocks. */
+/**
+ * Returns why a request without NFTs is pending: missing funds of the signers, or the nodes or blocks of the
+ * blockchain.
+ */
 export const reasonOf = async (chains: Chains, blockchain: Blockchain, isSigned: boolean): Promise<string | null> =>
   problemOf(chains, blockchain, isSigned) ?? (await stallOf(chains, blockchain))
 
-/** Returns the number of blocks until a block is final, at least 1; null if no node has said it yet. */
+/** Returns the number of blocks until a block is final, at least 1; null if the newest block isn't known. */
 async function blocksLeft({ remote }: Pick<Chains, 'remote'>, blockchain: Blockchain, block: number) {
   const newest = isEvm(blockchain) ? await remote.newestBlock(blockchain) : null
   if (newest === null || !isEvm(blockchain)) return null
   return Math.max(1, block + remote.network(blockchain).publicNetwork.finality - 1 - newest.number)
 }
 
-/** Returns why the mints of collections wait for an earlier transaction, by collection. Only on public networks. */
+/**
+ * Returns which earlier transaction the mints of collections wait for, by collection. Empty except on public networks.
+ */
 export async function heldReasons(
   db: Db,
   chains: Pick<Chains, 'remote'>,
@@ -63,7 +68,7 @@ export async function heldReasons(
   return reasons
 }
 
-/** Returns why signed transactions wait for a higher limit of their runs, by transaction. */
+/** Returns why signed transactions wait until their run's limit is raised, by transaction. */
 export async function stuckReasons(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   transactions: readonly { id: string; blockchain: Blockchain }[],
@@ -92,14 +97,14 @@ interface Accepted {
   transaction_id: string | null
 }
 
-/** Returns why requests that aren't signed for wait for a higher limit of their runs or for lower fees, by request. */
+/** Returns why requests that aren't signed yet wait for a higher limit of their run or for lower fees, by request. */
 export async function limitReasons(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   accepted: readonly Accepted[],
 ): Promise<ReadonlyMap<string, string>> {
   const reasons = new Map<string, string>()
   const unsigned = accepted.filter((one) => one.transaction_id === null)
-  /** By blockchain: a network that doesn't respond is waited for once. */
+  /** By blockchain, so that an unresponsive network is waited for only once. */
   const fees = new Map<string, Awaited<ReturnType<typeof feesIfKnown>>>()
   for (const collectionId of new Set(unsigned.map((one) => one.collection_id))) {
     const rows = unsigned.filter((one) => one.collection_id === collectionId)

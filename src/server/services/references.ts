@@ -14,12 +14,12 @@ import {
 import type { Db } from '../store/schema.ts'
 import { Refusal } from './refusal.ts'
 
-/** A reference ID of a request, with the digest of its operation. */
+/** A reference ID in a request, with the digest of the operation. */
 export type Wanted = Omit<NewReference, 'target_id'>
 
-/** The operation of a reference ID. */
+/** The existing operation of a reference ID. */
 export interface Known extends KnownReference {
-  /** Whether the operation failed without effect, so that the next operation with this reference ID replaces it. */
+  /** True if the operation failed without effect, so that the next operation with this reference ID replaces it. */
   isFree: boolean
 }
 
@@ -27,8 +27,8 @@ export interface Known extends KnownReference {
 export type Existing = Pick<Known, 'target_id' | 'accepted_at'>
 
 /**
- * Returns the scope of reference IDs in a collection. createnft and creatednft share theirs, so that a client that
- * sends an NFT again as a dynamic one doesn't create a second one.
+ * Returns the scope of reference IDs in a collection. createnft and creatednft share a scope, so that a client can't
+ * create an NFT twice by requesting it again as a dynamic one.
  */
 export const scopeIn = (scope_id: string, operation: ReferenceScope['operation']): ReferenceScope => ({
   scope_id,
@@ -47,7 +47,7 @@ export function refuseRepeated(ids: readonly string[]): void {
   }
 }
 
-/** Returns the operations of reference IDs, without unknown IDs. */
+/** Returns the operations of reference IDs, by reference ID; unknown IDs are left out. */
 export async function lookUpReferences(
   db: Db,
   scope: ReferenceScope,
@@ -61,10 +61,10 @@ export async function lookUpReferences(
 }
 
 /**
- * Returns the operations of a request's reference IDs, in its order, if each exists with the same digest: then nothing
- * has to be created. Null if one is unknown or free.
+ * Returns the operations of a request's reference IDs, in order, if all exist with the same digests, so that nothing
+ * has to be created. Null if a reference ID is unknown or free.
  *
- * @throws Refusal 409 if one refers to another operation or has another label
+ * @throws Refusal 409 if a reference ID belongs to another operation or has another label
  */
 export async function findAllNamed(db: Db, scope: ReferenceScope, wanted: readonly Wanted[]): Promise<Known[] | null> {
   const ids = wanted.map(({ reference_id }) => reference_id)
@@ -78,17 +78,17 @@ export async function findAllNamed(db: Db, scope: ReferenceScope, wanted: readon
 }
 
 /**
- * Assigns a request's operations to their reference IDs, and returns the operations that already exist: their reference
- * IDs stay unchanged, and nothing is created for them. Call it in the transaction that creates the others.
+ * Assigns a request's operations to their reference IDs. Returns the operations that already exist, whose reference IDs
+ * stay unchanged. Nothing must be created for them. Call it in the transaction that creates the others.
  *
- * @throws Refusal 409 if one refers to another operation or has another label
+ * @throws Refusal 409 if a reference ID belongs to another operation or has another label
  */
 export async function claimReferences(
   db: Db,
   scope: ReferenceScope,
   operations: readonly NewReference[],
 ): Promise<Map<string, Known>> {
-  // Always in the same order, so that two processes can't deadlock.
+  // Sorts, so that two processes can't deadlock.
   const sorted = [...operations].sort((a, b) => (a.reference_id < b.reference_id ? -1 : 1))
   const existing = new Map<string, Known>()
   if (sorted.length === 0) return existing
@@ -135,7 +135,11 @@ function refuseConflicts(
   throw conflictRefusal(REFERENCE_ERRORS.conflict, what, conflicts)
 }
 
-/** @throws Refusal 409 if a reference ID has another label. Labels are compared only if both sides have one. */
+/**
+ * Labels are compared only if both sides have one.
+ *
+ * @throws Refusal 409 if a reference ID has another label
+ */
 export function refuseOtherLabels(
   { operation }: Pick<ReferenceScope, 'operation'>,
   wanted: readonly Pick<Wanted, 'reference_id' | 'label'>[],
@@ -155,7 +159,7 @@ export function refuseOtherLabels(
   throw conflictRefusal(REFERENCE_ERRORS.otherLabel, what, conflicts)
 }
 
-/** @param what the first conflict */
+/** @param what describes the first conflict */
 function conflictRefusal(code: string, what: string, conflicts: readonly object[]): Refusal {
   const others = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`
   return new Refusal(
@@ -167,12 +171,12 @@ function conflictRefusal(code: string, what: string, conflicts: readonly object[
   )
 }
 
-/** Returns the ID of a reference's operation, under its API name. */
+/** Returns the ID of a reference's operation, in the field that the API has for it. */
 export const nameTarget = ({ operation }: Pick<ReferenceScope, 'operation'>, { target_id }: NewReference) =>
   createsNfts(operation) ? { nft_gdn_id: target_id } : { transaction_gdn_id: target_id }
 
 /**
- * Returns the fields that a response adds to an operation's ID, for one that was just created or one that existed.
+ * Returns the fields that a response adds to the ID of a new or existing operation.
  *
  * @param reference_id the request's reference ID, if it has one
  */
@@ -184,6 +188,6 @@ export const showAccepted = (operation: string | Existing, acceptedAt: number, r
   }
 }
 
-/** Returns the ID of an operation that was just created, or of one that existed. */
+/** Returns the ID of a new or existing operation. */
 export const idOf = (operation: string | Existing): string =>
   typeof operation === 'string' ? operation : operation.target_id

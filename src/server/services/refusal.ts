@@ -4,7 +4,7 @@ import { type FieldIssue, formatIssue } from '../../api/validate.ts'
 
 type Title = (typeof TITLES)[keyof typeof TITLES]
 
-/** Why the service rejects a request: an HTTP status and the two texts of error form A. */
+/** A rejection by a service, with an HTTP status and the two texts of error form A. */
 export class Refusal extends Error {
   readonly status: number
   readonly title: Title
@@ -39,7 +39,7 @@ export class CodedRefusal extends Refusal {
   }
 }
 
-// The response doesn't grow with the request: a million unknown fields aren't listed.
+// Limits the size of the response, for example if a request has a million unknown fields.
 const MAX_ISSUES = 50
 const MAX_ISSUE_LENGTH = 1000
 
@@ -52,10 +52,10 @@ function tell(issues: readonly FieldIssue[]): string {
   return shown.join('; ')
 }
 
-/** A request that violates its schema, with its problems (at most the first 50). */
+/** A rejection of a request that violates its schema, with its problems (at most the first 50). */
 export class InvalidRequest extends Refusal {
   readonly issues: readonly FieldIssue[]
-  /** Where the problems are: in the body, or in the URL's query. */
+  /** Whether the problems are in the body or in the URL's query. */
   readonly part: 'body' | 'query'
 
   constructor(status: 400 | 422, issues: readonly FieldIssue[], part: 'body' | 'query' = 'body') {
@@ -66,12 +66,12 @@ export class InvalidRequest extends Refusal {
   }
 }
 
-/** A rejection because of the backend's configuration. Nothing was accepted, and the header says so too. */
+/** Returns a rejection caused by the backend's configuration. Its header states that nothing was accepted. */
 export const nothingAccepted = (message: string) =>
   new Refusal(503, TITLES.unavailable, message, { [HEADERS.requestAccepted]: 'no' })
 
 /**
- * A temporary rejection. Nothing was accepted, and the header says so too, since a 5xx alone leaves that open.
+ * Returns a temporary rejection. Its header states that nothing was accepted, because a 5xx alone leaves that open.
  *
  * @param seconds the Retry-After
  */
@@ -81,7 +81,10 @@ export const notNow = (message: string, seconds: number) =>
     [HEADERS.requestAccepted]: 'no',
   })
 
-/** A rejection until the operator of the backend has funded a signer or set a network up. Nothing was accepted. */
+/**
+ * Returns a rejection until the operator has funded a signer or set up a network. Its header states that nothing was
+ * accepted.
+ */
 export function notReady(message: string, seconds: number): Refusal {
   const { status, title, headers } = notNow(message, seconds)
   return new Refusal(status, title, message, { ...headers, [HEADERS.errorCode]: CHAIN_ERRORS.notReady })
@@ -89,7 +92,7 @@ export function notReady(message: string, seconds: number): Refusal {
 
 export const badRequest = (message: string) => new Refusal(400, TITLES.badRequest, message)
 
-/** A rejection because of invalid or inconsistent fields. */
+/** Returns a rejection of invalid or inconsistent fields. */
 export function refusalOf(issues: readonly FieldIssue[], status: 400 | 422): Refusal {
   const inconsistent = issues.find((issue) => issue.inconsistent)
   return inconsistent === undefined ? new InvalidRequest(status, issues) : badRequest(formatIssue(inconsistent))

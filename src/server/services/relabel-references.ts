@@ -6,10 +6,10 @@ import { lookUpReferences, refuseOtherLabels, scopeIn } from './references.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
- * Replaces the label of reference IDs. Repeating the request changes nothing. Reference IDs without a label don't
- * change, and unknown reference IDs are ignored.
+ * Replaces the label of reference IDs. Repeating the request changes nothing. Reference IDs without a label stay
+ * unchanged, and unknown reference IDs are ignored.
  *
- * @throws Refusal 409 if any has a label other than these two. Then none is changed.
+ * @throws Refusal 409 if a reference ID has neither the old nor the new label. Then none is changed.
  */
 export async function relabelReferences(
   { store }: Pick<ServiceDeps, 'store'>,

@@ -7,8 +7,8 @@ const RETRY_SECONDS = 10
 const SOLANA_RETRY_SECONDS = 30
 
 /**
- * Rejects requests that could never complete: on a network that isn't set up, or whose signers can't sign or pay. An
- * unreachable network rejects nothing, because it is temporary.
+ * Rejects requests that couldn't complete, because the network isn't set up or its signers can't sign or pay. An
+ * unreachable network is no reason, because it is temporary.
  */
 export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, blockchain: Blockchain): Promise<void> {
   const { chains, store } = deps
@@ -18,7 +18,7 @@ export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, 
   if (problem !== null) throw notReady(problem, RETRY_SECONDS)
 }
 
-/** Rejects if Solana isn't available, for example because this machine can't run it as an embedded chain. */
+/** Rejects a request if Solana isn't available, for example because this machine can't run the embedded chain. */
 async function requireSolana({ chains: { solana } }: Pick<ServiceDeps, 'chains'>, blockchain: SolanaBlockchain) {
   try {
     await solana.check(blockchain)
@@ -27,7 +27,7 @@ async function requireSolana({ chains: { solana } }: Pick<ServiceDeps, 'chains'>
     throw nothingAccepted(`${error.message}. ${error.hint}`)
   }
   if (!solana.clusters.has(blockchain)) {
-    // Creates the signer's key, which the transaction that accepts a collection would wait for.
+    // Creates the signer's key if there is none, so that the transaction that accepts a collection doesn't wait for it.
     await solana.address(blockchain)
     return
   }

@@ -11,8 +11,8 @@ import type { ServiceDeps } from './services.ts'
 const RETRY_SECONDS = 5
 
 /**
- * Rejects NFTs that may already be on chain: the database was restored or lost commits, and clients resend what was
- * accepted after the backup.
+ * Rejects NFTs that may already be on chain. If the database was restored or lost commits, clients may repeat requests
+ * that were accepted after the backup.
  */
 export async function requireExplained(
   { store, chains }: Pick<ServiceDeps, 'store' | 'chains'>,

@@ -9,7 +9,7 @@ import { badRequest } from './refusal.ts'
 
 type FoundNft = NonNullable<Awaited<ReturnType<typeof findNft>>>
 
-/** Rejects if the service may not transfer, by the collection's creation or its owner's setting. */
+/** Rejects a transfer that the collection's settings or its owner don't permit. */
 export function refuseUnlessTransferable(collection: Omit<CollectionState, 'enableApi'>): void {
   if (collection.locked) throw badRequest("the collection is locked: its NFTs can't be transferred")
   if (collection.revoked) throw badRequest("the collection's owner has revoked the service's rights")
@@ -20,13 +20,13 @@ export function refuseUnlessTransferable(collection: Omit<CollectionState, 'enab
   }
 }
 
-/** Rejects if the collection's owner doesn't let the service work. */
+/** Rejects a change if the collection's owner has revoked the service's rights or disabled the API. */
 export function refuseUnlessService({ revoked, enableApi }: Pick<CollectionState, 'revoked' | 'enableApi'>): void {
   if (revoked) throw badRequest("the collection's owner has revoked the service's rights")
   if (!enableApi) throw badRequest('enable_api is off for this collection')
 }
 
-/** Rejects an NFT that isn't one of the collection's, or has no token. Returns its token ID. */
+/** Returns the token ID of an NFT. Rejects an NFT of another collection, or one without a token. */
 export function requireToken(nft: FoundNft | null, collection: CollectionRow): string {
   if (nft?.collection_id !== collection.id) {
     throw badRequest('nft_gdn_id and contract_address are inconsistent: the collection has no such NFT')

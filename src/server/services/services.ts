@@ -5,7 +5,6 @@ import type { FileStorage } from '../storage/adapter.ts'
 import type { CheckedFiles } from '../storage/checked-files.ts'
 import type { Store } from '../store/open-store.ts'
 
-/** Dependencies of all services. */
 export interface ServiceDeps {
   store: Store
   chains: Chains
@@ -17,16 +16,16 @@ export interface ServiceDeps {
     secret: Secret
     /** Whether a second POST is rejected. */
     singleUse: boolean
-    /** Returns milliseconds since the epoch of a clock that never goes back. */
+    /** Returns the time of a clock that never goes back, in milliseconds since the epoch. */
     clock: () => number
   }
   now: () => number
 }
 
-/** The most that a run may cost, as a request says. */
+/** The cost limit of a run, as a request states it. */
 export interface MaxCost {
   wei: bigint
-  /** Whether a person has set it. Otherwise it raises no lower limit. */
+  /** True if the user set it explicitly. Otherwise it can't raise a lower limit. */
   isSet: boolean
 }
 
@@ -38,13 +37,13 @@ export interface ServiceRequest<Parsed> {
   /** The body as the client sent it, for fields that the response repeats. */
   body: Readonly<Record<string, unknown>>
   idempotencyKey: string | null
-  /** A new, unique ID, independent of the ID that the client sends. */
+  /** A new, unique ID, independent of any ID that the client sends. */
   requestId: string
-  /** The run that sent it, named by the client. */
+  /** The run that the request belongs to, as the client names it. */
   run: string | null
-  /** The most that the run may cost; null if the request doesn't say. */
+  /** The cost limit of the run; null if the request has none. */
   maxCost?: MaxCost | null
-  /** Whether the request is only for a blockchain whose coins have no value. */
+  /** True if the request must be rejected unless the blockchain's coins have no value. */
   onlyWithoutValue?: boolean
   /** The origin that the request was addressed to. @throws Refusal if its Host header has no host */
   origin: () => string

@@ -4,7 +4,7 @@ import { findOwnCollection } from './find-collection.ts'
 import { joinRun, lockLimit, prepareCostCheck } from './limit-cost.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** Sets the most that a run may cost. It also applies to accepted requests that aren't signed yet. */
+/** Sets the cost limit of a run. It also applies to accepted requests that aren't signed yet. */
 export async function setRunMaxCost(
   deps: Pick<ServiceDeps, 'store' | 'chains' | 'pipeline' | 'now'>,
   { accountId, parsed, body }: ServiceRequest<z.output<typeof setrunmaxcost.request>>,

@@ -17,16 +17,18 @@ export interface SignedUrlClaims {
   issuer: string
 }
 
-/** Hex digits that distinguish two URLs issued within a second. */
+/** Number of hex digits of the salt, which distinguishes URLs that are issued in the same second. */
 const SALT_LENGTH = 32
 
-/** Percent-encodes everything except RFC 3986's unreserved characters, so that no HTTP client respells it. */
+/**
+ * Percent-encodes everything except the unreserved characters of RFC 3986, so that no HTTP client changes the encoding.
+ */
 const encode = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 
 const pair = (name: string, value: string) => `${name}=${encode(value)}`
 
-/** Returns the salt, then HMAC-SHA-256 over method, path, the parameters as in the URL, and the salt. */
+/** Returns the salt, followed by the HMAC-SHA-256 of method, path, parameters (encoded as in the URL) and salt. */
 function signatureOf(secret: Secret, signed: Omit<Parameters, 'signature'>, salt: string): string {
   const hmac = createHmac('sha256', Buffer.from(secret.reveal(), 'hex'))
   return salt + hmac.update(`POST\n${WALLET_CREATE_PATH}\n${queryOf(signed)}\n${salt}`).digest('hex')
@@ -47,13 +49,16 @@ export function signUrl(
 
 export type ReadSignedUrl =
   | { ok: true; claims: SignedUrlClaims; signature: string }
-  /** `malformed`: it isn't a signed URL. `tampered`: it has the form of one, but the signature isn't ours. */
+  /**
+   * `malformed`: the query isn't that of a signed URL. `tampered`: it has the right form, but the signature doesn't
+   * match.
+   */
   | { ok: false; reason: 'malformed'; issues: FieldIssue[] }
   | { ok: false; reason: 'tampered' }
 
 /**
- * Parses the query of a signed URL and checks its signature. The URL is valid only byte for byte: reordered or
- * respelled parameters are rejected. It doesn't check the expiry.
+ * Parses the query of a signed URL and checks its signature. The query must be unchanged to the byte: reordered or
+ * re-encoded parameters are rejected. Doesn't check the expiry.
  */
 export function readSignedUrl(secret: Secret, query: string): ReadSignedUrl {
   const { parameters, issues } = parse(query)
@@ -106,7 +111,9 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
 
 const isKnown = (name: string): name is (typeof NAMES)[number] => (NAMES as readonly string[]).includes(name)
 
-/** A plus isn't decoded to a space: e-mail addresses contain it, and spaces are percent-encoded here. */
+/**
+ * Decodes a name and a value. A plus stays a plus, because e-mail addresses contain it and spaces are percent-encoded.
+ */
 function decodePair(part: string): [name: string | null, value: string | null] {
   const at = part.indexOf('=')
   return at < 0 ? [decode(part), ''] : [decode(part.slice(0, at)), decode(part.slice(at + 1))]

@@ -4,17 +4,17 @@ import { findStored } from '../storage/find-stored.ts'
 import type { ServiceDeps } from './services.ts'
 
 /**
- * Maximum number of files that are looked up while a request waits, which is what our own client may send. A body has
- * space for tens of thousands: the pipeline looks up the rest.
+ * Maximum number of files that are looked up while a request waits: as many as gdn itself may send. A body has space
+ * for tens of thousands, and the pipeline looks up the rest.
  */
 export const MAX_LOOKUPS = 1000 * MAX_FILE_FIELDS
 
-/** Number of NFTs in a slice. Other work runs between two slices. */
+/** Number of NFTs that are processed before other work runs. */
 const NFTS_AT_ONCE = 100
 
 /**
- * Returns, for each NFT, its files' places if all are stored here and checked, else null: the pipeline then fetches and
- * checks them. A file that many NFTs share is looked up once, and none is read.
+ * Returns the places of each NFT's files if all of them are stored here and checked. Otherwise returns null for the
+ * NFT, and the pipeline fetches and checks its files. A file that many NFTs share is looked up once. No file is read.
  */
 export async function storedFiles(
   { storage, checkedFiles }: Pick<ServiceDeps, 'storage' | 'checkedFiles'>,
@@ -26,7 +26,7 @@ export async function storedFiles(
     if (known !== undefined) return known
     if (!isIpfsUrl(url) || looked.size >= MAX_LOOKUPS) return null
     const place = placeOf(url)
-    // Content is never removed, so what was checked is still stored.
+    // Content is never removed, so checked content is still stored.
     if (checkedFiles.get(place)) return place
     const looking = findStored(storage, url, { ours: true }).then((found) =>
       found !== null && checkedFiles.get(found.content.cid) ? found.place : null,

@@ -15,8 +15,8 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 type Parsed = z.output<typeof transferRequest12>
 
 /**
- * Accepts a transfer if the sender owns the NFT on chain now. The receiver may be the sender: the reference has no rule
- * against it, and ERC-721 allows it.
+ * Accepts a transfer if the sender currently owns the NFT on chain. The receiver may be the sender: the API reference
+ * doesn't forbid it, and ERC-721 allows it.
  */
 export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline } = deps
@@ -45,7 +45,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
       const receiver = checksumAddress(receiver_wallet_address)
       const row = { id, request_id, collection_id, nft_id: nft_gdn_id, blockchain, sender, receiver }
       if (!(await addTransfer(db, row))) throw pending()
-      // While this one is pending, no other transfer becomes final.
+      // Checked again: while this transfer is pending, no other one can become final.
       await refuseStale(db, parsed)
     },
     accepted: () => pipeline.transferAccepted(),
@@ -54,8 +54,8 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
 
 /**
  * Returns the rejection for an NFT with a pending transfer. The API reference defines 400 for every failure of
- * transfernft. 409 would mean that a request with this Idempotency-Key is in progress, and clients then treat the
- * outcome as unknown. Here nothing was accepted.
+ * transfernft. 409 would mean that a request with this Idempotency-Key is in progress, so clients would treat the
+ * outcome as unknown, although nothing was accepted.
  */
 const pending = () =>
   badRequest('a transfer of this NFT is pending: check its outcome with gettransactions before the next one')

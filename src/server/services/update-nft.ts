@@ -12,7 +12,7 @@ import { storedFiles } from './stored-files.ts'
 
 type Parsed = z.output<typeof updatednft.request>
 
-/** Accepts new metadata for an NFT. It replaces all of the old one. */
+/** Accepts new metadata for an NFT, which replaces the old metadata completely. */
 export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline } = deps
   const { nft_gdn_id, contract_address, metadata: list, replaces_revision } = request.parsed
@@ -66,7 +66,6 @@ export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parse
   })
 }
 
-/** Rejects an NFT whose metadata can't be changed. */
 function refuseUnlessUpdatable(id: string, state: CollectionState, lifecycle: Lifecycle, token: TokenState): void {
   refuseUnlessService(state)
   if (token.burned) throw badRequest('the NFT was burned')

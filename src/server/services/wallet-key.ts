@@ -6,13 +6,13 @@ const KEY_BYTES = 32
 const HEX = '0123456789abcdef'
 
 /**
- * A private key that can be erased. Its bytes are in memory outside of the garbage collector's heap, and never become a
- * string or a BigInt: those can't be overwritten, and stay until their memory is reused.
+ * A private key that can be erased. Its bytes are outside the garbage collector's heap and never become a string or a
+ * BigInt. Those can't be overwritten, and stay until their memory is reused.
  */
 export interface WalletKey {
-  /** Checksummed. */
+  /** The checksummed address. */
   address: string
-  /** `0x` and 64 digits as bytes of ASCII characters. */
+  /** `0x` and 64 hex digits, as ASCII bytes. */
   spelled: Buffer
   /** Overwrites all copies in this process. */
   destroy(): void
@@ -33,7 +33,7 @@ export function createWalletKey(): WalletKey {
   return { address, spelled, destroy: () => void memory.fill(0) }
 }
 
-/** Fills the buffer with a private key; returns the public one. */
+/** Fills the buffer with a private key and returns the public key. */
 function fillWithKey(bytes: Buffer): Buffer {
   const curve = createECDH('secp256k1')
   for (;;) {
@@ -42,16 +42,18 @@ function fillWithKey(bytes: Buffer): Buffer {
       curve.setPrivateKey(bytes)
       break
     } catch {
-      // Zero or beyond the order of the curve: one in 2^127.
+      // The key is zero or not below the order of the curve, which has a probability of about 2^-127. Draws again.
     }
   }
   const publicKey = curve.getPublicKey()
-  // OpenSSL keeps a copy until the object is collected, and overwrites it when another takes its place.
+  // Overwrites OpenSSL's copy of the key, which would otherwise stay until the object is collected.
   curve.setPrivateKey(Buffer.alloc(KEY_BYTES, 1))
   return publicKey
 }
 
-/** Returns the last 20 bytes of the hash of an uncompressed public key, without its prefix byte. */
+/**
+ * Returns the address of an uncompressed public key: the last 20 bytes of the hash of the key without its prefix byte.
+ */
 function addressOf(publicKey: Buffer): string {
   const hash = Buffer.from(keccak_256(publicKey.subarray(1)))
   return checksumAddress(`0x${hash.toString('hex', hash.length - 20)}`)

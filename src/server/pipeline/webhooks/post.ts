@@ -8,7 +8,7 @@ import { checkTarget } from '../../../files/target.ts'
 import { sign } from './signature.ts'
 
 const TIMEOUT_MS = 10_000
-/** Maximum length of a response that is read: it is shown to a person. */
+/** Maximum number of bytes to read from a response, which is only shown to people. */
 const MAX_ANSWER_BYTES = 1024
 const MAX_ANSWER = 200
 const MAX_HEADER_BYTES = 16 * 1024
@@ -35,7 +35,7 @@ export interface Message {
 export interface Poster {
   /** Sends an event; never rejects. */
   post(message: Message): Promise<PostOutcome>
-  /** Aborts deliveries in flight, as failures. */
+  /** Aborts deliveries in flight. Their `post` calls resolve with an error. */
   close(): Promise<void>
 }
 
@@ -50,8 +50,9 @@ export interface PosterOptions {
 }
 
 /**
- * Posts events with the rules of file fetching: public addresses only, each host resolved once and the socket bound to
- * the checked address. Redirects aren't followed: a receiver must not choose another one.
+ * Creates a poster that applies the rules for file downloads: public addresses only, and each host is resolved once, so
+ * that the socket connects to the checked address. It doesn't follow redirects, because a receiver must not choose
+ * another receiver.
  */
 export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT_MS, lookup }: PosterOptions): Poster {
   const agent = new Agent({
@@ -108,7 +109,8 @@ function problemOf(status: number): string | null {
 }
 
 /**
- * Returns the first bytes of a response. Only its status counts, so a body that is too long or incomplete is no error.
+ * Returns the first bytes of a response as text. Only the status decides the outcome, so a body that is too long or
+ * incomplete is no error.
  */
 async function beginningOf(
   body: AsyncIterable<Uint8Array> & { destroy(): unknown; on(name: 'error', act: () => void): unknown },
@@ -131,7 +133,7 @@ async function beginningOf(
   return [...text].slice(0, MAX_ANSWER).join('')
 }
 
-/** Uses the messages of file fetching, which has the same errors. */
+/** Reuses the error messages for file downloads, because the same errors can occur here. */
 function reasonOf(error: unknown): string {
   const failure = error instanceof FetchFailure ? error : explainFailure(error, 'the receiver')
   return failure.message.slice(0, MAX_ANSWER)

@@ -9,7 +9,7 @@ const HOUR = 60 * MINUTE
 const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR]
 const LAST_WAIT = 8 * HOUR
 
-/** An event is retried for this long after its first attempt. */
+/** How long an event is retried after its first attempt. */
 export const GIVE_UP_AFTER_MS = 72 * HOUR
 
 /** Number of consecutive failures after which a webhook is only probed with one event at a time. */
@@ -22,7 +22,6 @@ const FAILING_AFTER_MS = 5 * MINUTE
 export const WEBHOOK_STATUSES = ['active', 'failing', 'disabled'] as const
 export type ShownStatus = (typeof WEBHOOK_STATUSES)[number]
 
-/** Returns the status of a webhook. */
 export function webhookStatus(
   { status, failing_since }: Pick<WebhookRow, 'status' | 'failing_since'>,
   now: number,
@@ -31,14 +30,14 @@ export function webhookStatus(
   return failing_since !== null && now - failing_since >= FAILING_AFTER_MS ? 'failing' : 'active'
 }
 
-/** Milliseconds until the next attempt after this many attempts, with 25 % jitter. */
+/** Returns the delay before the next attempt in milliseconds, with 25 % jitter. */
 export function retryMs(attempts: number, random: () => number = Math.random): number {
   return jittered(WAITS[Math.max(0, attempts - 1)] ?? LAST_WAIT, random)
 }
 
 /**
- * Returns the pause of a webhook after this many consecutive failures, in milliseconds: thousands of events must not be
- * tried one by one against a server that is down.
+ * Returns how many milliseconds a webhook pauses after consecutive failures. The pause prevents thousands of events
+ * from being tried one by one against a server that is down.
  */
 export function pauseMs(failures: number, random: () => number = Math.random): number {
   if (failures < PROBE_AFTER) return 0
@@ -46,7 +45,7 @@ export function pauseMs(failures: number, random: () => number = Math.random): n
 }
 
 export interface Timings {
-  /** Poll interval while there are webhooks: events don't wake this step. */
+  /** Poll interval while webhooks exist. Polling is needed because events don't wake this step. */
   lookEveryMs: number
   retryMs: (attempts: number) => number
   pauseMs: (failures: number) => number

@@ -22,7 +22,7 @@ export interface Settling {
 export interface Session {
   webhook: WebhookRow
   failures: number
-  /** Stop this claim: the lease was lost, or the webhook is paused. */
+  /** True if this claim must end, because its lease was lost or the webhook is paused. */
   over: boolean
 }
 
@@ -62,13 +62,13 @@ export async function settleDelivery(
       next_attempt_at: at + pause,
       ...(isGone ? { status: 'disabled' } : {}),
     })
-    // The event stays as it is for the process that has the webhook now. Its URL may be another one.
+    // Another process has claimed the webhook, whose URL may have changed. The event stays unchanged for that process.
     if (!isClaimed) return false
     const next_attempt_at = at + Math.max(timings.retryMs(attempts), retryAfter(outcome))
     const next = isLast ? ({ state: 'failed' } as const) : { next_attempt_at }
     await recordAttempt(db, delivery, { ...attempt, give_up_at, ...next })
     if (isGone) await giveUp(db, webhook.id, 'the receiver returned HTTP 410')
-    // Nothing was delivered for the whole retry period, so it has ended for the events behind this one too.
+    // Nothing was delivered for the whole retry period, so it has also ended for queued events of that age.
     else if (at - (webhook.failing_since ?? at) >= timings.giveUpAfterMs) {
       await giveUp(db, webhook.id, 'no delivery has succeeded for several days', at - timings.giveUpAfterMs)
     }

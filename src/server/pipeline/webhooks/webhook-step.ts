@@ -17,7 +17,7 @@ const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 3000
 const KEEP_MS = 7 * 24 * 3_600_000
 const FORGET_EVERY_MS = 600_000
-/** Delay after the start, which has more urgent work. */
+/** Delay of the first cleanup, because the start has more urgent work. */
 const FORGET_FIRST_AFTER_MS = 60_000
 const FORGET_AT_ONCE = 500
 
@@ -51,7 +51,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
     } finally {
       leave()
     }
-    // The secret may be the cause of earlier failures.
+    // The stop may have caused the failure, so the attempt isn't recorded.
     if (pool.signal.aborted && outcome.error !== null) return
     await settleDelivery(settling, session, delivery, outcome)
   }
@@ -67,7 +67,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
     const renewing = setInterval(() => void renew().catch(() => {}), RENEW_EVERY_MS)
     try {
       while (!session.over && !pool.signal.aborted) {
-        // The webhook may have another URL since it was claimed.
+        // Stops if the webhook's URL changed since it was claimed, which ends the claim.
         await renew()
         if (session.over) break
         // A webhook that keeps failing is probed with a single event.
@@ -93,7 +93,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
 
   const forget = async () => {
     const wait = forgetAt - now()
-    // It exceeds the maximum only if the clock was set back.
+    // A longer wait means that the clock was set back.
     if (wait > 0 && wait <= FORGET_EVERY_MS) return
     forgetAt = now() + FORGET_EVERY_MS
     const more = await store.transaction((db) => forgetOld(db, now() - KEEP_MS, now(), FORGET_AT_ONCE))
@@ -102,7 +102,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
 
   return {
     async turn(): Promise<number | null> {
-      // Deliveries of a removed webhook are deleted too.
+      // Runs even if no webhook is left, because deliveries of deleted webhooks are removed too.
       await forget()
       if (!(await isSentTo(store.db))) return null
       const free = pool.free()
