@@ -18,9 +18,9 @@ import { contentOfFile, leafAt, leafOf, provenanceOf } from './leaves.ts'
 
 /** The commitment that covers a token. */
 export interface Provenance {
-  /** The hash on the chain. */
+  /** The hash that is committed on chain. */
   hash: string
-  /** The row of the token in the leaves file, from 1. */
+  /** The token's row in the leaves file. Rows are numbered from 1. */
   row: number
   rows: number
   /** The first token that was minted after the commitment. */
@@ -29,8 +29,8 @@ export interface Provenance {
 }
 
 /**
- * `none`: the token was minted as it is. `differs`: what is revealed is not what was committed to. `unknown`: chain and
- * storage can't be read.
+ * `none`: the token has no commitment, because it was minted revealed. `differs`: the revealed metadata isn't what was
+ * committed to. `unknown`: the chain or the storage can't be read.
  */
 export type ProvenanceCheck =
   | { kind: 'none' }
@@ -38,15 +38,15 @@ export type ProvenanceCheck =
   | { kind: 'differs'; differences: Difference[] }
   | { kind: 'unknown'; reason: string }
 
-/** The most tokens of a batch. A token's batch begins no more than this before it. */
+/** Maximum number of tokens in a batch. A token's batch begins fewer IDs than this before the token. */
 const MAX_BATCH = 200
 
 type Metadata = Readonly<Record<string, unknown>>
 
 /**
- * Proves by chain and storage alone that the metadata of a token is what its collection was committed to before the
- * token was minted: the minted metadata contains the row number and the URL of the leaves file, the hash of the leaves
- * file is on the chain, and the row's leaf is that of the metadata.
+ * Proves from chain and storage alone that the metadata of a token is what its collection was committed to before the
+ * token was minted. The minted metadata contains the row number and the URL of the leaves file. The hash of the leaves
+ * file is on chain, and the row's leaf must match the metadata.
  */
 export async function verifyProvenance(
   chain: Pick<ChainReader, 'call' | 'storageAt'>,
@@ -119,7 +119,10 @@ async function verify(
   return { kind: 'proven', provenance }
 }
 
-/** Whether a token was updated, by `metadataState`; null for a collection that can't be committed to (version 1). */
+/**
+ * Returns whether a token was updated, from the result of `metadataState`. Null for a version 1 collection, which has
+ * no commitments.
+ */
 const wasUpdated = (state: string | null): boolean | null =>
   state !== null && /^0x[0-9a-f]{192}$/i.test(state) ? BigInt(state.slice(0, 66)) > 0n : null
 
@@ -134,7 +137,7 @@ function dataOf(result: CallResult): string | null {
 }
 
 /**
- * Returns the URL of the metadata that a token was minted with: by the digest of its batch, in the contract's storage.
+ * Returns the URL of the metadata that a token was minted with, from the digest of its batch in the contract's storage.
  */
 async function mintedUri(chain: Pick<ChainReader, 'storageAt'>, to: string, id: bigint): Promise<string> {
   const last = id > BigInt(MAX_BATCH) ? id - BigInt(MAX_BATCH) + 1n : 1n
@@ -168,14 +171,14 @@ async function readBytes(storage: StorageReader, url: string): Promise<Uint8Arra
   throw new Unreadable(stored.message)
 }
 
-/** Returns the hash of a file. The CID of a file of one block has it. */
+/** Returns the hash of a file. The CID of a single-block file contains the hash, so the file isn't read. */
 async function sha256Of(storage: StorageReader, url: string): Promise<string> {
   const cid = /^ipfs:\/\/([^/]+)$/i.exec(url)?.[1] ?? ''
   try {
     const { code, multihash } = CID.parse(cid)
     if (code === 0x55 && multihash.code === 0x12) return Buffer.from(multihash.digest).toString('hex')
   } catch {
-    // Read below, which reports it.
+    // Not a CID. The read below reports the error.
   }
   return createHash('sha256')
     .update(await readBytes(storage, url))

@@ -8,7 +8,7 @@ import { listDue, removeDeliveries } from '../store/webhook-deliveries.ts'
 import { findListenerSecret, insertWebhook, prolongListener, removeWebhook } from '../store/webhooks.ts'
 import { accountNamed } from './webhooks.ts'
 
-/** How long events are still recorded for a listener that was killed. */
+/** How long events are still recorded for a listener that was killed, in milliseconds. */
 const STAYS_MS = 30_000
 const EVENTS_AT_ONCE = 64
 
@@ -19,11 +19,11 @@ export interface ReceivedEvent {
   body: string
 }
 
-/** Receives events by reading them from the backend's database, so this machine needs no public address. */
+/** Receives events by reading them from the backend's database, so that this machine needs no public address. */
 export interface Listener {
-  /** The key that signs forwarded events. It stays the same for an account. */
+  /** The key that signs forwarded events. It is permanent for an account. */
   readonly secret: Secret
-  /** Events since the last call, the oldest first. */
+  /** Returns and removes pending events, oldest first. Call again for more. */
   receive(): Promise<ReceivedEvent[]>
   /** Posts a signed event to any address that the caller chooses. */
   forward(event: ReceivedEvent, url: string): Promise<PostOutcome>
@@ -31,14 +31,14 @@ export interface Listener {
 }
 
 export interface ListenOptions {
-  /** Types, or `*`. */
+  /** Event types, or `*`. */
   events: readonly string[]
   email?: string | undefined
   userAgent: string
   now: () => number
 }
 
-/** Starts listening: events from now on are received. The store must stay open as long as the listener. */
+/** Starts a listener that receives subsequent events. The store must stay open until the listener is closed. */
 export async function openListener(store: Store, options: ListenOptions): Promise<Listener> {
   const { events, email, userAgent } = options
   const clock = await clockOf(store)
@@ -50,7 +50,7 @@ export async function openListener(store: Store, options: ListenOptions): Promis
     const own = known === null ? newSigningSecret() : new Secret(known)
     const common = { account_id, secret: own.reveal(), created_at: now(), failing_since: null }
     if (known === null) {
-      // This row receives no events. It keeps the secret after listeners end, so that receivers need no new one.
+      // This row receives no events. It keeps the secret after listeners end, so that receivers don't need a new one.
       await insertWebhook(db, {
         ...common,
         id: newId(),
@@ -99,7 +99,10 @@ export async function openListener(store: Store, options: ListenOptions): Promis
   }
 }
 
-/** Returns the database's clock, by which other processes decide whether a listener has expired; null on SQLite. */
+/**
+ * Returns the database's clock, because other processes use it to decide whether a listener has expired. Null on
+ * SQLite.
+ */
 async function clockOf({ db, postgres }: Store): Promise<DatabaseClock | null> {
   if (postgres === null) return null
   const { startDatabaseClock } = await import('../store/postgres/clock.ts')

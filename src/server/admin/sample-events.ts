@@ -6,7 +6,7 @@ const NOTHING = '00000000-0000-0000-0000-000000000000'
 const WALLET = '0x0000000000000000000000000000000000000001'
 const HASH = `0x${'0'.repeat(64)}`
 
-/** Returns the data of an event with the fields of a real one, for something that doesn't exist. */
+/** Returns sample data of an event. It has the fields of a real event, but its objects don't exist. */
 export function sampleData(type: EventType, webhookId: string): object {
   const [kind, outcome] = type.split('.')
   if (kind === 'webhook') return { webhook_id: webhookId, message: 'This is a test.' }

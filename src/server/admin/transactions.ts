@@ -9,9 +9,9 @@ import type { TransactionAction, TransactionState } from '../store/schema.ts'
 import { nonceOf, type TransactionRow } from '../store/transactions.ts'
 
 /**
- * States as shown to an operator. A signed transaction that is in a block is mined, or cancelled if the block has the
- * empty transaction that took its nonce. After the confirmations of the network it is confirmed, and final when no
- * reorg can remove its block.
+ * A transaction's state as shown to an operator. A signed transaction in a block is `mined`, or `cancelled` if the
+ * block has the empty transaction with its nonce. It is `confirmed` after the confirmations of the network, and `final`
+ * when no reorg can remove its block.
  */
 export type ShownState = TransactionState | 'mined' | 'confirmed'
 
@@ -48,7 +48,7 @@ export interface ShownAttempt {
   created_at: string
 }
 
-/** Transactions of EVM chains, newest first. */
+/** Lists transactions of EVM chains, newest first. */
 export async function listTransactions(store: Store, filter: TransactionFilter): Promise<ShownTransaction[]> {
   let query = store.db.selectFrom('transactions').selectAll().where('nonce', 'is not', null)
   if (filter.blockchain !== undefined) query = query.where('blockchain', '=', filter.blockchain)
@@ -63,7 +63,11 @@ export async function listTransactions(store: Store, filter: TransactionFilter):
   return rows.map(shown)
 }
 
-/** Finds a transaction of an EVM chain by its ID or by the hash of any of its signings, and returns all of these. */
+/**
+ * Finds a transaction of an EVM chain by ID or by the hash of any signing. Returns it with all signings.
+ *
+ * @throws GdnError `not_found_locally`
+ */
 export async function showTransaction(
   store: Store,
   name: string,
@@ -82,9 +86,9 @@ export async function showTransaction(
 }
 
 /**
- * Finds a pending transaction, which can be replaced.
+ * Finds a pending transaction that can be replaced.
  *
- * @throws GdnError `not_found_locally`; `usage` if it is mined, no longer pending or on an embedded chain
+ * @throws GdnError `not_found_locally`; `usage` if it is mined, not pending or on an embedded chain
  */
 export async function findReplaceable(store: Store, name: string): Promise<ShownTransaction> {
   const row = await findTransaction(store, name)
@@ -104,7 +108,7 @@ export async function findReplaceable(store: Store, name: string): Promise<Shown
 }
 
 /**
- * Records what an operator requests for a pending transaction. The process that holds the signer's key does it.
+ * Records an operator's request for a pending transaction. The process with the signer's key carries it out.
  *
  * @throws GdnError as `findReplaceable`
  */
@@ -128,7 +132,7 @@ export async function requestAction(
 }
 
 /**
- * Finds a transaction of an EVM chain by its ID or by the hash of any of its signings.
+ * Finds a transaction of an EVM chain by ID or by the hash of any signing.
  *
  * @throws GdnError `not_found_locally`
  */
@@ -152,7 +156,7 @@ export async function findTransaction({ db }: Store, name: string): Promise<Tran
   })
 }
 
-/** Returns the state in the database of a shown one. */
+/** Returns the stored state for a shown state. */
 function storedAs(state: ShownState): TransactionState {
   if (state === 'mined') return 'signed'
   return state === 'confirmed' ? 'final' : state

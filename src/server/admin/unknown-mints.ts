@@ -7,7 +7,7 @@ import { countPending } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { listUnknownMints, openMintsOf, releaseUnknownMints, type UnknownMintRow } from '../store/unknown-mints.ts'
 
-/** A mint on chain that no transaction in the backend's database made, as shown to an operator. */
+/** A mint on chain that isn't from a transaction in the backend's database, as shown to an operator. */
 export interface ShownUnknownMint {
   collection_id: string
   contract_address: string
@@ -28,7 +28,7 @@ export interface ShownUnknownMint {
   [field: string]: unknown
 }
 
-/** Lists mints that block collections from minting; with `released`, including released mints. */
+/** Lists mints that block collections from minting. With `released`, includes released mints. */
 export async function showUnknownMints(store: Store, options: { released: boolean }): Promise<ShownUnknownMint[]> {
   return (await listUnknownMints(store.db, options)).map((row) => ({
     collection_id: row.collection_id,
@@ -54,15 +54,16 @@ function transactionOf({ blockchain, hash, start_id, token_count, block_number }
 
 export interface Held {
   collection: CollectionRow
-  /** Unknown tokens on chain. */
+  /** Number of unknown tokens on chain. */
   tokens: number
   /** Number of pending NFTs that would be minted after a release. */
   pending: number
 }
 
 /**
- * Finds a collection that unknown tokens block from minting, by address or ID. @throws GdnError `not_found_locally`,
- * `usage`
+ * Finds a collection by address or ID that can't mint because of unknown tokens.
+ *
+ * @throws GdnError `not_found_locally`, `usage`
  */
 export async function findHeld(store: Store, name: string): Promise<Held> {
   const { db } = store
@@ -89,9 +90,10 @@ export async function findHeld(store: Store, name: string): Promise<Held> {
 const FAILED = 'a token of this NFT may exist: the collection was released after the database was restored'
 
 /**
- * Lets a collection mint again after unexplained tokens.
+ * Allows a collection to mint again despite unexplained tokens.
  *
- * @param failPending fail the pending NFTs: the unknown tokens may be theirs
+ * @param failPending whether to fail the pending NFTs, because the unknown tokens may be theirs
+ * @throws GdnError as `findHeld`
  */
 export async function releaseCollection(
   store: Store,

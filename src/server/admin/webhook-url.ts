@@ -6,19 +6,19 @@ import { isCloudMetadata, isPublicAddress } from '../../files/address.ts'
 const MAX_URL = 2000
 const ALLOWED =
   'Use an https URL with port 443, such as https://example.com/hooks/gdn. For a private host, http and other ports are allowed, such as http://localhost:3000/hook.'
-/** Top-level names that no public DNS resolves. */
+/** Top-level names that public DNS doesn't resolve. */
 const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|lan|test|home\.arpa)$/
 
 export interface WebhookUrl {
   href: string
-  /** The URL looks private: only a backend with --allow-private-files can send there. */
+  /** Whether the URL looks private, so that only a backend with --allow-private-files can send there. */
   isPrivate: boolean
 }
 
 /**
- * Checks a URL before it is stored. The resolved address is checked again for each event, because DNS can change.
+ * Checks a URL before it is stored. The resolved address is checked for each event, because DNS can change.
  *
- * @param flag the flag or argument that has the URL
+ * @param flag the flag or argument with the URL
  * @throws GdnError `usage`
  */
 export function checkWebhookUrl(text: string, flag: string): WebhookUrl {

@@ -27,10 +27,10 @@ import {
 } from '../store/webhooks.ts'
 import { sampleData } from './sample-events.ts'
 
-/** Limit per account. Every event is stored once for each webhook. */
+/** Maximum number of webhooks per account. Every event is stored once for each webhook. */
 const MOST_OF_AN_ACCOUNT = 16
 
-/** A webhook as it may be shown, without its secret. */
+/** A webhook without its secret, so that it may be shown. */
 export interface ShownWebhook {
   id: string
   url: string
@@ -41,12 +41,12 @@ export interface ShownWebhook {
   waiting: number
   delivered: number
   failed: number
-  /** Times are ISO 8601. */
+  /** ISO 8601, like `created_at`. Null while deliveries don't fail. */
   failing_since: string | null
   created_at: string
 }
 
-/** The outcome of an event for a webhook. */
+/** The delivery of an event to a webhook. */
 export interface ShownDelivery {
   event_id: string
   type: string
@@ -96,7 +96,7 @@ function shownDelivery(row: Delivery): ShownDelivery {
 }
 
 /**
- * Returns the account of an e-mail address, and creates it if it is new; without one, the local account.
+ * Returns the account of an email address. Creates it if it is new. Without an address, returns the local account.
  *
  * @throws GdnError `data_dir` if there is no local account yet
  */
@@ -110,9 +110,9 @@ export async function accountNamed(db: Db, email: string | undefined, now: numbe
 }
 
 export interface WebhookRequest {
-  /** The URL that `checkWebhookUrl` returned. */
+  /** The URL as returned by `checkWebhookUrl`. */
   url: string
-  /** Types, or `*`. */
+  /** Event types, or `*`. */
   events: readonly string[]
   email?: string | undefined
   now: number
@@ -121,7 +121,7 @@ export interface WebhookRequest {
 const inOrder = (events: readonly string[]): string =>
   JSON.stringify(events.includes('*') ? ['*'] : EVENT_TYPES.filter((type) => events.includes(type)))
 
-/** Changes the URL, as returned by checkWebhookUrl, or the event types of a webhook. Its secret stays the same. */
+/** Changes the URL, as returned by `checkWebhookUrl`, or the event types of a webhook. Keeps the secret. */
 export async function changeWebhook(
   store: Store,
   id: string,
@@ -134,13 +134,13 @@ export async function changeWebhook(
       ...(url === undefined ? {} : { url }),
       ...(events === undefined ? {} : { events: inOrder(events) }),
     })
-    // The failures belong to the old URL.
+    // The recorded failures belong to the old URL.
     if (url !== undefined) await reviveWebhook(db, id)
   })
   return await showWebhook(store, id, now)
 }
 
-/** Creates a webhook. Its secret is returned here and never again. */
+/** Creates a webhook. Returns its secret, which can't be read later. */
 export async function addWebhook(
   store: Store,
   { url, events, email, now }: WebhookRequest,
@@ -184,14 +184,14 @@ export async function showWebhook({ db }: Store, id: string, now: number): Promi
   return shown(row, (await countDeliveries(db, id)).get(id), now)
 }
 
-/** Deletes a webhook. Its pending deliveries are dropped. */
+/** Deletes a webhook and discards its pending deliveries. */
 export async function dropWebhook(store: Store, id: string, now: number): Promise<ShownWebhook> {
   const webhook = await showWebhook(store, id, now)
   await store.transaction((db) => removeWebhook(db, id))
   return webhook
 }
 
-/** Queues a test event for a webhook, once, even if it doesn't subscribe to it. Returns the event's ID. */
+/** Queues a test event for a webhook, even if the webhook doesn't subscribe to its type. Returns the event's ID. */
 export async function testWebhook(store: Store, id: string, type: EventType = 'webhook.test'): Promise<string> {
   const webhook = await found(store.db, id)
   if (webhook.status === 'disabled') {
@@ -200,7 +200,7 @@ export async function testWebhook(store: Store, id: string, type: EventType = 'w
     })
   }
   return store.transaction(async (db) => {
-    // A test is sent at once, even if the receiver failed before and its next attempt is due later.
+    // Send the test at once, even if earlier failures have postponed the next attempt.
     await reviveWebhook(db, id)
     return tellWebhook(db, id, type, sampleData(type, id))
   })
@@ -222,7 +222,7 @@ export async function getDeliveries(
   return (await listDeliveries(db, id, filter)).map(shownDelivery)
 }
 
-/** Queues deliveries again, and enables the webhook if it was disabled. Returns the number of events. */
+/** Queues deliveries again and enables the webhook if it was disabled. Returns the number of events. */
 export async function replayDeliveries(
   store: Store,
   id: string,

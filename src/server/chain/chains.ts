@@ -18,35 +18,37 @@ import type { EmbeddedSolanaEvent } from './solana/embedded/embedded-solana.ts'
 import type { RemoteClusters } from './solana/remote/remote-clusters.ts'
 import { createSolanaChains, type SolanaChains } from './solana/solana-chains.ts'
 
-/** The chains of a backend: embedded chains, whose nodes start on first use, and networks behind RPC URLs. */
+/** The chains of a backend: embedded chains, whose nodes start on first use, and networks with an RPC URL. */
 export interface Chains {
   readonly signing: GetSigningTerms
   readonly findSigner: FindSigner
-  /** Whether every chain is an embedded one, where coins have no value. */
+  /** Whether all chains are embedded, so that coins have no value. */
   readonly embedded: boolean
   readonly solana: SolanaChains
-  /** The networks that are reached by RPC URL. */
+  /** The networks with an RPC URL. */
   readonly remote: RemoteChains
-  /** The names that requests may have: first the names that need no configuration, then the operator's own. */
+  /**
+   * The names that requests may contain. Names that need no configuration come first, followed by the operator's own.
+   */
   readonly names: readonly Blockchain[]
   has(name: string): name is Blockchain
-  /** Whether the coins of a blockchain have value. Those of embedded chains and of test networks have none. */
+  /** Returns whether the coins of a blockchain have value. Coins of embedded chains and test networks have none. */
   hasValue(blockchain: Blockchain): boolean
   /**
-   * Returns the factory of a blockchain. For an embedded chain it is known before anything is deployed, and the chain
-   * is recorded on its first use. Rejects for a network that isn't set up.
+   * Returns the factory address of a blockchain. For an embedded chain, the address is known before anything is
+   * deployed, and the chain is recorded on first use. Rejects for a network that isn't set up.
    */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /** Returns the network of a blockchain. Starts an embedded chain's node if it isn't running yet. */
   network(blockchain: EvmBlockchain): Promise<EvmNetwork>
   /**
-   * Whether this process works on a blockchain. A single process works on all. In a cluster, every process works on
-   * networks by RPC URL, and one process on the embedded chains.
+   * Returns whether this process works on a blockchain. A single process works on all. In a cluster, every process
+   * works on networks with an RPC URL, and one process works on the embedded chains.
    */
   serves(blockchain: Blockchain): boolean
   /** Makes this process run the embedded chains, or stop running them. */
   own(owned: boolean): Promise<void>
-  /** Returns the block explorer's URL of a transaction; null if the configuration has none. */
+  /** Returns the URL of a transaction on the block explorer; null if none is configured. */
   transactionUrl(blockchain: Blockchain, hash: string): string | null
   /** Registers a listener for new blocks on any chain; `listener` must not throw. */
   onBlocks(listener: (blockchain: EvmBlockchain) => void): void
@@ -55,9 +57,12 @@ export interface Chains {
 
 export interface ChainsOptions {
   db: Db
-  /** The database in a cluster. The embedded chains belong to another process until `own` is called. */
+  /**
+   * The database of a cluster; null or absent on SQLite. In a cluster, another process runs the embedded chains until
+   * `own` is called.
+   */
   postgresStore?: SecretPlace['store']
-  /** The blockchains that this process works on; all by default. */
+  /** The blockchains that this process works on. Default: all. */
   only?: ReadonlySet<Blockchain> | undefined
   dataDir: string
   signers: LazySigners
@@ -69,7 +74,7 @@ export interface ChainsOptions {
   wrapNetwork?: (network: EvmNetwork) => EvmNetwork
 }
 
-/** In a cluster, one process runs the embedded chains, and it isn't this one. */
+/** Thrown for an embedded chain that another process of the cluster runs. */
 export class RunElsewhere extends GdnError {
   constructor(blockchain: Blockchain) {
     super('unreachable', `another process on this database runs the embedded chain ${blockchain}`, {
@@ -80,7 +85,7 @@ export class RunElsewhere extends GdnError {
 
 const same = (network: EvmNetwork) => network
 
-/** Opens the chains, and ends the nodes that a killed backend left in this data directory. */
+/** Opens the chains. Ends the nodes that a killed backend left in this data directory. */
 export async function openChains({
   db,
   postgresStore = null,

@@ -1,6 +1,9 @@
-/** The start of a URI that has metadata in itself. */
+/** The beginning of a URI that contains the metadata itself. */
 export const DATA_URI = 'data:application/json;base64,'
 
-/** Whether a contract has no metadata from its owner yet: until then, it returns a URI with its name alone. */
+/**
+ * Returns whether a contract still has its initial metadata. Until the owner sets metadata, the contract returns a data
+ * URI with only its name.
+ */
 export const isOfCreation = (uri: string, metadata: object): boolean =>
   uri.startsWith(DATA_URI) && Object.keys(metadata).join() === 'name'

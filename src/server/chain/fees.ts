@@ -2,7 +2,7 @@ import type { Change, CostLimitedRun, LimitedRun } from '../store/run-costs.ts'
 
 /** The current fees of a network, in wei. */
 export interface NetworkFees {
-  /** Gas prices: a tenth of recent blocks is below `low`, and a tenth is above `high`. */
+  /** Gas prices of recent blocks: a tenth of the blocks is below `low`, and a tenth is above `high`. */
   low: bigint
   typical: bigint
   high: bigint
@@ -12,33 +12,33 @@ export interface NetworkFees {
   data: { bytes: number; fee: bigint; gas: bigint }
 }
 
-/** Same, as a node returned it. */
+/** The current fees as a node returned them. */
 export interface CurrentFees extends NetworkFees {
-  /** The base fee of the next block. On a network without one, the gas price. */
+  /** The base fee of the next block, or the gas price on a network without a base fee. */
   base: bigint
 }
 
-/** The fees by which the worst case is computed. */
+/** The fees that determine the maximum cost. */
 export type WorstFees = Pick<NetworkFees, 'offered' | 'data'>
 
-/** The costs of a run with a limit, and the most that its accepted requests can still cost, in wei. */
+/** The costs of a run with a limit, in wei. */
 export interface RunBudget {
   max: bigint
-  /** The amount that final transactions paid, and the maximum that lost transactions can have paid. */
+  /** The amount that final transactions paid, plus the maximum that lost transactions may have paid. */
   paid: bigint
-  /** The most that transactions which aren't final can cost. */
+  /** Maximum cost of transactions that aren't final. */
   pending: bigint
-  /** The most that accepted NFTs and changes without a transaction can cost. */
+  /** Maximum cost of accepted NFTs and changes without a transaction. */
   reserved: bigint
-  /** The part of `max` that transactions leave, which requests without one have reserved in part. */
+  /** The part of `max` that transactions leave. Requests without a transaction have reserved a part of it. */
   unspent: bigint
   /** The part of `unspent` that isn't reserved; negative if fees have risen. */
   left: bigint
-  /** Accepted NFTs without a transaction. */
+  /** Number of accepted NFTs without a transaction. */
   unsigned: number
-  /** The most that one of its transactions that aren't final can cost, or one NFT. */
+  /** Maximum cost of any transaction that isn't final, or of one NFT, whichever is more. */
   largest: bigint
-  /** Accepted changes without a transaction, with the most that each can cost. */
+  /** Accepted changes without a transaction, with the maximum cost of each. */
   changes: readonly (Change & { gasLimit: bigint; worst: bigint })[]
 }
 

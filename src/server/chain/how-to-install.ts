@@ -1,6 +1,6 @@
 import { isExecutable } from '../../core/own-command.ts'
 
-/** Returns how a user gets an optional package that is missing. */
+/** Returns instructions to install a missing optional package. */
 export const howToInstall = (wanted: string): string =>
   isExecutable()
     ? 'Unpack the archive of gdn again, and keep its files together.'

@@ -3,48 +3,48 @@ import { inCoins } from '../../core/units.ts'
 
 /** An account that pays for transactions. */
 export interface Payer {
-  /** The role of the address, as messages name it: `the signer`. */
+  /** The role of the address in messages, for example `the signer`. */
   role: 'signer' | 'admin' | 'owner' | 'new owner'
   address: string
   blockchain: string
   /** Symbol of the coin; null if it isn't known. */
   coin: string | null
-  /** Formats an amount in coins. By default, that of an EVM network. */
+  /** Formats an amount in coins. Default: for EVM networks. */
   inCoins?: (amount: bigint, rounding: 'up' | 'down') => string
 }
 
 /** The funds that a signer lacks for all accepted requests. */
 export interface Shortage {
   signer: string
-  /** Wei. */
+  /** Balance in wei. */
   balance: bigint
-  /** Balance in wei with which it completes its pending transactions and all waiting NFTs. */
+  /** Balance in wei with which the signer completes its pending transactions and all waiting NFTs. */
   needed: bigint
-  /** The part of `needed` that it must have to sign, and doesn't spend, in wei. */
+  /** The part of `needed` in wei that the signer must hold to sign but doesn't spend. */
   reserve: bigint
-  /** NFTs without a transaction. */
+  /** Number of NFTs without a transaction. */
   waitingNfts: number
 }
 
-/** NFTs that wait for funds, and the balance with which all of them are minted. */
+/** NFTs that wait for funds, and the balance in wei with which all of them are minted. */
 export interface NeededForAll {
   nfts: number
   wei: bigint
-  /** Pending transactions that are included at the fees of their replacements. */
+  /** Number of pending transactions that are included at the fees of their replacements. */
   pending?: number
-  /** Rows of a run that are included, although no server has accepted them yet. */
+  /** Number of rows of a run that are included although no server has accepted them yet. */
   unsent?: number
-  /** Changes of NFTs that are included, although they aren't made yet. */
+  /** Number of changes of NFTs that are included although they aren't made yet. */
   changes?: number
-  /** The rest of the run's limit, if it is less than they need: then `wei` is only for this part. */
+  /** The rest of the run's limit, if the NFTs need more. In that case, `wei` covers only this rest. */
   leftOfLimit?: bigint
 }
 
 /**
- * Returns the funds that an account lacks, as a sentence in coins; null if its balance is enough.
+ * Returns the funds that an account lacks, as a sentence in coins; null if its balance is sufficient.
  *
- * @param all the funds that all waiting requests need. If that is more than `needed`, the sentence names only its
- *   amount. A smaller payment would end in the next shortage after one transaction
+ * @param all the funds that all waiting requests need. If they exceed `needed`, the sentence names only their amount,
+ * because a smaller payment would lead to the next shortage after one transaction
  */
 export function missingFunds(
   { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,
@@ -65,9 +65,9 @@ export function missingFunds(
 }
 
 /**
- * Returns why a signer doesn't sign, as a sentence, if all that waits belongs to runs whose limits permit no
- * transaction at the current fees, or hold a signed one; null if its balance is enough. It names no amount to send,
- * because coins would not help them.
+ * Returns why a signer doesn't sign, as a sentence; null if its balance is sufficient. For a signer whose waiting work
+ * all belongs to runs whose limits hold it at the current fees. Names no amount to send, because more coins would not
+ * help.
  */
 export function aboveLimits(
   { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,

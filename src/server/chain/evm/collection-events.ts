@@ -39,8 +39,8 @@ export interface CollectionEvent {
 }
 
 /**
- * Returns the logs of the blocks `from` to `to` about owners and flags of collections. The query covers every contract
- * on the chain: that is cheaper than a long list of addresses where few other contracts exist.
+ * Returns the logs about owners and flags of collections in the blocks `from` to `to`. The query covers every contract
+ * on the chain. That is cheaper than a long list of addresses if few other contracts exist.
  */
 export async function readCollectionLogs(
   network: Pick<EvmNetwork, 'request'>,
@@ -81,8 +81,8 @@ export function mintsIn(logs: readonly RawLog[]): Mint[] {
 }
 
 /**
- * Decodes logs about owners and flags of collections, in chain order. It leaves out mints and the values at deployment:
- * both were requested by this backend.
+ * Decodes logs about owners and flags of collections, in chain order. Omits mints and the initial values at deployment,
+ * because this backend requested them.
  */
 export function collectionEvents(logs: readonly RawLog[]): CollectionEvent[] {
   const events = logs.flatMap((log) => {
@@ -96,7 +96,7 @@ export function collectionEvents(logs: readonly RawLog[]): CollectionEvent[] {
 }
 
 function changeOf({ topics, data }: RawLog): CollectionChange | null {
-  // Most events of a busy chain are mints, which are skipped before decoding.
+  // Skip mints before decoding, because they are most events of a busy chain.
   if (topics[0] === TRANSFER && topics[1]?.endsWith(FROM_NOBODY)) return null
   const event = decode(topics, data)
   if (event === null) return null
@@ -116,7 +116,7 @@ function decode(topics: [Hex, ...Hex[]], data: Hex) {
   try {
     return decodeEventLog({ abi, topics, data })
   } catch {
-    // Another contract's event with the same name but other arguments, such as ERC-20's Transfer.
+    // Another contract's event has the same name but other arguments, such as ERC-20's Transfer.
     return null
   }
 }

@@ -6,7 +6,7 @@ import type { Hex } from './network.ts'
 
 type CollectionFacts = NewCollection & Pick<CollectionRow, 'factory_address'>
 
-/** The init arguments of a collection's contract. They alone determine its address. */
+/** Returns the init arguments of a collection's contract. They alone determine its address. */
 export function collectionInit(collection: CollectionFacts): CollectionInit {
   return {
     requestId: `0x${createHash('sha256').update(collection.id).digest('hex')}`,
@@ -23,7 +23,7 @@ export function collectionInit(collection: CollectionFacts): CollectionInit {
   }
 }
 
-/** Returns the address of a collection once it is deployed by its factory. */
+/** Returns the address that the factory gives a collection. */
 export function collectionAddress(collection: CollectionFacts): Hex {
   return predictCollection(collection.factory_address as Hex, collectionInit(collection))
 }

@@ -5,10 +5,9 @@ import type { EvmNetwork, Hex } from './network.ts'
 
 const { abi } = gdnCollection
 
-/** The methods of a network that reads need. */
 export type Reader = Pick<EvmNetwork, 'request'>
 
-/** A block by number in hex, or by name. */
+/** A block number in hex, or a block name. */
 export type BlockReference = Hex | 'latest' | 'pending' | 'safe' | 'finalized'
 
 /** The state of a collection at one block. */
@@ -17,26 +16,26 @@ export interface CollectionState {
   owner: Hex
   enableApi: boolean
   enableTransfer: boolean
-  /** The owner has revoked all rights of the service permanently. */
+  /** Whether the owner has permanently revoked all rights of the service. */
   revoked: boolean
   locked: boolean
   nextTokenId: bigint
 }
 
-/** The changes that a collection permits after its tokens are minted. */
+/** The changes that a collection permits after tokens are minted. */
 export interface CollectionLifecycle {
   version: bigint
   dynamic: boolean
   enableBurn: boolean
-  /** No token can be updated any more. */
+  /** Whether no token can be updated. */
   frozen: boolean
   /** Sequence of the last update; 0 before the first. */
   updateCount: number
-  /** The account that was offered the ownership; the zero address if none was. */
+  /** The account to which the ownership was offered; the zero address if there is none. */
   pendingOwner: Hex
 }
 
-/** The metadata of a token, also of a burned one. */
+/** The metadata of a token, including a burned token. */
 export interface MetadataState {
   /** Sequence of its last update; 0 if it was never updated. */
   revision: number
@@ -55,7 +54,10 @@ export async function readOwnerOf(
   return decodeFunctionResult({ ...call, data: await read(network, collection, encodeFunctionData(call), block) })
 }
 
-/** Returns owner, flags and next token ID from one call, so that they are consistent; null if nothing is deployed. */
+/**
+ * Returns owner, flags and next token ID. Reads them in one call, so that they are consistent. Null if no contract is
+ * deployed.
+ */
 export async function readCollectionState(
   network: Reader,
   collection: Hex,
@@ -88,7 +90,10 @@ export async function readMetadataState(
   return decodeFunctionResult({ ...call, data: await read(network, collection, encodeFunctionData(call), block) })
 }
 
-/** Returns the ID of the next token when a collection was committed to a hash; 0 if it wasn't, or isn't deployed. */
+/**
+ * Returns the token ID that was next when a collection was committed to a hash; 0 if it wasn't, or if it isn't
+ * deployed.
+ */
 export async function readProvenance(
   network: Reader,
   collection: Hex,

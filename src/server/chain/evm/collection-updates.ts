@@ -4,12 +4,12 @@ import type { Hex } from './network.ts'
 
 const { abi } = gdnCollection
 
-/** Maximum number of updates of a collection: its contract has 24 bits for the number of each. */
+/** Maximum number of updates of a collection. Its contract stores the number of an update in 24 bits. */
 export const MAX_UPDATES = 2 ** 24 - 1
 
-/** An update of tokens' metadata: at most `MAX_BATCH` of them. */
+/** A metadata update of at most `MAX_BATCH` tokens. */
 export interface UpdateCall {
-  /** The number of the update in its collection, from 1: the contract accepts only the next one. */
+  /** The number of the update in its collection, starting at 1. The contract accepts only the next number. */
   sequence: number
   /** In any order, without duplicates. */
   tokenIds: readonly bigint[]
@@ -23,7 +23,7 @@ export function encodeUpdate({ sequence, tokenIds, digest }: UpdateCall): Hex {
   return encodeFunctionData({ abi, functionName: 'update', args: [sequence, firsts, counts, digest] })
 }
 
-/** Returns call data that makes the metadata of at most `MAX_BATCH` tokens final. An operator sends it. */
+/** Returns call data that freezes the metadata of at most `MAX_BATCH` tokens. An operator sends it. */
 export function encodeFreeze(tokenIds: readonly bigint[]): Hex {
   const { firsts, counts } = tokenRuns(tokenIds)
   return encodeFunctionData({ abi, functionName: 'freeze', args: [firsts, counts] })
@@ -34,7 +34,7 @@ export function encodeBurn({ holder, tokenId }: { holder: Hex; tokenId: bigint }
   return encodeFunctionData({ abi, functionName: 'burn', args: [holder, tokenId] })
 }
 
-/** Returns call data that commits to metadata that is revealed later. An operator sends it, once for each hash. */
+/** Returns call data that commits to metadata that is revealed later. An operator sends it once per hash. */
 export function encodeCommitProvenance(provenance: Hex): Hex {
   return encodeFunctionData({ abi, functionName: 'commitProvenance', args: [provenance] })
 }
@@ -61,7 +61,7 @@ export function decodeFreeze(data: Hex): bigint[] | null {
   }
 }
 
-/** Runs of consecutive tokens in the order of their IDs, as the contract takes them. */
+/** Returns runs of consecutive token IDs in ascending order, as the contract expects them. */
 function tokenRuns(tokenIds: readonly bigint[]): { firsts: bigint[]; counts: bigint[] } {
   const firsts: bigint[] = []
   const counts: bigint[] = []

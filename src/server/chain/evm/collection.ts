@@ -2,7 +2,7 @@ import { decodeFunctionData, encodeFunctionData } from 'viem'
 import { gdnCollection } from './contracts/generated/artifacts.ts'
 import type { Hex } from './network.ts'
 
-/** Maximum number of tokens in a bundle, an update or a freeze; the contract rejects more. */
+/** Maximum number of tokens in a bundle, an update or a freeze. The contract rejects more. */
 export const MAX_BATCH = 200
 
 /** Consecutive tokens of a bundle with the same receiver. */
@@ -12,19 +12,19 @@ export interface MintRun {
 }
 
 export interface MintCall {
-  /** The token ID that must be next on chain, so that a second execution reverts. */
+  /** The expected next token ID on chain. A second execution reverts because the ID differs. */
   startId: bigint
   /** The mints of the bundle, in the order of its metadata files. */
   runs: readonly MintRun[]
   /** sha2-256 digest (32 bytes) of the IPFS directory with the bundle's `0.json`, `1.json`, … */
   digest: Hex
-  /** The tokens can be updated. In a dynamic collection all can, so it isn't set. */
+  /** Whether the tokens can be updated. Not set in a dynamic collection, where all tokens can. */
   dynamic?: boolean
 }
 
 export interface GrantCall {
   startId: bigint
-  /** Receives every token first. */
+  /** The account to which every token is minted first. */
   sender: Hex
   /** The final receiver of each token, in the order of the metadata files. */
   receivers: readonly Hex[]
@@ -43,8 +43,8 @@ export function encodeMint({ startId, runs, digest, dynamic = false }: MintCall)
 }
 
 /**
- * Returns call data that transfers a token. Its owner sends it to the collection, or an operator while transfers are
- * on.
+ * Returns call data that transfers a token. Its owner sends it to the collection, or an operator while `enableTransfer`
+ * is on.
  */
 export function encodeTransfer({ from, to, tokenId }: { from: Hex; to: Hex; tokenId: bigint }): Hex {
   return encodeFunctionData({ abi: gdnCollection.abi, functionName: 'transferFrom', args: [from, to, tokenId] })
@@ -59,10 +59,10 @@ export function encodeGrant({ startId, sender, receivers, digest }: GrantCall): 
   })
 }
 
-/** A bundle as read from a transaction on chain, with one receiver for each token. */
+/** A bundle that was read from a transaction on chain, with one receiver per token. */
 export interface MintedBundle {
   startId: bigint
-  /** The sender of a grant; null if tokens are only minted. */
+  /** The sender of a grant; null for a mint without transfers. */
   sender: Hex | null
   /** Checksummed. */
   receivers: readonly Hex[]

@@ -4,8 +4,8 @@ import { requestOf, type Signer } from './evm-signer.ts'
 import type { Hex } from './network.ts'
 
 /**
- * Creates a signer from a private key. The account is derived on first use: that takes 30 ms, which would delay a
- * start.
+ * Creates a signer from a private key. Derives the account on first use, because that takes 30 ms and would delay
+ * startup.
  */
 export function createSigner(key: Hex): Signer {
   let derived: PrivateKeyAccount | undefined

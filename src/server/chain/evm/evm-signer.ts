@@ -1,7 +1,7 @@
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import type { Fees, Hex } from './network.ts'
 
-/** A transaction to sign, without signer and chain. */
+/** A transaction to sign, without its signer and chain. */
 export interface UnsignedTransaction {
   chainId: number
   nonce: number
@@ -12,7 +12,7 @@ export interface UnsignedTransaction {
   fees: Fees
 }
 
-/** Returns a transaction in the form that viem serializes. */
+/** Returns a transaction in the form that viem signs. */
 export function requestOf({ fees: { maxFeePerGas, maxPriorityFeePerGas, legacy }, ...call }: UnsignedTransaction) {
   return legacy
     ? ({ type: 'legacy', ...call, gasPrice: maxFeePerGas } as const)
@@ -29,9 +29,12 @@ export interface Signer {
   sign(transaction: UnsignedTransaction): Promise<SignedBytes>
   /** Whether another process signs. That can be slow, so `sign` is never called inside a database transaction. */
   readonly remote?: boolean
-  /** Returns why the signer can't sign at the moment; null if it can, as far as known. */
+  /** Returns why the signer can't sign at the moment; null if no problem is known. */
   problem?(): string | null
-  /** Checks that the signer has the key. Resolves with the signer's response. @throws GdnError */
+  /**
+   * Checks that the signer has the key. Resolves with the signer's response.
+   * @throws GdnError
+   */
   check?(): Promise<string>
   close?(): Promise<void>
 }
@@ -42,29 +45,29 @@ export const closeSigners = async (signers: readonly Signer[]): Promise<void> =>
 
 /** The signers of a blockchain. */
 export interface Signers {
-  /** Only deploys the factory; null if its key isn't in this process. */
+  /** The signer that only deploys the factory; null if its key isn't in this process. */
   readonly admin: Signer | null
   /**
-   * Deploy collections, mint and transfer. Each has its own nonces. None while pending transactions reserve their
-   * funds.
+   * The signers that deploy collections, mint and transfer. Each has its own nonces. Empty while pending transactions
+   * reserve their funds.
    */
   readonly operators: readonly Signer[]
 }
 
-/** Everything needed to sign for a blockchain. */
+/** The facts that are needed to sign for a blockchain. */
 export interface SigningTerms {
   readonly chainId: number
   readonly signers: Signers
   /** The current fees. */
   readonly fees: Fees
-  /** Gas that each operator can pay for in addition to its pending transactions; absent if gas is free. */
+  /** Gas that each operator can pay for in addition to its pending transactions. Absent if gas is free. */
   readonly affordable?: ReadonlyMap<Hex, bigint>
 }
 
-/** Returns the terms that signing for a blockchain requires; rejects while its network is unreachable. */
+/** Returns the terms for signing on a blockchain. Rejects while its network is unreachable. */
 export type GetSigningTerms = (blockchain: EvmBlockchain) => Promise<SigningTerms>
 
-/** Returns the signer with this address, regardless of its balance; null if its key isn't in this process. */
+/** Returns the signer with an address, regardless of its balance. Null if its key isn't in this process. */
 export type FindSigner = (blockchain: EvmBlockchain, address: string) => Promise<Signer | null>
 
 export const signerAt = ({ admin, operators }: Signers, address: string): Signer | null =>

@@ -3,8 +3,8 @@ import type { RpcError } from '../rpc/rpc-answer.ts'
 const REVERTED = 3
 
 /**
- * Whether a node's error is the result of a call's execution, and so a valid response. Geth has a code for a revert.
- * Frontier reports an internal error with the return data. Others differ only in the message.
+ * Returns whether a node's error is the result of a call's execution, and therefore a valid response. Geth has a code
+ * for a revert. Frontier reports an internal error with the return data. Other nodes differ only in the message.
  */
 export const isExecutionError = ({ code, data, message }: Pick<RpcError, 'code' | 'data' | 'message'>): boolean =>
   code === REVERTED ||

@@ -12,9 +12,9 @@ import {
 import { gdnFactory } from './contracts/generated/artifacts.ts'
 import type { Hex } from './network.ts'
 
-/** The init arguments of a collection. Every field is part of its address, so none can be altered. */
+/** The init arguments of a collection. Every field affects the collection's address, so none can be altered. */
 export interface CollectionInit {
-  /** 32 bytes that identify the request; the same request results in the same address. */
+  /** 32 bytes that identify the request. The same request results in the same address. */
   requestId: Hex
   name: string
   symbol: string
@@ -22,32 +22,32 @@ export interface CollectionInit {
   owner: Hex
   enableApi: boolean
   enableTransfer: boolean
-  /** Tokens can never be transferred (ERC-5192). */
+  /** Whether tokens can never be transferred (ERC-5192). */
   locked: boolean
-  /** The metadata of every token may be updated. */
+  /** Whether the metadata of every token may be updated. */
   dynamic: boolean
-  /** Operators may burn tokens. */
+  /** Whether operators may burn tokens. */
   enableBurn: boolean
   /** The zero address if there is no royalty. */
   royaltyReceiver: Hex
-  /** Royalty in parts of 10,000 of the sale price; 0 for none. */
+  /** Royalty in basis points of the sale price; 0 for none. */
   royaltyBps: bigint
 }
 
 const MAKE = getAbiItem({ abi: gdnFactory.abi, name: 'make' })
 
-/** Returns the address of the factory that `admin` deploys with this nonce, by default its first. Checksummed. */
+/** Returns the checksummed address of the factory that `admin` deploys with this nonce. Default: the first nonce. */
 export function factoryAddress(admin: Hex, nonce = 0): Hex {
   return getContractAddress({ from: admin, nonce: BigInt(nonce) })
 }
 
-/** Returns the address of the contract that every collection of a factory clones. Checksummed. */
+/** Returns the checksummed address of the contract that every collection of a factory clones. */
 export function implementationAddress(factory: Hex): Hex {
   // A contract's own nonce starts at 1 (EIP-161), and its constructor deploys the implementation first.
   return getContractAddress({ from: factory, nonce: 1n })
 }
 
-/** Returns init code that deploys a factory. Its sender becomes the admin, which can't be one of the operators. */
+/** Returns init code that deploys a factory. Its sender becomes the admin, who can't be one of the operators. */
 export function encodeDeployFactory(operators: readonly Hex[]): Hex {
   return encodeDeployData({ abi: gdnFactory.abi, bytecode: gdnFactory.bytecode, args: [operators] })
 }
@@ -60,7 +60,7 @@ export function operatorsOfDeployment(data: Hex): readonly Hex[] | null {
 }
 
 /**
- * Returns the address that a collection has or will have, without a request to the chain. Checksummed.
+ * Returns the checksummed address that a collection has or will have, without a request to the chain.
  *
  * @example
  * predictCollection(factoryAddress(admin), init)

@@ -3,15 +3,15 @@ import type { CollectionInit } from './factory.ts'
 import type { Hex } from './network.ts'
 
 // Upper bounds of the gas that our contracts use, so that a transaction can be signed without a node. eth_estimateGas
-// uses a state that the transactions signed ahead will have changed. Measured on anvil with receivers that are new to
-// the chain, which is the most expensive case; a test sends each at exactly its limit.
+// can't help, because transactions that are signed ahead will change the state. Measured on anvil with receivers that
+// are new to the chain, which is the most expensive case. A test sends each transaction at exactly its limit.
 
 /**
- * A call forwards only 63/64 of its gas (EIP-150) and every collection is a proxy, so the limit has to be 1.6 % above
- * the gas used. The rest is for compilers and networks that count slightly differently.
+ * A call forwards only 63/64 of its gas (EIP-150) and every collection is a proxy, so the limit must be 1.6 % above the
+ * gas used. The rest is a margin for compilers and networks that count slightly differently.
  */
 const PROXY_HEADROOM = 1.025
-/** `make` calls the new proxy: twice 63/64. */
+/** `make` also calls the new proxy, so the 63/64 rule applies twice. */
 const MAKE_HEADROOM = 1.045
 
 const MINT_BASE = 61_500
@@ -26,13 +26,13 @@ const RUN_CALLDATA = 600
 const GRANT_BASE = 86_500
 const GRANT_TOKEN = 55_600
 
-// Worst case: the 9th token of a run of 10, with an approval, to a receiver without tokens. That is a walk of 8 slots
-// and three new ones. Clearing the approval refunds gas, but only afterwards.
+// Worst case: the 9th token of a run of 10, with an approval, to a receiver without tokens. The contract reads 8 slots
+// and writes three new ones. Clearing the approval refunds gas, but only after the execution.
 const TRANSFER = 136_000
 
-/** A new slot of a bitmap: that of dynamic, or that of frozen tokens. */
+/** A new slot in the bitmap of dynamic tokens or of frozen tokens. */
 const BITMAP_SLOT = 22_700
-/** A bundle of `mintDynamic` has tokens in up to two slots. */
+/** The tokens of a `mintDynamic` bundle are in up to two slots. */
 const DYNAMIC = 2 * BITMAP_SLOT
 
 // Worst case: no token was ever updated, so that each slot of revisions is new.
@@ -40,14 +40,14 @@ const UPDATE_BASE = 61_000
 const UPDATE_RUN = 3_250
 const REVISION_TOKENS = 10n
 const REVISIONS_SLOT = 22_700
-/** The bitmaps of dynamic and of frozen tokens are read, as if the collection weren't dynamic as a whole. */
+/** Reads of the bitmaps of dynamic and frozen tokens, as in a collection that isn't dynamic as a whole. */
 const BITMAP_READS = 4_500
 const BITMAP_TOKENS = 256n
 
 const FREEZE_BASE = 39_500
 const FREEZE_RUN = 3_050
 
-// Worst case: the 9th token of a run of 10, with an approval, and the first that is burned.
+// Worst case: the 9th token of a run of 10, with an approval, and the first token that is burned.
 const BURN = 136_500
 
 const COMMIT_PROVENANCE = 60_000
@@ -60,10 +60,10 @@ const FACTORY_BASE = 4_290_000
 const FACTORY_OPERATOR = 25_000
 
 /**
- * Returns enough gas for `mint` with these runs. 200 tokens to 200 receivers stay below 10 million.
+ * Returns a sufficient gas limit for `mint` with these runs. For 200 tokens to 200 receivers it is below 10 million.
  *
- * @param locked whether the collection is locked, which costs one more event per token; assumed by default
- * @param dynamic whether it is `mintDynamic`
+ * @param locked whether the collection is locked, which costs one more event per token
+ * @param dynamic whether the call is `mintDynamic`
  */
 export function mintGasLimit(runs: readonly MintRun[], locked = true, dynamic = false): bigint {
   return withHeadroom(mintGas(runs, locked, dynamic), PROXY_HEADROOM)
@@ -81,22 +81,22 @@ export function mintGas(runs: readonly MintRun[], locked: boolean, dynamic = fal
   return used + NEW_RECEIVER * receivers.size
 }
 
-/** Returns enough gas for `grant` with this number of receivers. */
+/** Returns a sufficient gas limit for `grant` with this number of receivers. */
 export function grantGasLimit(receivers: readonly Hex[]): bigint {
   return withHeadroom(grantGas(receivers.length), PROXY_HEADROOM)
 }
 
-/** Returns the gas that `grant` with so many new receivers uses. */
+/** Returns the gas that `grant` uses with this number of new receivers. */
 export const grantGas = (receivers: number): number => GRANT_BASE + GRANT_TOKEN * receivers
 
-/** Returns enough gas for `update` with these tokens. Later updates of the same tokens use less. */
+/** Returns a sufficient gas limit for `update` with these tokens. Later updates of the same tokens use less gas. */
 export function updateGasLimit(tokenIds: readonly bigint[]): bigint {
   const slots = REVISIONS_SLOT * distinct(tokenIds, (id) => (id - 1n) / REVISION_TOKENS)
   const reads = BITMAP_READS * distinct(tokenIds, (id) => id / BITMAP_TOKENS)
   return withHeadroom(UPDATE_BASE + UPDATE_RUN * runsIn(tokenIds) + slots + reads, PROXY_HEADROOM)
 }
 
-/** Returns enough gas for `freeze` with these tokens. */
+/** Returns a sufficient gas limit for `freeze` with these tokens. */
 export function freezeGasLimit(tokenIds: readonly bigint[]): bigint {
   const slots = BITMAP_SLOT * distinct(tokenIds, (id) => id / BITMAP_TOKENS)
   return withHeadroom(FREEZE_BASE + FREEZE_RUN * runsIn(tokenIds) + slots, PROXY_HEADROOM)
@@ -113,7 +113,7 @@ export const TRANSFER_GAS_LIMIT = withHeadroom(TRANSFER, PROXY_HEADROOM)
 
 type MakeFacts = Pick<CollectionInit, 'name' | 'symbol' | 'royaltyBps'>
 
-/** Returns enough gas to deploy a collection, of any version. Only its name, symbol and royalty vary. */
+/** Returns a sufficient gas limit to deploy a collection of any version. Only name, symbol and royalty affect it. */
 export function makeGasLimit(init: MakeFacts): bigint {
   return withHeadroom(makeGas(init), MAKE_HEADROOM)
 }
@@ -122,13 +122,14 @@ export function makeGasLimit(init: MakeFacts): bigint {
 export const makeGas = ({ name, symbol, royaltyBps }: MakeFacts): number =>
   MAKE_BASE + STRING_SLOT * (stringSlots(name) + stringSlots(symbol)) + (royaltyBps === 0n ? 0 : ROYALTY)
 
-/** Enough gas to deploy the factory, including the implementation. */
+/** Returns a sufficient gas limit to deploy the factory, including the implementation. */
 export function deployFactoryGasLimit(operators: readonly Hex[]): bigint {
   return BigInt(FACTORY_BASE + FACTORY_OPERATOR * operators.length)
 }
 
 /**
- * Number of storage slots of a Solidity string: one up to 31 bytes, else one for the length and one for each 32 bytes.
+ * Returns the number of storage slots of a Solidity string. Up to 31 bytes take one slot. Longer strings take one for
+ * the length and one for each 32 bytes.
  */
 function stringSlots(text: string): number {
   const bytes = Buffer.byteLength(text)

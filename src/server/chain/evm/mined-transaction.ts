@@ -1,12 +1,12 @@
 import { getAddress, keccak256, parseTransaction, serializeTransaction } from 'viem'
 import type { EvmNetwork, Hex } from './network.ts'
 
-/** A transaction in a block, read back from a node. */
+/** A transaction in a block, as read from a node. */
 export interface MinedTransaction {
   hash: Hex
-  /** The signer; checksummed. */
+  /** The checksummed signer. */
   signer: Hex
-  /** Checksummed; null if it deploys a contract. */
+  /** The checksummed receiver; null if the transaction deploys a contract. */
   to: Hex | null
   nonce: number
   data: Hex
@@ -35,7 +35,7 @@ interface RpcTransaction {
   yParity?: Hex
 }
 
-/** Reads a transaction by its hash; null if the node doesn't have it in a block. */
+/** Reads a transaction by its hash. Returns null if the node doesn't have it in a block. */
 export async function readMinedTransaction(
   network: Pick<EvmNetwork, 'request' | 'chainId'>,
   hash: Hex,
@@ -53,7 +53,7 @@ export async function readMinedTransaction(
   }
 }
 
-/** Returns the bytes of a transaction; null unless they have its hash. */
+/** Returns the signed bytes of a transaction; null if they can't be rebuilt so that they match its hash. */
 function rawOf(found: RpcTransaction, chainId: number): Hex | null {
   const { to, input: data, r, s, gasPrice = '0x0', maxFeePerGas, maxPriorityFeePerGas } = found
   const call = { to, data, nonce: Number(found.nonce), gas: BigInt(found.gas), value: BigInt(found.value), chainId }
@@ -76,7 +76,7 @@ function rawOf(found: RpcTransaction, chainId: number): Hex | null {
   }
 }
 
-/** Whether a signed transaction makes the same call. */
+/** Returns whether a signed transaction makes the same call. */
 export function makesCall(raw: Hex, { to, data }: Pick<MinedTransaction, 'to' | 'data'>): boolean {
   try {
     const call = parseTransaction(raw)

@@ -11,7 +11,7 @@ import type { Signer } from './evm-signer.ts'
 import type { Hex } from './network.ts'
 
 /**
- * Opens the keystore of a signer, or the connection to a remote one.
+ * Opens the keystore of a signer, or the connection to a remote signer.
  *
  * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
  * @throws GdnError `invalid_input` with the file that has the problem
@@ -26,7 +26,7 @@ export async function openSigner(entry: SignerEntry, credentialsDirectory: strin
 /**
  * Returns the signer of a keystore file.
  *
- * @param passwordFile the file that the password is from, for messages
+ * @param passwordFile the file that contains the password, for messages
  * @throws GdnError `invalid_input`
  */
 export async function openKeystoreFile(path: string, password: Secret, passwordFile?: string): Promise<Signer> {
@@ -35,11 +35,18 @@ export async function openKeystoreFile(path: string, password: Secret, passwordF
   return createSigner(privateKey.reveal() as Hex)
 }
 
-/** Checks what a keystore file shows without its password. @throws GdnError `invalid_input` */
+/**
+ * Checks what can be read from a keystore file without its password.
+ * @throws GdnError `invalid_input`
+ */
 export const checkKeystoreFile = (path: string): void =>
   refuseSolana(parseKeystore(readPrivateFile(path, MAX_KEYSTORE_BYTES), path), path)
 
-/** Opens several signers one after the other, since each takes a quarter of a gigabyte. */
+/**
+ * Opens signers one after another, because opening one takes 256 MB of memory.
+ *
+ * @throws GdnError `invalid_config` if a key is listed twice
+ */
 export async function openSigners(entries: readonly SignerEntry[], credentialsDirectory: string | undefined) {
   const signers: Signer[] = []
   for (const entry of entries) signers.push(await openSigner(entry, credentialsDirectory))
@@ -49,8 +56,8 @@ export async function openSigners(entries: readonly SignerEntry[], credentialsDi
 }
 
 /**
- * Returns signers with their addresses only, without passwords and tokens. It is for a process that accepts requests
- * and watches the funds but never signs, so that it never has a key.
+ * Returns signers with only their addresses, without passwords and tokens. They are for a process that accepts requests
+ * and watches funds but never signs, so that it never has a key.
  *
  * @throws GdnError `invalid_config` for a keystore without an address
  */

@@ -1,11 +1,11 @@
 import { GdnError } from '../../../core/errors.ts'
 
-/** Maximum length: numbers of a chain have at most 256 bits. */
+/** A hex number of at most 256 bits, as all numbers on chain. */
 const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
 
 /**
- * Parses a JSON-RPC quantity. Anything else isn't parsed: BigInt would need a minute for a decimal of some megabytes,
- * and would block the event loop.
+ * Parses a JSON-RPC quantity in hex. Rejects other forms, because BigInt would take a minute to parse a decimal of
+ * several megabytes, and would block the event loop.
  *
  * @throws GdnError `unreachable`
  */

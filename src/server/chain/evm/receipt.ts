@@ -3,11 +3,11 @@ import { readQuantity } from './quantity.ts'
 
 interface Prices {
   effectiveGasPrice?: Hex | null
-  /** On OP stack networks and Scroll. */
+  /** Present on OP Stack networks and Scroll. */
   l1Fee?: Hex | null
 }
 
-/** A receipt as the node returns it; null if the transaction isn't in a block. */
+/** Returns a receipt from a node's response; null if the transaction isn't in a block. */
 export function receiptOf(raw: unknown): EvmReceipt | null {
   if (raw === null) return null
   const receipt = raw as Record<'transactionHash' | 'blockNumber' | 'blockHash' | 'gasUsed' | 'status', Hex> & Prices

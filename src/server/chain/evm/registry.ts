@@ -8,7 +8,7 @@ import type { EvmNetwork, Hex } from './network.ts'
 const { abi } = gdnFactory
 
 /**
- * Whether an account may deploy collections and mint for this factory, as of a block or, by default, the newest block
+ * Returns whether an account may deploy collections and mint for this factory, as of a block. Default: the newest block
  * of the node.
  */
 export async function isOperator(
@@ -28,7 +28,7 @@ export async function isOperator(
 export const encodeAuthorize = (account: Hex): Hex =>
   encodeFunctionData({ abi, functionName: 'setOperator', args: [account, true] })
 
-/** Returns the admin of a factory, checksummed; null if there is no gdn factory. */
+/** Returns the checksummed admin of a factory; null if the address has no gdn factory. */
 export async function readAdmin(network: Pick<EvmNetwork, 'request'>, factory: Hex): Promise<Hex | null> {
   const call = { abi, functionName: 'admin' } as const
   const data = await network.request<Hex>('eth_call', [{ to: factory, data: encodeFunctionData(call) }, 'latest'])
@@ -49,7 +49,7 @@ export async function readFactoryVersion(network: Pick<EvmNetwork, 'request'>, f
   }
 }
 
-/** Returns the single return value of a call; null if there is no contract. */
+/** Returns the only return value of a call; null if there is no contract. */
 function readWord(data: unknown): Hex | null {
   if (data === '0x') return null
   if (typeof data === 'string' && /^0x[0-9a-f]{64}$/i.test(data)) return data as Hex

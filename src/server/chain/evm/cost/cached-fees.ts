@@ -4,12 +4,11 @@ import { remembered } from '../../rpc/remembered.ts'
 import type { EvmNetwork } from '../network.ts'
 import { readNetworkFees } from './network-fees.ts'
 
-/** The chains of a backend. */
 interface Source {
   network(blockchain: EvmBlockchain): Promise<EvmNetwork>
 }
 
-/** How old fees may be. Every client may request them, and the quota of the provider pays for it. */
+/** Maximum age of cached fees. Every client may request them, and each read counts against the provider's quota. */
 const FRESH_MS = 3_000
 
 const caches = new WeakMap<Source, Map<EvmBlockchain, () => Promise<CurrentFees>>>()

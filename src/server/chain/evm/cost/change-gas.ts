@@ -10,7 +10,7 @@ import {
 import { type DropGas, ENVELOPE_BYTES } from './drop-gas.ts'
 
 const WORD = 32
-/** Selector, offsets, lengths and the arguments that aren't lists, of any call. */
+/** Upper bound for the selector, offsets, lengths and scalar arguments of any call. */
 const HEAD_BYTES = 4 + 12 * WORD
 
 type Facts = Pick<Change, 'kind' | 'tokenIds'> & {
@@ -18,7 +18,10 @@ type Facts = Pick<Change, 'kind' | 'tokenIds'> & {
   collection?: { name: string; symbol: string; royalty_bps: number } | null
 }
 
-/** Returns the most that a change can use if it has a transaction of its own. With others in one, it uses less. */
+/**
+ * Returns the maximum gas and bytes of a change in a transaction of its own. A change that shares a transaction uses
+ * less.
+ */
 export function gasOfChange(change: Facts): Pick<DropGas, 'gasLimit' | 'bytes'> {
   const { name = '', symbol = '' } = change.collection ?? {}
   const texts = Buffer.byteLength(name) + Buffer.byteLength(symbol)

@@ -1,21 +1,24 @@
 import { parseTransaction } from 'viem'
 import type { Hex } from '../network.ts'
 
-/** A pending transaction, as far as its signer must have funds for it. */
+/** A pending transaction with the facts that determine the funds its signer needs. */
 export interface PendingCall {
   nonce: number
-  /** The most that it can cost without the fee for its data, in wei; that of its replacement if it will get one. */
+  /** Maximum cost in wei without the data fee. For a transaction that will be replaced, the cost of the replacement. */
   cost: bigint
-  /** Whether fees have risen above its own: it is replaced, or the limit of its run holds it. */
+  /**
+   * `offered`: the fees as signed suffice. Otherwise fees have risen above them: a `raised` transaction will be
+   * replaced, and a `held` one is held by the limit of its run.
+   */
   state: 'offered' | 'raised' | 'held'
 }
 
 /** The funds that a signer needs for its pending transactions. */
 export interface Debt {
-  /** The maximum cost in wei of the next one, and of all. */
+  /** Maximum cost in wei of the next transaction (`due`) and of all (`owed`). */
   due: bigint
   owed: bigint
-  /** Transactions that are replaced at higher fees, and transactions that the limits of their runs hold. */
+  /** Number of transactions that will be replaced at higher fees, and of those that the limits of their runs hold. */
   raised: number
   held: number
 }
@@ -26,7 +29,7 @@ export function callOf(raw: Hex): PendingCall {
   return { nonce, cost: gas * (maxFeePerGas ?? gasPrice ?? 0n) + value, state: 'offered' }
 }
 
-/** Returns the funds that a signer must have for its pending transactions, in the order of their nonces. */
+/** Returns the funds that a signer needs for its pending transactions. `calls` must be in the order of their nonces. */
 export function debtOf(calls: readonly PendingCall[], nextNonce: number): Debt {
   const waiting = calls.filter(({ nonce }) => nonce >= nextNonce)
   return {

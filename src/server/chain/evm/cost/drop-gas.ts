@@ -5,21 +5,21 @@ import type { Hex } from '../network.ts'
 /** The total gas and data of a drop's transactions. */
 export interface DropGas {
   transactions: number
-  /** Typical, with receivers that are new to the collection. */
+  /** Typical gas if all receivers are new to the collection. */
   gas: bigint
-  /** The gas that the transactions reserve: an upper bound. */
+  /** The sum of the gas limits: an upper bound. */
   gasLimit: bigint
-  /** Bytes of the unsigned transactions, for networks that charge for their data. */
+  /** Size of the signed transactions in bytes, for networks that charge for data. */
   bytes: number
-  /** Typical totals if each request has its own transaction, as on an idle backend. */
+  /** Typical totals if each request gets its own transaction, as on an idle backend. */
   apart: { transactions: number; gas: bigint; bytes: number }
-  /** The most that they use, however the backend forms them: each request has a transaction of its own. */
+  /** Maximum totals, however the backend forms transactions. They assume one transaction per request. */
   worst: WorstGas
-  /** The part of a limit that a backend reserves: for each NFT the most that an NFT of any request uses. */
+  /** The amounts that a backend reserves from a limit. Each NFT counts with the maximum per NFT of any request. */
   reserved: Pick<WorstGas, 'gasLimit' | 'bytes'>
 }
 
-/** The most that the transactions of a drop use. */
+/** Maximum totals of a drop's transactions. */
 export interface WorstGas {
   gasLimit: bigint
   bytes: number
@@ -27,25 +27,27 @@ export interface WorstGas {
   smallestMint: bigint
 }
 
-/** Grants of one transaction that stay below the gas of a bundle. */
+/** Maximum number of grants in one transaction. Their gas stays below that of a full bundle. */
 const MAX_GRANTS = 161
-/** Size of a transaction without its call data: the signature, the fees and the address. */
+/** Size in bytes of a transaction without its call data: signature, fees and address. */
 export const ENVELOPE_BYTES = 110
 const WORD = 32
 const SELECTOR = 4
-/** Start ID, two offsets, digest. */
+/** The words before the lists of a mint: start ID, two offsets and digest. */
 const HEAD_WORDS = 4
-/** Request ID, the offset of the rest, ten fields, and the lengths of name and symbol. */
+/**
+ * The words of a deployment without its texts: request ID, the offset of the rest, ten fields, and two text lengths.
+ */
 const MAKE_WORDS = 14
 
-/** A collection whose name isn't known yet. */
+/** Stands for a collection whose name isn't known yet. */
 const SOME_COLLECTION = { name: 'A collection', symbol: 'NAME', royaltyBps: 0n }
-/** The one that costs most: names have up to 500 characters of 4 bytes. */
+/** The most expensive collection. Names have up to 500 characters of 4 bytes. */
 const WORST_COLLECTION = { name: 'n'.repeat(2_000), symbol: 'NAME', royaltyBps: 1n }
-/** NFTs for one receiver in one request of `batch mint`. */
+/** Number of NFTs for one receiver in one request of `batch mint`. */
 const REQUEST_NFTS = 50
 
-/** Adds up the gas of a drop in bundles as the pipeline forms them while transactions are pending. */
+/** Adds up the gas of a drop. Forms the same bundles as the pipeline while transactions are pending. */
 export class DropMeter {
   readonly #dynamic: boolean
   readonly #total: Omit<DropGas, 'apart' | 'worst' | 'reserved'> = {
@@ -57,18 +59,18 @@ export class DropMeter {
   readonly #apart = { transactions: 0, gas: 0n }
   readonly #worst: WorstGas = { gasLimit: 0n, bytes: 0, smallestMint: 0n }
   #nfts = 0
-  /** The most that one NFT of any request uses. */
+  /** Maximum gas and bytes per NFT of any request. */
   readonly #ofEach = { gas: 0, bytes: 0 }
   #runs: MintRun[] = []
   #size = 0
   #sender: string | null = null
 
-  /** @param dynamic whether its NFTs are minted by creatednft */
+  /** @param dynamic whether creatednft mints the NFTs */
   constructor(dynamic = false) {
     this.#dynamic = dynamic
   }
 
-  /** Adds NFTs of one receiver. With a sender, they are minted to it and transferred. */
+  /** Adds NFTs for one receiver. With a sender, they are minted to the sender and then transferred. */
   add(receiver: string, count: number, sender: string | null = null): void {
     this.#addRequests(count, sender !== null)
     if (sender !== this.#sender) this.#close()
@@ -147,20 +149,17 @@ export class DropMeter {
   }
 }
 
-/**
- * Returns the size in bytes of a transaction that deploys a collection. The name and the symbol are padded to whole
- * words.
- */
+/** Returns the size in bytes of a transaction that deploys a collection. Name and symbol are padded to whole words. */
 export const makeBytes = ({ name, symbol }: { name: string; symbol: string }): number =>
   ENVELOPE_BYTES + SELECTOR + WORD * (MAKE_WORDS + wordsOf(name) + wordsOf(symbol))
 
 const wordsOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / WORD)
 
-/** Two lists, each with its length: receivers and counts. */
+/** Returns the size in bytes of a mint. It has two lists, receivers and counts, each with its length. */
 export const mintBytes = (runs: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 2 * (1 + runs))
 export const grantBytes = (receivers: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 1 + receivers)
 
-/** The most that one transaction with a single NFT can use. */
+/** Maximum gas and bytes of a transaction with a single NFT. */
 export const ONE_NFT: Pick<DropGas, 'gasLimit' | 'bytes'> = {
   gasLimit: mintGasLimit([{ receiver: '0x', count: 1 }]),
   bytes: mintBytes(1),

@@ -4,18 +4,18 @@ import type { Fees } from '../network.ts'
 import { type DropGas, DropMeter, type WorstGas } from './drop-gas.ts'
 import { worstCost } from './network-fees.ts'
 
-/** Gas that a signer must be able to pay for before it signs: that of a large request. */
+/** Gas of a large request. A signer signs only if it can pay for this much gas. */
 const RESERVE_GAS = 3_000_000n
 
 /**
- * Returns the balance in wei with which one signer completes a drop at these fees: the most that its transactions can
- * cost, and the reserve without which the signer doesn't sign the last of them.
+ * Returns the balance in wei with which one signer completes a drop at these fees: the maximum cost of its transactions
+ * plus the reserve that the signer needs to sign the last of them.
  */
 export const fundingFor = (worst: WorstGas, fees: WorstFees): bigint =>
   worstCost(worst, fees) + reserveFor(worst.smallestMint, fees)
 
 /**
- * Returns the wei that a signer must have in addition to the cost of its last transaction, or it doesn't sign it.
+ * Returns the wei that a signer needs in addition to the cost of its last transaction before it signs this transaction.
  *
  * @param smallest gas limit of its smallest transaction; 0 if it isn't known
  */
@@ -24,18 +24,18 @@ export const reserveFor = (smallest: bigint, { offered }: Pick<WorstFees, 'offer
 
 /** The funds that waiting NFTs need. */
 export interface WaitingFunds extends NeededForAll {
-  /** NFTs that are not included, because the limits of their runs permit no transaction at these fees. */
+  /** Number of NFTs that are excluded, because the limits of their runs permit no transaction at these fees. */
   held: number
-  /** The part of `wei` that their signer must have and doesn't spend. */
+  /** The part of `wei` that the signer must hold but doesn't spend. */
   reserve: bigint
 }
 
-/** Whether a gas limit is the lower one; 0 stands for none. */
+/** Returns whether a gas limit is the lower one. 0 stands for no limit. */
 const isBelow = (gas: bigint, other: bigint): boolean => gas > 0n && (other === 0n || gas < other)
 
 type Mints = readonly { sender: string | null; dynamic: number; count: number }[]
 
-/** Gas of mints in bundles, and the most that they use. */
+/** Gas of mints in bundles, and their maximum totals. */
 export type GasOfMints = Pick<DropGas, 'gasLimit' | 'bytes' | 'worst'>
 
 /** Returns the gas that mints use, as `gdn cost` computes it for a drop. */
@@ -48,13 +48,13 @@ export function gasOfMints(mints: Mints): GasOfMints {
   const worst = {
     gasLimit: one.gasLimit + other.gasLimit,
     bytes: one.bytes + other.bytes,
-    // The lower of the two leaves the higher reserve.
+    // The lower one results in the higher reserve.
     smallestMint: isBelow(one.smallestMint, other.smallestMint) ? one.smallestMint : other.smallestMint,
   }
   return { gasLimit: fixed.gasLimit + updatable.gasLimit, bytes: fixed.bytes + updatable.bytes, worst }
 }
 
-/** Returns the balance with which one signer mints NFTs. */
+/** Returns the funds with which one signer mints NFTs. */
 export function fundsOfMints(mints: Mints, fees: WorstFees): WaitingFunds {
   const { worst } = gasOfMints(mints)
   const reserve = reserveFor(worst.smallestMint, fees)
@@ -62,6 +62,8 @@ export function fundsOfMints(mints: Mints, fees: WorstFees): WaitingFunds {
   return { nfts, wei: worstCost(worst, fees) + reserve, reserve, held: 0 }
 }
 
-/** Returns the balance in wei with which a signer signs anything new, in addition to its pending transactions. */
+/**
+ * Returns the balance in wei that a signer needs to sign a new transaction, in addition to its pending transactions.
+ */
 export const leastFunds = ({ maxFeePerGas }: Pick<Fees, 'maxFeePerGas'>): bigint =>
   reserveFor(0n, { offered: maxFeePerGas })

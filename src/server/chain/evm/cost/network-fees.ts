@@ -10,12 +10,12 @@ import type { DropGas } from './drop-gas.ts'
 
 /** Costs of transactions in wei. */
 export interface Cost {
-  /** Includes gas for data, on Arbitrum. */
+  /** On Arbitrum, this includes gas for data. */
   gas: bigint
   low: bigint
   typical: bigint
   high: bigint
-  /** The part of each that pays for data, on OP stack networks. */
+  /** The part of each cost that pays for data, on OP Stack networks and Scroll. */
   dataFee: bigint
 }
 
@@ -30,7 +30,7 @@ export function costOf({ gas, bytes }: Pick<DropGas, 'gas' | 'bytes'>, { data, .
   return { gas: all, low: at(fees.low), typical: at(fees.typical), high: at(fees.high), dataFee }
 }
 
-/** Returns the most that transactions can cost if they are signed at these fees. Data may get dearer until then. */
+/** Returns the maximum cost of transactions that are signed at these fees. Allows for rising data fees. */
 export function worstCost(
   { gasLimit, bytes }: Pick<DropGas, 'gasLimit' | 'bytes'>,
   { data, offered }: WorstFees,
@@ -40,12 +40,12 @@ export function worstCost(
   return gas * offered + ceilDiv(data.fee * BigInt(bytes), length) * DATA_MARGIN
 }
 
-/** The factor by which the fee for data may rise. */
+/** The factor by which data fees may rise. */
 const DATA_MARGIN = 2n
 const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 
 /**
- * Reads the fees of recent blocks, data fees, and the fees with which a transaction is signed. Rejects as `request`
+ * Reads the fees of recent blocks, the data fees, and the fees with which a transaction is signed. Rejects as `request`
  * does.
  */
 export async function readNetworkFees({
@@ -64,19 +64,19 @@ export async function readNetworkFees({
 type Ask = EvmNetwork['request']
 
 interface FeeHistory {
-  /** One more than blocks: the last is of the next block. */
+  /** One entry more than there are blocks. The last entry is for the next block. */
   baseFeePerGas?: unknown
-  /** For each block, the priority fees at the percentiles. */
+  /** The priority fees at the percentiles, for each block. */
   reward?: unknown
 }
 
-/** Returns a list in a node's response; empty if the response has something else. */
+/** Returns a list in a node's response; empty if the value isn't a list. */
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-/** A billion coins, in wei. No network has such fees. */
+/** A billion coins in wei. No network has such a fee. */
 const IMPOSSIBLE_FEE = 10n ** 27n
 
-/** @throws GdnError `unreachable` if no network has such a fee: what a node returns in its place is unknown */
+/** @throws GdnError `unreachable` for a fee that no network can have */
 function readFee(value: unknown): bigint {
   const fee = readQuantity(value)
   if (fee >= IMPOSSIBLE_FEE) throw new GdnError('unreachable', 'a node returned an impossible fee')
@@ -99,7 +99,7 @@ function pricesIn(history: FeeHistory | null, suggested: Fees): Prices | null {
   const rewards = listIn(history?.reward)
     .map((fees) => listIn(fees).map(readFee))
     .filter((fees) => fees.some((fee) => fee > 0n))
-  // If no block has one, a transaction pays what it is signed with.
+  // If no block has priority fees, a transaction pays the fee that it is signed with.
   const own = tipOf(suggested, next)
   const reward = (index: number) =>
     rewards.length === 0
@@ -125,18 +125,18 @@ function tipOf({ maxFeePerGas, maxPriorityFeePerGas }: Fees, baseFee: bigint): b
   return left < maxPriorityFeePerGas ? left : maxPriorityFeePerGas
 }
 
-/** Returns the value below which so many per cent are; 0 if there are none. */
+/** Returns the value at a percentile; 0 for an empty list. */
 function percentile(values: readonly bigint[], percent: number): bigint {
   return inOrder(values)[Math.round(((values.length - 1) * percent) / 100)] ?? 0n
 }
 
 const inOrder = (values: readonly bigint[]): bigint[] => values.toSorted((a, b) => (a < b ? -1 : Number(a > b)))
 
-/** `GasPriceOracle` of OP stack networks: its fee is paid in addition to that for gas. */
+/** `GasPriceOracle` of OP Stack networks. Its data fee is paid in addition to gas. */
 const OP_STACK = '0x420000000000000000000000000000000000000F'
 /** `L1GasPriceOracle` of Scroll, with the same function. */
 const SCROLL = '0x5300000000000000000000000000000000000002'
-/** `NodeInterface` of Arbitrum networks, which only nodes have: data costs gas there. */
+/** `NodeInterface` of Arbitrum networks. It exists only in nodes. Data costs gas on these networks. */
 const ARBITRUM = '0x00000000000000000000000000000000000000C8'
 const ORACLES = parseAbi([
   'function getL1Fee(bytes unsignedTransaction) view returns (uint256)',
@@ -148,8 +148,8 @@ const SAMPLE_GAS = 5_000_000n
 const SAMPLE_FEE = 1_000_000_000n
 
 /**
- * Reads what the data of a usual mint costs. The oracles themselves show of which kind the network is: there is nothing
- * at these addresses on others.
+ * Reads the data fee of a typical mint. The oracles themselves show the kind of network, because other networks have no
+ * contract at their addresses.
  */
 export async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
   const { call, raw } = sample()
@@ -171,7 +171,7 @@ export async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
   return { bytes, fee: 0n, gas: decodeAbiParameters([{ type: 'uint64' }], arbitrum)[0] }
 }
 
-/** A mint to many receivers. As with real receivers, the addresses can't be compressed. */
+/** Returns a mint to many receivers. Like real receivers, their addresses can't be compressed. */
 function sample(): { call: Hex; raw: Hex } {
   const runs = Array.from({ length: SAMPLE_RECEIVERS }, (_, index) => ({
     receiver: keccak256(numberToHex(index + 1)).slice(0, 42) as Hex,
@@ -191,7 +191,7 @@ function sample(): { call: Hex; raw: Hex } {
   return { call, raw }
 }
 
-/** Returns null where the node rejects the call. Other errors remain. */
+/** Returns null if the node rejects the call. Rethrows other errors. */
 async function orNull<Value>(asking: Promise<Value>): Promise<Value | null> {
   try {
     return await asking

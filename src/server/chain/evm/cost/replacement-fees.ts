@@ -8,36 +8,36 @@ const FAR_ABOVE = 4n
 export interface FeeTerms {
   /** The highest fees that the transaction has offered. */
   before: Fees
-  /** The fees that the network suggests, at most the limit of the run. */
+  /** The fees that the network suggests, limited by the run. */
   suggested: Fees
-  /** The limit of the run; null if it has none, or if it doesn't apply. */
+  /** The fee limit of the run; null if it has none, or if it doesn't apply. */
   runLimit: bigint | null
-  /** The most that the caller of the bumper allows. Default: no limit. */
+  /** The maximum that the caller of the bumper allows. Default: no limit. */
   maxFee?: bigint | undefined
-  /** `max_fee_gwei` of the network. */
+  /** The network's `max_fee_gwei`. */
   cap: bigint
-  /** Whether an operator requested the replacement, so that fees far above the usual fees are allowed. */
+  /** Whether an operator requested the replacement. If so, fees far above the usual fees are allowed. */
   isRequested: boolean
 }
 
-/** Why no fees replace a transaction. */
+/** The limit that prevents a replacement. */
 export type FeeLimit = 'run_limit' | 'max_fee' | 'cap' | 'far_above'
 
-/** Returns the fees that replace a transaction, or the limit that prevents them. */
+/** Returns the fees for replacing a transaction, or the limit that prevents it. */
 export function chooseFees({ before, suggested, runLimit, maxFee, cap, isRequested }: FeeTerms): Fees | FeeLimit {
   const fees = raiseFees(before, suggested)
   const { maxFeePerGas: offered } = fees
   if (runLimit !== null && offered > runLimit) return 'run_limit'
   if (maxFee !== undefined && offered > maxFee) return 'max_fee'
   if (offered > cap) return 'cap'
-  // Stops a transaction that is stuck for another reason, such as a halted network, before it reaches the cap.
+  // A transaction may be stuck for another reason, such as a halted network. Stop before it reaches the cap.
   if (!isRequested && offered > FAR_ABOVE * suggested.maxFeePerGas) return 'far_above'
   return fees
 }
 
 /**
- * Returns fees that replace a transaction: nodes require an increase of both by an eighth, or more if the network's
- * fees are higher.
+ * Returns the fees for replacing a transaction. Nodes require an increase of both fees. Each is raised by an eighth, or
+ * to the suggested fee if that is higher.
  */
 export function raiseFees(before: Fees, suggested: Fees): Fees {
   const raise = (fee: bigint, suggestion: bigint) => {
@@ -52,8 +52,8 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
 }
 
 /**
- * Returns the suggested fees, lowered as far as the next block allows if only a lower maximum price can be paid for. A
- * gas price can't be lowered: it is what blocks take already.
+ * Returns the suggested fees. If the signer can pay only for a lower maximum price, lowers them as far as the next
+ * block allows. A legacy gas price can't be lowered, because it is already the price that blocks accept.
  */
 export function lowerFees(suggested: Fees, payable: bigint): Fees {
   const { maxFeePerGas, maxPriorityFeePerGas: tip, baseFee, legacy } = suggested
@@ -62,14 +62,17 @@ export function lowerFees(suggested: Fees, payable: bigint): Fees {
   return { ...suggested, maxFeePerGas: payable > least ? payable : least }
 }
 
-/** Whether no block includes a transaction with these fees. The suggested fee is twice the base fee, plus the tip. */
+/**
+ * Returns whether the fees are so low that no block includes the transaction. The suggested maximum fee is twice the
+ * base fee plus the tip.
+ */
 export const isTooLow = (fees: Fees, suggested: Fees): boolean =>
   2n * fees.maxFeePerGas < suggested.maxFeePerGas || fees.maxPriorityFeePerGas < suggested.maxPriorityFeePerGas
 
-/** Returns a call that uses a nonce without an effect: it sends nothing to the signer itself. */
+/** Returns a call that uses a nonce without any effect: a transfer of 0 to the signer itself. */
 export const emptyCall = (signer: Hex) => ({ to: signer, data: '0x' as Hex, gas: 21_000n })
 
-/** Returns the highest fees of all signings, which are the fees of the last signing. */
+/** Returns the highest fees of all signings. These are the fees of the last signing. */
 export function highestFees(original: Fees, attempts: readonly AttemptRow[]): Fees {
   const last = attempts.at(-1)
   if (last === undefined) return original

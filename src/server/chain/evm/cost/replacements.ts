@@ -19,7 +19,7 @@ interface Unmined {
   raw: string
 }
 
-/** The fees by which a transaction is replaced. Amounts are in wei. */
+/** The fees that determine a replacement. Amounts are in wei. */
 export interface ReplacingFees {
   suggested: Fees
   /** The base fee of the next block. */
@@ -27,23 +27,23 @@ export interface ReplacingFees {
   data: NetworkFees['data']
 }
 
-/** A transaction that offers less than the next block takes, and its replacement. Amounts are in wei. */
+/** A transaction whose maximum price is below the next base fee, with its replacement. Amounts are in wei. */
 export interface Replacement<Row extends Unmined> {
   transaction: Row
   /** The maximum gas prices of the transaction and of its replacement. */
   offered: bigint
   raised: bigint
-  /** The most that the replacement costs without the fee for its data. */
+  /** Maximum cost of the replacement without the data fee. */
   cost: bigint
-  /** The maximum additional cost, compared with all signings until now. */
+  /** Maximum additional cost compared with all earlier signings. */
   more: bigint
 }
 
 /**
- * Returns the transactions that offer less than the next block takes, with their replacements. A canceled transaction
- * has none: the limits of its run don't apply to it.
+ * Returns the transactions whose maximum price is below the next base fee, with their replacements. Omits canceled
+ * transactions, because the limits of a run don't apply to them.
  *
- * @param maxFee the maximum gas price of their run; null without a limit
+ * @param maxFee the maximum gas price of the run; null without a limit
  */
 export async function replacementsOf<Row extends Unmined>(
   db: Db,
@@ -73,7 +73,7 @@ export async function replacementsOf<Row extends Unmined>(
   })
 }
 
-/** Returns the pending transactions of a signer, each at the fees with which it will be mined. */
+/** Returns the pending transactions of a signer, each at the fees at which it is expected to be mined. */
 export async function pendingCalls(
   db: Db,
   { blockchain, request }: Pick<EvmNetwork, 'request'> & { blockchain: Blockchain },

@@ -8,7 +8,7 @@ import { callOf } from './debt.ts'
 import { worstCost } from './network-fees.ts'
 import { limitFee } from './run-fee.ts'
 
-/** Returns the budget of a run. Lock the run first where the result decides what is accepted or signed. */
+/** Returns the budget of a run. Lock the run first if the result decides what is accepted or signed. */
 export async function budgetOf(db: Db, run: CostLimitedRun, current: WorstFees): Promise<RunBudget> {
   const fees = withinLimit(run, current)
   const { open, raws, signed, ...found } = await transactionsOfRun(db, run)
@@ -33,7 +33,7 @@ export async function budgetOf(db: Db, run: CostLimitedRun, current: WorstFees):
   return { max, paid, pending, reserved, unspent, left: unspent - reserved, unsigned, largest, changes }
 }
 
-/** Returns the most that a transaction can cost, of which any signing may be mined. */
+/** Returns the maximum cost of a transaction, any signing of which may be mined. */
 export function worstOfSignings(raws: readonly string[], fees: Pick<WorstFees, 'data'>): bigint {
   let most = 0n
   for (const raw of raws) {
@@ -44,13 +44,13 @@ export function worstOfSignings(raws: readonly string[], fees: Pick<WorstFees, '
 }
 
 /**
- * Returns the maximum cost of a part of the reserved requests of a run, so that the run stays within its limit. If fees
- * have risen, less is left than was reserved: each request has its share of that.
+ * Returns the maximum cost that a part of a run's reserved requests may have within the limit of the run. If fees have
+ * risen so much that less is left than was reserved, each request gets its proportional share.
  */
 export const shareOf = ({ left, reserved }: Pick<RunBudget, 'left' | 'reserved'>, own: bigint): bigint =>
   left < 0n && own > 0n ? own + (left * own) / reserved : own + left
 
-/** Returns the most that so many NFTs of a run can cost. */
+/** Returns the maximum cost of a number of NFTs of a run. */
 export const worstOfNfts = (run: CostLimitedRun, count: number, fees: WorstFees): bigint =>
   worstCost({ gasLimit: BigInt(run.nft_gas * count), bytes: run.nft_bytes * count }, withinLimit(run, fees))
 
@@ -59,6 +59,6 @@ const withinLimit = ({ max_fee }: CostLimitedRun, { data, offered }: WorstFees):
   offered: limitFee(offered, max_fee),
 })
 
-/** Returns the most that the data of a transaction can cost in addition to its gas. */
+/** Returns the maximum cost of a transaction's data in addition to its gas. */
 export const dataCost = (bytes: number, { data }: Pick<WorstFees, 'data'>): bigint =>
   worstCost({ gasLimit: 0n, bytes }, { offered: 0n, data })

@@ -9,7 +9,7 @@ import { budgetOf, dataCost, shareOf, worstOfNfts } from './run-budget.ts'
 import { isTooExpensive } from './run-fee.ts'
 
 /**
- * Returns the balance with which one signer mints waiting NFTs, as far as the limits of their runs pay for it. NFTs
+ * Returns the funds with which one signer mints waiting NFTs, as far as the limits of their runs pay for them. NFTs
  * whose limit permits no transaction at these fees are only counted.
  */
 export async function fundsOfWaiting(
@@ -20,7 +20,7 @@ export async function fundsOfWaiting(
 ): Promise<WaitingFunds> {
   const { baseFee = 0n, maxFeePerGas: offered, maxPriorityFeePerGas: priority, legacy } = fees
   const current = { offered, data, base: baseFee }
-  // Like `waitingForCost`, because a gas price can't be lowered.
+  // As in `waitingForCost`: a legacy gas price can't be lowered.
   const least = legacy || baseFee + priority > offered ? offered : baseFee + priority
   const left = new Set(mints)
   let [held, above] = [0, 0n]
@@ -49,6 +49,6 @@ export async function fundsOfWaiting(
 
 const countOf = (mints: readonly WaitingMint[]): number => mints.reduce((sum, { count }) => sum + count, 0)
 
-/** Returns the maximum gas price with which transactions cost no more than an amount. */
+/** Returns the maximum gas price at which transactions cost no more than an amount. */
 const priceFor = ({ gasLimit, bytes }: GasOfMints, wei: bigint, fees: Parameters<typeof dataCost>[1]): bigint =>
   (wei - dataCost(bytes, fees)) / gasLimit

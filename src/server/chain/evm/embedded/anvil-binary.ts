@@ -17,7 +17,7 @@ const PACKAGES: Record<string, string> = {
 const NEEDS =
   'Anvil runs on Linux (x64, arm64) with glibc 2.35 or newer (Ubuntu 22.04, Debian 12, not Alpine), on macOS, and on Windows x64.'
 
-/** The machine as `node:os` names it, and how modules are resolved from gdn's own files. */
+/** The platform, with names as in `node:os`, and how to resolve modules from gdn's own files. */
 export interface AnvilLookup {
   platform?: string
   arch?: string
@@ -25,8 +25,8 @@ export interface AnvilLookup {
 }
 
 /**
- * Returns the path of the anvil binary for this machine. It ships as an optional dependency, one package per platform,
- * and is resolved from the running module: that works from the sources, the bundle and a global installation.
+ * Returns the path of the anvil binary for this machine. The binary ships in an optional dependency per platform. It is
+ * resolved from the running module, which works from sources, from the bundle and for a global installation.
  *
  * @throws GdnError `native_missing` with the command that installs it
  */
@@ -51,7 +51,7 @@ export function findAnvil(lookup: AnvilLookup = {}): string {
   }
 }
 
-/** Returns the error for a binary that doesn't start, mostly because of another libc or a missing executable bit. */
+/** Returns the error for a binary that doesn't start, usually because of another libc or a missing executable bit. */
 export function anvilCannotRun(binary: string, reason: string, cause?: unknown): GdnError {
   return new GdnError('native_missing', `anvil can't run on this machine: ${reason}`, {
     hint: `Configure the chain by RPC URL. ${NEEDS}`,

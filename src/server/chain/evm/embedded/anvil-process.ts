@@ -10,14 +10,14 @@ import { BLOCK_GAS_LIMIT } from './upstream-stub.ts'
 export interface AnvilOptions {
   binary: string
   chainId: number
-  /** URL of the network to fork. It appears in the list of processes, so it has no key. */
+  /** URL of the network to fork. It must not contain a key, because it is visible in the process list. */
   upstreamUrl: string
-  /** The block of a public network to fork. An embedded chain forks an empty chain at its genesis. */
+  /** The block of a public network to fork. Absent for an embedded chain, which forks an empty chain at its genesis. */
   forkBlock?: number
-  /** Home and working directory of the child, so that nothing is written to the user's. */
+  /** Home and working directory of the child, so that nothing is written to the user's home. */
   home: string
   /**
-   * Identifies this child among all processes. It is passed as the folder name of anvil's cache, which stays unused.
+   * Identifies this child among all processes. It is passed as the name of anvil's cache folder, which stays unused.
    */
   marker: string
   /** Called as soon as the child exists, before it listens. */
@@ -38,11 +38,11 @@ export interface AnvilProcess {
 }
 
 const START_TIMEOUT_MS = 30_000
-/** Number of states that a fork keeps, for reads at a block of a moment ago. */
+/** Number of states that a fork keeps for reads at recent blocks. */
 const FORK_STATES = 128
 const LISTENING = /Listening on (127\.[\d.]+):(\d+)/
 
-/** The children of this process, so that none outlives it if it ends without closing them. */
+/** The children of this process. They are killed if the process exits without closing them. */
 const living = new Set<ChildProcess>()
 const killLiving = () => {
   for (const child of living) child.kill('SIGKILL')
@@ -51,11 +51,13 @@ const killLiving = () => {
 /**
  * Starts an anvil without automatic mining, and waits until it listens.
  *
- * The options have these reasons. `--no-mining`: automatic mining was seen to stop permanently. `--prune-history`:
- * states of old blocks are written to disk otherwise (13 GB in one run). `--order fifo` and a named hard fork: a replay
- * has to produce the same blocks; a fork has the hard fork and the gas limit of its network. `--no-cors`: otherwise any
- * web page could read the responses (the listening address keeps pages out, see {@link chooseNodeAddress}). `--threads
- * 2`: one per core is wasted on a node that executes one block at a time.
+ * Reasons for the options:
+ * - `--no-mining`: automatic mining was seen to stop permanently.
+ * - `--prune-history`: states of old blocks would be written to disk (13 GB in one run).
+ * - `--order fifo` and a named hard fork: a replay must produce the same blocks. A fork of a public network has the
+ *   hard fork and the gas limit of its network.
+ * - `--no-cors`: otherwise any web page could read the responses. {@link chooseNodeAddress} keeps pages out.
+ * - `--threads 2`: one thread per core is wasted on a node that executes one block at a time.
  *
  * @throws GdnError `native_missing` if the binary can't run here, `unreachable` if it ends before it listens
  */
@@ -74,7 +76,7 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
     cwd: home,
     env: childEnv(home),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // The node gets its own process group: gdn handles Ctrl-C, and ends the node when nothing needs it any more.
+    // The node gets its own process group, so that Ctrl-C reaches only gdn. gdn ends the node when nothing needs it.
     detached: process.platform !== 'win32',
     windowsHide: true,
   })
@@ -127,8 +129,8 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
 }
 
 /**
- * Passes no variables of this process's environment: proxy variables would redirect the requests for the upstream stub.
- * (On Windows, libuv adds the variables that every process needs.)
+ * Returns the child's environment. It has no variables of this process, because proxy variables would redirect the
+ * requests for the upstream stub. On Windows, libuv adds the variables that every process needs.
  */
 function childEnv(home: string): NodeJS.ProcessEnv {
   const folders = ['HOME', 'USERPROFILE', 'APPDATA', 'LOCALAPPDATA', 'TMPDIR', 'TEMP', 'TMP']
@@ -137,8 +139,8 @@ function childEnv(home: string): NodeJS.ProcessEnv {
 }
 
 /**
- * Reads the address that anvil prints, because the system may have chosen the port. Afterwards the output is drained,
- * since a full pipe would block the child.
+ * Reads the address that anvil prints, because the system may have chosen the port. Then drains the output, because a
+ * full pipe would block the child.
  */
 async function listeningAddress(child: ChildProcess): Promise<NodeAddress> {
   const stopWaiting = new AbortController()
@@ -166,7 +168,7 @@ async function listeningAddress(child: ChildProcess): Promise<NodeAddress> {
 
 function startFailure(cause: unknown): string {
   const code = systemCode(cause)
-  // With another libc, the file exists but its loader doesn't, and the system reports the same error.
+  // With another libc, the file exists but its loader doesn't. The system reports the same error.
   if (code === 'ENOENT') return 'the file or the loader it needs (glibc) is missing'
   return code === 'EACCES' ? 'this user may not execute the file' : messageOf(cause)
 }

@@ -35,7 +35,7 @@ export interface EmbeddedChainOptions {
   onBlocks?: () => void
   /** Aborts a start in progress, however long the journal is. */
   signal?: AbortSignal
-  /** The anvil to run; by default the one installed with gdn. */
+  /** The anvil binary. Default: the one that is installed with gdn. */
   binary?: string
 }
 
@@ -52,15 +52,15 @@ export interface EmbeddedChain extends EvmNetwork {
 /** Number of receipts in one JSON-RPC batch. */
 const RECEIPT_BATCH = 100
 const ATTEMPTS = 3
-/** How often a call on the latest block is retried when new blocks overtake it. */
+/** How often a call on the latest block is retried if a new block replaces its state. */
 const TIP_ATTEMPTS = 10
 const CLOSE_PATIENCE_MS = 1_000
 /** Methods that may be retried after a node died: all read-only methods. */
 const READS = /^(eth_(?!send)|net_|web3_|txpool_)/
 
 /**
- * Starts the embedded chain of a blockchain: ends the node that a killed backend left, starts a new one, replays the
- * journal and serves requests. A node that dies is replaced and synchronized automatically.
+ * Starts an embedded chain: ends the node that a killed backend left, starts a new one, replays the journal and serves
+ * requests. A node that dies is replaced and synchronized automatically.
  *
  * @throws GdnError `native_missing` without a usable anvil, `data_dir` if the journal replays to a different chain
  * @example
@@ -120,7 +120,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
   })
   const supervisor: Supervisor = superviseNode(boot, (pid, reason) => onEvent({ type: 'died', pid, reason }))
 
-  /** Reads from the current node. A read that fails because the node died is retried on the next node. */
+  /** Reads from the current node. Retries a repeatable read on the next node if its node died. */
   async function onNode<Result>(use: (rpc: NodeRpc) => Promise<Result>, repeatable: boolean): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       const node = await supervisor.node()
@@ -128,7 +128,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
         return await use(node.rpc)
       } catch (error) {
         if (!isUnreachable(error) || !repeatable || attempt === ATTEMPTS) throw error
-        // The connection breaks a moment before the exit event.
+        // The connection breaks shortly before the exit event.
         if (node.alive) await Promise.race([node.process.exited, new Promise((resolve) => setTimeout(resolve, 100))])
       }
     }
@@ -158,7 +158,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
   return {
     blockchain,
     chainId,
-    // Our blocks are final as soon as they are mined, because they are in the journal first.
+    // Blocks are final as soon as they are mined, because they are in the journal before.
     confirmations: 1,
     get pid() {
       return supervisor.current()?.process.pid
@@ -167,7 +167,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
       return tip?.number ?? 0
     },
     request<Result>(method: string, params: readonly unknown[]) {
-      // A transaction that bypassed the sequencer would be missing from the journal. The result is always a hash.
+      // A transaction that bypasses the sequencer would be missing from the journal. The result is always a hash.
       if (method === 'eth_sendRawTransaction') return sendRaw(sequencer, params) as Promise<Result>
       return onNode((rpc) => callAtTip(() => rpc.call<Result>(method, params)), READS.test(method))
     },
@@ -181,8 +181,9 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
 }
 
 /**
- * Runs a call, and repeats it if its block is out of range. If anvil mines a block while it runs a call on the latest
- * one, that state becomes history, which is pruned. A retry succeeds; a call on a block that really is old fails again.
+ * Runs a call and retries it if its block is out of range. If anvil mines a block during a call on the latest block,
+ * the state of that call becomes history and is pruned. A retry then succeeds. A call on a block that is really old
+ * fails again.
  */
 async function callAtTip<Result>(call: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {

@@ -15,13 +15,13 @@ export interface EmbeddedSigners extends Signers {
   readonly admin: Signer
 }
 
-/** Loads the code that signs on first use. */
+/** Loads the signing code on first use. */
 export type LazySigners = () => Promise<EmbeddedSigners>
 
 /**
- * Signing keys of the embedded chains of a data directory, or of a cluster's database, generated on first use. They
- * have no value elsewhere and are never used for a chain behind an RPC URL, because the chain IDs are those of real
- * networks.
+ * Opens the signing keys for the embedded chains of a data directory, or of a cluster's database. They are generated on
+ * first use. They have no value elsewhere. They are never used for a chain with an RPC URL, because the embedded chains
+ * have the chain IDs of public networks.
  */
 export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['store'] = null): Promise<LazySigners> {
   const { text, place } = await keptSecret(
@@ -46,5 +46,5 @@ export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['s
   }
 }
 
-/** Returns a random private key. Only 1 in 2^128 of all 32-byte numbers is not valid for secp256k1. */
+/** Returns a random private key. About 1 in 2^128 of all 32-byte numbers is not valid for secp256k1. */
 export const newKey = (): Hex => `0x${randomBytes(32).toString('hex')}`

@@ -7,7 +7,7 @@ export interface Tip {
   /** Unix seconds. */
   timestamp: number
   hash: Hex
-  /** Number of transactions left in the pool: they wait for an earlier nonce, or didn't fit. */
+  /** Number of transactions left in the pool, because they didn't fit or wait for an earlier nonce. */
   waiting: number
 }
 
@@ -25,9 +25,9 @@ export interface MinedBlock {
 }
 
 /**
- * Mines the pool's transactions as the block after `tip`.
+ * Mines the pool's transactions into the block after `tip`.
  *
- * @throws GdnError `unreachable` if the node mined a block other than the next one, so something else mined on it
+ * @throws GdnError `unreachable` if the node mined another block than the next one, so something else has mined on it
  */
 export async function mineBlock(rpc: NodeRpc, tip: Tip, timestamp: number): Promise<MinedBlock> {
   await rpc.call('evm_mine', [timestamp])
@@ -39,7 +39,9 @@ export async function mineBlock(rpc: NodeRpc, tip: Tip, timestamp: number): Prom
   return { hash: header.hash, transactions: header.transactions }
 }
 
-/** Returns the number of transactions in the pool: for the next block, and waiting for an earlier nonce. */
+/**
+ * Returns the number of transactions in the pool that are ready for the next block, and that wait for an earlier nonce.
+ */
 export async function poolStatus(rpc: NodeRpc): Promise<{ pending: number; queued: number }> {
   const status = await rpc.call<{ pending: Hex; queued: Hex }>('txpool_status')
   return { pending: Number(status.pending), queued: Number(status.queued) }

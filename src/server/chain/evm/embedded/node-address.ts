@@ -9,14 +9,14 @@ export interface NodeAddress {
 }
 
 /**
- * Ports that no browser connects to ("port blocking" in the Fetch standard). Anvil accepts any Host header and
- * WebSockets of any origin. A page that found its port could call `anvil_setBalance`, directly or by DNS rebinding.
+ * Ports that no browser connects to ("port blocking" in the Fetch standard). Anvil accepts any Host header, and
+ * WebSockets from any origin. A page that found the port could call `anvil_setBalance`, directly or by DNS rebinding.
  */
 const SHUNNED_BY_BROWSERS = [6666, 6665, 6667, 6668, 6669, 6697, 6679, 6566, 10080, 4190]
 
 /**
- * Returns an address for an embedded node that a web page can neither reach nor guess. All of 127.0.0.0/8 is loopback
- * on Linux and Windows. Elsewhere only 127.0.0.1 is, and if all those ports are taken, any free port is used.
+ * Returns an address for an embedded node that a web page can neither reach nor guess. On Linux and Windows, all of
+ * 127.0.0.0/8 is loopback. On other systems only 127.0.0.1 is, so if all ports above are taken, any free port is used.
  */
 export async function chooseNodeAddress(): Promise<NodeAddress> {
   const hidden = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`

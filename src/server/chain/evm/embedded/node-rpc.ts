@@ -3,7 +3,7 @@ import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { type RpcAnswer, type RpcCall, RpcError } from '../../rpc/rpc-answer.ts'
 import type { NodeAddress } from './node-address.ts'
 
-/** JSON-RPC with one anvil. Any failure other than a response of the node rejects with GdnError `unreachable`. */
+/** JSON-RPC with one anvil. Rejects with GdnError `unreachable` on any failure other than a response of the node. */
 export interface NodeRpc {
   /** @throws RpcError if the node returns an error */
   call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
@@ -12,12 +12,12 @@ export interface NodeRpc {
   close(): void
 }
 
-/** Longer than the most expensive legal call takes. A node without a response for so long is abandoned. */
+/** Longer than the most expensive legal call takes. A node that doesn't respond within this time is abandoned. */
 const TIMEOUT_MS = 60_000
 
 /**
- * Uses `node:http` with keep-alive: 180 µs per call compared with 340 µs through an undici pool. It matters because
- * every block takes three calls one after the other.
+ * Connects to a node with `node:http` and keep-alive. A call takes 180 µs, and 340 µs with an undici pool. The
+ * difference matters because every block takes three sequential calls.
  */
 export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 })

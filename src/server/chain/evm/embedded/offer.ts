@@ -5,9 +5,9 @@ import type { NodeRpc } from './node-rpc.ts'
 import { legacyChainId } from './raw-transaction.ts'
 
 /**
- * Number of transactions in one JSON-RPC batch. anvil polls the calls of a batch in turn and keeps their order only in
- * small ones. In measurements, batches of up to 40 kept their order, and a batch of 100 moved two transactions to the
- * end. The order is part of the block's hash.
+ * Number of transactions in one JSON-RPC batch. The order of transactions is part of the block's hash, but anvil polls
+ * the calls of a batch in turn and keeps their order only in small batches. In measurements, batches of up to 40 kept
+ * their order, and a batch of 100 moved two transactions to the end.
  */
 const BATCH = 30
 
@@ -21,7 +21,9 @@ export async function handIn(rpc: NodeRpc, raws: readonly Hex[]): Promise<RpcAns
   return answers
 }
 
-/** Submits the transactions and classifies the responses. Those signed for another chain aren't submitted. */
+/**
+ * Submits the transactions and classifies the responses. Doesn't submit transactions that are signed for another chain.
+ */
 export async function offer(rpc: NodeRpc, chainId: number, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
   const foreign = raws.map((raw) => (legacyChainId(raw) ?? chainId) !== chainId)
   const outcomes = await offerOurs(
@@ -36,8 +38,8 @@ export async function offer(rpc: NodeRpc, chainId: number, raws: readonly Hex[])
 }
 
 /**
- * A rejected transaction is `known` if the node has the same bytes in its pool or in a block, regardless of its error
- * message ("nonce too low", "already imported").
+ * Submits transactions of this chain. A rejected transaction is `known` if the node has the same bytes in its pool or
+ * in a block, regardless of the error message ("nonce too low", "already imported").
  */
 async function offerOurs(rpc: NodeRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
   const answers = await handIn(rpc, raws)

@@ -12,13 +12,13 @@ export interface NodeFiles {
   pidfile: string
   home: string
   /**
-   * Part of an argument of the child that identifies it. It is derived from the path, in plain ASCII, which `ps`
-   * doesn't alter.
+   * Part of a command-line argument that identifies the child. It is derived from the path, in plain ASCII, so that
+   * `ps` doesn't alter it.
    */
   marker: string
 }
 
-/** @param stateDir must exist; may be shared by several chains, and reached by a symbolic link */
+/** @param stateDir must exist. Several chains may share it, and its path may contain symbolic links */
 export function filesOf(stateDir: string, blockchain: string): NodeFiles {
   const real = realpathSync(stateDir)
   const home = join(real, `${blockchain}-home`)
@@ -28,7 +28,7 @@ export function filesOf(stateDir: string, blockchain: string): NodeFiles {
 
 const schema = z.object({ pid: z.int().positive(), startedAt: z.string() })
 
-/** Records the new child with its start time, so that a recycled process ID is never taken for it. */
+/** Records a new child with its start time, so that a recycled process ID is never mistaken for it. */
 export function writePidfile(path: string, pid: number): void {
   const startedAt = findProcess(pid)?.startedAt
   if (startedAt !== undefined) writeFileSync(path, JSON.stringify({ pid, startedAt }), { mode: 0o600 })
@@ -48,16 +48,16 @@ export async function endOrphans(stateDir: string): Promise<void> {
 }
 
 /**
- * Ends the child that a killed backend left running, and removes the file. It ends nothing if the file can't be read,
- * names a process ID that was reused, or was copied from another data directory. A child that was spawned but not
- * recorded needs no ending: it can't start without its upstream, which was killed.
+ * Ends the child that a killed backend left running, and removes the pidfile. Ends nothing if the file can't be read,
+ * was copied from another data directory, or names a process ID that was reused. A child that was spawned but not
+ * recorded ends by itself, because it can't start without its upstream, which was killed.
  *
  * @returns the process ID that was ended, or null
  */
 export async function endOrphan(path: string): Promise<number | null> {
   const noted = read(path)
   const ended = noted === null ? null : await endNoted(path, noted)
-  // Removed last: if this process is killed before it has ended the child, the next start still finds the file.
+  // Removed last. If this process is killed before the child has ended, the next start still finds the file.
   removePidfile(path)
   return ended
 }
@@ -70,7 +70,7 @@ async function endNoted(path: string, noted: z.infer<typeof schema>): Promise<nu
   } catch {
     return null
   }
-  // The old node has nothing that we need, but two nodes at once would double the memory of a start.
+  // Wait, because two nodes at once would double the memory at startup. Nothing on the old node is needed.
   for (let waited = 0; waited < 2_000 && isStill(noted, marker); waited += 10) await sleep(10)
   return noted.pid
 }

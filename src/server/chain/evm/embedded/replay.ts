@@ -6,7 +6,7 @@ import { poolStatus, type Tip } from './mine.ts'
 import type { NodeRpc } from './node-rpc.ts'
 import { handIn } from './offer.ts'
 
-/** Number of blocks whose hashes are compared in one JSON-RPC batch. */
+/** Number of blocks whose hashes are checked in one JSON-RPC batch. */
 const CHECK_EVERY = 100
 
 export interface Replayed {
@@ -15,9 +15,9 @@ export interface Replayed {
 }
 
 /**
- * Rebuilds the chain of the journal on a fresh node: submits the same transactions in the same order, mines with the
- * same timestamps, and compares every hash. A block without a hash was in progress when the process died; its hash is
- * recorded now.
+ * Rebuilds the chain from the journal on a new node. Submits the same transactions in the same order, mines with the
+ * same timestamps, and compares every hash. A block without a recorded hash was in progress when the process died, so
+ * its hash is recorded here.
  *
  * @throws GdnError `data_dir` if the node produces a different chain
  */

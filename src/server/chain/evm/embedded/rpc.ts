@@ -8,11 +8,11 @@ import { sendRaw } from './send-raw.ts'
 const EXECUTES = new Set(['eth_call', 'eth_createAccessList', 'eth_estimateGas'])
 
 /**
- * Gas limit of such a read. Without a limit it is a whole block's gas (a quarter of a second of one core), and minting
- * waits behind a batch of them.
+ * Gas limit of a read that executes a contract. Without it, the limit is the gas of a whole block (a quarter of a
+ * second on one core), and minting waits behind a batch of such reads.
  */
 const READ_GAS = 100_000_000
-/** Gas limit of all reads in a batch together, in equal parts. A hundred full reads would occupy a core for 25 s. */
+/** Gas limit of all reads in a batch, split equally. A hundred reads at the full limit would occupy a core for 25 s. */
 const BATCH_GAS = 1_000_000_000
 
 const MAX_BATCH = 100
@@ -21,9 +21,9 @@ const INVALID_REQUEST = -32600
 const METHOD_NOT_FOUND = -32601
 const INVALID_PARAMS = -32602
 const INTERNAL_ERROR = -32603
-/** "Server error": the request is valid, but can't be served now. */
+/** "Server error": the request is valid but can't be served at the moment. */
 const UNAVAILABLE = -32000
-/** EIP-7966: the transaction is in the pool and not yet in a block. */
+/** EIP-7966: the transaction is in the pool but not in a block. */
 const NOT_MINED = 4
 
 type Id = string | number | null
@@ -32,12 +32,12 @@ type Reply =
   | { jsonrpc: '2.0'; id: Id; error: { code: number; message: string; data?: unknown } }
 
 /**
- * The public JSON-RPC endpoint of an embedded chain (`POST /rpc/<blockchain>`). It accepts standard read methods, and
- * `eth_sendRawTransaction`, which goes through the chain's sequencer into its journal. Single calls and batches are
- * supported.
+ * Handles a request to the public JSON-RPC endpoint of an embedded chain (`POST /rpc/<blockchain>`). Accepts standard
+ * read methods, and `eth_sendRawTransaction` and `eth_sendRawTransactionSync`, which go through the chain's sequencer
+ * into its journal. Supports single calls and batches.
  *
- * @param body the parsed body; strings in it are never parsed again, or a check of the body would not cover them
- * @returns the response body, sent with HTTP status 200; never rejects
+ * @param body the parsed body. Strings in it are never parsed again, so that a check of the body covers them
+ * @returns the response body for HTTP status 200; never rejects
  */
 export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unknown> {
   if (!Array.isArray(body)) return answer(chain, body, { sent: Promise.resolve(), gas: READ_GAS })
@@ -45,7 +45,7 @@ export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unkno
   if (body.length > MAX_BATCH) {
     return failure(null, INVALID_REQUEST, `a batch has at most ${MAX_BATCH} calls, but this one has ${body.length}`)
   }
-  // Transactions are submitted together and in order. A read sees the transactions that precede it in the batch.
+  // Transactions are submitted together and in order. A read sees the transactions before it in the batch.
   let sent: Promise<unknown> = Promise.resolve()
   const gas = Math.min(READ_GAS, Math.floor(BATCH_GAS / body.filter(executes).length))
   return Promise.all(
@@ -57,7 +57,7 @@ export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unkno
   )
 }
 
-/** The requests that a call waits for, and its gas limit. */
+/** The preceding transactions that a call waits for, and its gas limit. */
 interface Terms {
   sent: Promise<unknown>
   gas: number
@@ -86,7 +86,7 @@ async function dispatch(
 ): Promise<unknown> {
   if (method === 'eth_sendRawTransaction') return sendRaw(chain, params)
   if (method === 'eth_sendRawTransactionSync') return sendAndWait(chain, params)
-  // This node keeps no keys for clients.
+  // The endpoint has no keys for clients.
   if (method === 'eth_accounts') return []
   if (!READ_METHODS.has(method))
     throw new RpcError(METHOD_NOT_FOUND, `the method ${method.slice(0, 80)} is not available`)

@@ -1,12 +1,12 @@
 import { RpcError } from '../../rpc/rpc-answer.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
 
-/** "Server error": the code that nodes return when they reject a transaction. */
+/** "Server error": the code with which nodes reject a transaction. */
 const REFUSED = -32000
 const INVALID_PARAMS = -32602
 
 /**
- * Implements `eth_sendRawTransaction` with a broadcast. Bytes that the chain already has also return their hash, so
+ * Implements `eth_sendRawTransaction` with a broadcast. Also returns the hash for bytes that the chain already has, so
  * that a client that lost the first response may retry.
  *
  * @throws RpcError with the code that a node would return

@@ -11,15 +11,16 @@ import type { LiveNode, Supervisor } from './supervisor.ts'
 import { BLOCK_GAS_LIMIT } from './upstream-stub.ts'
 
 /**
- * Half of the block, which is the target of EIP-1559: the base fee never rises, so no signed fee cap becomes too low.
+ * Half of the block's gas limit, which is the target of EIP-1559. The base fee therefore never rises, and no signed fee
+ * cap becomes too low.
  */
 const TURN_GAS = BLOCK_GAS_LIMIT / 2n
 const TURN_TRANSACTIONS = 1_000
 const TURN_CHARACTERS = 16 * 1024 * 1024
-/** Number of attempts after which a transaction that ends the node each time is rejected. */
+/** Number of attempts after which transactions are rejected if the node ends each time. */
 const ATTEMPTS = 3
 
-/** One pending broadcast, whole or in part. */
+/** A pending broadcast. Its transactions may be split over several turns. */
 interface Submission {
   outcomes: (BroadcastOutcome | undefined)[]
   missing: number
@@ -37,9 +38,9 @@ interface Item {
 
 export interface Sequencer {
   broadcast(raws: readonly Hex[]): Promise<BroadcastOutcome[]>
-  /** Resolves when a replay may read the journal, because no block is being written. */
+  /** Resolves when no block is being written, so that a replay may read the journal. */
   journalIdle(): Promise<void>
-  /** Rejects pending broadcasts, and waits for the turn in progress. */
+  /** Rejects pending broadcasts and waits for the turn in progress. */
   close(): Promise<void>
 }
 
@@ -54,9 +55,9 @@ export interface SequencerOptions {
 }
 
 /**
- * The only writer of an embedded chain. Broadcasts are queued. Each turn takes all pending broadcasts, submits them to
- * the node, writes the accepted ones to the journal as a block, and only then mines it. So every confirmed block is in
- * the journal, and a node is rebuilt from the journal after any crash.
+ * Creates the only writer of an embedded chain. Broadcasts are queued. Each turn takes as many pending transactions as
+ * fit into a block, submits them to the node, writes the accepted ones to the journal as a block, and only then mines
+ * it. Every confirmed block is therefore in the journal, and after any crash a node is rebuilt from the journal.
  */
 export function createSequencer(options: SequencerOptions): Sequencer {
   const { chainId, journal, supervisor, now, onUnrecordedHash, onMined } = options
@@ -87,7 +88,10 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     })
   }
 
-  /** Submits until a node has processed all of it. Submissions that weren't journaled are lost with their node. */
+  /**
+   * Submits transactions until a node has processed all of them. Transactions that aren't in the journal are lost with
+   * their node.
+   */
   async function offerAlive(raws: readonly Hex[]): Promise<{ node: LiveNode; outcomes: BroadcastOutcome[] }> {
     for (let attempt = 1; ; attempt++) {
       const node = await supervisor().node()
@@ -95,18 +99,19 @@ export function createSequencer(options: SequencerOptions): Sequencer {
         const outcomes = await offer(node.rpc, chainId, raws)
         if (node.alive) return { node, outcomes }
       } catch (error) {
-        // It is unknown which of them reached the pool, so a fresh node is needed.
+        // It is unknown which transactions reached the pool, so a new node is needed.
         await supervisor().replace(node)
         if (closing || !isUnreachable(error) || attempt === ATTEMPTS) throw error
       }
     }
   }
 
-  /** Adds a block of these transactions, and more blocks as long as the pool has transactions that didn't fit. */
+  /** Adds a block with these transactions. Adds more blocks while the pool has transactions that didn't fit. */
   async function extend(node: LiveNode, transactions: readonly Hex[]): Promise<void> {
     const waited = node.tip.waiting > 0
     const block = await append(node, transactions)
-    // An unknown block was mined by a replay, whose tip has the number of waiting transactions.
+    // The result of mining is unknown, and a replay has mined the block. Its tip has the number of waiting
+    // transactions.
     if (block === undefined) return
     const odd = waited || block.transactions.length !== transactions.length
     if (!odd) return
@@ -119,14 +124,15 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   async function append(node: LiveNode, transactions: readonly Hex[]): Promise<MinedBlock | undefined> {
     const { tip } = node
     const number = tip.number + 1
-    // anvil accepts equal timestamps, so a burst of blocks follows the clock. If the clock was set back, this waits.
+    // anvil accepts equal timestamps, so a burst of blocks follows the clock. If the clock was set back, keep the last
+    // one.
     const timestamp = Math.max(tip.timestamp, Math.floor(now() / 1000))
     const appended = journal.append({ number, timestamp, transactions })
     appending = appended.catch(() => {})
     try {
       await appended
     } catch (error) {
-      // The pool may have transactions that the journal doesn't: rebuild from the journal.
+      // The pool may have transactions that aren't in the journal. Rebuild the node from the journal.
       await supervisor().replace(node)
       throw error
     }
@@ -134,7 +140,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     try {
       block = await mineBlock(node.rpc, tip, timestamp)
     } catch {
-      // The block is in the journal, so the next node gets it by the replay and the broadcast is complete.
+      // The block is in the journal. The replay adds it to the next node, which completes the broadcast.
       await supervisor().replace(node)
       await supervisor().node()
       return undefined
@@ -172,7 +178,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   }
 }
 
-/** Returns as many from the front as one block can take, at least one. */
+/** Returns as many items from the front of the queue as fit into one turn, but at least one. */
 function takeTurn(queue: readonly Item[]): Item[] {
   let gas = 0n
   let characters = 0

@@ -8,7 +8,7 @@ import { type NodeRpc, unreachable } from './node-rpc.ts'
 export interface LiveNode {
   readonly rpc: NodeRpc
   readonly process: AnvilProcess
-  /** The chain's tip on this node, updated by the sequencer. */
+  /** The chain's tip on this node. The sequencer updates it. */
   readonly tip: Tip
   /** False as soon as the process is known to have ended. */
   alive: boolean
@@ -16,18 +16,18 @@ export interface LiveNode {
 
 export interface Supervisor {
   /**
-   * Returns the current node; waits for a restart and its replay. Rejects if the chain is closed or can't be rebuilt.
+   * Returns the current node. Waits for a restart and its replay. Rejects if the chain is closed or can't be rebuilt.
    */
   node(): Promise<LiveNode>
-  /** The node in service, if there is one. */
+  /** The running node; undefined during a restart. */
   current(): LiveNode | undefined
-  /** Ends this node, whose state is unknown. The next one is built from the journal. */
+  /** Ends a node whose state is unknown. The next one is built from the journal. */
   replace(node: LiveNode): Promise<void>
   close(): Promise<void>
 }
 
 const BOOT_ATTEMPTS = 3
-/** If several nodes in a row lived no longer than this, the next one starts after a pause, to limit the load. */
+/** If several nodes in a row end sooner than this, the next start is delayed to limit the load. */
 const SHORT_LIFE_MS = 1_000
 const SHORT_LIVES_FORGIVEN = 3
 const PAUSE_MS = 100
@@ -35,7 +35,7 @@ const LONGEST_PAUSE_MS = 2_000
 const STOP_GRACE_MS = 700
 
 /**
- * Keeps one node running: when its process ends, the next one is started at once.
+ * Keeps one node running. When its process ends, the next one is started at once.
  *
  * @param boot starts a process and replays the journal; must leave no process behind if it rejects
  */
@@ -53,7 +53,7 @@ export function superviseNode(
   function start(): Promise<LiveNode> {
     failure = undefined
     const booting = bootPatiently()
-    // Callers of the node get the error; there may be none.
+    // Callers of `node` get the error, but there may be none.
     booting.catch((error: unknown) => {
       failure = error
     })
@@ -93,7 +93,7 @@ export function superviseNode(
   return {
     async node() {
       if (signal.aborted) throw closed()
-      // A start that failed for a temporary reason is retried when the chain is next used.
+      // Retry a start that failed for a temporary reason.
       if (isUnreachable(failure)) next = start()
       return next
     },
@@ -104,7 +104,7 @@ export function superviseNode(
     },
     async close() {
       closing.abort()
-      // A boot in progress has killed its process by now; only a read of the journal could delay it.
+      // A boot in progress has killed its process already. Only a read of the journal could delay it.
       const node = await Promise.race([next.catch(() => undefined), sleep(STOP_GRACE_MS)])
       await node?.process.stop(STOP_GRACE_MS)
     },

@@ -3,17 +3,17 @@ import { type LoopbackRpc, methodNotFound, serveLoopback } from '../../rpc/serve
 import type { Hex } from '../network.ts'
 
 /**
- * Gas limit of a block. It is far above public networks: a block has all transactions that arrived while the one before
- * was mined.
+ * Gas limit of a block. It is far above public networks, because a block takes the transactions that arrived while the
+ * previous block was mined.
  */
 export const BLOCK_GAS_LIMIT = 1_000_000_000n
 
-/** Balance of every address at genesis, in wei: a million coins, so that any account can send transactions. */
+/** Balance of every address at genesis, in wei. It is a million coins, so that any account can send transactions. */
 export const GENESIS_BALANCE = 10n ** 24n
 
 const GENESIS_BASE_FEE = 1_000_000_000n
 const ZERO_32 = `0x${'0'.repeat(64)}`
-/** Root of an empty trie, and the hash of an empty list of uncles. */
+/** Root of an empty trie. `NO_UNCLES` is the hash of an empty list of uncles. */
 const EMPTY_ROOT = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
 const NO_UNCLES = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
 
@@ -25,7 +25,9 @@ export interface Genesis {
   timestamp: number
 }
 
-/** The hash of block 0, the parent of block 1. It only has to be the same at every start of the same data directory. */
+/**
+ * Returns the hash of block 0, the parent of block 1. It must be the same at every start with the same data directory.
+ */
 export function genesisHash({ chainId, timestamp }: Genesis): Hex {
   return `0x${createHash('sha256').update(`gdn embedded chain ${chainId} from ${timestamp}`).digest('hex')}`
 }
@@ -57,7 +59,7 @@ function answersOf(genesis: Genesis): Answers {
     eth_getBlockByNumber: ([tag]) => (isGenesisTag(tag) ? block : null),
     eth_getBlockByHash: ([hash]) => (hash === block.hash ? block : null),
     eth_getBlockReceipts: () => [],
-    // Answers three reads of a new account in one call.
+    // Replaces three separate reads for a new account.
     eth_getAccountInfo: () => ({ balance, nonce: '0x0', code: '0x' }),
     eth_getBalance: () => balance,
     eth_getTransactionCount: () => '0x0',

@@ -8,10 +8,10 @@ import { chainIdentity } from '../remote/remote-network.ts'
 
 export interface Upstream {
   chainId: number
-  /** They may contain a provider's key, so they never leave this process. */
+  /** The node URLs. They may contain a provider's key, so they never leave this process. */
   urls: readonly string[]
   providers: Providers
-  /** Called once, with the reason why the network can no longer be read. */
+  /** Called once with the reason when the network can't be read any more. */
   onFailure: (error: GdnError) => void
 }
 
@@ -24,8 +24,8 @@ const TRIES = 4
 const RETRY_MS = 200
 
 /**
- * Serves a public network to the node that forks it. Only methods that read are passed on, so nothing on the fork can
- * reach the network.
+ * Serves a public network to the node that forks it. Forwards only read methods, so that nothing on the fork can affect
+ * the network.
  */
 export async function serveReads({ chainId, urls, providers, onFailure }: Upstream): Promise<ReadOnlyUpstream> {
   const limits = { timeoutMs: TIMEOUT_MS, tries: TRIES, retryMs: RETRY_MS }

@@ -18,10 +18,10 @@ import { type ReadOnlyUpstream, serveReads } from './serve-reads.ts'
 export interface ForkOptions {
   blockchain: string
   chainId: number
-  /** Nodes of the network. They may contain a provider's key. */
+  /** URLs of the network's nodes. They may contain a provider's key. */
   urls: readonly string[]
   providers: Providers
-  /** A private folder of the caller, who removes it. */
+  /** A private folder that the caller removes. */
   folder: string
   /** Number of blocks to mine after the last transaction. */
   depth: number
@@ -29,9 +29,9 @@ export interface ForkOptions {
   signal: AbortSignal
 }
 
-/** A copy of a public network as of its newest block. Everything that happens on it is lost when it is closed. */
+/** A copy of a public network at its newest block. All changes to it are lost when it is closed. */
 export interface Fork {
-  /** JSON-RPC for a backend: methods that read, and eth_sendRawTransaction. */
+  /** JSON-RPC URL for a backend. It supports read methods and eth_sendRawTransaction. */
   readonly url: string
   /** The block of the network that was forked. */
   readonly block: number
@@ -43,9 +43,9 @@ export interface Fork {
   call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
   /** Mines the pending transactions now. Returns the number of the block. */
   mine(): Promise<number>
-  /** Mines from now on, as long as there are transactions or one has fewer blocks than `depth`. */
+  /** Starts mining. Mines while there are transactions or the last one has fewer blocks than `depth`. */
   startMining(): void
-  /** Whether the last transaction has all its blocks. */
+  /** Returns whether `depth` blocks follow the last transaction. */
   isIdle(): boolean
   close(): Promise<void>
 }
@@ -54,15 +54,15 @@ export interface Fork {
 export const FORK_BLOCK_MS = 100
 const STOP_GRACE_MS = 700
 const STUCK_MS = 60 * 60_000
-/** Number of blocks over which the interval of the network's blocks is measured. */
+/** Number of blocks over which the network's block interval is averaged. */
 const MEASURED_BLOCKS = 100
 
-/** The settings of a chain that is a fork. */
+/** Returns the settings of a chain that is a fork. */
 export const forkSettings = ({ url }: Pick<Fork, 'url'>) => ({
   rpcUrls: [url],
   requestLimits: new Map<string, number>(),
   pollMs: FORK_BLOCK_MS,
-  // A fork mines everything at once, unless its node waits for the network.
+  // A fork mines all transactions at once, unless its node waits for the network.
   stuckMs: STUCK_MS,
 })
 
@@ -73,10 +73,11 @@ interface Block {
 }
 
 /**
- * Forks a network at its newest block. The fork keeps the fees of that block, since its own blocks are nearly empty and
- * would become cheaper.
+ * Forks a network at its newest block. The fork keeps the fees of that block, because its own blocks are nearly empty
+ * and would become cheaper.
  *
- * @throws GdnError `invalid_config` if the node is of another chain, `unreachable` if none responds, `native_missing`
+ * @throws GdnError `invalid_config` if the node belongs to another chain, `unreachable` if none responds,
+ * `native_missing`
  */
 export async function startFork(options: ForkOptions): Promise<Fork> {
   const { blockchain, chainId, urls, providers, folder, depth, signal } = options
@@ -111,7 +112,7 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
     child.exited.then((reason) => {
       if (isOpen) fail(new GdnError('unreachable', `its node ${reason}`))
     })
-    // A node that waits for its network may never respond again.
+    // A node that waits for its network may never respond.
     failing.signal.addEventListener('abort', () => child.kill(), { once: true })
     const rpc = connectNode(child.port, child.host)
     undo.push(() => rpc.close())
@@ -161,7 +162,10 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
   }
 }
 
-/** Returns the cause of an error that occurred on a fork: the network failed, or what it returned can't be used. */
+/**
+ * Returns the cause of an error on a fork: the failure of the network, or `bad_answer` for a response that can't be
+ * used.
+ */
 export function forkError(blockchain: string, failed: AbortSignal, error: unknown): unknown {
   if (failed.aborted) return failed.reason
   if (!(error instanceof RpcError)) return error
@@ -195,7 +199,7 @@ interface ForkFees {
   priorityFee: Hex
 }
 
-/** Returns the fees of a fork. On a network without a base fee, the gas price is offered as the priority fee. */
+/** Returns the fees of a fork. On a network without a base fee, the gas price serves as the priority fee. */
 async function feesOf(upstream: ReadOnlyUpstream, { baseFeePerGas }: Block): Promise<ForkFees> {
   const gasPrice = await upstream.call<Hex>('eth_gasPrice', [])
   if (baseFeePerGas === undefined) return { baseFee: '0x0', gasPrice, priorityFee: gasPrice }
@@ -207,7 +211,9 @@ async function feesOf(upstream: ReadOnlyUpstream, { baseFeePerGas }: Block): Pro
   return { baseFee: baseFeePerGas, gasPrice, priorityFee }
 }
 
-/** Serves the fork to a backend. The node itself would return a usual priority fee, not that of the network. */
+/**
+ * Serves the fork to a backend. Overrides the priority fee, because the node itself doesn't return that of the network.
+ */
 async function serveFork(
   fees: ForkFees,
   call: (method: string, params: readonly unknown[]) => Promise<unknown>,

@@ -6,8 +6,8 @@ import { receiptOf } from '../receipt.ts'
 import type { RemoteNetwork } from '../remote/remote-network.ts'
 
 /**
- * Returns the gas that a call may need: a fifth more than the estimate, since the state may change before the
- * transaction is in a block.
+ * Returns a gas limit for a call: a fifth above the estimate, because the state may change before the transaction is in
+ * a block.
  *
  * @throws RpcError if the contract rejects the call
  */
@@ -16,8 +16,8 @@ export async function estimateGas(network: RemoteNetwork, call: { from: Hex; to:
 }
 
 /**
- * Returns the nonce of the next transaction of an account; null while it has transactions that wait for a block. One of
- * them may be a change that an interrupted command sent.
+ * Returns the next nonce of an account; null while the account has pending transactions. One of them may be a change
+ * that an interrupted command sent.
  */
 export async function idleNonce(network: RemoteNetwork, account: Hex): Promise<number | null> {
   const pending = Number(readQuantity(await network.request('eth_getTransactionCount', [account, 'pending'])))
@@ -26,8 +26,8 @@ export async function idleNonce(network: RemoteNetwork, account: Hex): Promise<n
 }
 
 /**
- * Signs and sends a call. Resolves with its receipt once it has the confirmations of the network. Another transaction
- * with the same nonce can't have an effect as well.
+ * Signs and sends a call. Resolves with its receipt after the confirmations of the network. Another transaction with
+ * the same nonce can't also take effect.
  */
 export async function sendCall(
   network: RemoteNetwork,
@@ -49,7 +49,7 @@ export async function sendCall(
     })
   }
   for (;;) {
-    // Not `receipts`, for which a success without an event is none: the contract reports no change of royalties.
+    // Don't use `receipts`, which treats a success without an event as a revert. A change of royalties emits no event.
     const receipt = receiptOf(await network.request('eth_getTransactionReceipt', [hash]))
     const deepest = (await network.publicNetwork.head()) - network.confirmations + 1
     if (receipt !== null && Number(receipt.blockNumber) <= deepest) {

@@ -2,7 +2,7 @@ import { decodeFunctionResult, encodeFunctionData, isAddressEqual, parseAbi, zer
 import { GdnError } from '../../../../core/errors.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
 
-/** The owner's functions of our contract, and the reads that say what is set. */
+/** The owner's functions of our contract, and the reads that return its settings. */
 const ABI = parseAbi([
   'function owner() view returns (address)',
   'function enableApi() view returns (bool)',
@@ -22,7 +22,7 @@ const ABI = parseAbi([
   'function freezeMetadata()',
 ])
 
-/** Royalties are parts of 10,000 of the price (ERC-2981). */
+/** The sale price in basis points. Royalties are parts of it (ERC-2981). */
 export const WHOLE_PRICE = 10_000
 
 /** The settings in a collection's contract. Addresses are checksummed. */
@@ -31,24 +31,24 @@ export interface OwnerSettings {
   owner: Hex
   enableApi: boolean
   enableTransfer: boolean
-  /** The owner has revoked all rights of the service permanently. */
+  /** Whether the owner has permanently revoked all rights of the service. */
   revoked: boolean
-  /** Null without royalties. */
+  /** Null if there are no royalties. */
   royalty: Royalty | null
   contractUri: string
-  /** The wallet that the ownership was offered to, or null. */
+  /** The wallet to which the ownership was offered; null if there is none. */
   pendingOwner: Hex | null
-  /** The metadata of no NFT can be updated any more. */
+  /** Whether no NFT's metadata can be updated. */
   frozen: boolean
 }
 
 export interface Royalty {
   receiver: Hex
-  /** Parts of 10,000 of the price. */
+  /** The royalty in basis points of the sale price. */
   basisPoints: number
 }
 
-/** A change by a transaction of the owner, or of the one who was offered the ownership. */
+/** A change that the owner makes by a transaction, or the account to which the ownership was offered. */
 export type OwnerCall =
   | { kind: 'enable_api' | 'enable_transfer'; enabled: boolean }
   | { kind: 'royalty'; royalty: Royalty | null }
@@ -82,7 +82,7 @@ export function encodeOwnerCall(call: OwnerCall): Hex {
 }
 
 /**
- * Reads the settings of a contract, all as of one block.
+ * Reads the settings of a contract, all at the same block.
  *
  * @throws GdnError `not_found` if the address has no contract of gdn
  */

@@ -10,8 +10,8 @@ const RAW = /^0x[0-9a-f]+$/i
 type Parsed = ReturnType<typeof parseTransaction>
 
 /**
- * Returns the signed transaction if it is exactly the requested one: each field, the account that signed, and no
- * additional byte.
+ * Returns the signed transaction if it is exactly the requested one. Checks each field, the signing account, and that
+ * there are no additional bytes.
  *
  * @throws GdnError `bad_answer` with the field that differs
  */
@@ -41,7 +41,7 @@ export async function checkSigned(
   const { r, s, yParity } = found
   if (r === undefined || s === undefined || yParity === undefined) throw fail('it is not signed')
   if (BigInt(s) > HIGHEST_S) throw fail('its signature is not canonical (EIP-2)')
-  // Also rules out further fields, other spellings of the same numbers, and bytes after the end.
+  // The comparison also rules out additional fields, other encodings of the same numbers, and trailing bytes.
   const signature = { r, s, yParity, v: BigInt(27 + yParity) }
   if (serializeTransaction(expected, signature) !== raw) throw fail('its encoding is not canonical')
   const signer = await recover(raw)
@@ -51,9 +51,7 @@ export async function checkSigned(
 
 type Field = readonly [name: string, is: unknown, should: unknown]
 
-/**
- * Returns the fields of a transaction as returned and as requested. Absent fields have the value that they stand for.
- */
+/** Returns the fields of a transaction as returned and as requested. Absent fields get their default values. */
 function fieldsOf(found: Parsed, expected: ReturnType<typeof requestOf>): Field[] {
   const is = found as Partial<Record<string, unknown>>
   const should = expected as Partial<Record<string, unknown>>
@@ -80,7 +78,7 @@ function fieldsOf(found: Parsed, expected: ReturnType<typeof requestOf>): Field[
 
 const addressOf = (value: unknown) => (typeof value === 'string' && value !== '0x' ? getAddress(value) : null)
 
-/** Returns a value for a message, truncated, because data can have a hundred kilobytes. */
+/** Formats a value for a message. Truncates it, because data can have a hundred kilobytes. */
 function shown(value: unknown): string {
   const text = value === null ? 'none' : String(value)
   return text.length > 80 ? `${text.slice(0, 80)}…` : text

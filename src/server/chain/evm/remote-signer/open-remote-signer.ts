@@ -25,8 +25,8 @@ export interface RemoteSignerOptions {
 }
 
 /**
- * Opens a signer in another process, which has the key. It isn't contacted: the backend starts without it. After a
- * failure it isn't asked again for a moment, so that work for other signers doesn't wait for it.
+ * Opens a signer whose key is in another process. Doesn't contact it, so that the backend can start without it. After a
+ * failure, the signer isn't contacted for a short time, so that work for other signers doesn't wait for it.
  *
  * @throws GdnError `invalid_config` or `invalid_input` with the file that has a problem
  */
@@ -34,7 +34,7 @@ export function openRemoteSigner(entry: RemoteSignerEntry, options: RemoteSigner
   const { credentialsDirectory, timeoutMs = TIMEOUT_MS, now = () => performance.now() } = options
   const { remote_signer: url, address } = entry
   const token = tokenOf(entry, credentialsDirectory)
-  // A missing token is a problem of the start, not of the first mint.
+  // Report a missing token at startup instead of at the first mint.
   token?.()
   const rpc = connectSigner({ url, token, tls: tlsOf(entry, credentialsDirectory), timeoutMs })
   let inARow = 0
@@ -87,7 +87,10 @@ export function openRemoteSigner(entry: RemoteSignerEntry, options: RemoteSigner
   }
 }
 
-/** The signer's own address is in `from`. Web3Signer has one chain and ignores `chainId`, which others require. */
+/**
+ * Returns the parameters of a signing request. `from` is the signer's own address. Web3Signer has one chain and ignores
+ * `chainId`, which other signers require.
+ */
 function paramsOf(transaction: UnsignedTransaction, from: Hex): Record<string, unknown> {
   const { type, chainId, nonce, to, data, gas, ...fees } = requestOf(transaction)
   const prices = Object.entries(fees).map(([name, value]) => [name, toHex(value)])
@@ -105,8 +108,8 @@ function paramsOf(transaction: UnsignedTransaction, from: Hex): Record<string, u
 }
 
 /**
- * Returns the signed bytes in a response. geth and its relatives return an object with the bytes and the fields, others
- * only the bytes.
+ * Returns the signed bytes in a response. Geth and its forks return an object with the bytes and the fields. Others
+ * return only the bytes.
  */
 const rawIn = (answer: unknown): unknown =>
   typeof answer === 'object' && answer !== null && 'raw' in answer ? answer.raw : answer
@@ -126,7 +129,7 @@ function tokenOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefi
   }
 }
 
-/** Returns why a token can't be sent in a header, which is ASCII; null if it can. */
+/** Returns why a token can't be sent in a header, which must be ASCII; null if it can. */
 const tokenProblem = (token: string): string | null =>
   passwordProblem(token) ?? (/^[\x21-\x7e]+$/.test(token) ? null : 'must be a token without spaces')
 

@@ -4,19 +4,19 @@ import { excerpt, textOf } from '../../../../core/excerpt.ts'
 import { isObject, parseJson } from '../../../../core/json.ts'
 import type { Secret } from '../../../../core/secret.ts'
 
-/** Far above the bytes of any transaction, with which some signers also return its fields. */
+/** Far above the size of any transaction, because some signers return its fields in addition to its bytes. */
 const MAX_ANSWER_BYTES = 2 * 1024 * 1024
 const TOKEN_REFUSED: ReadonlySet<number> = new Set([401, 403])
 
 export interface SignerRpcOptions {
   url: string
-  /** Read for each request, because tokens are replaced while the backend runs. */
+  /** Reads the token. Called for each request, because tokens are replaced while the backend runs. */
   token: (() => Secret) | null
   tls: { cert?: string | undefined; key?: string | undefined; ca?: string | undefined }
   timeoutMs: number
 }
 
-/** JSON-RPC with the signer of a key. Errors name its host, never its path or the token. */
+/** JSON-RPC with the signer that has a key. Errors name its host, but never its path or the token. */
 export interface SignerRpc {
   readonly host: string
   /**
@@ -27,13 +27,13 @@ export interface SignerRpc {
   close(): Promise<void>
 }
 
-/** Connects directly, even if the environment sets a proxy, and follows no redirects. */
+/** Connects to a signer. Ignores proxies of the environment, and follows no redirects. */
 export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions): SignerRpc {
   const { host } = new URL(url)
   const agent = new Agent({
     connections: 8,
     maxResponseSize: MAX_ANSWER_BYTES,
-    // Regardless of NODE_TLS_REJECT_UNAUTHORIZED.
+    // Verify certificates regardless of NODE_TLS_REJECT_UNAUTHORIZED.
     connect: { ...tls, timeout: timeoutMs, rejectUnauthorized: true },
   })
   let nextId = 0
@@ -86,7 +86,7 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
           details: { code: error.code },
         })
       }
-      // Some servers return errors in the JSON-RPC form with another status, but never a result.
+      // Some servers return JSON-RPC errors with an HTTP error status, but never results.
       if (status >= 400) throw new GdnError('unreachable', `the signer at ${host} returned HTTP ${status}`)
       if (answer === null || answer.result === undefined) {
         throw new GdnError('bad_answer', `the signer at ${host} did not return a JSON-RPC response`)

@@ -4,24 +4,24 @@ import type { RpcAnswer } from '../../rpc/rpc-answer.ts'
 import { RpcError } from '../../rpc/rpc-answer.ts'
 import { isExecutionError } from '../execution-error.ts'
 
-/** Maximum length of a node's message, which goes into the log and into the reason why an NFT failed. */
+/** Maximum length of a node's message. It is logged and becomes part of the reason why an NFT failed. */
 const MAX_MESSAGE = 500
 const INTERNAL = -32603
 /** JSON-RPC errors that mean "rate limited". */
 const LIMIT_CODES = new Set([429, -32005, -32007])
-/** Errors that mean "not now": a provider's limit, an internal error, a node that lags. */
+/** JSON-RPC errors that are temporary: a provider's limit, an internal error, or a lagging node. */
 const PASSING_CODES = new Set([...LIMIT_CODES, INTERNAL, -32016])
 
-/** Other providers have their own codes and use these words. */
+/** Providers with other codes use these words. */
 const LIMIT =
   /\btoo many requests\b|\brate.?limit|\bthrottl|\bexceeded (its|your) .*\b(capacity|quota|credits|compute units)\b/i
 
-/** The call is valid, but it took too long, or the upstream of a proxy is down. */
+/** Matches messages of valid calls that took too long, and of a proxy whose upstream is down. */
 const NOT_NOW = /\btimed? ?out\b|\btimeout\b|\btemporar(y|ily)\b|\bservice unavailable\b|\btry again\b|\bbad gateway\b/i
 
 /**
- * A node that lags, or that reverts a block while it responds, doesn't have the requested block or its state. Each node
- * implementation has its own message for that.
+ * Matches messages of a node that lacks the requested block or its state, because it lags or reverts a block while it
+ * responds. Each node implementation has its own message.
  */
 const LACKS_BLOCK = new RegExp(
   [
@@ -45,7 +45,7 @@ interface FailureFacts {
   restMs?: number | null
 }
 
-/** A node failed. `restMs` is the pause that it requested, if it did. */
+/** The error of a node. `restMs` is the pause that the node requested; null if it requested none. */
 export class NodeFailed extends GdnError {
   readonly restMs: number | null
   readonly limited: boolean
@@ -57,7 +57,7 @@ export class NodeFailed extends GdnError {
   }
 }
 
-/** Whether any response in a batch means "rate limited". */
+/** Returns the outcome of a request. It is `limited` if any response in a batch means "rate limited". */
 export function outcomeOf(reply: unknown): RpcOutcome {
   const replies: { error?: Partial<RpcError> | null }[] = [reply].flat().map((one) => (one ?? {}) as object)
   const errors = replies.flatMap(({ error }) => (error === undefined || error === null ? [] : errorIn(error)))
@@ -65,7 +65,7 @@ export function outcomeOf(reply: unknown): RpcOutcome {
   return Array.isArray(reply) || errors.length === 0 ? 'answered' : 'refused'
 }
 
-/** The error in a response, which may be anything. */
+/** Returns the error in a response. The response may have any form. */
 function errorIn({ code, message, data }: Partial<RpcError>): RpcError {
   const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE).toWellFormed() : ''
   return new RpcError(typeof code === 'number' ? code : INTERNAL, text, data)
@@ -75,7 +75,7 @@ const isData = (result: unknown) =>
   typeof result === 'string' && /^0x[0-9a-f]*$/i.test(result) && result.length % 2 === 0
 const isObject = (result: unknown) => typeof result === 'object'
 
-/** Whether a result has the form of its method. `readQuantity` checks numbers. */
+/** Checks by method whether a result has the right form. `readQuantity` checks numbers. */
 const FORMS: Readonly<Record<string, (result: unknown) => boolean>> = {
   eth_call: isData,
   eth_getCode: isData,
@@ -86,7 +86,11 @@ const FORMS: Readonly<Record<string, (result: unknown) => boolean>> = {
   eth_getTransactionReceipt: isObject,
 }
 
-/** The response to one call. */
+/**
+ * Returns the response to one call.
+ *
+ * @throws NodeFailed if the result doesn't have the form of its method
+ */
 export function answerOf(reply: unknown, method: string): RpcAnswer {
   const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined && error !== null) {
@@ -99,9 +103,10 @@ export function answerOf(reply: unknown, method: string): RpcAnswer {
 }
 
 /**
- * Throws for an error that isn't about the call itself.
+ * Returns the response unless its error isn't about the call itself.
  *
- * @param refusals treat what a node calls an internal error as its response
+ * @param refusals whether an internal error of a node counts as the response to the call
+ * @throws NodeFailed for an error that isn't about the call
  */
 export function passing(answer: RpcAnswer, { refusals = false } = {}): RpcAnswer {
   if (!('error' in answer)) return answer
@@ -113,7 +118,10 @@ export function passing(answer: RpcAnswer, { refusals = false } = {}): RpcAnswer
   throw new NodeFailed(`a node failed: ${error.message}`, { cause: error })
 }
 
-/** Some providers use the same code for a rate limit and for a limit of blocks or events. */
+/**
+ * Returns whether an error is about the size of a query. Some providers use the same code for a rate limit and for a
+ * limit of blocks or events.
+ */
 export const isTooMuch = ({ message }: Partial<RpcError>): boolean =>
   /\b(results?|responses?|ranges?|blocks?|logs?|size)\b/i.test(String(message)) &&
   /\b(too|more than|up to|max(imum)?|limit(s|ed)?|exceed(s|ed|ing)?)\b/i.test(String(message))

@@ -2,10 +2,13 @@ import type { Providers } from '../../rpc/providers.ts'
 import type { RpcCall } from '../../rpc/rpc-answer.ts'
 import { answerOf, isTooMuch, NodeFailed, passing } from './answers.ts'
 
-/** Maximum number of calls that one node answers together. */
+/** Maximum number of calls for which one node must respond, so that the results are consistent. */
 export const MAX_BATCH = 100
 
-/** Sends the calls of a batch in as many requests as a node needs, and remembers how many it accepts in one. */
+/**
+ * Returns a function that sends a batch in as many requests as its node needs. It remembers how many calls a node
+ * accepts per request.
+ */
 export function createBatches(
   post: (url: string, body: unknown) => Promise<unknown>,
   providers: Pick<Providers, 'of'>,
@@ -33,8 +36,8 @@ export function createBatches(
       const byId = new Map(reply.map((answer: { id?: unknown } | null) => [answer?.id, answer]))
       return bodies.map(({ id }) => byId.get(id))
     }
-    // A single error for the whole batch: one call exceeds a limit, the rate limit is reached, or the batch is too
-    // long.
+    // The node returned one error for the whole batch. One call exceeds a limit, the rate limit is reached, or the
+    // batch is too long.
     if (reply !== null) {
       const answer = passing(answerOf(reply, 'a batch'))
       if ('error' in answer && isTooMuch(answer.error) && !/batch/i.test(answer.error.message)) {

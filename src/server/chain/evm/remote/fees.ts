@@ -5,19 +5,19 @@ import { readQuantity } from '../quantity.ts'
 import { NodeFailed } from './answers.ts'
 import type { RemoteRpc } from './json-rpc.ts'
 
-/** Priority fee if a node doesn't return a usual one. */
+/** Priority fee if a node doesn't suggest one. */
 const USUAL_PRIORITY_FEE = 1_000_000_000n
 
-/** Margin for six full blocks, each of which raises the base fee by an eighth. */
+/** Factor of the base fee: a margin for six full blocks, each of which raises the base fee by an eighth. */
 const BASE_FEES = 2n
 
 /**
- * Returns fees that get a transaction into one of the next blocks: twice the base fee of the newest block plus the
- * usual priority fee. On a network without a base fee, both are its gas price.
+ * Returns fees with which one of the next blocks includes a transaction: twice the base fee of the newest block plus
+ * the usual priority fee. On a network without a base fee, both fees are its gas price.
  */
 export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
   const block = await rpc.call<{ baseFeePerGas?: Hex } | null>('eth_getBlockByNumber', ['latest', false])
-  // Treated as a network without a base fee, it would get an offer that is too low.
+  // Without a block, the network would seem to have no base fee, and the offer would be too low.
   if (block === null) throw new NodeFailed('a node returned no newest block')
   if (block.baseFeePerGas === undefined) {
     const baseFee = readQuantity(await rpc.call('eth_gasPrice', []))
@@ -29,9 +29,7 @@ export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
   return { maxFeePerGas: atMost(BASE_FEES * baseFee + priority, cap), maxPriorityFeePerGas: priority, baseFee }
 }
 
-/**
- * Returns the reason for a wait if no block takes a transaction at the highest configured fee now; null if one does.
- */
+/** Returns why a transaction at the configured maximum fee must wait; null if the next block accepts it. */
 export function waitingFor({ baseFee = 0n }: Pick<Fees, 'baseFee'>, cap: bigint): string | null {
   if (baseFee <= cap) return null
   return `waiting until the base fee of ${inGwei(baseFee)} gwei falls below ${inGwei(cap)} gwei (max_fee_gwei)`

@@ -8,11 +8,11 @@ import { answerOf, NodeFailed, outcomeOf, passing } from './answers.ts'
 import { createBatches, MAX_BATCH } from './batches.ts'
 import { openNodeConnections } from './node-connections.ts'
 
-/** How to identify the network of a node. */
+/** How to check that a node belongs to the right network. */
 export interface Identity {
-  /** The method that returns the identity of a node's network; it has no parameters. */
+  /** The method that returns the identity of a node's network. It has no parameters. */
   method: string
-  /** Returns null for the right network, else the problem: `belongs to chain 1, not 137`. */
+  /** Returns the problem of a wrong network, for example `belongs to chain 1, not 137`. Null for the right network. */
   problem(result: unknown): string | null
 }
 
@@ -24,38 +24,40 @@ export interface RemoteRpcOptions {
   timeoutMs: number
   /** Number of attempts before a request fails. */
   tries: number
-  /** Milliseconds before the second attempt, doubled before each later one. */
+  /** Delay before the second attempt in milliseconds. It doubles for each later attempt. */
   retryMs: number
   /** Rate limits and pauses of the providers. */
   providers: Providers
   onRequest: (host: string, outcome: RpcOutcome) => void
-  /** Ends every request, with its reason as the error. */
+  /** Ends every request. Its reason becomes the error. */
   signal?: AbortSignal | undefined
 }
 
-/** JSON-RPC with a network behind URLs. It rejects with GdnError `unreachable` if no node responds. */
+/** JSON-RPC with a network behind URLs. Rejects with GdnError `unreachable` if no node responds. */
 export interface RemoteRpc {
   /** @throws RpcError if the node returns an error */
   call<Result>(method: string, params: readonly unknown[]): Promise<Result>
   /**
-   * Returns the responses in the order of the calls. Up to 100 calls are answered by one node, so they are consistent,
-   * in as many requests as the node needs.
+   * Returns the responses in the order of the calls. One node responds to each group of up to 100 calls, in as many
+   * requests as it needs, so that the results are consistent.
    *
-   * @param options.refusals treat what a node calls an internal error as its response: some report every rejection so
+   * @param options.refusals whether an internal error of a node counts as its response. Some nodes report every
+   * rejection as an internal error
    */
   batch(calls: readonly RpcCall[], options?: { refusals?: boolean }): Promise<RpcAnswer[]>
   close(): Promise<void>
 }
 
 const LONGEST_RETRY_MS = 10_000
-/** Maximum wait if every provider is paused; longer pauses fail the request, which is retried later. */
+/** Maximum wait if every provider is paused. With a longer pause, the request fails and is retried later. */
 const PATIENCE_MS = 3_000
 
 /**
- * Every request here may be sent twice: reads, and signed transactions, of which a network accepts the same bytes once.
- * A request without a response is therefore retried, on the next node if there are several.
+ * Connects to a network. Every request may be sent twice: reads have no effect, and a network accepts the same signed
+ * bytes only once. A request without a response is therefore retried, on the next node if there are several.
  *
- * Before any other request, each node has to return the right network, and again after a connection to it ended.
+ * Each node must prove that it belongs to the right network before its first request, and again after a connection
+ * ended.
  */
 export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   const { urls, identity, timeoutMs, tries, retryMs, providers, onRequest, signal } = options
@@ -83,7 +85,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
 
   const connections = openNodeConnections({
     timeoutMs,
-    // Another network may respond at the same address later: behind a tunnel or a port, or after a change at a
+    // Another network may respond at the same address later, for example behind a tunnel, or after a change at a
     // provider.
     onDisconnect(origin) {
       for (const url of urls) if (new URL(url).origin === origin) checked.delete(url)
@@ -91,7 +93,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   })
   const batches = createBatches(post, providers)
 
-  /** Checks the chain of a node, before its first request and after a lost connection. */
+  /** Checks the chain of a node once, and again after a lost connection. */
   const check = (url: string): Promise<void> => {
     let checking = checked.get(url)
     if (checking === undefined) {
@@ -116,7 +118,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   }
 
   /**
-   * Returns the first node that isn't paused and hasn't failed this request, starting with the last one that responded.
+   * Returns the node with the shortest pause, preferably one that hasn't failed this request. Among equals, prefers the
+   * last one that responded.
    */
   const choose = (failed: ReadonlySet<string>): string => {
     const inOrder = urls.map((_, index) => urls[(first + index) % urls.length] ?? '')
@@ -142,11 +145,11 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
         if (closing.signal.aborted) throw closing.signal.reason
         if (!(error instanceof GdnError) || error.code !== 'unreachable') throw error
         failed.add(url)
-        // Requests that fail at the same time advance by one node together; if each advanced, they would return to the
+        // Requests that fail at the same time advance by one node together. If each advanced, they could return to the
         // failed node.
         if (urls[first % urls.length] === url) first += 1
         if (attempt === tries) throw error
-        // Another node is used at once. If all have failed or are paused, the retry waits.
+        // Use another node at once. Wait before a retry only if all have failed or are paused.
         if (failed.has(choose(failed)))
           await sleep(backoffMs(attempt, { firstMs: retryMs, maxMs: LONGEST_RETRY_MS, jitter: 0 }), closing.signal)
       }
@@ -157,7 +160,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     closing.abort(reason)
     await connections.close()
   }
-  // Each request that waits for its retry listens to it.
+  // Each request that waits for its retry adds a listener.
   setMaxListeners(0, closing.signal)
   const cut = () => void close(signal?.reason)
   if (signal?.aborted) cut()

@@ -4,20 +4,20 @@ import type { EvmNetwork, Hex } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
 
 const FRESH_MS = 4_000
-/** Maximum wait for a node. After it, the last known block is returned. */
+/** Maximum wait for a node. Then the last known block is returned. */
 const WITHIN_MS = 1_000
-/** A network whose newest block stays the same for so long is stalled. */
+/** A network is stalled if its newest block doesn't change for this long. */
 const STALLED_MS = 60_000
 
 export interface NewestBlock {
   number: number
-  /** Milliseconds since 1970, as the block says. */
+  /** The timestamp of the block, in milliseconds since 1970. */
   time: number
-  /** Whether nodes have responded for a minute without a new block. */
+  /** Whether nodes have responded for at least a minute without a new block. */
   isStalled: boolean
 }
 
-/** Returns a function that returns the newest block of a network; null until a node has responded. */
+/** Returns a function that reads the newest block of a network. It returns null until a node has responded. */
 export function watchNewestBlock(
   { request }: Pick<EvmNetwork, 'request'>,
   now: () => number,
@@ -29,7 +29,7 @@ export function watchNewestBlock(
       const block = await request<{ number: Hex; timestamp: Hex } | null>('eth_getBlockByNumber', ['latest', false])
       if (block === null) return
       const number = Number(readQuantity(block.number))
-      // A lagging node returns an older one.
+      // A lagging node returns an older block.
       if (seen !== null && number <= seen.number) seen.lastAt = now()
       else seen = { number, time: Number(readQuantity(block.timestamp)) * 1000, firstAt: now(), lastAt: now() }
     },

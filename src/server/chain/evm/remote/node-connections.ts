@@ -10,7 +10,7 @@ const TOO_LARGE = 413
 /** HTTP connections to the nodes of a network. */
 export interface NodeConnections {
   /**
-   * Posts JSON to a node. Resolves with its parsed response; null if the request is too large for it.
+   * Posts JSON to a node. Resolves with the parsed response; null if the request is too large for the node.
    *
    * @throws NodeFailed without a valid response
    */
@@ -33,7 +33,7 @@ export function openNodeConnections({ timeoutMs, onDisconnect }: NodeConnections
   const send = async (url: string, body: unknown): Promise<unknown> => {
     // A URL can contain a provider's key, so messages quote only the host.
     const { host } = new URL(url)
-    // Not AbortSignal.timeout: on Node 20 a garbage collection ends an AbortSignal.any of one, which then
+    // Don't use AbortSignal.timeout. On Node 20, a garbage collection can end an AbortSignal.any of it, which then
     // never fires.
     const cut = new AbortController()
     let late = false

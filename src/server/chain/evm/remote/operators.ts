@@ -12,10 +12,12 @@ import type { Fees, Hex } from '../network.ts'
 import { isOperator } from '../registry.ts'
 import type { RemoteNetwork } from './remote-network.ts'
 
-/** How long a check of operators is valid; shorter if their funds may run out. */
+/** How long a check of the operators is valid. It is shorter if their funds may run out. */
 const FRESH_MS = 15_000
 const FRESH_WHEN_POOR_MS = 2_000
-/** Number of large requests that a well-funded signer can pay for: more than its transactions that wait for a block. */
+/**
+ * Number of large requests that a well-funded signer can pay for. It is above the number of its pending transactions.
+ */
 const PLENTY = 250n
 
 /** The state of a signing account as of the last check. */
@@ -26,52 +28,53 @@ export interface OperatorState extends Debt {
   balance: bigint
   /** Whether the factory accepts its transactions. */
   isAuthorized: boolean
-  /** The operator's signed transactions that no block contained before the balance was read, in nonce order. */
+  /**
+   * The operator's signed transactions that weren't in a block when they were read, before the balance. In nonce order.
+   */
   pending: readonly PendingCall[]
 }
 
-/** A signer that may sign now, and the gas that it can pay for in addition to its pending transactions. */
+/** A signer that may sign, and the gas that it can pay for in addition to its pending transactions. */
 export interface AbleOperator {
   signer: Signer
   gas: bigint
 }
 
 export interface Operators {
-  /** Returns the current state, at most a few seconds old; rejects if the network is unreachable. */
+  /** Returns the state of the last check, at most 15 s old. Rejects if the network is unreachable. */
   look(fees: Fees): Promise<readonly OperatorState[]>
   /**
-   * Returns the operators that may sign and can pay; none while pending transactions reserve their funds.
+   * Returns the operators that may sign and can pay. Empty while pending transactions reserve their funds.
    *
-   * @throws GdnError `unreachable` with the reason if nothing can be paid for
+   * @throws GdnError `unreachable` with the reason if no operator can sign
    */
   able(fees: Fees): Promise<readonly AbleOperator[]>
-  /**
-   * Returns the shortage of the signer that lacks the least, at the current fees; null if a signer could sign at the
-   * last check.
-   */
+  /** Returns the shortage of the signer that lacks the least at the current fees; null if a signer can sign. */
   shortage(fees: Fees): Promise<Shortage | null>
-  /** Returns the signer with the most funds in addition to its pending transactions; null if none is known. */
+  /** Returns the signer with the most funds beyond its pending transactions; null if none is known. */
   richest(): OperatorState | null
-  /** Returns why no operator can sign, as of the last check; null if one can. */
+  /** Why no operator can sign, as of the last check; null if one can. */
   readonly problem: string | null
-  /** Returns the same if an operator can't pay for its next pending transaction; null if each can. */
+  /** Equals `problem` if an operator can't pay for its next pending transaction; null if all can. */
   readonly pendingProblem: string | null
-  /** Returns why no operator signs at the moment, though one could: remote signers failed. */
+  /** Why no operator can sign at the moment although one can pay, because remote signers failed. Null if one works. */
   readonly outage: string | null
-  /** Returns the last check, for metrics. */
+  /** The state of the last check, for metrics. */
   readonly seen: readonly OperatorState[]
 }
 
 type WatchedNetwork = Pick<RemoteNetwork, 'request' | 'blockchain' | 'chainId' | 'publicNetwork'>
 
-/** Watches the signers of a network: nothing is signed that the factory would reject or that can't be paid for. */
+/**
+ * Watches the signers of a network, so that nothing is signed that the factory would reject or that can't be paid for.
+ */
 export function watchOperators(options: {
   network: WatchedNetwork
   factory: () => Promise<Hex>
   signers: readonly Signer[]
-  /** Returns a signer's transactions that aren't mined yet, in nonce order. */
+  /** Returns a signer's pending transactions in nonce order. */
   waiting: (signer: Hex, fees: Fees) => Promise<readonly PendingCall[]>
-  /** Returns the NFTs that no transaction mints yet. */
+  /** Returns the NFTs that have no mint transaction. */
   waitingMints: () => Promise<readonly WaitingMint[]>
   /** Returns the funds that waiting mints need. */
   fundsOf: (mints: readonly WaitingMint[], fees: Fees, data: NetworkFees['data']) => Promise<WaitingFunds>
@@ -84,7 +87,10 @@ export function watchOperators(options: {
   let looking: Promise<readonly OperatorState[]> | null = null
 
   const readWaiting = () => Promise.all([options.waitingMints(), readDataFee(network.request)])
-  /** Counting waiting NFTs takes longer than the check of the signers. What they need depends on the fees. */
+  /**
+   * Cached separately, because counting waiting NFTs takes longer than the check of the signers. The funds that they
+   * need aren't cached, because they depend on the fees.
+   */
   const recentWaiting = remembered(FRESH_WHEN_POOR_MS, readWaiting, now)
   const fundsOf = async ([mints, data]: Awaited<ReturnType<typeof readWaiting>>, fees: Fees) =>
     await options.fundsOf(mints, fees, data)
@@ -93,7 +99,8 @@ export function watchOperators(options: {
     const factory = await options.factory()
     seen = await Promise.all(
       signers.map(async ({ address }) => {
-        // Read first: one that is mined during the check is counted, and its cost isn't missed in the older balance.
+        // Read first, so that a transaction that is mined during the check still counts. If it were missing, the older
+        // balance would seem to be free.
         const pending = await options.waiting(address, fees)
         const nextNonce = await network.publicNetwork.nextNonce(address)
         const balance = await network.publicNetwork.balance(address)
@@ -115,7 +122,7 @@ export function watchOperators(options: {
       })
       await looking
     }
-    // Assigned once, so that nobody reads the problem without the funds while they are computed.
+    // Assigned once, so that no caller sees the problem without the funds while they are computed.
     const lacks = problemOf(network, seen, fees) !== null
     problem = lacks ? problemOf(network, seen, fees, await fundsOf(await recentWaiting(), fees)) : null
     return seen
@@ -137,8 +144,8 @@ export function watchOperators(options: {
         const state = states.find(({ address }) => address === signer.address)
         if (state === undefined || !canSign(state, fees) || (signer.problem?.() ?? null) !== null) continue
         const isPoor = state.balance < PLENTY * leastFunds(fees)
-        // Transactions signed since don't matter for a signer with ample funds. One that was mined since is still due:
-        // the balance was read before.
+        // A signer with ample funds can ignore transactions that were signed since the check. A transaction that was
+        // mined since still counts, because the balance was read before.
         const later = isPoor ? await options.waiting(signer.address, fees) : []
         const signed = new Map([...state.pending, ...later].map((call) => [call.nonce, call]))
         const { owed } = debtOf([...signed.values()], state.nextNonce)
@@ -150,7 +157,7 @@ export function watchOperators(options: {
     async shortage(fees) {
       if (problem === null) return null
       const waiting = await fundsOf(await readWaiting(), fees)
-      // Read later: an NFT that was signed in between counts twice, and never not at all.
+      // Read after the waiting NFTs. An NFT that is signed in between then counts twice instead of not at all.
       const states = (await ask(fees)).filter(({ isAuthorized }) => isAuthorized)
       if (states.some((state) => canSign(state, fees))) {
         problem = null
@@ -194,7 +201,10 @@ type Funds = Debt & Pick<OperatorState, 'address' | 'balance'>
 const canSign = (state: Pick<OperatorState, 'isAuthorized' | 'balance' | 'due'>, fees: Fees) =>
   state.isAuthorized && state.balance >= neededBy(state, fees)
 
-/** Returns the balance in wei that a signer needs to sign: for its next pending transaction, or for anything new. */
+/**
+ * Returns the balance in wei that a signer needs to sign: for its next pending transaction or for a new one, whichever
+ * is more.
+ */
 export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
   const least = leastFunds(fees)
   return due > least ? due : least
@@ -203,7 +213,7 @@ export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
 /**
  * Returns the funds that a signer lacks, as a sentence; null if it can pay.
  *
- * @param waiting the funds that NFTs without a transaction need in addition to its pending transactions
+ * @param waiting the funds that NFTs without a transaction need in addition to pending transactions
  */
 export const lackOf = (
   { blockchain, chainId }: Pick<WatchedNetwork, 'blockchain' | 'chainId'>,
@@ -214,7 +224,7 @@ export const lackOf = (
   const needed = neededBy({ due }, fees)
   const payer = { role: 'signer', address, blockchain, coin: coinOf(chainId) } as const
   if (waiting === undefined) return missingFunds(payer, balance, needed)
-  // Coins would not help what the limits of runs hold.
+  // More funds would not help work that the limits of runs hold.
   const isHeld = waiting.nfts === 0 && waiting.held + held > 0 && balance >= (raised === 0 ? due : owed)
   if (isHeld) return aboveLimits(payer, balance, needed, { nfts: waiting.held, transactions: held })
   const all = { nfts: waiting.nfts, pending: raised, wei: owed + (waiting.nfts === 0 ? 0n : waiting.wei) }

@@ -22,22 +22,22 @@ import { type NewestBlock, watchNewestBlock } from './newest-block.ts'
 import { type OperatorState, type Operators, watchOperators } from './operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from './remote-network.ts'
 
-/** The networks that a backend reaches by RPC URL. */
+/** The networks with an RPC URL. */
 export interface RemoteChains {
   has(blockchain: EvmBlockchain): boolean
-  /** Whether the coins of a network have value. */
+  /** Returns whether the coins of a network have value. */
   hasValue(blockchain: EvmBlockchain): boolean
   network(blockchain: EvmBlockchain): RemoteNetwork
   readonly signing: GetSigningTerms
   readonly findSigner: FindSigner
-  /** Returns the factory's address; rejects if the blockchain isn't set up. */
+  /** Returns the factory's address. Rejects if the blockchain isn't set up. */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /**
-   * Returns why nothing can be signed for a blockchain, as far as known; null if nothing prevents it. Work that is
-   * signed has this problem only while its signer can't pay for the transaction.
+   * Returns why nothing can be signed for a blockchain; null if no problem is known. For signed work, returns a problem
+   * only while a signer can't pay for its next pending transaction.
    */
   problem(blockchain: EvmBlockchain, isSigned: boolean): string | null
-  /** Why no node of the blockchain responds; null if one does. */
+  /** Returns why no node of the blockchain responds; null if one does. */
   silence(blockchain: EvmBlockchain): string | null
   /** Returns the newest block, at most a few seconds old; null until a node has responded. */
   newestBlock(blockchain: EvmBlockchain): Promise<NewestBlock | null>
@@ -46,14 +46,14 @@ export interface RemoteChains {
   /** Returns the funds that the signers lack for all accepted requests; null if they lack none. */
   shortage(blockchain: EvmBlockchain): Promise<Shortage | null>
   /**
-   * Returns networks that can't be used, with the reason: no node responds, one is of another chain, no signer can
-   * sign. The result is a few seconds old; the first call waits for it.
+   * Returns the networks that can't be used, with the reason: no node responds, a node belongs to another chain, or no
+   * signer can sign. The result is a few seconds old. The first call waits for it.
    */
   unreachable(): Promise<readonly ({ blockchain: EvmBlockchain } & Hindrance)[]>
   /** Returns the signers' balances as of the last check. */
   signers(): { blockchain: EvmBlockchain; address: string; coins: number }[]
   readonly blockchains: readonly EvmBlockchain[]
-  /** Returns the block explorer's URL of a blockchain; null if the configuration has none. */
+  /** Returns the URL of a blockchain's block explorer; null if none is configured. */
   blockExplorerUrl(blockchain: EvmBlockchain): string | null
   close(): Promise<void>
 }
@@ -64,13 +64,13 @@ export interface RemoteChainsOptions {
   openSigners: (settings: ChainSettings) => Promise<readonly Signer[]>
   now: () => number
   log: Log
-  /** Rate limits and pauses of the providers, shared with other users of the same URLs. */
+  /** Rate limits and pauses of the providers. They are shared with other users of the same URLs. */
   providers: Providers
   /** Called for each request to a provider. */
   onRequest?: (blockchain: Blockchain, host: string, outcome: RpcOutcome) => void
 }
 
-/** Minimum interval between requests for fees. */
+/** Minimum interval between requests for fees, in milliseconds. */
 const FEES_FRESH_MS = 2_000
 const WEI_IN_COIN = 1e18
 
@@ -93,7 +93,9 @@ export async function openRemoteChains({
   providers,
   onRequest,
 }: RemoteChainsOptions): Promise<RemoteChains> {
-  /** Each is read once: every accepted request needs it, and it never changes. */
+  /**
+   * The factory address of each blockchain. It is cached because every accepted request needs it and it never changes.
+   */
   const factories = new Map<EvmBlockchain, Hex>()
   const factory = async (on: Db, blockchain: EvmBlockchain): Promise<Hex> => {
     const known = factories.get(blockchain)
@@ -161,7 +163,7 @@ export async function openRemoteChains({
     async shortage(blockchain) {
       const { network, operators } = get(blockchain)
       if (operators.problem === null) return null
-      // At the current fees, as in the other fields of getfees. After a peak, earlier fees would result in a multiple.
+      // Use current fees, like the other fields of getfees. After a peak, cached fees would result in a multiple.
       return await operators.shortage(await network.publicNetwork.suggestFees())
     },
     unreachable: () => watch.unreachable(),
@@ -172,10 +174,10 @@ export async function openRemoteChains({
 
     async signing(blockchain) {
       const { settings: chain, network, operators, fees } = get(blockchain)
-      // If a network hangs, each attempt would delay its collections and transfers in turn.
+      // If a network hangs, each attempt would delay the network's collections and transfers in turn.
       if (watch.hangs(blockchain)) throw new GdnError('unreachable', `no node of ${blockchain} responds`)
       const offered = await fees()
-      // A transaction signed now would wait with its nonce, and block all later transactions.
+      // A transaction signed at this fee would wait with its nonce and block all later transactions.
       const waiting = waitingFor(offered, network.publicNetwork.feeCap)
       if (waiting !== null) throw new GdnError('pending', `${blockchain}: ${waiting}`)
       const able = await operators.able(offered)
@@ -188,7 +190,8 @@ export async function openRemoteChains({
       for (const { address, nextNonce } of seen) {
         const known = nonces.get(address)
         if (known !== undefined && known >= nextNonce) continue
-        // Our transactions that the database doesn't have: it was restored, or a failover lost commits.
+        // The chain has transactions of ours that the database lacks, because it was restored or a failover lost
+        // commits.
         if (known !== undefined) await markBehind(db, blockchain, await network.publicNetwork.head())
         await raiseNonce(db, blockchain, address, nextNonce)
       }
@@ -212,7 +215,7 @@ export async function openRemoteChains({
 }
 
 /**
- * Returns how far the deployment of a factory is, as the end of a sentence.
+ * Returns the progress of a factory's deployment, as the end of a sentence.
  *
  * @param newest the number of the newest block; null if it isn't known
  */

@@ -10,28 +10,28 @@ import { connectRemote, type Identity, type RemoteRpc } from './json-rpc.ts'
 
 export interface RemoteNetworkOptions {
   blockchain: EvmBlockchain
-  /** Required if it differs from the known chain ID of this name. */
+  /** Required for a blockchain name without a known chain ID, or for another chain ID. */
   chainId?: number
   /** Nodes of this network, the preferred one first. */
   urls: readonly string[]
-  /** Number of blocks, the transaction's own included, until a success counts. */
+  /** Number of blocks, including the transaction's own, until a success counts. */
   confirmations: number
-  /** Number of blocks until finality; `confirmations` or more. */
+  /** Number of blocks until finality; at least `confirmations`. */
   finality: number
   pollMs?: number | undefined
   stuckMs?: number
   /** Maximum gas price in wei. */
   feeCap?: bigint
-  /** Maximum number of pending mint transactions of a collection. */
+  /** Maximum number of pending mint transactions per collection. */
   mintsInFlight?: number
   timeoutMs?: number
   tries?: number
   retryMs?: number
-  /** Rate limits and pauses of the providers, shared with other users of the same URLs. */
+  /** Rate limits and pauses of the providers. They are shared with other users of the same URLs. */
   providers?: Providers
   /** Called for each request, with the host. */
   onRequest?: (host: string, outcome: RpcOutcome) => void
-  /** Ends every request, with its reason as the error. */
+  /** Ends every request. Its reason becomes the error. */
   signal?: AbortSignal | undefined
 }
 
@@ -44,17 +44,19 @@ export interface RemoteNetwork extends EvmNetwork {
 const POLL_MS = 2_000
 const STUCK_MS = 60_000
 const FEE_CAP = 1_000_000_000_000n
-/** Number of pending transactions that every node keeps for one account (geth: 16). */
+/**
+ * Default limit of pending mint transactions: every node keeps this many pending transactions per account (geth: 16).
+ */
 export const MINTS_IN_FLIGHT = 16
 const TIMEOUT_MS = 10_000
 const TRIES = 4
 const RETRY_MS = 200
-/** Together with the head, as many calls as one node surely answers. */
+/** Together with the head, this is the number of calls to which one node responds consistently. */
 const BLOCKS_OF_ONE_NODE = 99
 
 /**
- * The network of a blockchain behind RPC URLs. No request is sent to a node before it has returned the right chain ID:
- * on another chain our transactions could have unintended effects.
+ * Connects to the network of a blockchain behind RPC URLs. Sends no request to a node before it has returned the right
+ * chain ID, because on another chain our transactions could have unintended effects.
  *
  * @example
  * const urls = ['https://node.example']
@@ -116,10 +118,10 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
 
     async isNonceForeign({ signer, nonce, hashes }) {
       const deep = (await head()) - finality + 1
-      // Not every node keeps old state, so it is requested only where it decides.
+      // Not every node keeps old state, so it is requested only if it decides the result.
       if (deep < 0 || (await publicNetwork.nextNonce(signer)) <= nonce) return false
-      // One batch, so that one node answers all of it: a node that knows the nonce as used also knows the transaction
-      // that used it.
+      // One batch, so that one node responds to all calls. A node that knows that the nonce was used also knows the
+      // transaction that used it.
       const [count, ...receipts] = await rpc.batch([
         { method: 'eth_getTransactionCount', params: [signer, quantity(deep)] },
         ...receiptCalls(hashes),
@@ -145,11 +147,13 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
 }
 
 /**
- * A call to an address without code succeeds without effect. A mint or transfer does so if a reorg has placed it before
- * its collection. In every transaction that we sign, the contract that it calls or deploys emits an event, except in
- * those that only use a nonce, so a success without one counts as a revert. Events of other contracts don't count: on
- * Polygon, each transaction has one for its fee. A node that leaves out events still has them in the block's bloom.
- * Without that check, a batch would be minted a second time.
+ * Returns a receipt in which a success without effect counts as a revert. A call to an address without code succeeds
+ * without effect. A mint or transfer does so if a reorg has placed it before its collection.
+ *
+ * In every transaction that we sign, the contract that it calls or deploys emits an event, except in transactions that
+ * only use a nonce. Events of other contracts don't count, because on Polygon each transaction has one for its fee. A
+ * node that omits events still has them in the block's bloom. Without that check, a batch would be minted a second
+ * time.
  */
 function effectOf(raw: unknown): EvmReceipt | null {
   const receipt = receiptOf(raw)
@@ -193,8 +197,8 @@ function resultOf(answer: RpcAnswer | undefined): unknown {
 
 /**
  * Submits signed transactions to a network. Nodes reject known transactions with many messages ("already known", "nonce
- * too low", "replacement transaction underpriced", and on Frontier all as an internal error). None of them is trusted:
- * the hash is looked up.
+ * too low", "replacement transaction underpriced", and on Frontier always as an internal error). No message is trusted,
+ * so the hash is looked up.
  */
 async function handIn(rpc: RemoteRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
   const calls = raws.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
