@@ -6,7 +6,7 @@ import { findTopic } from './help/topics.ts'
 
 export type Route = HelpRoute | { kind: 'verb'; verb: Verb; argv: string[] } | UnknownRoute
 
-/** Words that name no command; after `gdn help`, no topic either. */
+/** Words that aren't a command or, after `gdn help`, neither a command nor a topic. */
 interface UnknownRoute {
   kind: 'unknown'
   words: readonly string[]
@@ -19,12 +19,12 @@ const LEADING_VALUE_FLAGS = new Set(['--profile', '--base-url', '--state-dir', '
 /** Flags of `gdn help`. */
 const HELP_FLAGS = ['--json', '--help', '-h', '--no-color', '--no-input', '--quiet', '-q', '--debug']
 
-/** Flags that may come before a command, and therefore alone. */
+/** Flags that may come before a command, so they may also be the only arguments. */
 const ROOT_FLAGS = [...new Set([...HELP_FLAGS, ...LEADING_VALUE_FLAGS, '--version', '-V', '--local', '--'])]
 
 /**
- * Finds the command that the arguments name. Flags may come before it, as in `gdn --json nft show …`.
- * An unknown word never runs a similar command.
+ * Finds the command that the arguments name. Flags may come before it, as in `gdn --json nft show …`. A misspelled word
+ * never runs a similar command.
  */
 export function route(argv: readonly string[]): Route {
   const { flags, word: first, rest } = takeWord(argv, ENTRIES)
@@ -48,13 +48,15 @@ function verbRoute(verb: Verb, argv: string[]): Route {
   return wantsHelp(argv) ? { kind: 'verb-help', verb } : { kind: 'verb', verb, argv }
 }
 
-/** Whether the arguments ask for help. `--help` after `--` belongs to the command that `gdn local exec` runs. */
+/**
+ * Returns whether the arguments ask for help. `--help` after `--` is meant for the command that `gdn local exec` runs.
+ */
 function wantsHelp(argv: readonly string[]): boolean {
   const end = argv.indexOf('--')
   return (end < 0 ? argv : argv.slice(0, end)).some((word) => word === '-h' || word === '--help')
 }
 
-/** @param noun the noun that was typed as a command, so that no topic of that name is meant */
+/** @param noun the noun before `help`. It excludes a topic with the same name */
 function helpRoute(argv: readonly string[], noun?: Noun): Route {
   for (const flag of argv.filter((word) => word.startsWith('-'))) checkHelpFlag(flag)
   const words = wordsOf(argv)
@@ -83,7 +85,7 @@ function checkHelpFlag(flag: string): void {
   })
 }
 
-/** Flags alone print the help, but a misspelled one (`gdn --versoin`) must fail in a script. */
+/** Rejects an unknown flag without a command. Flags alone print the help, but `gdn --versoin` must fail in a script. */
 function checkRootFlag(flag: string): void {
   const name = flag.startsWith('-o=') ? flag : (flag.split('=', 1)[0] ?? flag)
   if (!name.startsWith('-') || ROOT_FLAGS.includes(name)) return
@@ -94,8 +96,8 @@ function checkRootFlag(flag: string): void {
 }
 
 /**
- * Splits the arguments at the first word that is not a flag or its value, or that asks for help. Which flags take a
- * value is known only to the command, so that a word after another flag is its value unless it is a name.
+ * Splits the arguments at the first word that is neither a flag nor its value, or that asks for help. Only the command
+ * knows which of its flags take a value, so a word after an unknown flag counts as its value unless it is a name.
  */
 function takeWord(
   argv: readonly string[],

@@ -22,13 +22,13 @@ import { proseWidth } from './text/wrap.ts'
 import { VERSION } from './version.ts'
 import { dashError, withQuotesHint } from './word-processor.ts'
 
-/** Runs one command line from its arguments to its exit code. */
+/** Runs one command line. Returns the exit code. */
 export async function run(argv: readonly string[], given: Edge): Promise<number> {
   const settings = ioSettings(argv, given.env)
   knowSecretsOf(given.env)
   const inActions = isInActions(given.env) && !settings.machine
   const words = inActions ? (text: string) => withoutCommands(redactText(text)) : redactText
-  // Not spread, because that would open stdin for commands that never read it.
+  // `Object.create` instead of a spread, which would open stdin for commands that never read it.
   const signals = commandSignals(given.signals)
   const edge: CommandEdge = Object.create(given, {
     stderr: { value: changed(given.stderr, words) },
@@ -51,12 +51,12 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
 }
 
 /**
- * Returns a stream that changes all text written to it, to redact secrets and escape text that looks like a command
- * of the CI runner.
+ * Returns a stream that changes all text before writing it. Used to redact secrets and to escape text that a CI runner
+ * would execute as a command.
  */
 function changed(stream: OutStream, change: (text: string) => string): OutStream {
   return Object.create(stream, {
-    // The spinner replaces this function while it runs.
+    // Writable, because the spinner replaces this function while it runs.
     write: {
       value: (text: string | Uint8Array, ...rest: unknown[]) =>
         Reflect.apply(stream.write, stream, [typeof text === 'string' ? change(text) : text, ...rest]),
@@ -145,7 +145,7 @@ async function load(
   return { command, deps, result }
 }
 
-/** Names the source of a contract that the server rejects, unless it is a flag of the command. */
+/** Adds to a hint where a rejected contract address comes from, unless it is from a flag. */
 function withContractSource(error: unknown, { settings }: CommandResult): unknown {
   const contract = settings?.contract
   if (!(error instanceof GdnError) || !contract || contract.from.startsWith('--')) return error
@@ -156,7 +156,7 @@ function withContractSource(error: unknown, { settings }: CommandResult): unknow
   return error.with({ hint: error.hint === undefined ? source : `${source}\n${error.hint}` })
 }
 
-/** Where to read on after an error without a hint. */
+/** Hints for errors that have none. */
 const READ_ON: Partial<Record<ErrorCode, string>> = {
   invalid_manifest: 'Run `gdn help manifest` for columns and formats.',
   invalid_config: 'Run `gdn help environment` for files and settings.',
@@ -165,7 +165,7 @@ const READ_ON: Partial<Record<ErrorCode, string>> = {
   bad_answer: 'Run `gdn doctor` to check the server.',
 }
 
-/** Parses the arguments and runs the command. Converts Commander's errors to usage errors. */
+/** Parses the arguments and runs the command. Converts commander's errors to usage errors. */
 export async function parse(command: GdnCommand, argv: readonly string[]): Promise<void> {
   const end = argv.indexOf('--')
   const own = end < 0 ? argv : argv.slice(0, end)
@@ -191,7 +191,7 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
   }
 }
 
-/** Replaces aliases of long flags: `--receiver-wallet-address=0x…` becomes `--receiver=0x…`. */
+/** Replaces aliases of long flags with the flags: `--receiver-wallet-address=0x…` becomes `--receiver=0x…`. */
 function spellAliases(argv: readonly string[], aliases: Readonly<Record<string, string>>): string[] {
   const end = argv.indexOf('--')
   return argv.map((word, i) => {

@@ -5,30 +5,30 @@ import { cutToWidth } from '../text/display-width.ts'
 import { wrapLine } from '../text/wrap.ts'
 import { placeOf } from './open-source.ts'
 
-/** Impossible changes of a plan that have the same reason. */
+/** A group of impossible changes with the same reason. */
 export interface Obstacle {
   reason: string
   count: number
-  /** The first of them. */
+  /** The first changes of the group. */
   first: PlannedChange[]
 }
 
 /** The impossible changes of a plan. */
 export interface Obstacles {
-  /** By reason, the first reasons only. */
+  /** The groups in the order of their first change, up to a maximum. */
   all: Obstacle[]
-  /** Those that a list of changes shows together, by reason. */
+  /** The groups that a list of changes shows as one entry, by reason. */
   folded: Map<string, Obstacle>
-  /** Whether any of them is an edit, which can be undone. */
+  /** Whether any change comes from an edit, which the user can undo. */
   areEdits: boolean
 }
 
-/** Rows of one reason that are shown one by one, or named. */
+/** Maximum number of changes of a group that are shown individually or named. */
 const MAX_ALIKE = 5
-/** Reasons that are grouped. Each failed mint may have another one. */
+/** Maximum number of groups. Each failed mint may have a reason of its own. */
 const MAX_REASONS = 1_000
 
-/** Rows whose NFTs got IDs have the same reason, apart from the ID. */
+/** Returns the reason to group by. For rows whose NFTs got IDs, leaves out the ID. */
 const reasonOf = ({ reason }: PlannedChange): string => (reason?.startsWith(HAS_ID) === true ? HAS_ID : (reason ?? ''))
 
 /** Groups the impossible changes of a plan by reason. */
@@ -52,28 +52,27 @@ export async function obstaclesOf({ counts, changes }: Pick<ChangePlan, 'counts'
   return { all, folded: new Map([...byReason].filter(([, { count }]) => count > MAX_ALIKE)), areEdits }
 }
 
-/** Returns the group that shows a change; undefined if the change is shown by itself. */
+/** Returns the group that includes a change, or undefined if the change is shown individually. */
 export const groupOf = ({ folded }: Pick<Obstacles, 'folded'>, change: PlannedChange): Obstacle | undefined =>
   change.action === 'impossible' ? folded.get(reasonOf(change)) : undefined
 
-/** Returns the number of changes that are shown in groups. */
 export const foldedCount = ({ folded }: Pick<Obstacles, 'folded'>): number =>
   [...folded.values()].reduce((sum, { count }) => sum + count, 0)
 
-/** Names the first places of a group: `line 2, line 3 and 28 more`. */
+/** Formats the first places of a group: `line 2, line 3 and 28 more`. */
 export function placesText({ count, first }: Obstacle): string {
   const places = first.map((change) => (change.line === null ? safe(change.title) : placeOf(change))).join(', ')
   return count > first.length ? `${places} and ${count - first.length} more` : places
 }
 
-/** Returns the lines of the groups for a terminal. The first line of each has no action. */
+/** Returns the lines of each group for a terminal. The first line lacks the action. */
 export const groupLines = ({ folded }: Obstacles, columns: number): string[][] =>
   [...folded.values()].map((one) => {
     if (one.reason === HAS_ID) return identifiedLines(one, columns)
     return [wrapLine(` ${placesText(one)}:`, columns), wrapLine(`    ${safe(one.reason)}`, columns)]
   })
 
-/** Returns the lines of rows whose NFTs got IDs: the count, and the IDs of the first of them. */
+/** Returns the lines of the group whose NFTs got IDs: the count, and the first IDs. */
 function identifiedLines({ count, first }: Obstacle, columns: number): string[] {
   const lines = first.map((change) => {
     const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title
@@ -82,12 +81,12 @@ function identifiedLines({ count, first }: Obstacle, columns: number): string[] 
   return [wrapLine(`: the NFTs of ${count} rows got IDs`, columns), ...lines, `    and ${count - first.length} more`]
 }
 
-/** Lines of an error that name impossible changes. */
+/** Maximum number of lines about impossible changes in an error. */
 const MAX_LINES = 5
 
-/** Names the impossible changes of a plan: the first reasons, each on a line with its places. */
+/** Formats the impossible changes of a plan for an error: each reason on a line, with its places. */
 export function obstaclesText({ all }: Obstacles, impossible: number): string {
-  // The ID to add differs from row to row.
+  // Listed individually, because each row needs another ID.
   const lines = all.flatMap((one) =>
     one.reason === HAS_ID
       ? one.first.map((change) => ({ reason: change.reason ?? '', count: 1, first: [change] }))
@@ -99,7 +98,7 @@ export function obstaclesText({ all }: Obstacles, impossible: number): string {
 }
 
 /**
- * Says what to do about impossible changes.
+ * Returns how to resolve impossible changes.
  *
  * @param onlyMint the command that makes only the mints
  */

@@ -9,14 +9,14 @@ import type { Choice, TextQuestion } from '../io/questions.ts'
 import { askText, choose } from './ask-for.ts'
 
 /**
- * Returns whether to prompt for missing values. Not in JSON mode, where stderr has nothing but an error. Without a
- * terminal, the error names the flag.
+ * Returns whether to prompt for missing values. If not, the command fails with an error that names the flag: without a
+ * terminal, and in JSON mode, where stderr has only errors.
  */
 export function mayAsk(io: Io): boolean {
   return io.interactive && !io.settings.machine
 }
 
-/** Returns the given value, or else the answer to a prompt, or else undefined. */
+/** Returns the given value. If it is missing, prompts for it where prompts are possible. */
 export async function orAsk<Value>(
   io: Io,
   given: Value | undefined,
@@ -27,11 +27,11 @@ export async function orAsk<Value>(
 
 interface BlockchainQuestion {
   message?: string
-  /** Filters the choices. By default, all are offered. */
+  /** Filters the choices. Default: all. */
   fits?: (blockchain: Blockchain) => boolean
 }
 
-/** Prompts for a blockchain. The choices say which blockchains are testnets. */
+/** Prompts for a blockchain. Each choice says whether it is a testnet. */
 export async function askBlockchain(io: Io, question: BlockchainQuestion = {}): Promise<Blockchain> {
   const { message = 'Blockchain', fits = () => true } = question
   return await choose(io, {
@@ -41,7 +41,10 @@ export async function askBlockchain(io: Io, question: BlockchainQuestion = {}): 
   })
 }
 
-/** Returns the networks to choose from. A flag also accepts networks that were shut down, for embedded chains. */
+/**
+ * Returns the blockchains to choose from. Networks that were shut down are left out, although a flag accepts them for
+ * embedded chains.
+ */
 export function blockchainChoices(): Choice<Blockchain>[] {
   return KNOWN_NAMES.filter((name) => retirementOf(name)?.stillRuns !== false).map((name) => ({
     name,
@@ -54,13 +57,13 @@ interface AddressQuestion extends TextQuestion {
   blockchain?: Blockchain | undefined
   /** Whether an empty answer is allowed. */
   optional?: boolean
-  /** The problem of an empty answer. */
+  /** The error message for an empty answer. */
   required?: string
-  /** Resolves an answer such as `@alice`. Without it, names are not accepted, as for a collection. */
+  /** Resolves names such as `@alice`. Leave it out where names aren't permitted, as for a collection. */
   addresses?: (() => Promise<AddressBook>) | undefined
 }
 
-/** Prompts for an address and validates it for its blockchain. */
+/** Prompts for an address. Validates it for the blockchain, if that is given. */
 export async function askAddress(
   io: Io,
   { blockchain, optional = false, required = 'an address is required', addresses, ...question }: AddressQuestion,
@@ -87,13 +90,12 @@ function checkAddress(address: string, blockchain: Blockchain | undefined): true
   return anyAddressProblem(address) ?? true
 }
 
-/** Prompts for a line of text that must not be empty. */
 export async function askLine(io: Io, question: TextQuestion): Promise<string> {
   const check = (typed: string) => typed.trim() !== '' || 'a value is required'
   return await askText(io, { check, ...question })
 }
 
-/** Prompts for a collection that is known on this machine, or for the address of another. */
+/** Prompts for a collection: one that this machine knows, or another by its address. */
 export async function askCollection(
   io: Io,
   known: readonly KnownCollection[],

@@ -1,11 +1,10 @@
-/** A record that a command prints. Field names are the same as in the API. */
+/** A record that a command prints. Its fields have the API's names. */
 export type DataRecord = Readonly<Record<string, unknown>>
 
-/** Returns a record as people read it. A burned NFT has no owner, but the API returns the zero address. */
+/** Returns a record for display. The API returns the zero address as the owner of a burned NFT, which has none. */
 export const withBurned = (record: DataRecord): DataRecord =>
   record.burned === true ? { ...record, status: 'burned', receiver_wallet_address: null } : record
 
-/** Formats a value as the text of one cell. */
 export function plainCell(value: unknown): string {
   if (value === null || value === undefined) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)

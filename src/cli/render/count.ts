@@ -3,8 +3,8 @@ import { count } from '../../core/count.ts'
 const STATES = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown'] as const
 
 /**
- * `24 rows: 21 deployed, 1 burned, 2 failed`. States without rows are left out. Burned rows are counted as deployed
- * too.
+ * Formats counts by state: `24 rows: 21 deployed, 1 burned, 2 failed`. States without rows are left out. The input
+ * counts burned rows as deployed, the text doesn't.
  */
 export function rowsByState(counts: Readonly<Record<string, unknown>>): string {
   const burned = Number(counts.burned ?? 0)

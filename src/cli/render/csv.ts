@@ -5,7 +5,9 @@ import { csvLine } from './cells.ts'
 
 /** The lines of CSV output. */
 export interface Csv {
-  /** Returns the first line. In a file for a spreadsheet, a byte order mark before it identifies the text as UTF-8. */
+  /**
+   * Returns the header line. For a spreadsheet, it begins with a byte order mark, which identifies the file as UTF-8.
+   */
   head(names: readonly string[]): string
   line(cells: readonly string[]): string
 }
@@ -13,10 +15,10 @@ export interface Csv {
 const BYTE_ORDER_MARK = '\ufeff'
 
 /**
- * Formats CSV as the flags ask for it.
+ * Returns a CSV formatter for the output flags.
  *
- * @param separator that of the manifest that the output belongs to, which the user's spreadsheet reads. It is used only
- * for a spreadsheet, so that programs always get the same.
+ * @param separator the separator of the manifest that the output belongs to, because the user's spreadsheet reads that
+ * one. Only used with --for-spreadsheet, so that scripts always get commas.
  */
 export function createCsv(
   { stdoutTty }: Pick<Io, 'stdoutTty'>,
@@ -25,6 +27,6 @@ export function createCsv(
 ): Csv {
   if (!forSpreadsheet) return { head: (names) => csvLine(names), line: (cells) => csvLine(cells) }
   const line = (cells: readonly string[]) => csvLine(cells.map(escapeCell), separator)
-  // A terminal would show the mark as an escape sequence.
+  // A terminal would show the byte order mark as an escape sequence.
   return { head: (names) => (stdoutTty ? '' : BYTE_ORDER_MARK) + line(names), line }
 }

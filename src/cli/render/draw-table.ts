@@ -7,20 +7,20 @@ const NO_BORDERS = Object.fromEntries(
     .map((part) => [part, '']),
 )
 
-/** Colors one cell. `row` is null in the heading. Colors take no width. */
+/** Colors one cell without changing its width. `row` is null for the header. */
 export type PaintCell = (cell: string, row: number | null, column: number) => string
 
 /**
- * Returns a table with aligned columns and without borders. The cells of a column are padded to the same width here,
- * and each line is laid out as a table of its own: across lines the library would align by its own count of columns,
- * which is wrong for newer emoji and for scripts such as Devanagari.
+ * Formats a table with aligned columns and without borders. Cells are padded here, and each line is formatted as a
+ * table of its own. If the library aligned the lines, it would use its own text width, which is wrong for newer emoji
+ * and for scripts such as Devanagari.
  */
 export function drawTable(head: readonly string[], rows: readonly (readonly string[])[], paint: PaintCell): string {
   const widths = head.map((heading, i) =>
     rows.reduce((max, row) => Math.max(max, displayWidth(row[i] ?? '')), displayWidth(heading)),
   )
   const line = (cells: readonly string[], row: number | null) => {
-    // It colors heads and borders by itself unless its style is empty.
+    // The library colors headers and borders unless its style is empty.
     const style = { head: [], border: [], 'padding-left': 0, 'padding-right': 2 }
     const table = new Table({ chars: NO_BORDERS, style })
     table.push(cells.map((cell, i) => paint(cell, row, i) + ' '.repeat((widths[i] ?? 0) - displayWidth(cell))))

@@ -5,11 +5,10 @@ import { heading } from './heading.ts'
 import type { View } from './view.ts'
 
 /**
- * Returns the fields that `--fields` selects, as the API names them. A field is one of the record, a column of the
- * table, of any width, by its name or heading, or a path such as `request_metadata.title` or
- * `request_metadata.attribute[0]`.
+ * Resolves the fields of `--fields` to the API's names. A field can be a field of the record, a table column by its
+ * name or heading, or a path such as `request_metadata.title` or `request_metadata.attribute[0]`.
  *
- * @throws GdnError `usage`
+ * @throws GdnError `usage` for an unknown field
  */
 export function fieldsOf(given: readonly string[], view: View): readonly string[] {
   const known = [...new Set([...view.fields, ...view.columns, ...(view.more ?? [])])]
@@ -25,27 +24,29 @@ export function fieldsOf(given: readonly string[], view: View): readonly string[
   })
 }
 
-/** The heading of a column as one word. */
+/** Returns the heading of a column as a single word. */
 const slug = (column: string): string => heading(column).replaceAll(' ', '_').toLowerCase()
 
-/** Returns the selected fields of a record. A field without a value is undefined. */
+/** Returns the selected fields of a record. Missing fields are undefined. */
 export function selectFrom(record: DataRecord, fields: readonly string[]): DataRecord {
   return Object.fromEntries(fields.map((field) => [field, valueAt(record, keysOf(field))]))
 }
 
-/** Returns the keys of a path: `a[0].b` is `a.0.b`. */
+/** Splits a path into keys: `a[0].b` becomes `a`, `0`, `b`. */
 const keysOf = (field: string): string[] => field.replaceAll(/\[(\d+)\]/g, '.$1').split('.')
 
-/** Returns the value at a path through objects and, by position, lists. */
+/** Returns the value at a path, or undefined if there is none. */
 function valueAt(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (key === undefined) return value
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return undefined
   return valueAt((value as DataRecord)[key], rest)
 }
 
-/** Finds paths that no record has. They are valid, because metadata has any keys, but may be misspelled. */
+/**
+ * Finds paths that exist in no record. They are valid, because metadata can have any key, but are probably misspelled.
+ */
 export class PathCheck {
-  /** The paths that no record has had, with the nearest path of the last one. */
+  /** Paths that haven't been found yet, each with the most similar path of the last record. */
   readonly #missing = new Map<string, string | null>()
 
   constructor(fields: readonly string[]) {
@@ -60,7 +61,7 @@ export class PathCheck {
     }
   }
 
-  /** Returns a warning for each path that no record has. */
+  /** Returns a warning for each path that exists in no record. */
   warnings(): string[] {
     return [...this.#missing].flatMap(([field, near]) =>
       near === null ? [] : [`--fields: no record has ${field}${near === '' ? '' : `. Did you mean ${near}?`}`],
@@ -68,7 +69,10 @@ export class PathCheck {
   }
 }
 
-/** Returns the nearest path of a record, or '', if it lacks a path; undefined if it has it, or has null on the way. */
+/**
+ * Checks a path against a record. Returns undefined if the path exists or ends early at null. Otherwise, returns the
+ * most similar path, or '' if there is none.
+ */
 function nearestPath(record: DataRecord, field: string): string | undefined {
   const keys = keysOf(field)
   let value: unknown = record
@@ -76,7 +80,7 @@ function nearestPath(record: DataRecord, field: string): string | undefined {
     if (value === null || value === undefined) return undefined
     if (typeof value !== 'object') return ''
     if (!Object.hasOwn(value, key)) {
-      // Columns of the table may be no fields of the record.
+      // A table column needn't be a field of the record.
       if (index === 0) return undefined
       const near = Array.isArray(value) ? undefined : nearest(key, Object.keys(value))
       return near === undefined ? '' : [...keys.slice(0, index), near, ...keys.slice(index + 1)].join('.')

@@ -9,7 +9,7 @@ import { safe } from '../io/io.ts'
 import { rowsByState } from './count.ts'
 import { keptText } from './kept-text.ts'
 
-/** Number of annotations that GitHub shows for a step. */
+/** Maximum number of annotations that GitHub shows for a step. */
 const MAX_ANNOTATIONS = 10
 const MAX_ROWS = 20
 
@@ -25,14 +25,16 @@ interface Annotation {
   message: string
 }
 
-/** Formats problems of files and manifest rows as workflow commands, which GitHub shows beside the line. */
+/** Formats problems in files and manifest rows as workflow commands, which GitHub shows as annotations. */
 export async function annotationsOf(error: GdnError, where: Surroundings): Promise<string> {
   const all = [...problemsOf(error), ...rowsOf(error)]
   const shown = await inFiles(all.slice(0, MAX_ANNOTATIONS), where)
   return (await Promise.all(shown.map((annotation) => command(annotation, where)))).join('')
 }
 
-/** Converts the row numbers of CSV, which count like a spreadsheet, to lines of the file. */
+/**
+ * Converts row numbers of CSV files to line numbers. Row numbers count as in a spreadsheet, and a cell can span lines.
+ */
 async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings): Promise<Annotation[]> {
   const rows = new Map<string, Set<number>>()
   for (const { file, line } of annotations) {
@@ -43,7 +45,7 @@ async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings
   return annotations.map((annotation) => {
     const { file = '', line, message } = annotation
     const fileLine = line === undefined ? undefined : found.get(file)?.get(line)
-    // A column of CSV is the number of a cell, but GitHub expects a character position.
+    // GitHub expects a character position, but a CSV column is a cell number, so it is left out.
     return fileLine === undefined ? annotation : { file, line: fileLine, message }
   })
 }
@@ -68,7 +70,7 @@ const REASON_IN = {
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Annotations of failed and unknown rows of a run. Without a manifest file, there are none. */
+/** Returns annotations for the rows of a run that have a problem. Returns none if the run has no manifest file. */
 function rowsOf({ details }: GdnError): Annotation[] {
   const { manifest, ...rows } = recordOf(details)
   if (typeof manifest !== 'string') return []
@@ -85,7 +87,7 @@ function rowsOf({ details }: GdnError): Annotation[] {
 
 const recordOf = (value: unknown): Row => (value !== null && typeof value === 'object' ? (value as Row) : {})
 
-/** Formats a workflow command. Escapes line ends and separators, as command.ts of github.com/actions/toolkit does. */
+/** Formats a workflow command. Escapes line breaks and separators like command.ts in github.com/actions/toolkit. */
 async function command({ file, line, column, message }: Annotation, where: Surroundings): Promise<string> {
   const properties = { file: file === undefined ? undefined : await inRepository(file, where), line, col: column }
   const named = Object.entries(properties).flatMap(([name, value]) =>
@@ -96,7 +98,10 @@ async function command({ file, line, column, message }: Annotation, where: Surro
 
 const escapeData = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 
-/** Returns the path of a file in the repository, which GitHub expects. A run has the real path of its manifest. */
+/**
+ * Returns a path relative to the repository, as GitHub expects. Resolves links too, because a run stores the real path
+ * of its manifest.
+ */
 async function inRepository(file: string, { env, cwd }: Surroundings): Promise<string> {
   const root = env.GITHUB_WORKSPACE
   if (root === undefined || root === '') return file
@@ -111,7 +116,7 @@ function below(root: string, file: string): string | null {
   return path.startsWith('..') || isAbsolute(path) ? null : path.replaceAll('\\', '/')
 }
 
-/** The data of a run in a job summary. */
+/** What a job summary shows about a run. */
 export interface JobSummary
   extends Pick<BatchSummary, 'run' | 'counts' | 'requests' | 'failedRows' | 'unknownRows' | 'stopped'> {
   changes: Pick<ManifestChanges, 'keptAccepted'>
@@ -120,19 +125,19 @@ export interface JobSummary
 }
 
 /**
- * Adds the result of a run to the summary of a GitHub Actions job. Does nothing elsewhere. A failed write does not
- * affect the run.
+ * Appends the result of a run to the job summary of GitHub Actions. Does nothing outside of Actions. A failed write is
+ * returned rather than thrown, so that it doesn't affect the run.
  *
- * @returns the error, or null
+ * @returns the error of the write, or null
  */
 export async function addJobSummary(summary: JobSummary, env: NodeJS.ProcessEnv): Promise<unknown> {
   return await addToSummary(summaryText(summary, await manifestLine(summary.manifestPath, { env, cwd: '' })), env)
 }
 
-/** Errors that stop a run before it has a summary of its own. */
+/** Errors that stop a run before it can write its own summary. */
 const BEFORE_THE_RUN: ReadonlySet<ErrorCode> = new Set(['invalid_manifest', 'edited_rows', 'seems_minted'])
 
-/** Adds an error to the summary of a GitHub Actions job if it stopped a run before the run was opened. */
+/** Appends an error to the job summary of GitHub Actions if it stopped a run before the run was opened. */
 export async function addErrorSummary(error: GdnError, where: Surroundings): Promise<void> {
   if (!BEFORE_THE_RUN.has(error.code)) return
   const problems = problemsOf(error)
@@ -140,7 +145,7 @@ export async function addErrorSummary(error: GdnError, where: Surroundings): Pro
   await addToSummary(errorText(error, problems, manifest), where.env)
 }
 
-/** Returns the lines of a summary that name the manifest; none for the standard input. */
+/** Returns the summary lines that name the manifest, or none if it was read from standard input. */
 const manifestLine = async (file: string | null, where: Surroundings): Promise<string[]> =>
   file === null ? [] : [`Manifest: ${inert(await inRepository(file, where))}`, '']
 
@@ -203,7 +208,7 @@ function summaryText(
 
 const MAX_TEXT = 300
 
-/** Escapes external text for Markdown. Characters that might be markup, HTML or a link become entities. */
+/** Escapes external text for Markdown. All characters that could be markup, HTML or part of a link become entities. */
 function inert(text: string): string {
   const short = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
   return safe(short).replace(/[^\p{L}\p{N}\p{M} ]/gu, (char) => `&#${char.codePointAt(0)};`)

@@ -1,4 +1,3 @@
-/** Returns the heading of a field such as `receiver_wallet_address`. */
 export function heading(field: string): string {
   return SHORT_HEADINGS[field] ?? field.replaceAll('_', ' ').toUpperCase()
 }

@@ -5,7 +5,7 @@ export type HistoryEvent = ResponseOf<'getnfthistory'>['events'][number]
 /**
  * Describes an event of an NFT in one line.
  *
- * @param textOf formats a value; without it, long values are truncated
+ * @param textOf formats a value; default: truncates long values
  */
 export function whatOf({ kind, from, to, changes }: HistoryEvent, textOf = short): string {
   if (kind === 'mint') return `to ${to}`
@@ -15,11 +15,14 @@ export function whatOf({ kind, from, to, changes }: HistoryEvent, textOf = short
   return changes.map(({ field, before, after }) => `${field}: ${textOf(before)} to ${textOf(after)}`).join(', ')
 }
 
-/** Describes an event with whole values, for programs. */
+/** Describes an event for machine-readable output, with values in full. */
 export const wholeWhatOf = (event: HistoryEvent): string =>
   whatOf(event, (value) => (value === null ? 'none' : `"${value}"`))
 
-/** Describes an event for a narrow terminal: of a transfer the new owner, since the events before it have the other. */
+/**
+ * Describes an event for a narrow terminal. A transfer shows only the new owner, because earlier events show the old
+ * one.
+ */
 export function shortWhatOf(event: HistoryEvent): string {
   const { kind, from, to } = event
   if (kind === 'mint' || kind === 'transfer') return `to ${shortAddress(to)}`
@@ -36,6 +39,6 @@ function short(value: string | null): string {
   return `"${value.length <= MAX_SHOWN ? value : `${value.slice(0, MAX_SHOWN).toWellFormed()}…`}"`
 }
 
-/** Returns the ends of a hash, so that there is room for the event. */
+/** Shortens a hash to its two ends. */
 export const shortHash = (hash: unknown): string | null =>
   typeof hash === 'string' ? `${hash.slice(0, 10)}…${hash.slice(-4)}` : null

@@ -20,12 +20,11 @@ const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Returns the requested title of an NFT. */
 export function titleOf({ request_metadata }: DataRecord): unknown {
   return isRecord(request_metadata) ? request_metadata.title : undefined
 }
 
-/** Formats an NFT for people: the requested metadata and the result, row by row. */
+/** Returns an NFT as a card for display, with the requested metadata and the result. */
 export function nftCard(record: DataRecord): Card {
   const { request_metadata, files_not_stored: notStored, ...rest } = record
   return [
@@ -52,13 +51,13 @@ function listsOf(metadata: Json, notStored: unknown): Card {
   ]
 }
 
-/** Converts `[{key, url}]` to pairs. Returns other forms as they are. */
+/** Converts a list of objects, such as `[{key, url}]`, to pairs. Returns any other value unchanged. */
 function pairs(list: unknown, key: string, value: string): unknown {
   if (!Array.isArray(list) || !list.every(isRecord)) return list
   return list.map((one): [unknown, unknown] => [one[key], one[value]])
 }
 
-/** Marks the files that the server does not store. */
+/** Marks the files that the server doesn't store. */
 function markNotStored(files: unknown, notStored: unknown): unknown {
   if (!Array.isArray(files) || !Array.isArray(notStored)) return files
   return files.map((file) => (notStored.includes(file[0]) ? [file[0], `${file[1]} (not stored here)`] : file))

@@ -9,30 +9,31 @@ import type { View } from './view.ts'
 
 type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
 
-/** The only place that formats records. Commands do not know the mode. */
+/** Formats the records of a command. Commands don't know the output mode. */
 export interface Output {
   readonly mode: OutputMode
-  /** The selected fields; undefined for all. */
+  /** The fields of `--fields`, or undefined for all. */
   readonly fields: readonly string[] | undefined
-  /** Returns the selected fields of a record. */
+  /** Returns the selected fields of a record, with null for missing values. */
   pick(record: DataRecord): DataRecord
   one(record: DataRecord): Promise<void>
-  /** Prints a list. Streams it if the mode allows that. */
+  /** Prints a list. Streams it unless it is a table on a terminal. */
   many(records: Records): Promise<void>
 }
 
 interface OutputSettings {
   /**
-   * The manifest that the output belongs to, or `-`; null if there is none. CSV for a spreadsheet has its separator.
+   * Path of the manifest that the output belongs to, `-` for standard input, or null. CSV for a spreadsheet uses the
+   * manifest's separator.
    */
   manifest?: string | null | undefined
-  /** A field with a secret that no other command prints. Output without it is rejected. */
+  /** A field with a secret that can't be printed again. Flags that omit it are rejected. */
   shownOnce?: string | undefined
 }
 
 /**
- * Selects the mode and the fields. Call it before anything is sent, so that a wrong `--fields` has no effect.
- * Fields have the names of the API. JSON output is an object for one record and an array for a list.
+ * Creates the output for the given flags. Call it before anything is sent, so that invalid flags have no effect. Fields
+ * have the API's names. JSON output is an object for one record and an array for a list.
  */
 export function createOutput(
   io: Io,
@@ -45,7 +46,7 @@ export function createOutput(
   const fields = flags.fields && fieldsOf(flags.fields, view)
   if (shownOnce !== undefined) requireField(shownOnce, mode, fields)
   const cellsOf = (record: DataRecord) => view.cells?.(record) ?? record
-  // Programs get values as they are, and of columns that are no fields their cells.
+  // Machine-readable output has raw values. For table columns that aren't fields, it has the content of the cells.
   const paths = new PathCheck(fields ?? [])
   const selected = (record: DataRecord): DataRecord => {
     if (fields === undefined) return record
@@ -123,12 +124,12 @@ async function separatorOf(manifest: string | null | undefined): Promise<string 
   return (await readCsvHeader(manifest))?.separator
 }
 
-/** Returns whether a flag asks for output. Some commands print a record only then, and a note otherwise. */
+/** Returns whether a flag requests output. Some commands print only a note otherwise. */
 export function isAskedFor({ json, output, fields }: OutputFlags): boolean {
   return json === true || output !== undefined || fields !== undefined
 }
 
-/** @throws GdnError `usage` if the output lacks a field that is printed once */
+/** @throws GdnError `usage` if the output omits a field that can't be printed again */
 function requireField(field: string, mode: OutputMode, fields: readonly string[] | undefined): void {
   const flag = mode === 'ids' ? '-o ids' : fields?.includes(field) === false ? '--fields' : null
   if (flag === null) return
@@ -138,13 +139,13 @@ function requireField(field: string, mode: OutputMode, fields: readonly string[]
   })
 }
 
-/** Returns the ID as a line, or nothing if there is no ID yet. */
+/** Returns the ID as a line, or an empty string if the record has no ID yet. */
 function idLine(record: DataRecord, view: View): string {
   const id = plainCell(record[view.id])
   return id === '' ? '' : `${id}\n`
 }
 
-/** Returns the output mode of the flags. */
+/** @throws GdnError `usage` for contradicting flags */
 function outputMode(flags: Pick<OutputFlags, 'json' | 'output'>): OutputMode {
   if (flags.json && flags.output !== undefined && flags.output !== 'json') {
     throw new GdnError('usage', `--json and --output ${flags.output} contradict each other`, {
@@ -170,7 +171,7 @@ async function printLines(io: Pick<Io, 'data'>, records: Records, line: (record:
   if (text !== '') await io.data(text)
 }
 
-/** Streams a list, which may have a million records, as one JSON value. */
+/** Streams a list as one JSON array. It may have a million records. */
 async function printJsonList(io: Io, records: Records, pick: (record: DataRecord) => DataRecord): Promise<void> {
   const [open, between, close] = io.stdoutTty ? ['[\n  ', ',\n  ', '\n]\n'] : ['[', ',', ']\n']
   let first = true

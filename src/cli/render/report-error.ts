@@ -14,7 +14,11 @@ interface Problem {
 const MAX_PROBLEMS_SHOWN = 50
 const MAX_ALIKE_SHOWN = 5
 
-/** Reports an error on stderr, for people or programs. @returns the exit code */
+/**
+ * Reports an error on stderr, as text or JSON.
+ *
+ * @returns the exit code
+ */
 export function reportError(io: Io, stderr: { write(text: string): unknown }, error: unknown): number {
   const known = error instanceof GdnError ? error : (fileError(error) ?? undefined)
   const inert = (text: string) => (io.stderrTty ? terminalLines(text) : text)
@@ -49,16 +53,16 @@ function knownText(io: Io, error: GdnError): string {
 }
 
 interface ProblemLines {
-  /** The line of the error itself, if it is one of many equal problems. */
+  /** Replaces the first line of the error if its problem occurs many times. */
   first: string | undefined
   others: string[]
-  /** Whether the hint of the error is that of its first problem, and not of all. */
+  /** Whether the error's hint applies only to its first problem. */
   isOfFirst: boolean
 }
 
 /**
- * Formats the problems of an error. Many equal ones are one line, which may be that of the error itself. Each hint is
- * below the first problem that has it.
+ * Formats the problems of an error. Problems that occur many times are one line. Each hint is shown once, below the
+ * first problem that has it.
  */
 function problemLines({ message, hint, details }: GdnError): ProblemLines {
   const problems = problemsOf(details)
@@ -95,7 +99,7 @@ function problemLines({ message, hint, details }: GdnError): ProblemLines {
 
 const kindOf = ({ message, hint, place = {} }: Problem): string => JSON.stringify([message, hint, place.file])
 
-/** Returns the number of equal problems, and where the first of them are. */
+/** Returns how often a problem occurs, and the first places. */
 function placesText(problems: readonly Problem[]): string {
   const places = problems.slice(0, MAX_ALIKE_SHOWN).map(({ place = {} }) => place)
   const where = places.every(({ line }) => line !== undefined)
@@ -104,14 +108,14 @@ function placesText(problems: readonly Problem[]): string {
   return ` (${problems.length} times: ${where}, …)`
 }
 
-/** Returns the problems in `details.issues`, if an input has several. The first one is also the message. */
+/** Returns `details.issues`, which inputs with several problems have. The first issue is also the error's message. */
 function problemsOf(details: unknown): Problem[] {
   if (details === null || typeof details !== 'object' || !('issues' in details) || !Array.isArray(details.issues))
     return []
   return details.issues
 }
 
-/** Returns how many problems there are; `details.issues` may have only the first. */
+/** Returns the total number of problems. `details.issues` may have only the first ones. */
 function issueCount(details: unknown): number {
   const found = problemsOf(details).length
   const { issue_count: all } = (details ?? {}) as { issue_count?: unknown }

@@ -7,12 +7,12 @@ import { type DataRecord, plainCell } from './cells.ts'
 import { heading } from './heading.ts'
 import type { Card, View } from './view.ts'
 
-/** Below this width, the terminal wraps values. */
+/** Values are only wrapped if at least this many columns are left for them. */
 const MIN_VALUE_WIDTH = 20
 
 /**
- * Formats a record of a list off a terminal: separated by tabs, nothing shortened, no heading, an error if there is
- * one.
+ * Formats a record of a list for output that isn't a terminal: tab-separated cells in full, without a header. An empty
+ * `error` is left out.
  */
 export function tabbedLine(record: DataRecord, columns: readonly string[]): string {
   const cells = columns.map((column) => safe(plainCell(record[column])))
@@ -23,15 +23,15 @@ export function tabbedLine(record: DataRecord, columns: readonly string[]): stri
 interface TableView {
   columns: readonly string[]
   id: string
-  /** Whether a terminal too narrow for whole cells leaves the ID column out. */
+  /** Whether to leave out the ID column if the terminal is too narrow for all cells. */
   dropsId: boolean
-  /** Columns that are left out if no record has a value, or if all are 0. The column `error` is one in every table. */
+  /** Columns to leave out if they are empty or 0 in all records. `error` is always one of them. */
   sparse?: readonly string[] | undefined
   plural?: string | undefined
   yields?: string | undefined
 }
 
-/** Formats a list for a terminal in aligned columns. Returns whether there was no room for the IDs. */
+/** Formats a list as an aligned table for a terminal. `withoutIds` tells that the terminal was too narrow for IDs. */
 export async function renderTable(
   io: Io,
   records: readonly DataRecord[],
@@ -47,7 +47,7 @@ export async function renderTable(
     (dropsId ? fitsWithShortAddresses : fits)(some.map(heading), rowsOf(some), io.columns, some.indexOf(id))
   const status = io.settings.quiet ? null : oneStatus(records)
   const without = (some: readonly string[], column: string) => some.filter((one) => one !== column)
-  // A status that all records share is of less use than their IDs.
+  // A status that all records share is less useful than the IDs, so it is the first column to leave out.
   const withoutIds = dropsId && !hasRoom(status === null ? filled : without(filled, 'status'))
   const wanted = withoutIds ? without(filled, id) : filled
   let used = status === null || hasRoom(wanted) ? wanted : without(wanted, 'status')
@@ -62,7 +62,7 @@ export async function renderTable(
     rows = cut ?? rowsOf(used)
   }
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
-  // If the terminal would wrap the lines of a table, each record is shown as a card instead.
+  // A table whose lines would wrap is hard to read, so each record is shown as a card.
   if (!fits(used.map(heading), fitted, io.columns)) {
     const cards = records.map((record) => used.map((column) => [column, shown(column, record[column])] as const))
     return { text: cards.map((card) => renderCard(io, card)).join('\n'), withoutIds }
@@ -76,13 +76,15 @@ export async function renderTable(
   return { text: `${drawn}\n`, withoutIds }
 }
 
-/** Returns the status that all records share. Its column is less useful than the columns that would be shortened. */
+/** Returns the status that all records share, or null. A column for it can be left out to make room. */
 function oneStatus(records: readonly DataRecord[]): string | null {
   const [first, ...others] = records.map(({ status }) => status)
   return typeof first === 'string' && others.length > 0 && others.every((status) => status === first) ? first : null
 }
 
-/** Formats one record, one field per line. People see the fields that have values, programs every field. */
+/**
+ * Formats one record with one field per line. A terminal shows only fields with values, other output has all fields.
+ */
 export function renderOne(io: Io, record: DataRecord, view: View, fields: readonly string[] | undefined): string {
   const named = (fields ?? view.fields).filter((field) => record[field] !== undefined)
   if (!io.stdoutTty) return named.map((field) => `${field}\t${safe(plainCell(record[field]))}\n`).join('')
@@ -111,7 +113,7 @@ function renderCard(io: Io, card: Card): string {
 const isEmpty = (value: unknown) =>
   value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 
-/** Formats a value on as many lines as needed: pairs below each other, prose wrapped between words. */
+/** Formats a value on as many lines as needed: each pair on its own line, and text wrapped between words. */
 function linesOf(value: unknown, room: number): string[] {
   if (isPairs(value)) {
     const width = Math.max(...value.map(([key]) => displayWidth(safe(key))))
@@ -134,11 +136,11 @@ function isPairs(value: unknown): value is [string, unknown][] {
   )
 }
 
-/** Formats a value for a table, with local times to the minute. */
+/** Formats a value for a table cell. Times are local and have minute precision. */
 const shown = (column: string, value: unknown): string =>
   safe(isTime(column) && typeof value === 'string' ? localTimeIn(value, 'minute') : humanCell(value))
 
-/** Formats booleans as yes and no, and lists of words with commas. */
+/** Formats a value for people: booleans as yes and no, lists of words separated by commas. */
 function humanCell(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   return isWords(value) ? value.join(', ') : plainCell(value)
@@ -147,13 +149,13 @@ function humanCell(value: unknown): string {
 const isWords = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 
-/** Whether a field is a time. */
+/** Returns whether a field contains a time, judging by its name. */
 const isTime = (field: string) => /(?:^|_)(?:at|date|since)$/.test(field)
 
 const withLocalTime = (field: string, value: unknown) =>
   isTime(field) && typeof value === 'string' ? localTimeIn(value) : value
 
-/** Uses the full name for the second ID of a record. */
+/** Returns the headings of fields. Where two would be equal, the second one is the full name. */
 function distinctHeadings(fields: readonly string[]): string[] {
   const short = fields.map(heading)
   return short.map((text, i) =>

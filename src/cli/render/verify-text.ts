@@ -1,6 +1,8 @@
 import type { Verification } from '../../verify/verify.ts'
 
-/** Describes the result of a verification in a sentence. Null if everything is as requested. */
+/**
+ * Describes the differences that a verification found, or why it failed. Returns null if everything is as requested.
+ */
 export function verifyText(verification: Verification): string | null {
   if (verification.verified === true) return null
   if (verification.verified === null) return `can't be read: ${verification.reason}`

@@ -1,29 +1,29 @@
 import type { DataRecord } from './cells.ts'
 
-/** The output of a command: the fields of its records, the columns of a table, and the field of the ID. */
+/** How a command's records are printed: their fields, the columns of a table, and the field that is the ID. */
 export interface View {
   fields: readonly string[]
   columns: readonly string[]
   id: string
-  /** The plural noun for its records, as in `All 2 events have the status deployed`. */
+  /** The plural noun for the records, as in `All 2 events have the status deployed`. */
   plural?: string
-  /** Whether a terminal too narrow for whole cells leaves the ID column out. */
+  /** Whether to leave out the ID column if the terminal is too narrow for all cells. */
   dropsId?: boolean
-  /** Columns that a table leaves out if no record has a value, or if all are 0. */
+  /** Columns to leave out if they are empty or 0 in all records. */
   sparse?: readonly string[]
-  /** A column that yields space to the others: its cells are truncated at the start, or it is omitted. */
+  /** A column that makes room for the others: its cells are truncated at the start, or it is left out. */
   yields?: string
-  /** Cells of a table that are not fields of the record. */
+  /** Returns the table cells of a record if some of them aren't fields. */
   cells?: ((record: DataRecord) => DataRecord) | undefined
-  /** Names of cells that are neither fields nor always columns. */
+  /** Names of cells that `--fields` accepts although they are neither fields nor default columns. */
   more?: readonly string[]
-  /** Returns the card that people see for one record, if it shows more than the fields. */
+  /** Returns the card that a terminal shows for one record, if it shows more than the fields. */
   card?(record: DataRecord): Card
-  /** How people see fields whose value is an object or has a unit, including with --fields. */
+  /** Formatters for fields whose value is an object or has a unit. A terminal shows their result, with --fields too. */
   forms?: Readonly<Record<string, (value: unknown) => unknown>>
 }
 
-/** A field or label, and its value. Pairs are shown below each other. */
+/** A field or label, and its value. A value that is a list of pairs is shown one pair per line. */
 export type CardRow = readonly [name: string, value: unknown]
 
 export type Card = readonly CardRow[]

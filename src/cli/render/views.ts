@@ -2,7 +2,7 @@ import { withBurned } from './cells.ts'
 import { nftCard, titleOf } from './nft-card.ts'
 import type { View } from './view.ts'
 
-/** An NFT: the data of the server and of this machine. */
+/** An NFT, with data of the server and of this machine. */
 export const NFT_VIEW: View = {
   fields: [
     'nft_gdn_id',
@@ -37,10 +37,10 @@ export const NFT_VIEW: View = {
   card: nftCard,
 }
 
-/** Like NFT_VIEW, with what only the response to a mint has. */
+/** Like `NFT_VIEW`, with the fields that only the response to a mint has. */
 export const MINTED_VIEW: View = { ...NFT_VIEW, fields: [...NFT_VIEW.fields, 'accepted_date'] }
 
-/** Like MINTED_VIEW, for an NFT that was minted to its sender first. */
+/** Like `MINTED_VIEW`, for an NFT that was minted to its sender first. */
 export const GRANTED_VIEW: View = { ...MINTED_VIEW, fields: [...MINTED_VIEW.fields, 'sender_wallet_address'] }
 
 export const TRANSFER_VIEW: View = {

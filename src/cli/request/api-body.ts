@@ -6,14 +6,14 @@ import { keyValue } from '../flags/parse.ts'
 import type { Io } from '../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../io/request-file.ts'
 
-/** One `--field`: a field of the request, or an element of a list in it. */
+/** A value of `--field`: a field of the request, or an element of a list field. */
 export interface BodyField {
   key: string
   value: unknown
   isElement: boolean
 }
 
-/** `key=text`, `key:=json`, `key[]=text`, `key[]:=json`. */
+/** Parses `key=text`, `key:=json`, `key[]=text` and `key[]:=json`. */
 export const bodyField: Parse<BodyField> = (raw, flag) => {
   const pair = keyValue(raw, flag)
   const isJson = pair.key.endsWith(':')
@@ -26,7 +26,7 @@ export const bodyField: Parse<BodyField> = (raw, flag) => {
   return { key, value: isJson ? parseStrictJson(pair.value, flag, 'invalid_input') : pair.value, isElement }
 }
 
-/** Removes the member `$schema` from the text of an object. It names a JSON Schema, for editors. */
+/** Removes `$schema`, which names the JSON Schema for editors, from the text of a JSON object. */
 function withoutSchema(text: string): string {
   const members = membersOf(text, text.indexOf('{'))
   const at = members.findIndex(({ key }) => key === '$schema')
@@ -37,17 +37,17 @@ function withoutSchema(text: string): string {
   return `{${text.slice(rest)}`
 }
 
-/** A request as sent, and its parsed value. */
+/** A request body as it is sent, and as a parsed value. */
 export interface Body {
   text: string
   value: Record<string, unknown>
 }
 
-/** Returns the request: the file as it is, or with fields added or replaced. */
+/** Returns the request body from a file, or from a file and fields that add to it or replace parts. */
 export async function bodyOf(io: Io, file: string | undefined, fields: readonly BodyField[]): Promise<Body> {
   const text = file === undefined ? '{}' : await readInput(io, file)
   const body = parseRequest(text, file === undefined ? '--field' : nameOfInput(file))
-  // Sent as it is, because a number with many digits would lose some when rewritten.
+  // Sent as written, because parsing and formatting would round large numbers.
   if (fields.length === 0) return { text: withoutSchema(text.replace(/^\ufeff/, '')), value: body }
   const isGiven = new Set<string>()
   for (const { key, value, isElement } of fields) {

@@ -3,10 +3,10 @@ import type { RawEndpoint } from '../../client/api-client.ts'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 
-/** Names that `gdn api` accepts: every endpoint with a JSON request. */
+/** Endpoints that `gdn api` accepts by name: all that take JSON. */
 export const JSON_ENDPOINTS = ENDPOINT_NAMES.filter((name) => name !== 'files')
 
-/** Returns the endpoint of a name or path, or another path of the API that only the server knows. */
+/** Returns an endpoint by its name or path. Accepts other paths below /api/ too, which only the server may know. */
 export function endpointNamed(word: string): RawEndpoint {
   refuseWallets(word)
   const path = word.startsWith('api/') ? `/${word}` : word
@@ -30,7 +30,7 @@ export function endpointNamed(word: string): RawEndpoint {
   })
 }
 
-/** A POST to a signed URL returns a private key, which must not end up on a terminal. */
+/** Refuses wallet generation. Its response contains a private key, which must not be printed on a terminal. */
 function refuseWallets(word: string): void {
   const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(word)
   if (/wallet|signature=/i.test(word)) {
@@ -46,7 +46,7 @@ function refuseWallets(word: string): void {
   })
 }
 
-/** Returns whether a request may have an effect. A path that is not in the API contract may. */
+/** Returns whether a request may change something. True for paths that aren't in the API contract. */
 export async function mayHaveEffect(endpoint: RawEndpoint): Promise<boolean> {
   return 'path' in endpoint || (await loadEndpoint(endpoint.name)).creates !== null
 }

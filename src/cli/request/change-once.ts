@@ -18,20 +18,22 @@ interface Change {
   note: string
   blockchain: Blockchain
   contract: string
-  /** The identity of the operation. */
+  /** Identifies the operation: an equal content is the same operation. */
   content: object
-  /** Prompts with the limit that this command was given, in wei, and returns the request. */
+  /**
+   * Prompts for confirmation and returns the request. `limit` is the cost limit that this command was given, in wei.
+   */
   request(limit: bigint | null): Promise<object>
-  /** The run that it belongs to, whose requests were permitted together; that of the operation if undefined. */
+  /** The run that the operation belongs to, if its requests were permitted together. Default: a run of its own. */
   limit?: RunLimit
-  /** The operation as the subject of messages: `the update`. */
+  /** What messages call the operation, such as `the update`. */
   what: string
 }
 
 /**
- * Sends a change of NFTs or of their collection at most once, and waits until its transaction is final.
+ * Sends a change of NFTs or their collection at most once, and waits until its transaction is final.
  *
- * @param print receives the known facts of the transaction, even if the change failed or is still pending
+ * @param print receives what is known about the transaction, even if the change failed or is still pending
  */
 export async function changeOnce(
   deps: Deps,

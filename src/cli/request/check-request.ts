@@ -5,7 +5,7 @@ import { MISSPELLED_HINT, misspelledKey } from '../../api/misspelled-key.ts'
 import { type FieldIssue, formatPath, validate } from '../../api/validate.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 
-/** Flag of each field of a request. */
+/** Flags by request field. */
 const FLAG_OF: Readonly<Record<string, string>> = {
   contract_address: '--contract',
   contract_addresses: '--contract',
@@ -25,7 +25,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
 
 const MAX_SHOWN = 60
 
-/** Flag of each metadata field of an NFT. */
+/** Flags by metadata field. */
 const METADATA_FLAG: Readonly<Record<string, string>> = {
   title: '--title',
   description: '--description',
@@ -35,7 +35,9 @@ const METADATA_FLAG: Readonly<Record<string, string>> = {
 
 /**
  * Validates a request against the API contract before anything is sent. Reports all problems at once, each with its
- * flag, or with its field in the file.
+ * flag or, for a file, its field.
+ *
+ * @throws GdnError `invalid_input`
  */
 export function checkRequest<Schema extends z.ZodMiniType>(
   schema: Schema,
@@ -72,7 +74,9 @@ function toProblem(issue: FieldIssue, request: Record<string, unknown>, file: st
   }
 }
 
-/** A wrong address is repeated in the message, as for other flags, but not a value that is as long as a key. */
+/**
+ * Returns whether the error quotes a value: wrong addresses, as for other flags, but nothing as long as a private key.
+ */
 const isShown = (name: string, value: unknown) =>
   name.endsWith('_address') && typeof value === 'string' && value !== '' && value.length <= MAX_SHOWN
 
@@ -85,7 +89,7 @@ function placeOf({ path, field }: FieldIssue, request: Record<string, unknown>, 
   return { flag: METADATA_FLAG[inMetadata] ?? `--extra ${inMetadata}` }
 }
 
-/** Returns the flag of a file of an NFT. */
+/** Returns the flag that adds a file with this key to an NFT. */
 export const mediaFlag = (key: unknown): string =>
   key === 'image' ? '--image' : `--media ${typeof key === 'string' ? key : ''}`.trimEnd()
 

@@ -2,7 +2,7 @@ import { type EndpointName, loadEndpoint } from '../../api/endpoints.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Io } from '../io/io.ts'
 
-/** Prints the request that would be sent, and sends nothing. The server need not be running. */
+/** Prints the request that would be sent. The server needn't be running. */
 export async function printDryRun(io: Io, settings: Settings, name: EndpointName, body: unknown): Promise<void> {
   const server = await settings.server().catch(() => null)
   const { path } = await loadEndpoint(name)

@@ -4,7 +4,6 @@ import { type Io, safe } from '../io/io.ts'
 
 const MAX_BYTES = 1024 * 1024
 
-/** Reads the file of `--faults` for the backend. */
 export async function readFaults(
   cwd: string,
   path: string | undefined,
@@ -13,7 +12,7 @@ export async function readFaults(
   return { text: await readText(resolve(cwd, path), MAX_BYTES, 'invalid_config'), file: path }
 }
 
-/** Warns that failures of this backend are injected. */
+/** Warns that this backend injects faults, and lists them. */
 export function announceFaults(io: Io, faults: readonly string[]): void {
   if (faults.length === 0) return
   io.warn(io.errPaint.bold('FAULT INJECTION: this backend fails on purpose (--faults).'))

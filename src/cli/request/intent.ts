@@ -14,12 +14,12 @@ interface Difference {
 /**
  * Refuses an intent that differs from the one that was shown.
  *
- * @param isBegun whether a part of it may be done already, and is no longer in the intent
- * @param hint what to do now
+ * @param isBegun whether parts of it may be done already, so that they are missing from `now`
+ * @param hint what the user can do
  * @throws GdnError `refused`, which names the first difference
  */
 export function refuseChanged(shown: Intent, now: Intent, { isBegun, hint }: { isBegun: boolean; hint: string }): void {
-  // As it is stored, without undefined fields.
+  // The shown intent was stored as JSON, which has no undefined fields.
   const present = JSON.parse(JSON.stringify(now)) as Intent
   const names = Object.keys({ ...present, ...(isBegun ? {} : shown) })
   for (const name of names) {
@@ -28,7 +28,7 @@ export function refuseChanged(shown: Intent, now: Intent, { isBegun, hint }: { i
   }
 }
 
-/** Returns the first difference, at the deepest field that both have. */
+/** Returns the first difference, at the deepest path that exists in both values. */
 function differenceOf(before: unknown, after: unknown, path: string): Difference | null {
   if (isDeepStrictEqual(before, after)) return null
   if (isRecord(before) && isRecord(after)) {
@@ -49,7 +49,7 @@ function sentenceOf({ path, before, after }: Difference): string {
     : `${path} changed from ${old} to ${present} after it was shown`
 }
 
-/** Returns a short value for an error; null for a long one. */
+/** Formats a value for an error, or returns null if it is too long. */
 function textOf(value: unknown): string | null {
   const text =
     value === undefined || value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)

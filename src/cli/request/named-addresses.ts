@@ -6,12 +6,12 @@ import type { GdnCommand } from '../command.ts'
 
 type OpenBook = () => Promise<AddressBook>
 
-/** Fields of a request that contain the address of a wallet. */
+/** Request fields that contain a wallet address. */
 export const NAMED_FIELDS = ['receiver_wallet_address', 'sender_wallet_address', 'wallet_address'] as const
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value.startsWith('@')
 
-/** Replaces names such as `@alice` with addresses in all flags, so that commands never see a name. */
+/** Replaces names such as `@alice` in all address flags, so that commands only see addresses. */
 export async function nameFlags(command: GdnCommand, open: OpenBook): Promise<void> {
   for (const { long, attributeName } of command.options.map((option) => ({
     long: option.long ?? '',
@@ -24,7 +24,9 @@ export async function nameFlags(command: GdnCommand, open: OpenBook): Promise<vo
   }
 }
 
-/** Rejects `alice` where `@alice` is known on this machine. Commands reject other words, which are no addresses. */
+/**
+ * Rejects `alice` if `@alice` is known on this machine. Commands themselves reject other words that aren't addresses.
+ */
 async function refuseBareName(value: unknown, flag: string, open: OpenBook): Promise<void> {
   if (typeof value !== 'string' || /^0x/i.test(value) || nameProblem(value) !== null) return
   const book = await open()
@@ -32,7 +34,7 @@ async function refuseBareName(value: unknown, flag: string, open: OpenBook): Pro
   throw flagError(flag, `"${value}" is a name, not an address`, `Did you mean @${value}?`)
 }
 
-/** Replaces names with addresses in the fields of a request from a file. */
+/** Replaces names with addresses in a request from a file. */
 export async function nameFields(
   request: Record<string, unknown>,
   file: string,
@@ -46,8 +48,8 @@ export async function nameFields(
 }
 
 /**
- * Returns the address of the configured wallet. Its name is resolved where the wallet is used: a wrong name is no error
- * for other commands.
+ * Returns the address of the configured wallet. Its name is resolved here rather than when the configuration is loaded,
+ * so that a wrong name doesn't break commands that don't use the wallet.
  */
 export async function configuredWallet({ wallet }: Settings, open: OpenBook): Promise<string | undefined> {
   if (wallet === null || !isName(wallet.value)) return wallet?.value

@@ -21,7 +21,6 @@ import { uuid } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
 
-/** Flags of commands that send one request. */
 export interface OperationFlags {
   again?: boolean
   operation?: string
@@ -47,13 +46,13 @@ type WantedByCommand = Omit<
   'origin' | 'backend' | 'again' | 'operationId' | 'mayForget' | 'permit' | 'request'
 > &
   Pick<Spending, 'findBlockchain'> & {
-    /** Prompts with the limit of the operation, in wei, and returns the request. */
+    /** Prompts for confirmation and returns the request. `limit` is the cost limit of the operation, in wei. */
     request(limit: bigint | null): Promise<object>
-    /** The run that it belongs to, whose requests were permitted together; that of the operation if undefined. */
+    /** The run that the operation belongs to, if its requests were permitted together. Default: a run of its own. */
     limit?: RunLimit | undefined
   }
 
-/** Sends one request at most once, and reports its progress. */
+/** Sends one request at most once, reports progress, and calls `act` when the request is accepted. */
 export async function operateOnce(
   deps: Deps,
   connection: Connection,
@@ -73,7 +72,7 @@ export async function operateOnce(
   const reporter = new EventReporter(deps)
   let own: bigint | null = null
   let permitted: RunLimit | null = null
-  // The server may know an operation that was given by its ID, without this machine.
+  // With --operation, the server may already know the operation even if this machine doesn't.
   let isRepeated = operation !== undefined
   const permit = async (id: string, kept: bigint | null): Promise<RunLimit | null> => {
     if (limit !== undefined) return limit
@@ -106,7 +105,7 @@ export async function operateOnce(
     },
     {
       ...wanted,
-      // Called after `permit`.
+      // `own` is set, because `permit` is called first.
       request: () => wanted.request(own),
       permit,
       again,
@@ -134,9 +133,9 @@ export async function operateOnce(
 }
 
 /**
- * Reports the cost of a request that a dry run prints, where no prompt will show it.
+ * Reports the cost of a request in a dry run, which shows no prompt.
  *
- * @throws GdnError `max_cost` if it may cost more than its limit
+ * @throws GdnError `max_cost` if the request may cost more than its limit
  */
 export async function quoteOperation(
   deps: Deps,
@@ -155,7 +154,7 @@ export async function quoteOperation(
   )
 }
 
-/** The run of a single operation. */
+/** Returns a run for a single operation. */
 const operationRun = (id: string, endpoint: string, maxCost: SpendingRun['maxCost']): SpendingRun => ({
   id,
   isOperation: true,
@@ -165,10 +164,10 @@ const operationRun = (id: string, endpoint: string, maxCost: SpendingRun['maxCos
 })
 
 /**
- * Returns the limit of an operation in wei. It is a run of its own, whose ID is that of the operation, so that a
- * repetition counts toward the same limit.
+ * Returns the cost limit of an operation in wei. The operation is a run of its own, with the same ID, so that a
+ * repeated request counts toward the same limit.
  *
- * @throws GdnError `max_cost` if it may cost more; `refused` if the server doesn't limit costs; `usage`
+ * @throws GdnError `max_cost` if the request may cost more; `refused` if the server doesn't limit costs; `usage`
  */
 async function operationLimit(
   deps: Deps,
@@ -201,12 +200,11 @@ async function operationLimit(
   return given
 }
 
-/** Events of an operation whose request the server may have accepted before, with another limit. */
+/** Events after which the server may already have accepted the request, perhaps with another cost limit. */
 const REPEATED: ReadonlySet<OperationEvent['type']> = new Set(['going_on', 'in_doubt', 'found', 'lost'])
 
 const MINTS: ReadonlySet<string> = new Set(['createnft', 'creatednft', 'createnfttrans'])
 
-/** Returns the kind of object that a request creates or changes. */
 function kindOf({ endpoint, content }: Pick<WantedByCommand, 'endpoint' | 'content'>): SpendingKind {
   if (endpoint === 'createcollection') {
     const { name, royalty_bps = 0 } = content as { name: string; royalty_bps?: number }
@@ -271,7 +269,7 @@ function sentenceOf(
   }
 }
 
-/** Describes an earlier operation: when it was accepted and its IDs, or when it was sent. */
+/** Describes an earlier operation: when it was accepted, with its IDs, or else when it was sent. */
 function whatOf({ accepted, request }: SentOperation): string {
   if (accepted === null) return `the request with an unknown outcome that was sent at ${timeOf(request.sentAt ?? 0)}`
   const ids = accepted.nfts.map(({ nft_gdn_id }) => nft_gdn_id)

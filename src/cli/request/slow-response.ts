@@ -1,10 +1,10 @@
 import type { Io } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
 
-/** A response that arrives earlier needs no progress. */
+/** Progress is shown only for responses that take longer. */
 const SLOW_MS = 500
 
-/** Awaits a response, and shows on a terminal which server is slow. */
+/** Awaits a response. If it is slow, a terminal shows which server gdn is waiting for. */
 export async function awaitResponse<Response>(io: Io, origin: string, response: Promise<Response>): Promise<Response> {
   if (!io.stderrTty) return await response
   let progress: Promise<Progress> | undefined

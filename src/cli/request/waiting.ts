@@ -10,14 +10,14 @@ import { withProgress } from '../io/progress.ts'
 
 type Target = Pick<Connection, 'client' | 'server'>
 
-/** The parts of a command's dependencies that waiting for a chain needs. */
+/** Returns the dependencies for waiting until something is final on the chain. */
 export const waitDeps = ({ sleep, signals }: Deps, client: Connection['client']): waiting.WaitDeps => ({
   client,
   sleep,
   signal: signals.signal,
 })
 
-/** Waits until every NFT is deployed or failed, and shows the progress. */
+/** Waits until every NFT is deployed or failed, and shows progress. */
 export async function waitForNfts(
   deps: Deps,
   { client, server }: Target,
@@ -39,13 +39,13 @@ export async function waitForNfts(
 
 const MAY_WAIT_ON = new Set(['pending', 'max_cost', 'interrupted', 'terminated'])
 
-/** Adds a hint to a wait that ended early: how to keep waiting later. */
+/** Adds a hint that says how to keep waiting, if the wait ended early. */
 function withWayOn(error: GdnError, pending: readonly string[], server: Server): GdnError {
   if (!MAY_WAIT_ON.has(error.code) || pending.length === 0) return error
   return error.withHint(`Run \`gdn nft wait ${pending.map(safe).join(' ')}${serverFlag(server)}\` to keep waiting.`)
 }
 
-/** Waits until a transfer is final, and shows the progress. */
+/** Waits until a transfer is final, and shows progress. */
 export async function waitForTransfer(
   deps: Deps,
   { client, server }: Target,
@@ -66,7 +66,7 @@ export async function waitForTransfer(
   return { ...waited, problem: problem.withHint(hint) }
 }
 
-/** Waits until a collection is deployed and has an address, with progress and hints that name commands. */
+/** Waits until a collection is deployed and has an address. Shows progress, and adds hints that name commands. */
 export async function waitForCollection(
   deps: Deps,
   { client, server }: Target,

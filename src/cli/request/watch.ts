@@ -9,22 +9,22 @@ import type { View } from '../render/view.ts'
 const FIRST_WAIT_MS = 500
 const MAX_WAIT_MS = 5000
 
-/** The records to watch. */
+/** What to watch, and how to print it. */
 interface Watched<Seen> {
   look(signal: AbortSignal): Promise<Seen>
   records(seen: Seen): readonly DataRecord[]
-  /** Whether nothing changes any more. */
+  /** Returns whether the records can't change any more. */
   isFinal(seen: Seen): boolean
   view: View
-  /** Formats it for a terminal. */
+  /** Formats what was seen for a terminal. */
   text(seen: Seen): Promise<string>
 }
 
 /**
- * Looks until nothing changes any more, or until Ctrl-C, which is not an error. On a terminal, what is seen is redrawn
- * in place and removed at the end. Otherwise, each changed record is printed on a line.
+ * Polls until nothing can change any more, or until Ctrl-C, which isn't an error. A terminal shows the latest state in
+ * place and removes it at the end. Other output has one line for each changed record.
  *
- * @returns what was seen last, for the command to print; null if the lines have it already
+ * @returns the latest state, for the command to print, or null if it was printed as lines
  */
 export async function watch<Seen>(deps: Deps, flags: OutputFlags, watched: Watched<Seen>): Promise<Seen | null> {
   const { io, signals, sleep } = deps

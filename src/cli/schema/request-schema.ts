@@ -7,7 +7,8 @@ import { NAME_FORM, SCHEMA_FIELD } from '../../manifest/json-schema.ts'
 import { NAMED_FIELDS } from '../request/named-addresses.ts'
 
 /**
- * Fields that a request in a file must have, for endpoints with a command whose flags and configuration add the rest.
+ * Fields that a request in a file must have. Listed for endpoints that have a command, because its flags and the
+ * configuration supply the other fields.
  */
 const REQUIRED: Readonly<Partial<Record<EndpointName, readonly string[]>>> = {
   createcollection: [],
@@ -41,6 +42,6 @@ export async function requestSchema(name: EndpointName): Promise<Json> {
   }
 }
 
-/** Returns the schema of metadata in a file, which replaces that of an NFT. */
+/** Returns the schema of a metadata file for `gdn nft update`. The file replaces all metadata of an NFT. */
 export const updateSchema = (): Json =>
   withSchemaField(jsonSchema(nftMetadata, 'input', {}, fieldRules) as ObjectSchema)

@@ -1,6 +1,5 @@
 import type { Json } from '../../api/openapi/json-schema.ts'
 
-/** A schema that `gdn schema` prints. */
 interface SchemaEntry {
   summary: string
   load: () => Promise<Json>
@@ -13,7 +12,7 @@ const request = (endpoint: RequestName, summary: string): SchemaEntry => ({
 
 type RequestName = Parameters<typeof import('./request-schema.ts')['requestSchema']>[0]
 
-/** All schemas by name, in the order of the list. */
+/** All schemas by name, in the order in which `gdn schema` lists them. */
 export const SCHEMAS = {
   manifest: {
     summary: 'A JSON manifest: a list of rows, a request, or one row',
@@ -54,12 +53,11 @@ export type SchemaName = keyof typeof SCHEMAS
 
 export const SCHEMA_NAMES = Object.keys(SCHEMAS) as SchemaName[]
 
-/** Returns the JSON Schema (draft 2020-12) of a name. */
 export async function schemaNamed(name: SchemaName): Promise<Json> {
   const { summary, load } = SCHEMAS[name]
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
-    // Relative, because nobody serves it. Its folder is where you save it.
+    // Relative, because the schema isn't published. It resolves to the folder where the user saves the file.
     $id: `${name}.schema.json`,
     title: `gdn: ${name}`,
     description: summary,
