@@ -5,7 +5,7 @@ import { nearest } from '../core/nearest.ts'
 import { type GdnCommand, usageHint } from './command.ts'
 
 /**
- * Returns the error for arguments that Commander rejected.
+ * Returns the error for arguments that commander rejected.
  *
  * @param argv the arguments before `--`
  */
@@ -22,7 +22,7 @@ export function usageError(error: CommanderError, command: GdnCommand, argv: rea
   })
 }
 
-/** The hint for a flag that names a server, where the command works on the files of a backend. */
+/** Returns a hint for a flag that names a server, if the command works on the files of a backend instead. */
 function dataDirHint(message: string, command: GdnCommand): string | undefined {
   const acts = command.options.some(({ long }) => long === '--data-dir')
   if (!acts || !/'--(local|base-url|profile)\b/.test(message)) return undefined
@@ -30,8 +30,8 @@ function dataDirHint(message: string, command: GdnCommand): string | undefined {
 }
 
 /**
- * Returns the flag of an argument such as `--local=true` or `-y=true`, if the command has it and it takes no value.
- * Commander reports the rest of a group of short flags: `-=true`.
+ * Returns the flag of an argument such as `--local=true` or `-y=true`, if the command has that flag and it takes no
+ * value. For a group of short flags, commander reports only the rest, such as `-=true`.
  */
 function switchWithValue(message: string, command: GdnCommand, argv: readonly string[]): string | undefined {
   const [, long, rest] = /'(?:(--[a-z-]+)|-)(=.*)'/s.exec(message) ?? []
@@ -43,7 +43,7 @@ function switchWithValue(message: string, command: GdnCommand, argv: readonly st
   return found === undefined ? undefined : name
 }
 
-/** The hint for a request file that is given as an argument, where a flag takes it. */
+/** Returns a hint if a request file is passed as an argument, but the command has a flag for it. */
 function fileHint({ code }: CommanderError, command: GdnCommand): string | undefined {
   const takesFile = command.options.some(({ flags }) => flags === '-f, --file <file>')
   if (code !== 'commander.excessArguments' || !takesFile) return undefined
@@ -52,8 +52,8 @@ function fileHint({ code }: CommanderError, command: GdnCommand): string | undef
 }
 
 /**
- * Rewrites Commander's messages in our wording. Excess arguments and the values of unknown flags are not repeated,
- * because one may be a key.
+ * Rewords commander's messages. Doesn't repeat excess arguments and values of unknown flags, because one of them may be
+ * a key.
  */
 function inOurWords({ code, message }: CommanderError, command: GdnCommand): string {
   if (code === 'commander.excessArguments') {
@@ -69,15 +69,15 @@ function inOurWords({ code, message }: CommanderError, command: GdnCommand): str
     .replace(/^(missing required argument) '(.*)'$/s, '$1 "$2"')
 }
 
-/** Flags that name the file to write, which no command has both of. */
+/** Flags that name the output file. Each command has at most one of them. */
 const FILE_FLAGS: Readonly<Record<string, string>> = { '--out': '--to', '--to': '--out' }
 
-/** Returns the flag of this command that was probably meant, under any of its names. */
+/** Returns the flag of the command that the user probably meant, by its name or an alias. */
 function nearestFlag(message: string, command: GdnCommand): string | undefined {
   const word = /'(.*)'/s.exec(message)?.[1] ?? ''
   const visible = command.createHelp().visibleOptions(command)
   const names = visible.flatMap(({ long, short }) => [long ?? '', short ?? '']).filter((name) => name.length > 2)
-  // The opposite of a flag is not what was meant.
+  // Doesn't suggest the opposite of a flag.
   const negates = (flag: string) => flag.startsWith('--no-')
   const known = [...names, ...Object.keys(command.text.aliases ?? {})].filter((flag) => negates(flag) === negates(word))
   const name = word.replace(/=.*$/s, '')

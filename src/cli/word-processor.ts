@@ -2,10 +2,10 @@ import { GdnError } from '../core/errors.ts'
 import { isInQuotes, WORD_PROCESSOR_QUOTES } from '../core/quotes.ts'
 import type { Io } from './io/io.ts'
 
-/** A flag whose hyphens a word processor or a chat has replaced. */
+/** Matches a flag whose hyphens were replaced by dashes, as word processors and chats do. */
 const DASHED_FLAG = /^-?[‐‑‒–—―−]+-?(\p{L}[\w-]*)/u
 
-/** Returns the error of a flag that begins with another dash than a hyphen. Its value is not repeated. */
+/** Returns an error if a flag begins with a dash instead of a hyphen. Doesn't repeat the flag's value. */
 export function dashError(words: readonly string[]): GdnError | undefined {
   for (const word of words) {
     const [begun, name = ''] = DASHED_FLAG.exec(word) ?? []
@@ -18,7 +18,7 @@ export function dashError(words: readonly string[]): GdnError | undefined {
   return undefined
 }
 
-/** Adds to an error of arguments that quotes of a word processor are none to a shell. */
+/** Adds a hint to an error if an argument has typographic quotes, which a shell doesn't interpret. */
 export function withQuotesHint(error: GdnError, argv: readonly string[]): GdnError {
   const isQuoted = argv.some((word) => {
     const value = word.slice(word.indexOf('=') + 1)
@@ -29,7 +29,7 @@ export function withQuotesHint(error: GdnError, argv: readonly string[]): GdnErr
   return error.with({ hint: error.hint === undefined ? quotes : `${quotes}\n${error.hint}` })
 }
 
-/** Warns of a title or name in quotes that the shell has not removed. They are minted too. */
+/** Warns if a title or name is in quotes that the shell didn't remove, because they would be minted too. */
 export function warnOfQuotes(io: Io, flag: string, text: string | undefined): void {
   if (text === undefined || !isInQuotes(text)) return
   io.warn(`${io.errPaint.busy('warning:')} ${flag}: is in quotes, which become part of the value`)

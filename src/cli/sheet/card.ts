@@ -5,32 +5,32 @@ const MAX_TITLE = 1000
 const MAX_DESCRIPTION = 2000
 const MAX_VALUE = 300
 const MAX_TAGS = 24
-/** About three lines of a card. A longer text can be expanded. */
+/** About three lines of a card. Longer texts are cut, and repeated in full in the details. */
 const LONG_TITLE = 70
 const LONG_DESCRIPTION = 110
 
 type Metadata = Readonly<Record<string, unknown>>
 
 export interface Card {
-  /** Target of links, with letters, digits and dashes. */
+  /** Fragment for links to the card. Only letters, digits and dashes. */
   id: string
   classes: string
-  /** HTML. */
+  /** HTML of the image. */
   image: string
-  /** HTML: its line and state. */
+  /** HTML of the line and the state. */
   where: string
   title: string
   description: string
   tags: readonly (readonly [string, string])[]
-  /** HTML: its problems. */
+  /** HTML of the list of problems. */
   problems: string
-  /** Terms and HTML. */
+  /** Details: terms as text, and values as HTML. */
   more: readonly (readonly [string, string])[]
-  /** HTML below everything else. */
+  /** HTML at the bottom of the card. */
   after?: string
 }
 
-/** Returns the HTML of one NFT on a sheet. */
+/** Returns the HTML of a card, which shows one NFT. */
 export function card({
   id,
   classes,
@@ -73,7 +73,7 @@ function tagList(tags: Card['tags']): string {
 const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 const MAX_EXTRAS = 30
 
-/** Returns the extra keys of metadata. */
+/** Returns the metadata keys that a card doesn't show elsewhere. The values are HTML. */
 export function extrasOf(metadata: Metadata): [string, string][] {
   const extras = Object.entries(metadata).filter(([key]) => !NAMED.has(key))
   return extras

@@ -3,15 +3,15 @@ import { decodeImage } from '../image/decode.ts'
 import { ImageError, type Pixels } from '../image/pixels.ts'
 import { fitted, scaled } from '../image/scale.ts'
 
-/** Smaller files are embedded as they are. Larger images are scaled until they are this small. */
+/** Files up to this size are embedded unchanged. Larger images are scaled down to it if possible. */
 const SMALL_BYTES = 28 * 1024
-/** Sides in pixels and JPEG qualities. A card is about 250 pixels wide. */
+/** Maximum side in pixels, and JPEG quality. A card is about 250 pixels wide. */
 const USUAL = { side: 360, quality: 80 }
-/** The next attempt for an image that remains large, such as one with a lot of noise. */
+/** Second attempt for an image that is at most twice too large after the first. */
 const COARSER = { side: 300, quality: 65 }
-/** For an image that COARSER leaves too large: it makes about half the bytes of USUAL. */
+/** Second attempt for a larger image. It results in about half the bytes of USUAL. */
 const COARSEST = { side: 240, quality: 50 }
-/** Maximum size of formats that can't be scaled here (SVG, WebP, AVIF). */
+/** Maximum size of images that can't be scaled, such as SVG, WebP and AVIF. */
 const MAX_BYTES = 512 * 1024
 
 const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/svg+xml'])
@@ -19,7 +19,7 @@ const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'i
 /**
  * Returns an image as a data URL, scaled down if it is large.
  *
- * @throws ImageError if it is not an image or remains too large
+ * @throws ImageError if the file isn't an image, or is too large and can't be scaled
  */
 export async function dataUrl(bytes: Uint8Array): Promise<string> {
   const type = sniffContentType(bytes.subarray(0, SNIFF_BYTES))
@@ -40,8 +40,8 @@ interface Encoded {
 }
 
 /**
- * Scales an image until it is small, or as far as the page permits. Encodes it at most twice: the encoder of JPEG
- * takes 27 ms even for a few pixels, because it builds its tables each time.
+ * Scales an image down to SMALL_BYTES, or at least close to it. Encodes it at most twice, because the JPEG encoder
+ * takes 27 ms even for a few pixels to build its tables.
  */
 async function smaller(bytes: Uint8Array): Promise<Encoded> {
   const pixels = shrunk(await decodeImage(bytes), USUAL.side)
@@ -55,7 +55,7 @@ async function smaller(bytes: Uint8Array): Promise<Encoded> {
 const shrunk = (pixels: Pixels, side: number): Pixels =>
   pixels.width > side || pixels.height > side ? scaled(pixels, fitted(pixels, { width: side, height: side })) : pixels
 
-/** Returns the encoder of an image: JPEG, or PNG if some of it is transparent. */
+/** Returns the encoder for an image: JPEG, or PNG if any pixel is transparent. */
 async function encoderFor(pixels: Pixels): Promise<(pixels: Pixels, quality: number) => Encoded> {
   if (isOpaque(pixels)) {
     const { default: jpeg } = await import('jpeg-js')

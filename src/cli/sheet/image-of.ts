@@ -6,45 +6,44 @@ import { escapeHtml, webLink } from './html.ts'
 const DRAWN = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp', '.avif', '.svg', '.bmp', '.ico'])
 const MAX_ALT = 100
 
-/** The place of a page. Local files are relative to it. */
+/** Where a page is stored. Local files are referenced relative to it. */
 export interface PagePlace {
-  /** The path of the page. */
   page: string
-  /** The page's folder without links, because the paths of local files have none. */
+  /** The page's folder with links resolved, as in the paths of local files. */
   folder: string
 }
 
-/** Returns the relative URL of a local file, so that the page and its images can be moved together. */
+/** Returns the URL of a local file relative to the page, so that both can be moved together. */
 function fileReference({ page, folder }: PagePlace, path: string): string {
   const below = relative(folder, path)
-  // Browsers resolve `..` without regard to links.
+  // Browsers resolve `..` in the path as written, without following links.
   const way = below.startsWith('..') ? relative(dirname(page), path) : below
-  // Another drive on Windows.
+  // The file is on another Windows drive.
   if (isAbsolute(way)) return pathToFileURL(path).href
   return `./${way.split(sep).map(encodeURIComponent).join('/')}`
 }
 
-/** Returns the image of a card. An SVG in an image element runs and loads nothing. */
+/** Returns an image element. An SVG in it can't run scripts or load anything. */
 export function image(source: string, title: string): string {
   return `<img src="${escapeHtml(source)}" alt="${altOf(title)}" loading="lazy" decoding="async">`
 }
 
-/** Returns an image that the page has once, for any number of cards. */
+/** Returns a reference to an image that the page contains once, even if many cards show it. */
 export function sharedImage(id: string, title: string): string {
   const label = title === '' ? 'aria-hidden="true"' : `role="img" aria-label="${altOf(title)}"`
   return `<svg ${label}><use href="#${id}"/></svg>`
 }
 
-/** Returns the definition of a shared image. Like an image element, it runs and loads nothing. */
+/** Returns the definition of a shared image. As in an image element, an SVG can't run scripts or load anything. */
 export const sharedDefinition = (id: string, source: string) =>
   `<symbol id="${id}" viewBox="0 0 100 100"><image href="${escapeHtml(source)}" width="100" height="100"/></symbol>`
 
 const altOf = (title: string) => escapeHtml(title.length > MAX_ALT ? `${title.slice(0, MAX_ALT)}…` : title)
 
-/** Returns text instead of an image. Both arguments are HTML. */
+/** Returns the text that replaces a missing image. Both arguments are HTML. */
 export const inItsPlace = (what: string, more = '') => `<p><b>${what}</b>${more}</p>`
 
-/** Returns a local file as an image, unless its name has the extension of another type. */
+/** Returns a local file as an image, or its name if the extension isn't that of an image. */
 export function localImage(place: PagePlace, path: string, title: string): string {
   const ending = extname(path).toLowerCase()
   const reference = fileReference(place, path)
@@ -52,7 +51,7 @@ export function localImage(place: PagePlace, path: string, title: string): strin
   return inItsPlace(escapeHtml(ending.slice(1).toUpperCase()), escapeHtml(basename(path)))
 }
 
-/** Returns a remote file as a link, or as an image if `load` is set. Without it, the page makes no requests. */
+/** Returns a remote file as an image if `load` is set, or else as a link, so that the page makes no requests. */
 export function remoteImage(url: string, title: string, load: boolean): string {
   const parsed = parseUrl(url)
   if (parsed === null || !/^https?:$/.test(parsed.protocol))

@@ -7,10 +7,9 @@ import { beginningOf, escapeHtml, ownDirection, webLink } from './html.ts'
 import { inItsPlace, localImage, type PagePlace, remoteImage } from './image-of.ts'
 import { TONES } from './result-card.ts'
 
-/** Settings for the cards of a manifest. */
 export interface ManifestCards {
   place: PagePlace
-  /** Whether images on the web are loaded. */
+  /** Whether the page loads images on the web. */
   remoteImages: boolean
 }
 
@@ -19,7 +18,7 @@ const MAX_MESSAGE = 500
 /**
  * Returns the card of a row as it would be minted.
  *
- * @param outcome its outcome in a run of this manifest
+ * @param outcome the row's outcome in the run of this manifest, or null if it has none
  */
 export function rowCard(
   row: ManifestRow,
@@ -56,7 +55,7 @@ export function rowCard(
   })
 }
 
-/** Returns the outcome of a row, or an empty text if it was not sent. */
+/** Returns the outcome of a row as HTML, or an empty string if the row wasn't sent. */
 function outcomeOf(outcome: ResultRow | null): string {
   if (outcome === null || outcome.status === 'pending') return ''
   const { status, token_id } = outcome
@@ -71,7 +70,7 @@ function fileText({ url, path }: { url: string; path: string | undefined }): str
   return path === undefined ? webLink(url, beginningOf(url, 200)) : escapeHtml(basename(path))
 }
 
-/** Returns the card of a row, or of a place in a manifest, with all its problems. */
+/** Returns the card of a row with problems, or of a place in the manifest that isn't a row. */
 export function invalidRowCard(
   issues: readonly ManifestIssue[],
   invalidRow: InvalidRow | undefined,
@@ -100,7 +99,7 @@ export function invalidRowCard(
 function problem({ place, message, hint }: ManifestIssue): string {
   const { line, column, field } = place
   const at = [line, column].filter((part) => part !== undefined).join(':')
-  // Most messages begin with the field.
+  // Most messages already begin with the field.
   const name = field === undefined || message.startsWith(field) ? '' : ` ${beginningOf(field, 60)}`
   const where = at === '' ? formatPlace(place) : at + name
   const hintHtml = hint === undefined ? '' : `<span class="hint">${escapeHtml(beginningOf(hint, MAX_MESSAGE))}</span>`

@@ -3,15 +3,15 @@ import { VERSION } from '../version.ts'
 import { escapeHtml } from './html.ts'
 import { STYLE } from './style.ts'
 
-/** Bundled from `browser/main.ts` and written in by the build, and by Vitest's configuration. */
+/** Bundled from `browser/main.ts`. The build and Vitest's configuration replace this name with the script. */
 declare const __GDN_SHEET_SCRIPT__: string
 
 /**
- * The only script of a sheet. A browser takes minutes to lay out 100,000 cards, but reads the content of a `noscript`
- * as text. The script shows it in pages, searches it, and filters it. If scripts are disabled, the browser reads the
- * same text as HTML and shows the whole sheet at once.
+ * The only script of a sheet. A browser would take minutes to lay out 100,000 cards, so the rows are in `noscript`
+ * elements, whose content the browser parses as text. The script shows the rows page by page, and searches and filters
+ * them. If scripts are disabled, the browser parses the same text as HTML and shows all rows at once.
  *
- * The content security policy of the sheet has its hash, so the browser runs no other script.
+ * The content security policy contains the hash of this script, so the browser runs no other script.
  */
 export const SCRIPT = __GDN_SHEET_SCRIPT__
 
@@ -19,7 +19,7 @@ const bar = (label: string) =>
   `<nav class="pages" aria-label="${label}" hidden><button type="button" value="first">First</button><button type="button" value="previous">Previous</button><label>Page <input type="number" min="1" inputmode="numeric"></label> <span></span><button type="button" value="next">Next</button><button type="button" value="last">Last</button></nav>
 `
 
-/** The search form and the place for the rows. They are hidden if scripts are disabled. */
+/** The search form, and the element for the rows. Both are hidden if scripts are disabled. */
 const CONTROLS = `<form id="finder" class="finder" role="search" hidden><label for="find">Find rows</label><input id="find" type="search" autocomplete="off" spellcheck="false" placeholder="a title, a receiver, line 12"></form>
 <p id="told" class="told" role="status" tabindex="-1"></p>
 ${bar('Pages')}<div id="rows"></div>
@@ -27,7 +27,7 @@ ${bar('Pages, below the rows')}`
 
 export interface PageHead {
   title: string
-  /** Sources of images, in the syntax of a content security policy. */
+  /** Permitted image sources, in the syntax of a content security policy. */
   images: string
 }
 
@@ -35,8 +35,8 @@ const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).di
 const OWN = `style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}`
 
 /**
- * Returns the HTML before the header of a page. Injected content can't run or send anything, and can only load images
- * from the allowed sources. The browser enforces that.
+ * Returns the HTML before the header of a page. Its content security policy prevents injected content from running
+ * scripts or sending data, and permits images only from the given sources.
  */
 export function pageHead({ title, images }: PageHead): string {
   const policy = `default-src 'none'; img-src ${images}; ${OWN}; base-uri 'none'; form-action 'none'`
@@ -56,13 +56,13 @@ export function pageHead({ title, images }: PageHead): string {
 `
 }
 
-/** HTML before the rows. The script comes first, so that it shows the first rows while the browser loads the others. */
+/** HTML before the rows. The script comes before them, so that it can show the first rows while the others load. */
 export const ROWS_START = `<main>\n${CONTROLS}<script>${SCRIPT}</script>\n`
 export const PAGE_END = '</main>\n</body>\n</html>\n'
 
 export type Tone = 'good' | 'busy' | 'bad' | ''
 
-/** Returns the figures at the top. */
+/** Returns the figures at the top of a page. */
 export function stats(rows: readonly (readonly [figure: string, what: string, tone?: Tone])[]): string {
   const items = rows.map(
     ([figure, what, tone = '']) =>
@@ -71,7 +71,7 @@ export function stats(rows: readonly (readonly [figure: string, what: string, to
   return `<ul class="stats">${items.join('')}</ul>\n`
 }
 
-/** Returns a bar with the share of each part. */
+/** Returns a bar chart of the shares. */
 export function shareBar(parts: readonly { share: number; tone: Tone; what: string }[]): string {
   let at = 0
   const rects = parts
@@ -88,7 +88,7 @@ export function shareBar(parts: readonly { share: number; tone: Tone; what: stri
   return `<div class="bar" role="img" aria-label="${escapeHtml(label)}"><svg viewBox="0 0 100 1" preserveAspectRatio="none">${rects.join('')}</svg></div>\n`
 }
 
-/** Returns the choice of the cards to show. The first one is selected. */
+/** Returns the control that filters cards by kind. The first choice is selected. */
 export function filter(choices: readonly (readonly [id: string, label: string])[]): string {
   if (choices.length < 2) return ''
   const labels = choices.map(

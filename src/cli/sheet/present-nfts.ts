@@ -9,7 +9,7 @@ import { GdnError } from '../../core/errors.ts'
 import { PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
 import type { HistoryEvent } from '../render/history-event.ts'
 
-/** Number of histories in one report. Each takes a request. */
+/** Maximum number of histories in a report. Each takes a request. */
 const MAX_HISTORIES = 1000
 const MAX_EVENTS = 50
 
@@ -19,41 +19,41 @@ const metadataForm = z.looseObject({
   attribute: z.array(z.looseObject({ tag: z.string(), value: z.string() })).catch([]),
 })
 
-/** The state of an NFT as the server returned it for this report. */
+/** The current state of an NFT, as the server returned it for this report. */
 export interface PresentNft {
   record: NftRecord
-  /** Null if it does not have the usual form. */
+  /** Null if the metadata lacks the usual fields. */
   metadata: z.output<typeof metadataForm> | null
-  /** Its present owner, or its last one if it is burned. Null if unknown. */
+  /** The current owner, or the last owner of a burned NFT. Null if unknown. */
   owner: string | null
   isMoved: boolean
   isUnrevealed: boolean
   isRevealed: boolean
-  /** Whether anything happened after its mint. */
+  /** Whether anything happened to the NFT after its mint. */
   isChanged: boolean
-  /** The oldest first. Null if it was not read. */
+  /** Events, oldest first. Null if the history wasn't read. */
   history: readonly HistoryEvent[] | null
   hasMoreHistory: boolean
 }
 
 export interface ReportRow extends RunRow {
-  /** Null if it is not deployed, or if the server did not return it. */
+  /** Null if the NFT isn't deployed, or if the server didn't return it. */
   nft: PresentNft | null
 }
 
-/** Reads the present state of the NFTs of a run by pages. */
+/** Reads the current state of a run's NFTs from the server, page by page. */
 export class PresentNfts {
-  /** Null after a request failed, because each one is retried for a while. */
+  /** Null after a failed request. Further requests would fail too, after retrying for a while. */
   #client: ApiClient | null
   readonly #signal: AbortSignal
   #histories = 0
   /** Whether the server could be reached when the report began. */
   readonly hasServer: boolean
-  /** Number of deployed rows that the server did not return. */
+  /** Number of deployed rows whose NFT the server didn't return. */
   missing = 0
-  /** Number of NFTs whose history is left out, because others are in the report already. */
+  /** Number of NFTs whose history was left out because the report already has the maximum. */
   historiesLeft = 0
-  /** Whether an NFT was returned without a revision: the server does not report updates, freezes and burns. */
+  /** Whether the server returned an NFT without a revision. It then doesn't report updates, freezes and burns. */
   isPlain = false
 
   /** @param client null if the server can't be reached */
@@ -63,7 +63,7 @@ export class PresentNfts {
     this.hasServer = client !== null
   }
 
-  /** Yields the rows of a run with their NFTs, in the manifest's order. */
+  /** Yields the rows of a run with their NFTs, in manifest order. */
   async *of(run: Run): AsyncGenerator<ReportRow> {
     for await (const page of runRowPages(run, IDS_PER_REQUEST)) yield* this.#ofPage(page)
   }
@@ -82,7 +82,7 @@ export class PresentNfts {
     const { revision, burned, is_frozen, transfers, pending_change } = record
     if (typeof revision !== 'number') this.isPlain = true
     const isBurned = burned === true
-    // The owner of a burned NFT is the zero address.
+    // The API returns the zero address as the owner of a burned NFT.
     const owner = isBurned ? null : (record.receiver_wallet_address ?? null)
     const isUpdated = (revision ?? 0) > 0
     const isUnrevealed = isPlaceholder(record.request_metadata)
@@ -121,7 +121,7 @@ export class PresentNfts {
     )
   }
 
-  /** Returns null if the request fails, and from then on. */
+  /** Returns null if the request fails. From then on, sends no requests and always returns null. */
   async #request<T>(ask: (client: ApiClient, signal: AbortSignal) => Promise<T>): Promise<T | null> {
     if (this.#client === null) return null
     try {
@@ -134,7 +134,7 @@ export class PresentNfts {
   }
 }
 
-/** Returns whether an owner is neither the receiver of a row nor its first owner. */
+/** Returns whether an owner is neither the row's receiver nor its sender, who owned the NFT first. */
 function isMoved({ result, row }: RunRow, owner: string | null): boolean {
   const known = [result.receiver_wallet_address, row?.sender ?? null]
   return owner !== null && !known.some((one) => one !== null && sameAddress(one, owner))
@@ -142,5 +142,5 @@ function isMoved({ result, row }: RunRow, owner: string | null): boolean {
 
 const isDeployed = ({ status }: RunRow['result']) => status === 'deployed'
 
-/** Returns whether metadata is that of a drop that is revealed later. */
+/** Returns whether metadata is a placeholder of a drop that is revealed later. */
 const isPlaceholder = (metadata: unknown): boolean => Object.hasOwn(Object(metadata), PROVENANCE_ROW)

@@ -6,7 +6,6 @@ import { beginningOf, definitions, escapeHtml, ownDirection } from './html.ts'
 import { filter, pageHead, ROWS_START, stats } from './page.ts'
 
 interface PreviewTop {
-  /** The manifest's file name. */
   name: string
   target: ManifestTarget
   rows: number
@@ -14,13 +13,16 @@ interface PreviewTop {
   issues: readonly ManifestIssue[]
   issueCount: number
   receivers: number
-  /** Rows that equal an earlier one. */
+  /** Number of rows that equal an earlier row. */
   duplicates: number
   remoteImages: boolean
   /** Number of rows whose image is on the web. */
   onTheWeb: number
   now: number
-  /** The run of this manifest on this machine, and how many valid rows it has sent and minted. */
+  /**
+   * The run of this manifest on this machine, with the numbers of valid rows that it has sent and minted. Null if there
+   * is none.
+   */
   run: { name: string; sent: number; minted: number } | null
 }
 
@@ -56,7 +58,7 @@ ${faults(top)}${remoteImages || onTheWeb === 0 ? '' : '<p class="note">Images on
 ${choices.length > 1 ? filter(choices) : ''}${ROWS_START}`
 }
 
-/** Describes whether the drop was minted, as far as this machine knows. */
+/** Returns whether the drop was minted, as far as this machine knows. */
 function kickerOf({ run, rows }: PreviewTop): string {
   if (run === null || run.sent === 0) return 'Preview of a drop: no row was sent from this machine'
   if (run.minted === rows) return 'Preview of a drop: every row is already minted'

@@ -8,53 +8,56 @@ import { escapeHtml, sharedLink } from './html.ts'
 import { inItsPlace, sharedDefinition, sharedImage } from './image-of.ts'
 import type { ReportRow } from './present-nfts.ts'
 
-/** Maximum size of all embedded images together. */
+/** Maximum size of all embedded images. */
 const MAX_CHARS = 32 * 1024 * 1024
 
 interface Sources {
-  /** Reads storage, or null if images are not read. */
+  /** Reads images from the storage. Null if only local files are read. */
   reader: ImageReader | null
-  /** Gateway for links that others can reach too. */
+  /** Gateway for links, which others must be able to reach. */
   publicGateway: string | null
 }
 
-/** The HTML of a row's image, and the definition of the image if the page doesn't have it yet. */
+/** The HTML of a row's image. `definition` is the image itself, or empty if the page already has it. */
 interface ShownImage {
   html: string
   definition: string
 }
 
-/** An image of the page, or the reason why it has none. */
+/** The ID of an embedded image, or the reason why there is none. */
 type Found = { id: string } | { why: string }
 
-/** Images of a report. They are embedded, because reports are shared: each one once, for all rows that show it. */
+/**
+ * The images of a report. They are embedded, because reports are shared. Each is embedded once, even if many rows show
+ * it.
+ */
 export class ReportImages {
   readonly #sources: Sources
-  /** Images by URL or path. Null for a file that the storage doesn't have. */
+  /** Images by URL or path. Null if the storage doesn't have the file. */
   readonly #found = new Map<string, Found | null>()
-  /** IDs by the hash of the file. */
+  /** IDs of embedded images by the hash of the file. */
   readonly #ids = new Map<string, string>()
   #chars = 0
   #isFull = false
-  /** The definition of an image that was just embedded. */
+  /** The definition of the latest embedded image, until it is returned. */
   #definition = ''
   /** Number of rows with an image. */
   embedded = 0
-  /** Number of images that are only linked or named. */
+  /** Number of rows whose image is only linked or named. */
   left = 0
 
   constructor(sources: Sources) {
     this.#sources = sources
   }
 
-  /** Returns the image of a row, or text instead. */
+  /** Returns the image of a row, or a text that replaces it. */
   async of({ row, result, sentMetadata, nft }: ReportRow): Promise<ShownImage> {
     const title = nft?.metadata?.title ?? row?.metadata.title ?? ''
     const requested = requestedImage(nft?.record.request_metadata ?? (await sentMetadata()) ?? row?.metadata ?? {})
-    // After an update, the file of the row may not be the image any more.
+    // After an update, the NFT may have another image than the row's local file.
     const path = (nft?.record.revision ?? 0) > 0 ? undefined : row?.localFiles.find(({ key }) => key === 'image')?.path
     if (requested === null && path === undefined) return { html: inItsPlace('No image'), definition: '' }
-    // The metadata of an image that has no room isn't read.
+    // If the report has no room for more images, the metadata isn't needed.
     const metadata_url = this.#isFull ? null : (nft?.record.metadata_url ?? result.metadata_url)
     const found = await this.#findAny(path, { metadata_url, requested })
     if ('id' in found) {
@@ -67,7 +70,7 @@ export class ReportImages {
     return { html: inItsPlace(escapeHtml(found.why), this.#link(requested)), definition: '' }
   }
 
-  /** Finds the stored image, which was minted, or else the local file, which may have changed. */
+  /** Finds the stored image, which is the minted one. Falls back to the local file, which may have changed since. */
   async #findAny(path: string | undefined, nft: Parameters<ImageReader['locate']>[0]): Promise<Found> {
     const { reader } = this.#sources
     const url = (await reader?.locate(nft).catch(orNull)) ?? null

@@ -11,21 +11,19 @@ import { type ReportLinks, type ReportState, TONES } from './result-card.ts'
 
 export interface ReportTop extends ReportLinks {
   status: RunStatus
-  /** Each row is counted once: a burned one isn't deployed any more. */
+  /** Counts of rows by state. A burned NFT counts only as burned, not as deployed. */
   counts: Readonly<Record<ReportState, number>>
-  /** Name of the drop. */
   name: string
   collection: string | null
   owners: number
   times: RunTimes
-  /** The cost of the run so far; null if unknown. */
+  /** The cost of the run so far, or null if unknown. */
   spent: DataRecord | null
   failures: ReadonlyMap<string, { count: number; lines: readonly number[] }>
-  /** Number of images that are only linked or named. */
+  /** Number of rows whose image is only linked or named. */
   left: number
-  /** The current state of the NFTs, as far as it is known. */
   present: Pick<PresentNfts, 'missing' | 'historiesLeft' | 'isPlain' | 'hasServer'>
-  /** Number of NFTs to which something happened after their mint. */
+  /** Number of NFTs that changed after their mint. */
   changed: number
   now: number
 }
@@ -88,7 +86,7 @@ ${failures(top)}${left === 0 ? '' : `<p class="note">${number(left)} ${left === 
 ${filter(choices(top, total))}${ROWS_START}`
 }
 
-/** Says as of when the NFTs are shown, if they are not as they are now. */
+/** Returns notes about NFTs that aren't shown in their current state, or about parts that are missing. */
 function presentNotes({ counts, present, times }: ReportTop): string {
   const { missing, historiesLeft, isPlain, hasServer } = present
   const notes: string[] = []
@@ -144,7 +142,7 @@ function failures({ failures: found }: ReportTop): string {
 const time = (iso: string) =>
   `<time datetime="${escapeHtml(iso)}">${escapeHtml(iso.slice(0, 19).replace('T', ' '))} UTC</time>`
 
-/** Describes the time between two dates in words. */
+/** Describes the duration between two ISO dates in words. */
 export function span(from: string, to: string): string {
   const seconds = Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000))
   if (seconds < 1) return 'less than a second'

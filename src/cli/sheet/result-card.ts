@@ -8,7 +8,7 @@ import { beginningOf, escapeHtml, ownDirection, sharedLink } from './html.ts'
 import type { Tone } from './page.ts'
 import type { PresentNft, ReportRow } from './present-nfts.ts'
 
-/** The state of a row in a report: a burned NFT is not deployed any more. */
+/** The state of a row in a report. A burned NFT counts as burned instead of deployed. */
 export type ReportState = RowStatus | 'burned'
 
 export const TONES: Readonly<Record<ReportState, Tone>> = {
@@ -20,25 +20,25 @@ export const TONES: Readonly<Record<ReportState, Tone>> = {
   unknown: 'bad',
 }
 
-/** Base URLs of links that every reader of a report can open. */
+/** Base URLs for links that every reader of the report can open. */
 export interface ReportLinks {
-  /** Block explorer of the chain, if it is known. */
+  /** Block explorer of the chain, or null if unknown. */
   blockExplorer: string | null
-  /** Gateway that others can reach too. */
+  /** Gateway that others can reach, or null. */
   publicGateway: string | null
 }
 
 const MAX_REASON = 600
 const MAX_WHAT = 400
 
-/** Shortens an address to both ends, by which people recognize it. */
+/** Shortens an address to its two ends, by which people recognize it. */
 const shortened = (address: string) => (address.length > 14 ? `${address.slice(0, 6)}…${address.slice(-4)}` : address)
 
-/** A burn is final, so what gdn recorded of one holds even if the server can't be asked. */
+/** Returns the state of a row. A burn is final, so a recorded burn is valid even if the server can't be reached. */
 export const stateOf = ({ result, nft }: ReportRow): ReportState =>
   result.status === 'deployed' && (result.burned || nft?.record.burned === true) ? 'burned' : result.status
 
-/** Returns the card of a row with its outcome, and the present state of its NFT. */
+/** Returns the card of a row, with its outcome and the current state of its NFT. */
 export function resultCard(given: ReportRow, image: string, links: ReportLinks): string {
   const { result, row, nft } = given
   const { line, key, nft_gdn_id, token_id, contract_address, error } = result
@@ -79,7 +79,7 @@ export function resultCard(given: ReportRow, image: string, links: ReportLinks):
   })
 }
 
-/** Returns badges for events of an NFT after its mint. */
+/** Returns badges for what happened to an NFT after its mint. */
 function badges({ record, isUnrevealed, isRevealed, isMoved }: PresentNft): string {
   const { revision, is_frozen, pending_change } = record
   const words: [string, Tone][] = []

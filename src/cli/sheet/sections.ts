@@ -1,2 +1,2 @@
-/** Number of cards in a section of a page. It fills whole lines of one to six columns. */
+/** Divisible by 1 to 6, so that a section fills whole lines in layouts with up to six columns. */
 export const CARDS_PER_SECTION = 120

@@ -6,14 +6,12 @@ import { redactSecrets } from '../../core/secret.ts'
 import { CARDS_PER_SECTION } from './sections.ts'
 
 const CHUNK_CHARS = 256 * 1024
-/**
- * Tags around a section, whose cards the browser and the script read as text first. Cards do not contain these tags.
- */
+/** Tags around a section. The browser parses the cards in `noscript` as text. A card can't contain these tags. */
 const [SECTION, SECTION_END] = ['<noscript><section>\n', '</section></noscript>\n']
 
 /**
- * Writes a page whose top is known only after the last row. The file is complete or does not exist, and only a part of
- * it is in memory.
+ * Writes a page from its rows to its top, because the top is known only after the last row. The file appears only when
+ * it is complete, and at most a chunk of it is in memory.
  */
 export class SheetFile {
   readonly #path: string
@@ -39,7 +37,7 @@ export class SheetFile {
     }
   }
 
-  /** @param shared definitions of images that this card and others use, in SVG */
+  /** @param shared SVG definitions of images that this card and others use */
   async writeCard(html: string, shared = ''): Promise<void> {
     if (this.#cards % CARDS_PER_SECTION === 0) this.#text += `${this.#cards === 0 ? '' : this.#sectionEnd()}${SECTION}`
     this.#cards++
@@ -48,7 +46,11 @@ export class SheetFile {
     if (this.#text.length >= CHUNK_CHARS) await this.#flush()
   }
 
-  /** Adds the top, and moves the file to its path. With `replace`, overwrites an existing file. */
+  /**
+   * Adds the top and moves the file to its path. Overwrites an existing file only with `replace`.
+   *
+   * @throws GdnError `usage`
+   */
   async finish(top: string, end: string, replace: boolean): Promise<void> {
     const draft = draftOf(this.#path)
     try {
@@ -76,13 +78,16 @@ export class SheetFile {
     }
   }
 
-  /** Deletes the draft. */
+  /** Deletes the draft. Call it after `finish` too. */
   async close(): Promise<void> {
     await this.#body.close()
     await rm(this.#bodyPath, { force: true })
   }
 
-  /** Returns the end of a section, and the definitions of its images, which other sections can use too. */
+  /**
+   * Returns the end of a section, followed by the definitions of its images. They are outside of the section, so that
+   * other sections can use them.
+   */
   #sectionEnd(): string {
     const shared = this.#shared
     this.#shared = ''
@@ -102,7 +107,10 @@ export class SheetFile {
 
 const draftOf = (path: string) => join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
 
-/** Moves the draft to its path. Without `replace`, keeps an existing file, as far as possible without hard links. */
+/**
+ * Moves the draft to its path. Without `replace`, keeps an existing file. Where hard links aren't supported, this check
+ * isn't atomic.
+ */
 async function put(draft: string, path: string, replace: boolean): Promise<void> {
   if (!replace) {
     try {
@@ -114,7 +122,7 @@ async function put(draft: string, path: string, replace: boolean): Promise<void>
   await rename(draft, path)
 }
 
-/** Returns whether the path exists. A dangling link does not count. */
+/** Returns whether a path exists. A dangling symbolic link doesn't count. */
 export async function isThere(path: string): Promise<boolean> {
   return await stat(path).then(
     () => true,

@@ -21,7 +21,7 @@ export function addSheetFlags(command: GdnCommand, usual: string): GdnCommand {
   return switchFlag(command, '--open', 'Open the file in the browser')
 }
 
-/** Returns the path of a page, and whether to overwrite an existing file, which must be confirmed. */
+/** Returns the path of the page, and whether to overwrite an existing file. Prompts before that without --force. */
 export async function whereTo(
   { io, cwd }: Deps,
   usual: string,
@@ -42,7 +42,7 @@ export async function whereTo(
   return { path, replace: true }
 }
 
-/** Opens a page in the browser. Its path was printed already. */
+/** Opens a page in the browser. If that fails, prints only a note, because the path was already printed. */
 export async function openSheet({ io, env }: Deps, path: string): Promise<void> {
   const { openInBrowser } = await import('../io/browser.ts')
   if (!(await openInBrowser(pathToFileURL(path).href, env, platform))) io.note("Couldn't open a browser.")

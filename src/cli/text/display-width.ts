@@ -1,19 +1,22 @@
-// Unicode's wide and full-width blocks, approximately (Hangul, CJK, kana, Tangut, full-width forms), and characters
-// that are emoji by default. A flag consists of two letters, each narrow.
+// An approximation of Unicode's wide and full-width blocks (Hangul, CJK, kana, Tangut, full-width forms), and
+// characters that are emoji by default. A flag needs no entry, because it consists of two narrow letters.
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u
 
-// Created on first use, because it takes a tenth of the time of a short command.
+// Created on first use, because that takes a tenth of the time of a short command.
 let segmenter: Intl.Segmenter | undefined
 
-/** Beyond about 100,000 units, the segmenter needs quadratic time: minutes for a megabyte of emoji. */
+/**
+ * Texts are segmented in pieces, because the segmenter takes quadratic time above about 100,000 code units: minutes for
+ * a megabyte of emoji.
+ */
 const PIECE = 4096
 
-/** Yields the characters that people see. One that spans two pieces of a very long text counts as two. */
+/** Yields the characters that people see. In a very long text, a character that spans two pieces counts as two. */
 function* graphemes(text: string): Iterable<string> {
   segmenter ??= new Intl.Segmenter()
   for (let at = 0; at < text.length; ) {
-    // Keeps a surrogate pair together.
+    // Doesn't split a surrogate pair.
     const end = at + PIECE + (/[\ud800-\udbff]/.test(text[at + PIECE - 1] ?? '') ? 1 : 0)
     for (const { segment } of segmenter.segment(text.slice(at, end))) yield segment
     at = end
@@ -22,10 +25,10 @@ function* graphemes(text: string): Iterable<string> {
 
 const widthOf = (grapheme: string) => (WIDE.test(grapheme) || grapheme.includes('\ufe0f') ? 2 : 1)
 
-/** Latin letters, dashes, quotes and the ellipsis: one column each in any context. */
+/** Latin letters, dashes, quotes and the ellipsis. Each takes one column in any context. */
 const NARROW = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2026]*$/
 
-/** Returns the number of columns that a text needs on a terminal. */
+/** Returns the width of a text on a terminal, in columns. */
 export function displayWidth(text: string): number {
   if (NARROW.test(text)) return text.length
   let width = 0
@@ -33,7 +36,7 @@ export function displayWidth(text: string): number {
   return width
 }
 
-/** Truncates text to a number of columns, with an ellipsis if it is too long. */
+/** Truncates a text to a width in columns. Adds an ellipsis if the text is too long. */
 export function cutToWidth(text: string, columns: number): string {
   if (text.length <= columns && NARROW.test(text)) return text
   let kept = ''

@@ -1,9 +1,9 @@
-/** A time of the API (`2026-01-31 12:00:00`, in UTC) or of a record (`2026-01-31T12:00:00.000Z`). */
+/** Matches a UTC time of the API (`2026-01-31 12:00:00`) or of a local record (`2026-01-31T12:00:00.000Z`). */
 const INSTANT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d+)?)Z?$/
 
 const two = (number: number) => String(number).padStart(2, '0')
 
-/** Returns a time for a person: in the zone of TZ or of the machine, with its short name. */
+/** Formats a time in the local time zone, which TZ overrides, with the short name of the zone. */
 export function localTime(ms: number, to: 'minute' | 'second' = 'second'): string {
   const at = new Date(ms)
   const day = [String(at.getFullYear()).padStart(4, '0'), two(at.getMonth() + 1), two(at.getDate())].join('-')
@@ -11,7 +11,7 @@ export function localTime(ms: number, to: 'minute' | 'second' = 'second'): strin
   return `${day} ${two(at.getHours())}:${two(at.getMinutes())}${seconds} ${zoneOf(at)}`
 }
 
-/** Returns a text with its time as `localTime` shows it. Any other text is unchanged. */
+/** Converts a time as `localTime` formats it. Returns any other text unchanged. */
 export function localTimeIn(text: string, to?: 'minute' | 'second'): string {
   const [, day, time] = INSTANT.exec(text) ?? []
   const ms = Date.parse(`${day}T${time}Z`)
@@ -19,8 +19,8 @@ export function localTimeIn(text: string, to?: 'minute' | 'second'): string {
 }
 
 /**
- * The short name of the zone. A locale has names only for some zones, and GMT+2 for the others. An unknown or empty TZ
- * is UTC, which ICU calls GMT+0.
+ * Returns the short name of the time zone. Each locale names only some zones and formats others as GMT+2, so several
+ * locales are tried. An unknown or empty TZ means UTC, which ICU calls GMT+0.
  */
 function zoneOf(at: Date): string {
   const names = ['en-US', 'en-GB', 'en-AU'].map((locale) => {

@@ -5,27 +5,27 @@ const MAX_WIDTH = 100
 
 const COLORS = /\u001b\[[\d;]*m/g
 
-/** A command at the end of a line, which people copy: `Next: gdn nft list --local`. */
+/** Matches a command at the end of a line, which users copy: `Next: gdn nft list --local`. */
 const COMMAND = /(?<=: )(gdn|node|kill|chmod) .+$/
 
-/** A command in backticks, which people copy as well. */
+/** Matches a command in backticks, which users copy too. */
 const QUOTED_COMMAND = /`(?:gdn|node|kill|chmod) [^`]+`/g
 
 const widthOf = (text: string) => displayWidth(text.replaceAll(COLORS, ''))
 
-/** Returns the width for prose: that of the terminal, within limits, or 80 if it has none. */
+/** Returns the width for prose: the terminal's width within limits, or 80 columns without a terminal. */
 export function proseWidth(columns: number | undefined): number {
   return Math.max(MIN_WIDTH, Math.min(columns || 80, MAX_WIDTH))
 }
 
-/** Breaks text at spaces so that no line is longer than `width` (a longer word stays whole). */
+/** Wraps a text at spaces. A word that is longer than `width` isn't broken. */
 export function wrap(text: string, width: number): string[] {
   return wrapWords(text.split(' '), width)
 }
 
 /**
- * Breaks a line of a message for a terminal, and keeps its indent. A command at its end or in backticks is never
- * broken: the terminal folds it if it is too long, and a copy of it is still one line.
+ * Wraps a line for a terminal, and keeps its indentation. A command at its end or in backticks isn't wrapped: if the
+ * terminal wraps it, a copy is still a single line.
  */
 export function wrapLine(line: string, columns: number): string {
   if (widthOf(line) <= columns) return line
@@ -55,7 +55,8 @@ function wrapWords(words: readonly string[], width: number): string[] {
 }
 
 /**
- * Formats terms and descriptions in two columns, the second wrapped, or below each other if there is too little room.
+ * Formats terms and descriptions in two columns with wrapped descriptions. If the width is too small, each description
+ * is below its term.
  */
 export function twoColumns(rows: readonly (readonly [string, string])[], width: number, indent = 2): string[] {
   const termWidth = Math.max(...rows.map(([term]) => term.length))

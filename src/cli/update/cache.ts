@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path'
 import { pid } from 'node:process'
 import { stateDirectory } from '../../config/paths.ts'
 
-/** Result of the latest update check. Times are in milliseconds. */
+/** The result of the latest update check. Times are in milliseconds since 1970. */
 export interface UpdateCache {
-  /** When the registry was last asked, or when a request was about to start. */
+  /** When the latest check was started. Stored before its request, which may fail. */
   checkedAt: number
   /** When the notice was last shown. */
   notifiedAt: number
-  /** The latest version in the registry, or null if it does not have this package. */
+  /** The latest version in the registry, or null if the registry doesn't have this package. */
   latest: string | null
 }
 
@@ -17,7 +17,7 @@ const NOTHING: UpdateCache = { checkedAt: 0, notifiedAt: 0, latest: null }
 
 export const updateCacheFile = (env: NodeJS.ProcessEnv): string => join(stateDirectory(env), 'update-check.json')
 
-/** Reads the cache. A file that can't be read counts as empty. */
+/** Reads the cache. Returns an empty one if the file is missing or damaged. */
 export function readUpdateCache(env: NodeJS.ProcessEnv): UpdateCache {
   try {
     const { checkedAt, notifiedAt, latest } = JSON.parse(readFileSync(updateCacheFile(env), 'utf8'))
@@ -31,7 +31,7 @@ export function readUpdateCache(env: NodeJS.ProcessEnv): UpdateCache {
   }
 }
 
-/** Writes the cache. Throws if that fails. */
+/** @throws if the file can't be written */
 export function writeUpdateCache(env: NodeJS.ProcessEnv, cache: UpdateCache): void {
   const path = updateCacheFile(env)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })

@@ -15,8 +15,8 @@ const NPM_TIMEOUT_MS = 30_000
 const run = promisify(execFile)
 
 /**
- * Asks the registry for the latest version and stores it. The registry's package with our name and version must be this
- * package, because the name may belong to another package there. Sends no credentials.
+ * Requests the latest version from the registry and stores it. Sends no credentials. First checks that the registry's
+ * package is this one, because another package may have its name there.
  */
 export async function checkForUpdate(
   env: NodeJS.ProcessEnv,
@@ -56,8 +56,8 @@ export async function checkForUpdate(
 }
 
 /**
- * Returns the registry of npm's global installs. npm runs in the home folder, so that a project's .npmrc has no effect.
- * Returns null without npm, or if the registry has no HTTP URL.
+ * Returns the registry that npm uses for global installs, or null without npm or without an HTTP URL. Runs npm in the
+ * home folder, so that a project's .npmrc has no effect.
  */
 export async function npmRegistry(env: NodeJS.ProcessEnv): Promise<URL | null> {
   // On Windows, npm is a script that only a shell can run.
@@ -72,11 +72,14 @@ export async function npmRegistry(env: NodeJS.ProcessEnv): Promise<URL | null> {
   return /^https?:\/\//.test(named) ? parseUrl(named.endsWith('/') ? named : `${named}/`) : null
 }
 
-/** Names of variables that may contain a secret, and values that do: a URL with a password. */
+/** Match variables that may contain a secret: by their name, or by a value that is a URL with a password. */
 const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie|^gdn_/i
 const WITH_PASSWORD = /:\/\/[^/\s]+@/
 
-/** A user's .npmrc may use any variable, so npm gets all except likely secrets, which no registry URL needs. */
+/**
+ * Returns the environment for npm. A user's .npmrc may use any variable, so all are passed except likely secrets, which
+ * no registry URL needs.
+ */
 function npmEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isHarmless = ([name, value = '']: [string, string | undefined]) =>
     !SECRET_NAME.test(name) && !WITH_PASSWORD.test(value)

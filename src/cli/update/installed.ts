@@ -2,7 +2,7 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { packageRoot } from '../package-root.ts'
 
-/** The installed npm package that contains this program. */
+/** The installed npm package that this program belongs to. */
 export interface Installed {
   name: string
   version: string
@@ -12,8 +12,8 @@ export interface Installed {
 }
 
 /**
- * Returns the installed package. Returns null for a source checkout, linked or not, for a copy that npx fetched for a
- * single run, and for a private package.
+ * Returns the installed package. Returns null for a private package, for a source checkout, even if npm linked it, and
+ * for a copy that npx fetched for a single run.
  */
 export function installedPackage(root: string = packageRoot()): Installed | null {
   const path = realpathSync(root)

@@ -20,7 +20,7 @@ interface NoticeEdge {
   installed?: () => Installed | null
 }
 
-/** Returns whether to show update notices here. */
+/** Returns whether to show update notices in this environment. */
 export function wantsNotice(env: NodeJS.ProcessEnv, stderrTty: boolean): boolean {
   const off = [env.GDN_NO_UPDATE_NOTICE, env.NO_UPDATE_NOTIFIER, env.CI, env.GITHUB_ACTIONS, env.CONTINUOUS_INTEGRATION]
   return stderrTty && env.TERM !== 'dumb' && !off.some(isSet)
@@ -39,7 +39,7 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
     const found = installed()
     if (found === null) return
     const cache = readUpdateCache(env)
-    // If the clock was set back, a time in the future counts as long ago.
+    // A time in the future means that the clock was set back, so it counts as long ago.
     const isDue = (time: number) => time > now || now - time >= DAY_MS
     const notifies = cache.latest !== null && isNewer(cache.latest, found.version) && isDue(cache.notifiedAt)
     const asks = isDue(cache.checkedAt)
@@ -49,7 +49,7 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
       ...(notifies ? { notifiedAt: now } : {}),
       ...(asks ? { checkedAt: now } : {}),
     }
-    // Written first. Otherwise, a cache that can't be written would repeat the notice and the check with every command.
+    // Written before the notice. Otherwise, a read-only cache would repeat the notice and the check with every command.
     writeUpdateCache(env, next)
     if (notifies) stderr.write(noticeText(found, cache.latest ?? '', cwd))
     if (asks) {
@@ -68,7 +68,7 @@ function noticeText({ name, version, root }: Installed, latest: string, cwd: str
   return `\ngdn ${latest} is available, and this is ${version}. To update: ${install}\n  Set GDN_NO_UPDATE_NOTICE=1 to turn this notice off.\n`
 }
 
-/** Returns whether release `a` is newer than release `b`. Anything that is not a release is never newer. */
+/** Returns whether version `a` is newer than `b`. A version that isn't a plain release is never newer. */
 export function isNewer(a: string, b: string): boolean {
   const [left, right] = [numbers(a), numbers(b)]
   if (left === null || right === null) return false

@@ -1,24 +1,24 @@
-/** Returns the HTML of each card in the text of a section. */
+/** Splits the HTML of a section into cards. */
 export const cardsIn = (section: string): string[] =>
   section.slice(section.indexOf('<article '), section.lastIndexOf('</section>')).split(/\n(?=<article )/)
 
 const CHARACTERS: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
 
-/** Returns the text of a card in lower case, without the summaries of collapsed details. */
+/** Returns the lower-case text of a card. Leaves out the labels of collapsed details. */
 const textOf = (card: string): string =>
   card
     .replace(/<summary>.*?<\/summary>|<[^>]*>/g, ' ')
     .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => CHARACTERS[name] ?? '')
     .toLowerCase()
 
-/** Returns whether a card is for the row at a line of the manifest (`line-12`). */
+/** Returns whether a card belongs to a manifest line, such as `line-12`. */
 export const isAt = (card: string, id: string): boolean => card.includes(` id="${id}"`)
 
 /**
- * Returns a test for cards of the kind with every word of the text, or null if all cards pass. `line 12` matches the
- * row at that line.
+ * Returns a test that a card passes if it is of a kind and contains every word of the text. The text `line 12` matches
+ * the row at that line. Returns null if all cards would pass.
  *
- * @param kind a class of the card, or null for all kinds
+ * @param kind a class of cards, or null for all
  */
 export function cardTest(kind: string | null, text: string): ((card: string) => boolean) | null {
   const wanted = text.trim().toLowerCase()

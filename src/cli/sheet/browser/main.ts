@@ -1,9 +1,9 @@
 import { CARDS_PER_SECTION } from '../sections.ts'
 import { cardsIn, cardTest, isAt } from './cards.ts'
 
-/** Number of cards on a page: whole sections. */
+/** A multiple of a section, because pages consist of whole sections. */
 const CARDS_PER_PAGE = 5 * CARDS_PER_SECTION
-/** How often a search yields to other work of the browser. */
+/** How long a search may block the browser before it yields. */
 const SLICE_MS = 30
 const TYPING_MS = 150
 
@@ -27,11 +27,11 @@ const sections = document.getElementsByTagName('noscript')
 
 let total = 0
 let page = 0
-/** Numbers of the matching rows, or null for all. */
+/** Indexes of the matching rows, or null if all match. */
 let found: number[] | null = null
-/** Number of the latest search. Earlier searches stop. */
+/** Incremented by each search, so that earlier searches stop. */
 let search = 0
-/** The section that was last split into cards. */
+/** The section that was split into cards most recently. */
 let last: { at: number; cards: string[] } = { at: -1, cards: [] }
 
 function cardsOf(at: number): string[] {
@@ -44,7 +44,7 @@ const kind = () => /^only-(.+)$/.exec(document.querySelector('.filter :checked')
 const pages = () => Math.max(1, Math.ceil((found?.length ?? total) / CARDS_PER_PAGE))
 const inDigits = (value: number) => value.toLocaleString('en')
 
-/** Shows the rows of the page, or all rows. */
+/** Shows the rows of the current page, or of all pages. */
 function show(all = false): void {
   const count = found?.length ?? total
   page = Math.min(page, pages() - 1)
@@ -59,7 +59,6 @@ function show(all = false): void {
   describe(from, to)
 }
 
-/** Updates the status text and the page buttons. */
 function describe(from: number, to: number): void {
   for (const { nav, input, label, buttons } of bars) {
     nav.hidden = pages() < 2
@@ -86,7 +85,10 @@ function turnTo(wanted: number): void {
   finder.scrollIntoView()
 }
 
-/** Finds the rows of the selected kind with every word, and shows their first page. The browser stays responsive. */
+/**
+ * Searches for rows of the selected kind that contain every word, and shows the first page of them. Yields regularly,
+ * so that the browser stays responsive.
+ */
 async function find(): Promise<void> {
   const mine = ++search
   const passes = cardTest(kind(), field.value)
@@ -105,7 +107,7 @@ async function find(): Promise<void> {
   show()
 }
 
-/** Shows the row that the URL names. */
+/** Shows the row in the URL's fragment. */
 function showNamed(): void {
   const id = location.hash.slice(1)
   if (!/^line-\d+$/.test(id)) return
@@ -117,7 +119,7 @@ function showNamed(): void {
     page = Math.floor((found?.indexOf(row) ?? row) / CARDS_PER_PAGE)
     show()
   }
-  // The row did not exist when the browser first looked for it.
+  // Makes the browser scroll to the row, which didn't exist when it first looked for it.
   location.replace(`#${id}`)
 }
 
@@ -129,7 +131,7 @@ function wantAll(): void {
   if (all !== null) all.checked = true
 }
 
-// Shows the first page before the rest of the file is loaded.
+// Shows the first page before the rest of the file has loaded.
 const observer = new MutationObserver(() => {
   if (sections.length <= CARDS_PER_PAGE / CARDS_PER_SECTION) return
   observer.disconnect()
@@ -144,7 +146,7 @@ addEventListener('DOMContentLoaded', () => {
   if (sections.length === 0) return
   total = (sections.length - 1) * CARDS_PER_SECTION + cardsOf(sections.length - 1).length
   finder.hidden = total < 2
-  // Browsers keep the selection and the search text after a reload.
+  // After a reload, browsers restore the selected kind and the search text.
   if (kind() !== null || field.value !== '') void find()
   else if (rows.firstChild === null) show()
   else describe(0, Math.min(total, CARDS_PER_PAGE))
@@ -161,7 +163,7 @@ addEventListener('DOMContentLoaded', () => {
     for (const button of buttons) button.addEventListener('click', () => turnTo(pageOf(button)))
     input.addEventListener('change', () => turnTo(Number(input.value || 1) - 1))
   }
-  // A printout has all matching rows.
+  // Prints all matching rows, not just one page.
   addEventListener('beforeprint', () => show(true))
   addEventListener('afterprint', () => show())
 })
