@@ -45,7 +45,7 @@ export class OtherDrop {
   /**
    * Returns a note if many NFTs have other content than their rows; null otherwise.
    *
-   * @throws GdnError `seems_minted` if all or nearly all of them have other content and another label
+   * @throws GdnError `seems_minted` if all or nearly all of them have other content and not the label of this run
    */
   refuse(): string | null {
     const [named, others, unlike] = [this.#named, this.#others, this.#others - this.#alike]

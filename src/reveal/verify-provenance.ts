@@ -29,8 +29,8 @@ export interface Provenance {
 }
 
 /**
- * `none`: the token has no commitment, because it was minted revealed. `differs`: the revealed metadata isn't what was
- * committed to. `unknown`: the chain or the storage can't be read.
+ * `none`: the token has no commitment, for example if it was minted revealed. `differs`: the revealed metadata isn't
+ * what was committed to. `unknown`: the chain or the storage can't be read.
  */
 export type ProvenanceCheck =
   | { kind: 'none' }

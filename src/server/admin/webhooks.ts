@@ -191,7 +191,7 @@ export async function dropWebhook(store: Store, id: string, now: number): Promis
   return webhook
 }
 
-/** Queues a test event for a webhook, even if the webhook doesn't subscribe to its type. Returns the event's ID. */
+/** Queues one test event for a webhook, even if the webhook doesn't subscribe to its type. Returns the event's ID. */
 export async function testWebhook(store: Store, id: string, type: EventType = 'webhook.test'): Promise<string> {
   const webhook = await found(store.db, id)
   if (webhook.status === 'disabled') {

@@ -30,7 +30,7 @@ export interface WaitingFunds extends NeededForAll {
   reserve: bigint
 }
 
-/** Returns whether a gas limit is the lower one. 0 stands for no limit. */
+/** Returns whether `gas` is the lower gas limit. 0 means that there is none. */
 const isBelow = (gas: bigint, other: bigint): boolean => gas > 0n && (other === 0n || gas < other)
 
 type Mints = readonly { sender: string | null; dynamic: number; count: number }[]

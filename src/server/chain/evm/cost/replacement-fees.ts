@@ -52,8 +52,8 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
 }
 
 /**
- * Returns the suggested fees. If the signer can pay only for a lower maximum price, lowers them as far as the next
- * block allows. A legacy gas price can't be lowered, because it is already the price that blocks accept.
+ * Returns the suggested fees. If only a lower maximum price can be paid, lowers them as far as the next block allows.
+ * A legacy gas price can't be lowered, because it is already the price that blocks accept.
  */
 export function lowerFees(suggested: Fees, payable: bigint): Fees {
   const { maxFeePerGas, maxPriorityFeePerGas: tip, baseFee, legacy } = suggested
