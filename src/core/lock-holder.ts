@@ -23,8 +23,8 @@ export interface LockTiming {
 }
 
 /**
- * `silentMs` is 2 minutes, because no active process pauses that long. A sleeping machine does, but its fencing token
- * expires.
+ * `silentMs` is 2 minutes, because no active process pauses that long. A sleeping machine does. When it wakes up, its
+ * old fencing token is rejected.
  */
 export const LOCK_TIMING: LockTiming = { beatMs: 5_000, silentMs: 120_000, watchMs: 12_000 }
 

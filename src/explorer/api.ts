@@ -1,6 +1,6 @@
-/** An error of a request: the server's message, or no response. */
+/** The error of a failed request, with the server's message if there is a response. */
 export class ApiError extends Error {
-  /** HTTP status; 0 without a response. */
+  /** HTTP status, or 0 without a response. */
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -13,7 +13,7 @@ export class ApiError extends Error {
 type Listener = (error: ApiError) => void
 const listeners = new Set<Listener>()
 
-/** Called for requests without a response, and for requests that lacked a key. */
+/** Registers a listener for failed requests: those without a response, and those that lacked a key. */
 export function onFailure(listener: Listener): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
@@ -49,7 +49,7 @@ async function ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
   throw failed(new ApiError(response.status, sentenceOf(text) ?? `The server returned HTTP ${response.status}.`))
 }
 
-/** Returns the message of an API error, with a capital and a full stop. */
+/** Returns the message of an API error as a sentence, with a capital letter and a full stop. Null for other text. */
 function sentenceOf(text: string): string | null {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown } }
@@ -61,7 +61,7 @@ function sentenceOf(text: string): string | null {
   }
 }
 
-/** Builds a query string without undefined parameters. */
+/** Builds a query string. Omits parameters that are undefined, null or empty. */
 export function query(parameters: Readonly<Record<string, string | number | null | undefined>>): string {
   const given = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {

@@ -5,7 +5,7 @@ const SIGNED_URL_PATH = '/api/v1/getpresignedurl'
 const OPENS_WITHIN_MS = 3000
 const KEY_HEADER = ['headers', 'x-api-key']
 
-/** The part of React that is used here, which Swagger UI includes. */
+/** The part of React that is used here. Swagger UI includes React. */
 interface React {
   createElement(type: unknown, props: object | null, ...children: unknown[]): unknown
   useState<Value>(first: Value): [Value, (next: Value) => void]
@@ -27,7 +27,7 @@ interface Request {
 
 declare const SwaggerUIBundle: (options: object) => unknown
 
-/** The command to copy has a placeholder for the key, because others may see the screen. */
+/** Replaces the key in the command to copy by a placeholder, because others may see the screen. */
 const withoutKey: Wrap<{ request: Request }> =
   (original, { React }) =>
   (props) => {
@@ -61,7 +61,7 @@ function signedUrlOf(content: unknown): URL | null {
   }
 }
 
-/** Renders the body of a response; a private key in it only on request. */
+/** Renders the body of a response. Shows a private key only on request. */
 const guardedBody: Wrap<Body> = (original, system) => {
   const { React } = system
   const { createElement } = React
@@ -91,7 +91,7 @@ const guardedBody: Wrap<Body> = (original, system) => {
   }
 }
 
-/** Opens the POST to a signed URL with its parameters filled in. */
+/** Opens the wallet endpoint and fills in the parameters of a signed URL. */
 function fillIn(signed: URL, { specActions, layoutActions }: System): void {
   for (const [name, value] of signed.searchParams) {
     specActions.changeParam([WALLET_PATH, 'post'], name, 'query', value)
@@ -100,7 +100,7 @@ function fillIn(signed: URL, { specActions, layoutActions }: System): void {
   showStep(performance.now() + OPENS_WITHIN_MS)
 }
 
-/** Enables the form as soon as it is rendered. */
+/** Enables the form as soon as it is rendered, and scrolls to it. */
 function showStep(end: number): void {
   const operation = document.getElementById('operations-Wallets-generateWallet')
   const tryOut = operation?.querySelector<HTMLElement>('.try-out__btn')

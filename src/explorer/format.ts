@@ -7,16 +7,16 @@ export const count = (value: number) => NUMBERS.format(value)
 /** `1 NFT`, `2,000 NFTs` */
 export const counted = (value: number, one: string, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`
 
-/** Groups the decimal digits of a number of any length; other text is unchanged. */
+/** Groups the decimal digits of a number of any length. Returns other text unchanged. */
 export const digits = (text: string) => (/^\d+$/.test(text) ? NUMBERS.format(BigInt(text)) : text)
 
-/** `12.4 MB`, in units of a thousand, as in file managers. */
+/** `12.4 MB`, in decimal units, as in file managers. */
 export function bytes(size: number): string {
   if (size < 1000) return counted(size, 'byte')
   const units = ['kB', 'MB', 'GB', 'TB']
   let value = size / 1000
   let unit = 0
-  // By the rounded value: 999.6 kB is 1.0 MB.
+  // Compares the rounded value, so that 999.6 kB becomes 1.0 MB.
   while (unit < units.length - 1 && Math.round(value) >= 1000) {
     value /= 1000
     unit++
@@ -46,20 +46,20 @@ export function ago(iso: string, now: number): string {
   return iso
 }
 
-/** In the reader's own time zone. */
+/** Formats a time in the reader's time zone. Returns text that isn't a time unchanged. */
 export function moment(iso: string): string {
   const then = Date.parse(iso)
   return Number.isNaN(then) ? iso : MOMENT.format(then)
 }
 
-/** Shortens a long ID or address to its two ends. */
+/** Shortens a long ID or address to its beginning and end. */
 export function shortened(text: string, head = 6, tail = 4): string {
   const letters = [...text]
   if (letters.length <= head + tail + 3) return text
   return `${letters.slice(0, head).join('')}…${letters.slice(-tail).join('')}`
 }
 
-/** Returns a title if it is visible, else null: some have only spaces and direction marks. */
+/** Returns a title, or null if nothing of it is visible. Some titles have only spaces and direction marks. */
 export function visible(title: string): string | null {
   return /[^\p{C}\p{Z}\p{M}\u115f\u1160\u2800\u3164\uffa0]/u.test(title) ? title : null
 }
@@ -77,7 +77,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'image/gif': 'gif',
   'image/webp': 'webp',
   'image/avif': 'avif',
-  // It is also a page, but people expect an image, so it gets its extension and opens in an image viewer.
+  // An SVG is also a page, but people expect an image. With its extension, it opens in an image viewer.
   'image/svg+xml': 'svg',
   'video/mp4': 'mp4',
   'video/webm': 'webm',
@@ -94,7 +94,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 
 /**
  * Returns the file name for a download. Only types that are safe to open get their extension: an .html file would run
- * from the disk, without our content security policy.
+ * from the disk without our content security policy.
  */
 export function fileName(cid: string, contentType: string | null): string {
   const type = (contentType ?? '').split(';', 1)[0] ?? ''
@@ -102,7 +102,7 @@ export function fileName(cid: string, contentType: string | null): string {
   return `${cid}.${extension}`
 }
 
-/** Returns an http(s) URL, or null: nothing else may become a link. */
+/** Returns an http(s) URL, or null for any other text, because nothing else may become a link. */
 export function webAddress(text: string | null): string | null {
   if (text === null) return null
   try {

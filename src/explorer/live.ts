@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Collection, Nft, Overview, Run } from '../server/explorer/types.ts'
 
-/** The data of each event, by name. */
+/** The data of each event, by event name. */
 export interface Events {
   overview: Overview
   run: Run
@@ -14,7 +14,7 @@ export type LiveState = 'connecting' | 'live' | 'lost'
 const NAMES = ['overview', 'run', 'collection', 'nft'] as const
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 8000
-/** A shorter interruption of the connection isn't shown. */
+/** An interruption is shown only if it takes longer. */
 const PATIENCE_MS = 1500
 
 let source: EventSource | undefined
@@ -68,7 +68,7 @@ function open(): void {
 function lost(): void {
   hasBeenLost = true
   patience ??= setTimeout(() => become('lost'), PATIENCE_MS)
-  // Listeners check the reason: an invalid key closes the event stream too.
+  // Listeners find out the reason, because an invalid key closes the event stream too.
   for (const listener of onLoss) listener()
   clearTimeout(again)
   again = setTimeout(open, wait)
@@ -83,7 +83,7 @@ function close(): void {
   source = undefined
 }
 
-// Browsers have six connections per server, so hidden pages close theirs.
+// Browsers allow six connections per server, so hidden pages close theirs.
 function follow(): void {
   if (!running) return
   if (document.visibilityState === 'hidden') {
@@ -100,7 +100,7 @@ addEventListener('pageshow', ({ persisted }) => {
   if (persisted) follow()
 })
 
-/** Subscribes to events; with a query, to one item in addition to the overview. */
+/** Subscribes to the overview. A query adds the events of one item. */
 export function listenTo(query: string): void {
   if (running && query === about && source !== undefined) return
   about = query
@@ -123,12 +123,12 @@ function added<Value>(set: Set<Value>, value: Value): () => void {
 
 export const onConnectionLoss = (listener: () => void) => added(onLoss, listener)
 
-/** Runs when the connection is restored: the page may be out of date. */
+/** Calls the listener when the connection is restored, because the page may be out of date. */
 export function useBack(listener: () => void): void {
   useEffect(() => added(onBack, listener))
 }
 
-/** Runs on each event with this name. */
+/** Calls the listener for each event with this name. */
 export function useEvent<Name extends keyof Events>(name: Name, listener: (data: Events[Name]) => void): void {
   useEffect(() => {
     const listeners = onEvent.get(name) ?? new Set()
@@ -146,7 +146,7 @@ export function useLiveState(): LiveState {
   return shown
 }
 
-/** The current overview; undefined until it is loaded. */
+/** Returns the current overview, or undefined until it is loaded. */
 export function useOverview(): Overview | undefined {
   const [shown, setShown] = useState(last)
   useEvent('overview', setShown)

@@ -2,17 +2,16 @@ import { useEffect, useState } from 'preact/hooks'
 import { routeOf } from './routes.ts'
 
 interface Kept {
-  /** The scroll position of the page. */
   y?: number
 }
 
 const listeners = new Set<() => void>()
 let returning = false
 
-/** Whether the page was reached with Back or Forward: then it is restored. */
+/** Whether the page was reached with Back, Forward or a reload, and is therefore restored. */
 export const isReturning = () => returning
 
-/** The scroll position of the restored page. */
+/** Returns the scroll position of a restored page, or 0. */
 export const keptScroll = (): number => (returning ? ((history.state as Kept | null)?.y ?? 0) : 0)
 
 function changed(isReturn: boolean): void {
@@ -20,7 +19,7 @@ function changed(isReturn: boolean): void {
   for (const listener of listeners) listener()
 }
 
-/** Navigates to another page of the explorer, as if its link had been clicked. */
+/** Navigates to another page of the explorer, like a click on a link. */
 export function go(path: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, '', path)
   else {
@@ -34,7 +33,7 @@ function keepScroll(): void {
   history.replaceState({ ...(history.state as Kept | null), y: scrollY }, '')
 }
 
-/** Returns the internal link of a click that is handled here; others are left to the browser. */
+/** Returns the URL of a clicked link within the explorer. Returns null if the browser should handle the click. */
 function followed(event: MouseEvent): URL | null {
   if (event.defaultPrevented || event.button !== 0) return null
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return null
@@ -47,7 +46,7 @@ function followed(event: MouseEvent): URL | null {
 
 let scrollTimer: ReturnType<typeof setTimeout> | undefined
 
-/** Handles the links and the history of the page. */
+/** Starts to handle the links and the history of the page. */
 export function startNavigation(): void {
   history.scrollRestoration = 'manual'
   document.addEventListener('click', (event) => {
@@ -72,7 +71,7 @@ export function startNavigation(): void {
   returning = entry instanceof PerformanceNavigationTiming && entry.type !== 'navigate'
 }
 
-/** The path and query of the page, updated on navigation. */
+/** Returns the path and query of the page, and updates them on navigation. */
 export function useAddress(): string {
   const read = () => location.pathname + location.search
   const [address, setAddress] = useState(read)

@@ -3,14 +3,14 @@ import { BoundedMap } from '../core/bounded-map.ts'
 import { ApiError, get } from './api.ts'
 import { useBack } from './live.ts'
 
-/** Cached responses by path. */
+/** Cached responses, by path. */
 const kept = new BoundedMap<unknown>(60)
 
-/** Clears the cache, so that nothing of one account is left for the next. */
+/** Clears the cache, so that the next account doesn't see data of the previous one. */
 export const forgetAll = () => kept.clear()
 
 export interface Resource<Answer> {
-  /** The data, available at once if it was loaded before. */
+  /** The data. Available immediately if it was loaded before. */
   data: Answer | undefined
   error: ApiError | undefined
   reload: () => void
@@ -18,7 +18,7 @@ export interface Resource<Answer> {
   set: (answer: Answer) => void
 }
 
-/** Loads the data at a path below `/explorer/`, again after an outage. */
+/** Loads the data at a path below `/explorer/`. Reloads it after an outage. */
 export function useResource<Answer>(path: string): Resource<Answer> {
   const [, draw] = useState(0)
   const state = useRef<{ path: string; error: ApiError | undefined; request: AbortController | undefined }>({

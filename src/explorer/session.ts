@@ -9,12 +9,12 @@ const RETRY_MS = 2000
 
 export interface SessionState {
   session: Session | undefined
-  /** The error, if the session can't be loaded. */
+  /** Set if the session can't be loaded. */
   error: ApiError | undefined
   set: (session: Session) => void
 }
 
-/** The current session. It is loaded again after an outage, and when the server rejects the key. */
+/** Returns the current session. Reloads it after an outage and when the server rejects the key. */
 export function useSession(): SessionState {
   const [session, setSession] = useState<Session>()
   const [error, setError] = useState<ApiError>()

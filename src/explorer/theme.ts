@@ -1,4 +1,4 @@
-// Loaded in the head and run before the first paint, so that the other colors don't flash.
+// Runs in the head before the first paint, so that the page doesn't flash in the wrong colors.
 {
   const chosen = (() => {
     try {

@@ -3,9 +3,9 @@ import ipaddr from 'ipaddr.js'
 const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3')
 
 /**
- * Addresses at which clouds serve credentials to their machines. Most are in ranges that are not public anyway, but
- * that of Azure's host service looks like any other. They are never connected to, even if private addresses are
- * allowed.
+ * Addresses at which clouds provide credentials to their machines. Connections to them are never allowed, even if
+ * private addresses are. Most are in ranges that aren't public anyway, but the address of Azure's host service looks
+ * public.
  */
 const CLOUD_METADATA: ReadonlySet<string> = new Set([
   '169.254.169.254', // AWS, GCP, Azure, Oracle Cloud, DigitalOcean
@@ -22,14 +22,14 @@ const CLOUD_METADATA: ReadonlySet<string> = new Set([
   '100.100.100.200', // Alibaba Cloud
 ])
 
-/** Whether an address is one at which a cloud serves credentials, in any spelling. */
+/** Whether a cloud provides credentials at an address. Recognizes the address in any notation. */
 export function isCloudMetadata(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
   const address = ipaddr.process(text)
   return CLOUD_METADATA.has(address.toString()) || CLOUD_METADATA.has(translated(address) ?? '')
 }
 
-/** IPv6 prefixes that embed IPv4, with the byte at which the IPv4 address begins (RFC 6052, 3056, 4291). */
+/** IPv6 prefixes that embed IPv4, and the byte at which the IPv4 address begins (RFC 6052, 3056, 4291). */
 const TRANSLATING = [
   { prefix: ipaddr.parseCIDR('::/96'), at: 12 },
   { prefix: ipaddr.parseCIDR('64:ff9b::/96'), at: 12 },
@@ -38,7 +38,7 @@ const TRANSLATING = [
   { prefix: ipaddr.parseCIDR('2002::/16'), at: 2 },
 ] as const
 
-/** Returns the IPv4 address that a gateway makes of an IPv6 address, or null. */
+/** Returns the IPv4 address that is embedded in an IPv6 address, or null. */
 function translated(address: ipaddr.IPv4 | ipaddr.IPv6): string | null {
   if (address.kind() === 'ipv4') return null
   const found = TRANSLATING.find(({ prefix }) => address.match(prefix))
@@ -51,15 +51,14 @@ function translated(address: ipaddr.IPv4 | ipaddr.IPv6): string | null {
 }
 
 /**
- * Whether a connection to an IP address stays on the public internet. Every other range is rejected: private, loopback,
- * link-local, shared (CGNAT), multicast, reserved, unspecified, benchmarking and documentation ranges, and every IPv6
- * form with an IPv4 address (mapped, compatible, translated, 6to4, Teredo), for any such address. Text that is no
- * address isn't public.
+ * Whether a connection to an IP address stays on the public internet. Returns false for private, loopback, link-local,
+ * shared (CGNAT), multicast, reserved, unspecified, benchmarking and documentation ranges. Also returns false for any
+ * IPv6 form of an IPv4 address (mapped, compatible, translated, 6to4, Teredo), and for text that isn't an address.
  */
 export function isPublicAddress(text: string): boolean {
   // A zone (fe80::1%eth0) names an interface of this machine.
   if (text.includes('%') || !ipaddr.isValid(text) || isCloudMetadata(text)) return false
   const address = ipaddr.parse(text)
-  // ipaddr.js calls every unnamed range unicast; in IPv6 that includes unassigned ranges.
+  // ipaddr.js calls every range without a name unicast. In IPv6, that includes unassigned ranges.
   return address.range() === 'unicast' && (address.kind() === 'ipv4' || address.match(GLOBAL_UNICAST_V6))
 }

@@ -12,12 +12,12 @@ const DECODERS: Record<string, () => Transform> = {
   br: createBrotliDecompress,
 }
 
-/** Number of bytes that compression may add to data that it can't shrink. */
+/** Number of bytes that compression may add to incompressible data. */
 const SLACK = 64 * 1024
 
 /**
- * Returns the body as the file's own bytes, decoded as it is read. At most one layer of compression is decoded. The
- * compressed bytes are counted too, because an unlimited number of them may decode to nothing.
+ * Returns the file's own bytes, decoded while the body is read. Decodes at most one layer of compression. Limits the
+ * compressed bytes too, because an unlimited number of them may decode to nothing.
  */
 export function decodeBody(
   body: Readable,
@@ -34,7 +34,8 @@ export function decodeBody(
       hint: 'Serve the file without a content-encoding, or with gzip, deflate or br alone.',
     })
   }
-  // pipeline() passes an error of either to the decoder's reader, and ends both when reading stops early.
+  // pipeline() passes an error of either stream to the reader of the decoder. It ends both streams when the reader
+  // stops early.
   return pipeline(
     body,
     (bytes) => limitBody(bytes, maxBytes + SLACK, label),
@@ -43,7 +44,7 @@ export function decodeBody(
   )
 }
 
-/** Yields the bytes of a body, counted after decoding. Fails as soon as there are too many. */
+/** Yields the bytes of a decoded body. Throws as soon as there are more than the limit. */
 export async function* limitBody(body: AsyncIterable<Uint8Array>, maxBytes: number, label: string, slack = 0) {
   let size = 0
   for await (const bytes of body) {

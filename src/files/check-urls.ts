@@ -3,7 +3,7 @@ import { sleep as systemSleep } from '../core/time.ts'
 import { FetchFailure } from './failure.ts'
 import type { Prober } from './prober.ts'
 
-/** A problem of a URL. An error: the server would certainly reject it. A warning: it may be available later. */
+/** A problem with a URL. Error: the server would certainly reject the URL. Warning: it may accept the URL later. */
 export interface UrlFinding {
   url: string
   severity: 'error' | 'warning'
@@ -13,9 +13,9 @@ export interface UrlFinding {
 
 export interface CheckUrlsOptions {
   prober: Prober
-  /** Checks without the rules on addresses and ports, if the server may have lifted them; else null. */
+  /** Checks without the rules for addresses and ports. Null if the server certainly applies these rules. */
   lenient: Prober | null
-  /** Returns the problem of an ipfs URL with a valid form, or null. */
+  /** Returns the problem of a well-formed ipfs URL, or null. */
   checkIpfs?(url: string, signal: AbortSignal | undefined): Promise<Omit<UrlFinding, 'url'> | null>
   onFinding(finding: UrlFinding): void
   /** Called after each URL. */
@@ -26,23 +26,23 @@ export interface CheckUrlsOptions {
 }
 
 const ORIGINS_AT_ONCE = 6
-/** Concurrent requests to one origin. */
+/** Limit of concurrent requests to one origin. */
 const AT_ONCE = 3
 /** Milliseconds between two requests to one origin. */
 const APART_MS = 50
 const RETRY_MS = 1_000
 const LONGEST_WAIT_MS = 30_000
-/** After this many failures without a response in a row, an origin is not requested again. */
+/** After this many consecutive failures without a response, an origin is not requested again. */
 const MAX_FAILURES = 5
 
 /**
- * Requests each file once, a few at a time and with a rate limit for each origin, and pauses for as long as a server
- * asks. Resolves when all were requested.
+ * Requests each file once. Limits the concurrency and the rate for each origin, and pauses for as long as a server
+ * asks. Resolves when all files were requested.
  */
 export async function checkUrls(urls: Iterable<string>, options: CheckUrlsOptions): Promise<void> {
   const byOrigin = new Map<string, string[]>()
   for (const url of urls) {
-    // Reported with its row already, or of a network that is not requested.
+    // Malformed URLs are already reported with their rows. The ar network is never requested.
     if (fileUrlProblem(url) !== null || /^ar:/i.test(url)) {
       options.onChecked?.()
       continue
@@ -100,7 +100,7 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
   })
 }
 
-/** @throws FetchFailure of a temporary kind */
+/** @throws FetchFailure if the failure is temporary */
 async function check(url: string, options: CheckUrlsOptions): Promise<UrlFinding | null> {
   const { prober, lenient, checkIpfs, signal } = options
   if (/^ipfs:/i.test(url)) {
@@ -117,7 +117,10 @@ async function check(url: string, options: CheckUrlsOptions): Promise<UrlFinding
   }
 }
 
-/** A backend on this machine may have been started with private files allowed, which can't be queried. */
+/**
+ * Probes a private URL again. A local backend may allow private files, and can't be asked, so success is only a
+ * warning.
+ */
 async function checkLeniently(
   url: string,
   strict: FetchFailure,
@@ -137,7 +140,7 @@ function finding(url: string, severity: UrlFinding['severity'], { message, hint 
   return { url, severity, message, hint }
 }
 
-/** Runs a function for each item, a number of them at a time. The first failure ends it. */
+/** Runs a function for each item, `count` at a time. Stops at the first failure. */
 async function atOnce<Item>(count: number, items: Iterable<Item>, act: (item: Item) => Promise<void>): Promise<void> {
   const iterator = items[Symbol.iterator]()
   let failed = false

@@ -1,11 +1,11 @@
 import { extname } from 'node:path'
 
 /**
- * How many bytes of a file {@link sniffContentType} uses. License comments before the first tag of some images have
- * up to 12 KiB.
+ * The number of first bytes that {@link sniffContentType} uses. In some images, license comments before the first tag
+ * take up to 12 KiB.
  */
 export const SNIFF_BYTES = 16 * 1024
-/** How many bytes of JSON are searched for signs of glTF. */
+/** The number of bytes of JSON that are searched for signs of glTF. */
 const JSON_BYTES = 1024
 
 const UNKNOWN = 'application/octet-stream'
@@ -36,7 +36,7 @@ const BY_EXTENSION: Record<string, string> = {
   '.csv': 'text/csv; charset=utf-8',
 }
 
-// Byte patterns at an offset, from the formats' own specifications; Latin-1, `.` is any byte.
+// Byte patterns from the specifications of the formats. The bytes are decoded as Latin-1, and `.` is any byte.
 const SIGNATURES: readonly (readonly [contentType: string, pattern: RegExp])[] = [
   ['image/png', /^\x89PNG\r\n\x1a\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
@@ -54,13 +54,13 @@ const SIGNATURES: readonly (readonly [contentType: string, pattern: RegExp])[] =
   ['application/pdf', /^%PDF-/],
 ]
 
-// What may precede the first tag: white space, comments, an XML declaration, processing instructions. Nothing follows
-// in the pattern, and a doctype is removed separately: one pattern for all would try every grouping of hostile
-// comments.
+// White space, comments, an XML declaration and processing instructions may precede the first tag. The pattern ends
+// there, and a doctype is removed separately: with one pattern for everything, hostile comments would cause
+// catastrophic backtracking.
 const PROLOGUE = /^(?:\s|<!--[\s\S]*?-->|<\?[\s\S]*?\?>)*/
 const DOCTYPE = /^<!doctype\s[^>[]*(?:\[[^\]]*\]\s*)?>/i
 const SVG = /^<svg[\s>/]/i
-/** A comment, a declaration or a doctype whose end is missing. */
+/** A comment, a declaration or a doctype without its end. */
 const UNFINISHED = /^<(?:!--|\?|!doctype\s)/i
 /** Browsers and gateways treat content that begins with a comment as HTML. */
 const COMMENT_FIRST = /^\s*<!--/
@@ -68,15 +68,17 @@ const HTML =
   /^<(?:!doctype\s+html|html|head|body|title|meta|link|base|script|style|iframe|frameset|table|div|span|form|center|font|h[1-6]|p|a|br|b|i|img|noscript|main|section|article|header|nav)(?=[\s>/]|$)/i
 
 /**
- * Returns the content type of a file, by the extension of its name in a directory, else by its first bytes
- * ({@link SNIFF_BYTES} are enough). `application/octet-stream` if neither shows it.
+ * Returns the content type of a file by the extension of its name, else by its first bytes ({@link SNIFF_BYTES} are
+ * enough). Returns `application/octet-stream` if neither shows it.
+ *
+ * @param name the file name, for a file in a directory
  */
 export function sniffContentType(firstBytes: Uint8Array, name?: string): string {
   const byName = name === undefined ? undefined : BY_EXTENSION[extname(name).toLowerCase()]
   return byName ?? byBytes(firstBytes.subarray(0, SNIFF_BYTES))
 }
 
-/** Whether bytes start a web page, which is what a missing file often turns out to be. */
+/** Whether bytes begin a web page. Servers often return one in place of a missing file. */
 export function looksLikeHtml(firstBytes: Uint8Array): boolean {
   return byBytes(firstBytes.subarray(0, SNIFF_BYTES)).startsWith('text/html')
 }
@@ -87,7 +89,7 @@ function byBytes(bytes: Uint8Array): string {
   if (signature !== undefined) return signature[0]
   const text = decodeText(bytes)
   if (text !== null) return byText(text, { isCut: bytes.length >= SNIFF_BYTES })
-  // A page in an older encoding, or with a stray control character.
+  // The text may be a page in an older encoding or with a stray control character.
   return isHtml(latin1.replace(UTF8_MARK, ''), { isCut: false }) ? HTML_TYPE : UNKNOWN
 }
 
@@ -97,7 +99,7 @@ function startOf(text: string): { start: string; root: string } {
   return { start, root: start.replace(DOCTYPE, '').replace(PROLOGUE, '') }
 }
 
-/** @param isCut whether the text is only the beginning of the file, so that its first tag may be missing */
+/** @param isCut whether the text is only the beginning of the file, and the first tag may follow later */
 function isHtml(text: string, { isCut }: { isCut: boolean }): boolean {
   const { start, root } = startOf(text)
   if (HTML.test(start) || HTML.test(root)) return true
@@ -115,8 +117,8 @@ function byText(text: string, { isCut }: { isCut: boolean }): string {
 }
 
 /**
- * Decodes UTF-8 (or UTF-16 with a BOM) without control characters, else null. A truncated character at the end is
- * ignored.
+ * Decodes UTF-8, or UTF-16 with a BOM. Returns null if the text is invalid or has control characters. Ignores a
+ * truncated character at the end.
  */
 function decodeText(bytes: Uint8Array): string | null {
   const encoding =

@@ -14,34 +14,34 @@ import { checkTarget, type Target } from './target.ts'
 const REDIRECTS = [301, 302, 303, 307, 308]
 const TRY_AGAIN = [408, 425, 429]
 const MAX_URL_LENGTH = 8192
-/** The pause for a busy server that doesn't state one. */
+/** The pause if a busy server doesn't specify one. */
 const DEFAULT_PAUSE_MS = 1000
 export const DEFAULT_MAX_BYTES = 64 * 2 ** 20
 export const DEFAULT_TIMEOUT_MS = 30_000
 
 export interface FetcherOptions {
-  /** Development only: allows private addresses, except cloud metadata addresses, and any port. */
+  /** For development: allows private addresses and any port. Cloud metadata addresses stay forbidden. */
   allowPrivate: boolean
-  /** URLs whose private addresses are always allowed, because the operator configured their server. */
+  /** Selects URLs that may always have private addresses, because the operator configured their server. */
   isTrusted?: (url: URL) => boolean
-  /** Whether HTML pages are accepted. By default they are rejected, because they often replace a missing image. */
+  /** Whether HTML pages are accepted. Default: false, because they often replace a missing image. */
   allowHtml?: boolean
-  /** `gdn/<version>`: all that a server learns about the client. */
+  /** `gdn/<version>`. A server learns nothing else about the client. */
   userAgent: string
-  /** Maximum bytes of a file, after decompression. By default 64 MiB. */
+  /** Maximum size of a file in bytes, after decompression. Default: 64 MiB. */
   maxBytes?: number
-  /** Milliseconds for everything: resolving, redirects, and the last byte read. By default 30 s. */
+  /** Total time in milliseconds for name resolution, redirects and the transfer. Default: 30 s. */
   timeoutMs?: number | undefined
   maxRedirects?: number
-  /** Limits the requests to one origin, redirects included. By default there is no limit. */
+  /** Limits the requests to one origin, including redirects. Default: no limit. */
   pace?: Pace | undefined
-  /** Resolves host names. By default with the system's resolver. */
+  /** Resolves host names. Default: the system's resolver. */
   lookup?: Resolve
 }
 
-/** Requests files by the rules, redirects included. */
+/** Requests files and follows redirects according to the options. */
 export interface Asker {
-  /** Follows redirects until another response. Each hop is checked like the first. */
+  /** Follows redirects until a response that isn't one. Each redirect target is checked like the first URL. */
   follow(
     first: Target,
     clock: Clock,
@@ -73,7 +73,7 @@ export function createAsker(options: FetcherOptions): Asker {
     clock.hold(await clock.paused(() => pace.enter(url.origin, clock.signal)))
   }
 
-  /** Pauses requests to an origin that returns 429 or 503. */
+  /** Pauses requests to an origin that responded with 429 or 503. */
   const pauseIfAsked = ({ url }: Target, response: Head) => {
     if (response.statusCode !== 429 && response.statusCode !== 503) return
     pace?.pause(url.origin, parseRetryAfter(headerOf(response, 'retry-after'), Date.now()) ?? DEFAULT_PAUSE_MS)
@@ -90,13 +90,13 @@ export function createAsker(options: FetcherOptions): Asker {
         pauseIfAsked(current, response)
         if (!REDIRECTS.includes(response.statusCode)) return { target, response }
         discard(response)
-        // Before the next request, because a request that holds one place and waits for another could deadlock.
+        // Released before the next request: a request that holds one place and waits for another could deadlock.
         clock.letGo()
         const location = response.headers.location
         if (typeof location !== 'string' || location.length > MAX_URL_LENGTH) {
           throw new FetchFailure(`${current.label} redirects without a valid location`, { lasting: true })
         }
-        // Named by the first URL, because the user knows that one, and the hops between would make a long chain.
+        // Errors name the first URL, because the user knows it and a list of all redirects would be long.
         target = checkTarget(location, mayBePrivate, { label: first.label, url: current.url })
         if (seen.has(withoutHash(target.url))) {
           throw new FetchFailure(`${first.label} redirects in a loop`, { lasting: true })
@@ -110,13 +110,13 @@ export function createAsker(options: FetcherOptions): Asker {
   }
 }
 
-/** The single time limit, which also turns network errors into failures with a reason. */
+/** The time limit of a whole exchange. It also converts network errors to failures with a reason. */
 export interface Clock {
   signal: AbortSignal
   during<T>(target: Target, work: () => Promise<T>): Promise<T>
-  /** Waits for something that isn't the server's fault, which doesn't count. */
+  /** Runs work that doesn't count towards the time limit, such as waiting that isn't the server's fault. */
   paused<T>(work: () => Promise<T>): Promise<T>
-  /** Registers cleanup for the timeout, an abort, or the regular end. */
+  /** Registers a cleanup function for the timeout, an abort, or the regular end. */
   hold(release: () => void): void
   letGo(): void
   stop(): void
@@ -206,20 +206,20 @@ function htmlPage(label: string): FetchFailure {
   })
 }
 
-/** Throws for first bytes of content that must not be stored. */
+/** Throws if the first bytes show content that must not be stored. */
 export function checkHead(head: Uint8Array, label: string, rules: Pick<AnswerRules, 'allowHtml'>): void {
   const problem = contentProblem(head, rules)
   if (problem === 'an HTML page') throw htmlPage(label)
   if (problem !== null) throw new FetchFailure(`${label} returned ${problem}`, { lasting: true })
 }
 
-/** Whether a URL itself points to this machine or its network. Allowing it is a deliberate choice. */
+/** Whether the host of a URL is literally this machine or a private address, which the user chose deliberately. */
 function isPrivateHost({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   return host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && !isPublicAddress(host))
 }
 
-/** Returns a header's value; of a repeated header, the first. */
+/** Returns the value of a header. If the header is repeated, returns the first value. */
 export function headerOf(response: Pick<Head, 'headers'>, name: string): string | undefined {
   const value = response.headers[name]
   return Array.isArray(value) ? value[0] : value
@@ -229,7 +229,7 @@ function withoutHash(url: URL): string {
   return url.href.replace(/#.*$/s, '')
 }
 
-/** Ends a transfer whose content isn't needed, and ignores its error. */
+/** Ends a transfer whose content isn't needed. Ignores its errors. */
 export function discard(response: Dispatcher.ResponseData | undefined): void {
   response?.body.on('error', () => undefined).destroy()
 }

@@ -9,11 +9,11 @@ interface FetchFailureOptions {
 }
 
 /**
- * Why a file can't be fetched from a URL. The message is for the person who provided the URL. It doesn't quote the
- * server's response.
+ * The error of a file that can't be fetched from a URL. The message is for the person who provided the URL. It doesn't
+ * quote the server's response.
  */
 export class FetchFailure extends GdnError {
-  /** True if a retry can't help: the NFT fails with this reason. False if a later attempt may succeed. */
+  /** True if a retry can't help, so that the NFT fails with this error. False if a later attempt may succeed. */
   readonly lasting: boolean
   /** True if the URL has a private address, or a port other than 80 and 443. `allowPrivate` permits both. */
   readonly isPrivate: boolean

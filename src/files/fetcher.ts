@@ -22,7 +22,7 @@ export interface FetchedFile {
    * thrown here. Stopping early closes the connection.
    */
   content: AsyncIterable<Uint8Array>
-  /** The server's content type, unchecked; null if there is none. */
+  /** The content type that the server claims, or null if it claims none. */
   contentType: string | null
 }
 
@@ -37,9 +37,9 @@ export interface Fetcher {
    * const { cid } = await storage.add(content)
    */
   fetchFile(url: string, signal?: AbortSignal): Promise<FetchedFile>
-  /** How long to wait before this URL is fetched, in milliseconds, so that its origin isn't overloaded. */
+  /** Returns how long to wait before a URL is fetched, in milliseconds, so that its origin isn't overloaded. */
   wait(url: string): number
-  /** Closes idle connections and ends running transfers. */
+  /** Closes idle connections and aborts transfers. */
   close(): Promise<void>
 }
 

@@ -3,10 +3,10 @@ import { extname } from 'node:path'
 import { looksLikeHtml, SNIFF_BYTES } from './content-type.ts'
 
 /**
- * The rule for content that may become a file of an NFT, however it arrives: fetched, uploaded, or read from this
- * machine. A missing image is often empty, or an error page.
+ * Checks content that may become a file of an NFT, whether it is fetched, uploaded, or read from this machine. In place
+ * of a missing image, there is often an empty file or an error page.
  *
- * @param head the first bytes, {@link SNIFF_BYTES} of them if the file has as many
+ * @param head the first {@link SNIFF_BYTES} bytes, or the whole file if it is smaller
  * @returns what the content is if it must not be stored, or null
  */
 export function contentProblem(
@@ -17,7 +17,7 @@ export function contentProblem(
   return !allowHtml && looksLikeHtml(head) ? 'an HTML page' : null
 }
 
-/** Reads the first bytes, enough to detect the type. */
+/** Reads enough of the first bytes to detect the content type. */
 export async function readHead(body: AsyncIterator<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = []
   for (let size = 0; size < SNIFF_BYTES; ) {
@@ -30,8 +30,8 @@ export async function readHead(body: AsyncIterator<Uint8Array>): Promise<Buffer>
 }
 
 /**
- * Returns the {@link contentProblem} of a local file. A file with the name of an HTML page is left to the server, which
- * knows whether it stores such files.
+ * Returns the {@link contentProblem} of a local file. If the file name is that of an HTML page, the server decides
+ * whether to store it.
  */
 export async function localContentProblem(path: string): Promise<string | null> {
   const file = await open(path)

@@ -1,9 +1,9 @@
 import { imageSize as sizeFromHeader } from 'image-size'
 
-/** How many first bytes of an image {@link imageSize} uses. */
+/** The number of first bytes of an image that {@link imageSize} uses. */
 export const IMAGE_BYTES = 128 * 1024
 
-/** Number of bytes to read for each content type. An SVG is text, and its parser would take long for much of it. */
+/** The number of bytes to read for each content type. Few for an SVG, because it is text that is slow to parse. */
 const READABLE: Readonly<Record<string, number>> = {
   'image/png': 64,
   'image/gif': 32,
@@ -13,17 +13,17 @@ const READABLE: Readonly<Record<string, number>> = {
   'image/svg+xml': 4096,
 }
 
-/** Maximum size in pixels. Larger values are not plausible. */
+/** The largest plausible width or height in pixels. */
 const MOST = 1_000_000
 
 /** Whether {@link imageSize} supports this type. */
 export const isReadable = (contentType: string): boolean => Object.hasOwn(READABLE, contentType)
 
 /**
- * Returns width and height in pixels from the first bytes, or null if they don't show them. The bytes are untrusted, so
- * it never throws.
+ * Returns the width and height in pixels, or null if the first bytes don't contain them. Never throws, because the
+ * bytes are untrusted.
  *
- * @param most how many bytes are read
+ * @param most the maximum number of bytes to read
  */
 export function imageSize(
   firstBytes: Uint8Array,

@@ -1,6 +1,6 @@
-/** Browsers lay out at most about 17 million pixels; well below, they are still exact. */
+/** Browsers lay out at most about 17 million pixels. This height is low enough for exact positions. */
 const MAX_HEIGHT = 6_000_000
-/** Near both ends, one scrolled pixel moves the list by one pixel. */
+/** Within this distance from both ends, in pixels, one scrolled pixel moves the list by one pixel. */
 const EDGE = 60_000
 
 export interface Grid {
@@ -14,7 +14,7 @@ export interface Grid {
 export interface GridOptions {
   /** Available width in pixels. */
   width: number
-  /** Minimum width of a tile; Infinity makes it a list. */
+  /** Minimum width of a tile. Infinity means one column. */
   minTile: number
   gap: number
   /** Returns the height of a tile of this width. */
@@ -28,8 +28,8 @@ export function gridOf({ width, minTile, gap, heightOf }: GridOptions): Grid {
 }
 
 /**
- * Maps a long list to a shorter scroll height: returns the position in the whole list (`full` pixels, which no browser
- * could lay out) for a position in the laid out part (`shown` pixels), and back.
+ * Maps a list of `full` pixels, which may be too high for a browser to lay out, to a scroll height of `shown` pixels.
+ * `toFull` and `toShown` convert positions between the two.
  */
 export interface Scale {
   full: number
@@ -59,13 +59,12 @@ export function scaleOf(full: number, max = MAX_HEIGHT): Scale {
 }
 
 export interface Span {
-  /** Index of the first item. */
   start: number
-  /** Index after the last item. */
+  /** Exclusive. */
   end: number
 }
 
-/** Returns the items whose rows are between two positions of the list, and some more rows on both sides. */
+/** Returns the items whose rows are between two positions of the list, plus `moreRows` rows on both sides. */
 export function itemsBetween(grid: Grid, total: number, from: number, to: number, moreRows: number): Span {
   const rows = Math.ceil(total / grid.columns)
   const first = Math.max(0, Math.floor(from / grid.rowHeight) - moreRows)
@@ -73,7 +72,7 @@ export function itemsBetween(grid: Grid, total: number, from: number, to: number
   return { start: Math.min(first * grid.columns, total), end: Math.max(0, Math.min(last * grid.columns, total)) }
 }
 
-/** Height of all rows in pixels, without a gap below the last. */
+/** Height of all rows in pixels, without a gap below the last one. */
 export function heightOf(grid: Grid, total: number): number {
   return total === 0 ? 0 : Math.ceil(total / grid.columns) * grid.rowHeight - grid.gap
 }

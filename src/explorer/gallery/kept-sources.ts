@@ -5,7 +5,7 @@ import { Source } from './source.ts'
 
 const kept = new BoundedMap<unknown>(4)
 
-/** Returns the list at a path below `/explorer/`; a recently viewed one is cached. */
+/** Returns the list at a path below `/explorer/`. Recently viewed lists are cached. */
 export function sourceOf<Item extends NftSummary>(
   path: string,
   filter: Readonly<Record<string, string | undefined>> = {},

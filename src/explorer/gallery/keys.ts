@@ -4,7 +4,7 @@ export interface Move {
   rows: number
 }
 
-/** Returns the item that a key moves to, or null for other keys. */
+/** Returns the index that a key moves to, or null if the key doesn't move. */
 export function moved(key: string, from: number, total: number, { columns, rows }: Move): number | null {
   if (total === 0) return null
   const steps: Readonly<Record<string, number>> = {
@@ -20,7 +20,7 @@ export function moved(key: string, from: number, total: number, { columns, rows 
   const step = Object.hasOwn(steps, key) ? steps[key] : undefined
   if (step === undefined) return null
   const to = from + step
-  // Down from the second last row without an item below: the last item.
+  // If the last row has no item below, ArrowDown moves to the last item.
   if (to >= total) return key === 'ArrowDown' && isLastRow(from, total, columns) ? from : total - 1
   if (to < 0) return key === 'ArrowUp' ? from : 0
   return to

@@ -2,7 +2,7 @@ import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Page } from '../../server/explorer/types.ts'
 
 const PAGE_SIZE = 100
-/** About a thousand items are cached; items scrolled past before are requested again. */
+/** Up to 1,600 items are cached. Items that were dropped from the cache are requested again. */
 const MAX_PAGES = 16
 const MAX_REQUESTS = 2
 const RETRY_MS = 3000
@@ -10,8 +10,8 @@ const RETRY_MS = 3000
 export type LoadPage<Item> = (offset: number, limit: number, signal: AbortSignal) => Promise<Page<Item>>
 
 /**
- * A long list of which a part is visible. Only the visible pages are requested, two at once. Requests for pages out of
- * view are aborted, and the least recently viewed pages are dropped.
+ * A long list of which a part is visible. Requests only the visible pages, two at a time. Aborts requests for pages
+ * that leave the view, and drops the least recently viewed pages.
  */
 export class Source<Item> {
   /** Null until the first page is loaded. */
@@ -22,7 +22,7 @@ export class Source<Item> {
   readonly #requests = new Map<number, AbortController>()
   readonly #listeners = new Set<() => void>()
   #wanted: readonly number[] = [0]
-  /** Incremented with each refresh: a page that was requested before it may be out of date. */
+  /** Incremented with each refresh. A page with an older version may be out of date. */
   #version = 0
   #retry: ReturnType<typeof setTimeout> | undefined
 
@@ -47,14 +47,18 @@ export class Source<Item> {
     this.#next()
   }
 
-  /** Marks the items as possibly out of date: they are shown until they are loaded again. */
+  /** Marks the items as possibly out of date. They stay visible until they are loaded again. */
   refresh(): void {
     this.#version++
     this.error = null
     this.#next()
   }
 
-  /** @returns the function that unsubscribes; without subscribers, nothing is requested */
+  /**
+   * Subscribes to changes. Without subscribers, nothing is requested.
+   *
+   * @returns the function that unsubscribes
+   */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener)
     this.#next()

@@ -9,7 +9,7 @@ const END = 0x3b
 
 const tableBytes = (flags: number) => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1))
 
-/** Checks the blocks of a GIF. Like browsers, it accepts a file without an end after a whole frame. */
+/** Checks the blocks of a GIF. Like browsers, it accepts a file that has a whole frame but no end marker. */
 export async function checkGif(file: FileWindow): Promise<string | null> {
   const header = await file.at(0, HEADER_BYTES)
   if (header.length < HEADER_BYTES) return ENDS_EARLY
@@ -26,7 +26,7 @@ export async function checkGif(file: FileWindow): Promise<string | null> {
     else if (kind === FRAME) {
       if (head.length < FRAME_BYTES) return ENDS_EARLY
       if (head.readUInt16LE(5) === 0 || head.readUInt16LE(7) === 0) return NO_SIZE
-      // A color table, and the size of the first code.
+      // A color table and the minimum code size precede the data.
       data = at + FRAME_BYTES + tableBytes(head[9] ?? 0) + 1
     } else if (kind === 0) {
       at = await endOfEmpty(file, at)
@@ -39,7 +39,7 @@ export async function checkGif(file: FileWindow): Promise<string | null> {
   }
 }
 
-/** Returns the end of blocks with length prefixes, after an empty one. */
+/** Returns the end of length-prefixed blocks, which end with an empty block. Null if the file ends first. */
 async function endOfBlocks(file: FileWindow, from: number): Promise<number | null> {
   for (let at = from; ; ) {
     const part = await file.some(at)
@@ -54,7 +54,7 @@ async function endOfBlocks(file: FileWindow, from: number): Promise<number | nul
   }
 }
 
-/** Returns the end of empty blocks, which some encoders write between others. */
+/** Returns the end of a series of empty blocks, which some encoders write between other blocks. */
 async function endOfEmpty(file: FileWindow, from: number): Promise<number> {
   for (let at = from; ; ) {
     const part = await file.some(at)

@@ -4,7 +4,7 @@ import { ENDS_EARLY, MAX_PARTS, NO_SIZE, TOO_MANY_PARTS } from './reasons.ts'
 const MARK = 0xff
 const START_OF_SCAN = 0xda
 const END_OF_IMAGE = 0xd9
-/** Frame headers are C0 to CF, apart from these: tables, an extension, arithmetic coding. */
+/** C0 to CF are frame headers, except these: tables, an extension, and arithmetic coding. */
 const NOT_A_FRAME = new Set([0xc4, 0xc8, 0xcc])
 /** Markers without a segment: TEM, RST0 to RST7, SOI. */
 const isAlone = (marker: number) => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)
@@ -13,7 +13,7 @@ const isReserved = (marker: number) => marker >= 0x02 && marker < 0xc0
 
 const DAMAGED = 'its data is damaged'
 
-/** Checks the segments of a JPEG up to its end marker. What follows it belongs to other programs. */
+/** Checks the segments of a JPEG up to its end marker. Other programs may append data after it. */
 export async function checkJpeg(file: FileWindow): Promise<string | null> {
   let hasFrame = false
   let hasScan = false
@@ -31,7 +31,7 @@ export async function checkJpeg(file: FileWindow): Promise<string | null> {
     if (length < 2) return DAMAGED
     if (at + length > file.size) return ENDS_EARLY
     if (marker >= 0xc0 && marker <= 0xcf && !NOT_A_FRAME.has(marker)) {
-      // A height of 0 is defined after the first scan.
+      // Only the width is checked: a height of 0 means that the height follows after the first scan.
       if (head.readUInt16BE(5) === 0) return NO_SIZE
       hasFrame = true
     }
@@ -44,7 +44,7 @@ export async function checkJpeg(file: FileWindow): Promise<string | null> {
   return hasFrame && hasScan ? null : 'it has no pixels'
 }
 
-/** Finds the next marker of a segment, or of the end. In the data of a scan, FF 00 is a byte FF. */
+/** Finds the next marker of a segment or of the end of the image. In scan data, FF 00 is an escaped byte FF. */
 async function nextMarker(file: FileWindow, from: number): Promise<{ marker: number; end: number } | null> {
   for (let at = from; at < file.size; ) {
     const part = await file.some(at)
@@ -54,7 +54,7 @@ async function nextMarker(file: FileWindow, from: number): Promise<{ marker: num
       if (marker !== 0x00 && marker !== MARK && !isAlone(marker)) return { marker, end: at + i + 2 }
     }
     if (part.length === 0) return null
-    // The last byte may be the first of a marker.
+    // The last byte of a part may be the first byte of a marker.
     at += part[part.length - 1] === MARK && part.length > 1 ? part.length - 1 : part.length
   }
   return null

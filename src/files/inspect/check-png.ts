@@ -3,7 +3,7 @@ import type { FileWindow } from './file-window.ts'
 import { ENDS_EARLY, MAX_PARTS, NO_SIZE, TOO_MANY_PARTS } from './reasons.ts'
 
 const SIGNATURE_BYTES = 8
-/** Length and type before the data of a chunk, and a checksum after it. */
+/** The length and type before the data of a chunk, and the checksum after the data, in bytes. */
 const BEFORE = 8
 const AFTER = 4
 /** Allowed bit depths by color type. */
@@ -14,11 +14,11 @@ const DEPTHS: Readonly<Record<number, readonly number[]>> = {
   4: [8, 16],
   6: [8, 16],
 }
-/** How much of the compressed pixels is decompressed, and to how much at most. */
+/** The number of compressed bytes to decompress, and the maximum size of the result. */
 const TRIED_BYTES = 16 * 1024
 const MOST_BYTES = 1024 * 1024
 
-/** Checks the chunks of a PNG with their checksums, its header, and that its pixels begin to decompress. */
+/** Checks the header of a PNG, its chunks and their checksums, and that the beginning of its pixels decompresses. */
 export async function checkPng(file: FileWindow): Promise<string | null> {
   let hasPixels = false
   let hasPalette = false
@@ -62,7 +62,7 @@ function headerProblem(header: Buffer): string | null {
   return isValid ? null : 'its header is invalid'
 }
 
-/** Compares the checksum after `length` bytes with theirs. */
+/** Compares the checksum of `length` bytes with the checksum that follows them. */
 async function hasGoodChecksum(file: FileWindow, from: number, length: number): Promise<boolean> {
   let sum = 0
   for (let at = from; at < from + length; ) {
@@ -75,7 +75,7 @@ async function hasGoodChecksum(file: FileWindow, from: number, length: number): 
   return expected.length === AFTER && expected.readUInt32BE(0) === sum
 }
 
-/** Whether the beginning of the pixels is compressed data. A bomb stops at the limit, which is no damage. */
+/** Whether the beginning of the pixels decompresses. A decompression bomb reaches the limit, which isn't damage. */
 function decompresses(bytes: Buffer): boolean {
   try {
     inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MOST_BYTES })

@@ -21,7 +21,7 @@ export async function checkWebp(file: FileWindow): Promise<string | null> {
     if (type === 'VP8 ' && head.toString('latin1', 11, 14) !== '\x9d\x01\x2a') return 'its pixels are damaged'
     if (type === 'VP8L' && head[8] !== 0x2f) return 'its pixels are damaged'
     hasPixels ||= PIXELS.has(type) && length > 0
-    // Chunks have an even length.
+    // Chunks are padded to an even length.
     at += 8 + length + (length % 2)
   }
   return hasPixels ? null : 'it has no pixels'

@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 
 const WINDOW_BYTES = 256 * 1024
 
-/** A part of a file in memory. A file of any size takes 256 KiB. */
+/** A window of up to 256 KiB of a file in memory, so that files of any size can be read. */
 export class FileWindow {
   readonly size: number
   readonly #file: FileHandle
@@ -17,8 +17,9 @@ export class FileWindow {
   }
 
   /**
-   * Returns up to `length` bytes from an offset, fewer at the end of the file. They are valid until the next call. Most
-   * calls need no read, so a caller awaits only what is a promise: a file can have millions of parts.
+   * Returns up to `length` bytes from an offset, or fewer at the end of the file. They are valid until the next call.
+   * Most calls need no read and return no promise. Callers should await only promises, because a file can have millions
+   * of parts.
    */
   at(offset: number, length: number): Buffer | Promise<Buffer> {
     const end = Math.min(offset + length, this.size)
@@ -26,7 +27,7 @@ export class FileWindow {
     return this.#has(offset, end) ? this.#slice(offset, end) : this.#load(offset, end)
   }
 
-  /** Returns the bytes from an offset that are in memory, at least one unless the file ends. */
+  /** Returns the bytes in memory from an offset on, at least one unless the file ends there. */
   async some(offset: number): Promise<Buffer> {
     if (offset >= this.size) return EMPTY
     if (!this.#has(offset, offset + 1)) await this.#load(offset, offset + 1)
@@ -51,7 +52,7 @@ export class FileWindow {
       if (bytesRead === 0) break
       this.#length += bytesRead
     }
-    // A file that became shorter meanwhile.
+    // The file may have become shorter in the meantime.
     return this.#slice(offset, Math.min(end, this.#start + this.#length))
   }
 }

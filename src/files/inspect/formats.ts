@@ -12,11 +12,10 @@ import type { FileWindow } from './file-window.ts'
 export type FormatCheck = (file: FileWindow) => Promise<string | null>
 
 interface Format {
-  /** With its article. */
+  /** The name with its article. */
   name: string
-  /** The usual extension. */
   extension: string
-  /** Without a check, only the first bytes show the format. */
+  /** If there is no check, only the first bytes are compared with the format. */
   check?: FormatCheck
 }
 
@@ -44,7 +43,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
   text: { name: 'a text', extension: '.txt' },
 }
 
-/** Formats by extension. Other extensions say nothing. */
+/** Formats by extension. Other extensions don't imply a format. */
 export const EXPECTED: Readonly<Record<string, FormatName>> = {
   '.png': 'png',
   '.apng': 'png',
@@ -106,7 +105,7 @@ const BY_CONTENT_TYPE: Readonly<Record<string, FormatName>> = {
 }
 
 const HEIF_BRAND = /^(?:hei[cxms]|hev[cx]|mif1|msf1)$/
-/** Boxes with which a QuickTime file without `ftyp` begins. */
+/** Boxes that may begin a QuickTime file without `ftyp`. */
 const FIRST_BOXES = /^(?:ftyp|moov|mdat|free|skip|wide|pnot)$/
 
 /** Returns the format that the first bytes show, or null. */
@@ -115,7 +114,7 @@ export function formatOf(head: Buffer): FormatName | null {
   if (known !== undefined) return known
   if (head.toString('latin1', 4, 8) === 'ftyp') return HEIF_BRAND.test(head.toString('latin1', 8, 12)) ? 'heif' : 'mp4'
   if (head.toString('latin1', 0, 4) === 'fLaC') return 'flac'
-  // Big-endian, or larger than 4 GB.
+  // Big-endian files, and files larger than 4 GB.
   if (/^(?:RIFX|RF64|BW64).{4}WAVE/s.test(head.toString('latin1', 0, 12))) return 'wav'
   if (head.length > 4 && head.readUInt32BE(0) === 0x1a45dfa3) return 'webm'
   return null
@@ -123,13 +122,13 @@ export function formatOf(head: Buffer): FormatName | null {
 
 const TEXTS: readonly (FormatName | null)[] = ['text', 'svg', 'html', null]
 
-/** Whether first bytes agree with the format that an extension names. */
+/** Whether the first bytes of a file match the format of its extension. */
 export function isOfFormat(head: Buffer, actual: FormatName | null, expected: FormatName): boolean {
   if (actual === expected) return true
   switch (expected) {
     case 'mp4':
       return actual === null && FIRST_BOXES.test(head.toString('latin1', 4, 8))
-    // Text in any encoding has no signature.
+    // Text has no signature, and may have any encoding.
     case 'text':
     case 'html':
       return TEXTS.includes(actual)
