@@ -18,8 +18,8 @@ import { checkTarget, type Target } from './target.ts'
 
 export interface FetchedFile {
   /**
-   * The file, to be read once and immediately: the timeout continues, and failures of the rest of the transfer are
-   * thrown here. Stopping early closes the connection.
+   * The content of the file. Read it once and immediately, because the timeout continues. Failures of the rest of the
+   * transfer are thrown here. Stopping early closes the connection.
    */
   content: AsyncIterable<Uint8Array>
   /** The content type that the server claims, or null if it claims none. */
@@ -28,7 +28,7 @@ export interface FetchedFile {
 
 export interface Fetcher {
   /**
-   * Fetches a file from a URL of somebody else. Resolves when the first bytes have arrived and look like a file.
+   * Fetches a file from an untrusted URL. Resolves when the first bytes have arrived and look like a file.
    *
    * @throws FetchFailure (`lasting` or not) from here and from `content`; the signal's reason once it is aborted.
    *

@@ -1,15 +1,16 @@
 import type { FetcherOptions } from './exchange.ts'
 import type { Fetcher } from './fetcher.ts'
 
-/** A fetcher that can be loaded before its first file. */
+/** A fetcher whose HTTP client is loaded on demand. `load` loads it before the first file. */
 export interface LazyFetcher extends Fetcher {
   /**
-   * Loads the HTTP client. After that, `fetchFile` enters the queue of an origin at once, and `wait` knows its length.
+   * Loads the HTTP client. After that, `fetchFile` enters the queue of an origin at once, and `wait` knows the length
+   * of the queue.
    */
   load(): Promise<Fetcher>
 }
 
-/** Returns a fetcher that loads its HTTP client when it is needed, so that a backend is ready 20 ms earlier. */
+/** Creates a fetcher that loads its HTTP client on demand, so that a backend is ready 20 ms earlier. */
 export function createLazyFetcher(options: FetcherOptions): LazyFetcher {
   let loading: Promise<Fetcher> | undefined
   let loaded: Fetcher | undefined

@@ -9,25 +9,25 @@ import { importOptions } from './ipfs-import.ts'
 export interface LocalContent {
   /** In hexadecimal. */
   sha256: string
-  /** The `ipfs:` URL that our server returns when the file is uploaded. */
+  /** The `ipfs:` URL that a gdn backend returns for an upload of the file. */
   url: string
 }
 
-/** The files of a manifest are often the same few, or each is in one row. */
+/** Enough for most manifests: they use the same few files in many rows, or each file in one row. */
 const MAX_KNOWN = 10_000
 
 /**
- * Reads local files, each once as long as it is remembered, and never as a whole into memory. It reads one at a time:
- * hashing takes most of the time, and each open file has a listener on the signal.
+ * Reads local files as streams and remembers their content. Reads one file at a time, because hashing takes most of the
+ * time, and each open file adds a listener to the signal.
  */
 export class LocalContents {
   readonly #known = new BoundedMap<Promise<LocalContent>>(MAX_KNOWN)
-  /** The first file of each content, by its URL. */
+  /** The first file with each content, by URL. */
   readonly #paths = new BoundedMap<string>(MAX_KNOWN)
   readonly #signal: AbortSignal | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  /** @param signal ends reading with its reason */
+  /** @param signal aborts reading, which then throws the signal's reason */
   constructor(signal?: AbortSignal) {
     this.#signal = signal
   }
@@ -45,7 +45,7 @@ export class LocalContents {
     return content
   }
 
-  /** Returns the path of a file that was read and has this URL; null if there is none. */
+  /** Returns the path of a file that was read and has this URL, or null. */
   pathOf(url: string): string | null {
     return this.#paths.get(url) ?? null
   }

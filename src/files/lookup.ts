@@ -12,7 +12,7 @@ export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>
 
 export const systemResolve: Resolve = (hostname) => systemLookup(hostname, { all: true, verbatim: true })
 
-/** A host has an address that isn't public. The fetcher turns it into a failure that names the URL. */
+/** Thrown if a host has an address that isn't public. The fetcher converts it to a failure that names the URL. */
 export class PrivateAddressError extends Error {
   readonly address: string
 
@@ -24,9 +24,9 @@ export class PrivateAddressError extends Error {
 }
 
 /**
- * Creates the lookup of a socket. A host is resolved once, each of its addresses is checked, and the socket connects to
- * a checked address. There is no second query whose answer could differ. One private address among public ones rejects
- * the host, because it depends on timing which of them a socket uses.
+ * Creates the lookup function of a socket. It resolves a host once, checks each address, and returns a checked address.
+ * No second query could return a different one. A single private address among public ones rejects the host, because
+ * timing decides which of them a socket uses.
  */
 export function checkedLookup(resolve: Resolve, allowPrivate: boolean): LookupFunction {
   return (hostname, options, callback) => {

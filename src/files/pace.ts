@@ -1,6 +1,6 @@
-/** Limits of the requests to one origin, whose owner may not know of a drop of ten thousand files. */
+/** Limits for requests to one origin. Its owner may not expect a drop of ten thousand files. */
 export interface PaceLimits {
-  /** Concurrent transfers of one origin. */
+  /** Maximum number of concurrent transfers from one origin. */
   atOnce: number
   /** Milliseconds between the starts of two transfers. */
   apartMs: number
@@ -8,33 +8,33 @@ export interface PaceLimits {
 
 export const DEFAULT_PACE: PaceLimits = { atOnce: 6, apartMs: 20 }
 
-/** The longest pause that an origin can ask for. */
+/** The longest pause that an origin can request. */
 const LONGEST_PAUSE_MS = 5 * 60_000
 
-/** A wait this short is better spent in the queue of an origin than by returning later. */
+/** For a wait this short, a request should enter the queue of the origin instead of coming back later. */
 const SHORT_MS = 250
 
-/** How many requests may wait in that queue. */
+/** The number of requests that may wait in the queue of an origin. */
 const IN_QUEUE = 2
 
-/** With this many origins, idle ones are removed. */
+/** If there are this many origins, idle ones are removed. */
 const MANY = 1000
 
 export interface Pace {
   /**
-   * Resolves when a request to this origin may leave, with a function to call after its transfer. First come, first
-   * served.
+   * Resolves when a request to an origin may start, in order of arrival. Returns a function to call after the transfer.
    *
    * @throws the signal's reason once it is aborted
    */
   enter(origin: string, signal: AbortSignal): Promise<() => void>
   /**
-   * Returns when a new request should come back, in milliseconds: 0 for at once. Thousands of requests get different
-   * times, spaced as if each found a free place then. At a slow origin many don't, and get another time. Using the
-   * duration of transfers was tried. After a slow start, it left origins idle that had become fast.
+   * Returns the milliseconds after which a new request should come back, or 0 if it can enter at once. Thousands of
+   * requests get different times, spaced as if each could start at its time. At a slow origin, many can't start, and
+   * get another time. An estimate from the duration of transfers was tried: after a slow start, it left origins idle
+   * that had become fast.
    */
   wait(origin: string): number
-  /** Admits no request for this time. */
+  /** Starts no further requests to an origin for this time. */
   pause(origin: string, ms: number): void
 }
 
@@ -43,12 +43,12 @@ interface Origin {
   /** When the next request may start. */
   next: number
   queue: (() => void)[]
-  /** The latest time that a new request was given. */
+  /** The latest time that `wait` gave to a request. */
   booked: number
   timer: NodeJS.Timeout | undefined
 }
 
-/** Creates the limits of each origin, in this process. */
+/** Creates a pace whose limits apply to each origin, for the requests of this process. */
 export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now = () => performance.now()): Pace {
   const origins = new Map<string, Origin>()
 
@@ -66,7 +66,7 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
     for (const [name, origin] of origins) if (isIdle(origin)) origins.delete(name)
   }
 
-  /** Admits waiting requests that may start, and schedules the next check. */
+  /** Starts waiting requests that may start, and schedules the next check. */
   const admit = (name: string, origin: Origin): void => {
     clearTimeout(origin.timer)
     origin.timer = undefined
@@ -83,7 +83,7 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
     if (isIdle(origin)) origins.delete(name)
   }
 
-  /** Whether nothing about it needs to be remembered. */
+  /** Whether an origin has no state that must be remembered. */
   const isIdle = ({ active, queue, next, booked }: Origin) =>
     active === 0 && queue.length === 0 && Math.max(next, booked) <= now()
 

@@ -16,10 +16,10 @@ import {
 import { readHead } from './file-content.ts'
 import { checkTarget, type Target } from './target.ts'
 
-/** Checks whether files can be fetched, without fetching them. */
+/** Checks whether files can be fetched, without downloading them. */
 export interface Prober {
   /**
-   * Requests the first bytes of a file, by all the rules for fetching it.
+   * Requests the first bytes of a file and applies all rules for fetching it.
    *
    * @throws FetchFailure (`lasting` or not); the signal's reason once it is aborted
    */
@@ -34,7 +34,7 @@ export function createProber(options: FetcherOptions): Prober {
   async function look({ target, response }: { target: Target; response: Dispatcher.ResponseData }, clock: Clock) {
     const { label } = target
     try {
-      // A range was requested: a part is as good as the whole, unless it is a part of a file that is too large.
+      // A range was requested, so a partial response counts like a complete one, unless the complete file is too large.
       const isPart = response.statusCode === 206
       const { 'content-length': _ofThePart, ...headers } = response.headers
       checkAnswer(isPart ? { statusCode: 200, headers } : response, label, { maxBytes, allowHtml })
@@ -66,13 +66,16 @@ export function createProber(options: FetcherOptions): Prober {
   }
 }
 
-/** An empty file has no range, and a range of compressed bytes can't be decoded. */
+/**
+ * Whether a range request must be repeated as a full one. An empty file has no range, and a compressed range can't be
+ * decoded.
+ */
 function isUnusablePart(response: Dispatcher.ResponseData): boolean {
   const { statusCode } = response
   return statusCode === 416 || (statusCode === 206 && headerOf(response, 'content-encoding') !== undefined)
 }
 
-/** Reads the total of `bytes 0-1023/4711`; 0 if it is missing. */
+/** Returns the total size in a header such as `bytes 0-1023/4711`, or 0 if it is missing. */
 function wholeSize(response: Dispatcher.ResponseData): number {
   return Number(/\/(\d+)$/.exec(headerOf(response, 'content-range') ?? '')?.[1] ?? 0)
 }

@@ -4,17 +4,17 @@ import { FetchFailure } from './failure.ts'
 
 export interface Target {
   url: URL
-  /** The target's name in errors: the URL, shortened, without a password. */
+  /** The name of the target in errors: the shortened URL without a password. */
   label: string
 }
 
 const MAX_LABEL = 200
 
 /**
- * Checks what a URL may request before anything is resolved or connected. `allowPrivate` permits private
- * addresses and any port, but never cloud metadata addresses. As a function, it decides for each URL.
+ * Checks whether a URL may be requested, before its host is resolved or connected to. `allowPrivate` permits private
+ * addresses and any port, but never cloud metadata addresses. A function decides for each URL.
  *
- * @throws FetchFailure, lasting, with the rule that the URL breaks.
+ * @throws FetchFailure, lasting, with the rule that the URL violates.
  */
 export function checkTarget(
   text: string | URL,
@@ -53,7 +53,7 @@ export function checkTarget(
   return { url, label }
 }
 
-/** Returns the failure for an address that isn't public, found in the URL or by resolving its host. */
+/** Returns the failure for a private or cloud metadata address, which the URL contains or its host resolves to. */
 export function privateAddress(label: string, address: string): FetchFailure {
   if (isCloudMetadata(address)) {
     const message = `${label} resolves to a cloud metadata address (${address})`

@@ -1,12 +1,12 @@
-/** Keystores have a few hundred bytes. A much larger file is none. */
+/** Maximum size of a keystore file. A keystore has a few hundred bytes. */
 export const MAX_KEYSTORE_BYTES = 256 * 1024
 
-/** scrypt parameters of geth's standard: 256 MiB, about half a second. */
+/** geth's standard scrypt parameters. They need 256 MiB and about half a second. */
 export const SCRYPT = { n: 262_144, r: 8, p: 1 } as const
 
-// Limits on the memory and time that opening a keystore may take. The file sets the parameters, and may come
-// from anywhere. The limits are four times the work of the standard, as in the strongest settings in use. That is at
-// most 1 GiB, because scrypt needs 128 bytes for each step of n · r.
+// Limits on the memory and time for opening a keystore, because its parameters may come from anyone. They allow four
+// times the work of the standard, as in the strongest settings in use. That is at most 1 GiB, because scrypt needs 128
+// bytes for each step of n · r.
 const MAX_SCRYPT_WORK = 2 ** 23
 const MAX_PBKDF2_ROUNDS = 10_000_000
 const SALT_BYTES = { min: 1, max: 1024 }
@@ -27,7 +27,7 @@ export interface Pbkdf2 {
 
 export type Kdf = Scrypt | Pbkdf2
 
-/** Returns the problem of key derivation parameters, or null. Checked before any memory or time is used. */
+/** Returns why key derivation parameters are rejected, or null. The check itself needs no memory or time. */
 export function kdfProblem(kdf: Kdf): { field: string; message: string } | null {
   const { salt } = kdf
   if (salt.length < SALT_BYTES.min || salt.length > SALT_BYTES.max) {

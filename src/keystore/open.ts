@@ -11,9 +11,9 @@ import { addressOfKeypair, KEYPAIR_BYTES } from './solana-key.ts'
 const WRONG_PASSWORD = 'the password is wrong, or the file was changed'
 
 /**
- * Returns a function that throws an error of opening a keystore again, with the file that a wrong password is from.
+ * Returns a function that rethrows an error of opening a keystore. If the password is wrong, the hint names its file.
  *
- * @param file undefined or `-` if the password is typed or piped
+ * @param file the password file; undefined or `-` if the password is typed or piped
  */
 export const nameFileOfPassword =
   (file: string | undefined) =>
@@ -33,10 +33,10 @@ export function macOf(key: Uint8Array, ciphertext: Uint8Array): Uint8Array {
 }
 
 /**
- * Decrypts the content of a keystore. The caller wipes it.
+ * Decrypts the content of a keystore. The caller wipes the result.
  *
- * Wallets encode non-ASCII passwords differently: some normalize them first (NFKC). So the password is tried as given,
- * and then normalized.
+ * Wallets encode non-ASCII passwords differently: some normalize them first (NFKC). Therefore, the password is tried as
+ * given, and then normalized.
  *
  * @param name the keystore's name in messages
  * @throws GdnError `invalid_input` if the password is wrong
@@ -69,11 +69,11 @@ export interface OpenedKeystore {
 
 /**
  * Opens a Web3 Secret Storage keystore of version 3 (scrypt or PBKDF2), as geth, cast, MetaMask and ethers write them,
- * or one of Solana that gdn wrote.
+ * or a Solana keystore that gdn wrote.
  *
  * @param name the keystore's name in messages
- * @throws GdnError `invalid_input` if it isn't a keystore, requires too much of the machine, doesn't open with this
- *   password, or has the key of another address than it states
+ * @throws GdnError `invalid_input` if it isn't a keystore, needs too much memory or time, doesn't open with this
+ * password, or has a key that doesn't belong to its address
  * @example
  * const { address, privateKey } = await openKeystore(text, password, 'signer.json')
  */
@@ -84,7 +84,7 @@ export async function openKeystore(text: string, password: Secret, name: string)
   const size = isSolana ? KEYPAIR_BYTES : PRIVATE_KEY_BYTES
   if (keystore.ciphertext.length > size) throw fail('contains something other than a private key')
   const bytes = await decrypt(keystore, password, name)
-  // A few old writers omitted leading zeros.
+  // Some old writers omitted leading zeros.
   const key = Buffer.concat([Buffer.alloc(size - bytes.length), bytes])
   try {
     const address = isSolana ? addressOfKeypair(key) : addressOfKey(key)
@@ -101,16 +101,16 @@ export async function openKeystore(text: string, password: Secret, name: string)
 }
 
 /**
- * Like openKeystore, but for keys of EVM networks only.
+ * Like openKeystore, but only for keys of EVM networks.
  *
- * @throws GdnError `invalid_input` for a keystore of Solana
+ * @throws GdnError `invalid_input` for a Solana keystore
  */
 export async function openEvmKeystore(text: string, password: Secret, name: string): Promise<OpenedKeystore> {
   refuseSolana(parseKeystore(text, name), name)
   return await openKeystore(text, password, name)
 }
 
-/** @throws GdnError `invalid_input` for a keystore of Solana, where an EVM network needs a key */
+/** @throws GdnError `invalid_input` for a Solana keystore, because an EVM network needs the key */
 export function refuseSolana(keystore: Keystore, name: string): void {
   if (!isSolanaKeystore(keystore)) return
   throw new GdnError('invalid_input', `is a Solana wallet (${keystore.address}), but this network is EVM`, {

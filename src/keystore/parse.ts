@@ -7,8 +7,8 @@ import { isSolanaAddress } from './solana-key.ts'
 /** A Web3 Secret Storage file of version 3, parsed but not opened. */
 export interface Keystore {
   /**
-   * The address in the file: of EVM in lower case with `0x`, of Solana in base58; null if it has none. Not verified
-   * until it is opened.
+   * The address in the file: in lower case with `0x` for EVM, in base58 for Solana; null if it has none. It isn't
+   * verified until the keystore is opened.
    */
   address: string | null
   kdf: Kdf
@@ -28,7 +28,7 @@ const only = <Value extends string | number>(value: Value) =>
   z.literal(value, { error: `must be ${JSON.stringify(value)}` })
 
 const count = z.int({ error: 'must be a whole number' })
-// Both halves of the derived key are used, and nothing beyond them.
+// Only the two halves of a 32-byte derived key are used.
 const dklen = only(32)
 
 const ofCipher = {
@@ -67,17 +67,18 @@ const address = z
 const file = z.looseObject({
   version: only(3),
   address: address.nullish(),
-  // The oldest writers spelled it with a capital.
+  // The oldest writers capitalized this key.
   crypto: crypto.optional(),
   Crypto: crypto.optional(),
 })
 
-/** Returns whether a keystore is of Solana. Its content is a keypair, so no EVM wallet mistakes it for its own file. */
+/**
+ * Returns whether a keystore is for Solana. It contains a keypair, so that no EVM wallet mistakes it for its own file.
+ */
 export const isSolanaKeystore = ({ address }: Keystore): boolean => address !== null && !address.startsWith('0x')
 
 /**
- * Parses the text of a keystore. Checks everything, including the limits of its key derivation, before a key is
- * derived.
+ * Parses the text of a keystore. Checks everything before a key is derived, including the limits of the derivation.
  *
  * @param name the keystore's name in messages
  * @throws GdnError `invalid_input`

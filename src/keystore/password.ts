@@ -14,9 +14,9 @@ export function passwordProblem(password: string): string | null {
 }
 
 /**
- * Returns the problem of a password for a new keystore, or null. Every wallet must read it in the same way.
+ * Returns the problem of a password for a new keystore, or null. All wallets must encode the password in the same way.
  *
- * @param options.weak accept a short password
+ * @param options.weak whether to accept a short password
  */
 export function newPasswordProblem(password: string, { weak = false } = {}): string | null {
   const problem = passwordProblem(password)
@@ -28,7 +28,7 @@ export function newPasswordProblem(password: string, { weak = false } = {}): str
   return `must have at least ${MIN_NEW_CHARACTERS} characters`
 }
 
-/** Reads a password of one line from the content of a file or a pipe. */
+/** Reads a one-line password from the content of a file or a pipe. */
 export function passwordIn(text: string, place: string, problemOf: (password: string) => string | null): Secret {
   const password = text.replace(/\r?\n$/, '')
   const problem = problemOf(password)

@@ -13,23 +13,23 @@ export function readPrivateKey(text: string): Secret | null {
   return digits === undefined ? null : new Secret(`0x${digits.toLowerCase()}`)
 }
 
-/** A private key as people pass it on, with its address. */
+/** A private key in the form that people exchange, and its address. */
 export interface WalletKey {
-  /** EVM: with its checksum. Solana: base58. */
+  /** EVM: with checksum. Solana: base58. */
   address: string
   /** EVM: `0x` and 64 hex digits. Solana: base58 of the keypair. */
   privateKey: Secret
 }
 
-/** Returns the bytes of a private key: 32 of EVM, 64 of Solana. The caller wipes them. */
+/** Returns the bytes of a private key: 32 for EVM, 64 for Solana. The caller wipes them. */
 export function privateKeyBytes(key: Secret): Buffer {
   const text = key.reveal()
   return text.startsWith('0x') ? Buffer.from(text.slice(2), 'hex') : Buffer.from(base58btc.baseDecode(text))
 }
 
 /**
- * Returns the address of a private key in lower case; null if it is invalid for secp256k1: zero, or its order and
- * above.
+ * Returns the address of a private key in lower case. Null if the key is invalid for secp256k1: zero, or not below the
+ * order of the curve.
  */
 export function addressOfKey(bytes: Uint8Array): string | null {
   const curve = createECDH('secp256k1')

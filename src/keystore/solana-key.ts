@@ -2,13 +2,13 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { base58btc } from 'multiformats/bases/base58'
 
 const SEED_BYTES = 32
-/** A keypair is the seed of an Ed25519 key and then its public key, as solana-keygen and wallets store it. */
+/** Length of a keypair: the seed of an Ed25519 key, then its public key. solana-keygen and wallets use this form. */
 export const KEYPAIR_BYTES = 64
 
-// RFC 8410: the prefix of the 32 bytes of an Ed25519 key in PKCS #8.
+// The prefix of a 32-byte Ed25519 key in PKCS #8 (RFC 8410).
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** Returns the Ed25519 key of a seed. */
+/** Returns the Ed25519 private key of a seed. */
 export function ed25519Key(seed: Uint8Array): KeyObject {
   const der = Buffer.concat([PKCS8_PREFIX, seed])
   try {
@@ -18,21 +18,21 @@ export function ed25519Key(seed: Uint8Array): KeyObject {
   }
 }
 
-/** Returns the public key of an Ed25519 key, whose base58 is the address. */
+/** Returns the public key of an Ed25519 key. In base58, it is the address. */
 export const publicKeyBytes = (key: KeyObject): Buffer =>
   createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32)
 
 /** Returns the keypair of a seed. The caller wipes it. */
 export const keypairOfSeed = (seed: Uint8Array): Buffer => Buffer.concat([seed, publicKeyBytes(ed25519Key(seed))])
 
-/** Returns the address of a keypair, in base58; null if its public key doesn't match its private key. */
+/** Returns the address of a keypair in base58, or null if the public key doesn't match the private key. */
 export function addressOfKeypair(bytes: Uint8Array): string | null {
   if (bytes.length !== KEYPAIR_BYTES) return null
   const publicKey = publicKeyBytes(ed25519Key(bytes.subarray(0, SEED_BYTES)))
   return publicKey.equals(bytes.subarray(SEED_BYTES)) ? base58btc.baseEncode(publicKey) : null
 }
 
-/** Returns the bytes of a keypair file from solana-keygen, a JSON list of 64 numbers; null for another value. */
+/** Returns the bytes of a solana-keygen file, which is a JSON array of 64 numbers. Returns null for any other value. */
 export function keypairOfJson(json: unknown): Uint8Array | null {
   return Array.isArray(json) && json.length === KEYPAIR_BYTES && json.every(isByte) ? Uint8Array.from(json) : null
 }

@@ -31,21 +31,21 @@ import type {
   WaitOptions,
 } from './types.ts'
 
-/** The namespace of operation IDs. It never changes: the same key always has the same ID. */
+/** The namespace of operation IDs. It must never change, so that a key always has the same ID. */
 const NAMESPACE = '5b1f0f0a-6c7e-4f0b-9a53-5d0c1e9b7a42'
 const MAX_KEY = 255
-/** How often to look whether another process has finished. */
+/** Milliseconds between two checks whether another process has finished. */
 const BUSY_MS = 100
 
-/** The ID of the operation that an idempotency key identifies. */
+/** Returns the operation ID for an idempotency key. */
 export const operationIdOf = (idempotencyKey: string): string => v5(idempotencyKey, NAMESPACE)
 
-/** The parts that calls in flight share: the state, and the backend that was identified for them. */
+/** The parts that concurrent calls share: the state, and the backend that was identified. */
 interface Session extends Identified {
   state: State
 }
 
-/** Requests that take effect at most once for a key of the caller, as operations in the state. */
+/** Sends requests at most once for each idempotency key. Each request is an operation in the state database. */
 export class AtMostOnce {
   readonly #connection: Connection
   #session: Promise<Session> | undefined
@@ -58,7 +58,7 @@ export class AtMostOnce {
   async createCollection(request: CollectionRequest, options: OperationOptions): Promise<CreatedCollection> {
     const { operation, operationId, body } = await this.#operate('createcollection', request, options)
     const { transaction_gdn_id, accepted_date } = operation.accepted
-    // Only a response accepts a collection: the API has no list to find one in.
+    // Only a response can show that a collection was accepted, because the API has no list of collections.
     if (transaction_gdn_id === null) throw new Error('a collection was accepted without an ID')
     const { blockchain } = body
     if (blockchain === undefined) throw new Error('a collection was accepted without a blockchain')
@@ -118,7 +118,7 @@ export class AtMostOnce {
     if (session !== undefined && !this.#users.has(session)) await closeState(session)
   }
 
-  /** Records a collection for commands that list collections. A recorded address is kept. */
+  /** Records a collection for commands that list collections. Doesn't remove an address that was recorded before. */
   async #remember(collection: KnownCollection): Promise<void> {
     await this.#withSession(async ({ state, backend }) => {
       const { origin } = this.#connection
@@ -132,7 +132,9 @@ export class AtMostOnce {
     })
   }
 
-  /** Waits for what an operation created. After an error, the next call looks whether the backend was restored. */
+  /**
+   * Waits for what an operation created. After an error, the next call checks again whether the backend was restored.
+   */
   async #afterwards<Result>(operationId: string, wait: () => Promise<Result>): Promise<Result> {
     try {
       return await naming(operationId, wait)
@@ -157,7 +159,7 @@ export class AtMostOnce {
     return { client: await this.#connection.client(), sleep, signal }
   }
 
-  /** Sends the request of a key, unless it was sent, and returns the accepted operation. */
+  /** Sends the request for a key unless it was already sent. Returns the accepted operation. */
   async #operate(
     endpoint: CreatedHere,
     request: CollectionRequest | MintRequest | TransferRequest,
@@ -178,7 +180,7 @@ export class AtMostOnce {
     return { ...taken, operationId, body }
   }
 
-  /** Waits while another process works on the operation. Its result is that of this call too. */
+  /** Waits while another process works on the operation. Then returns the result of that operation. */
   async #whenFree(once: Once, timeoutMs: number): Promise<Taken> {
     const deadline = performance.now() + timeoutMs
     for (;;) {
@@ -192,8 +194,8 @@ export class AtMostOnce {
   }
 
   /**
-   * Runs a call on the shared session. After an error, the next call opens the state and identifies the backend again:
-   * one may have been replaced, the other restored.
+   * Runs a call with the shared session. After an error, the next call opens the state and identifies the backend
+   * again, because the state may have been replaced or the backend restored.
    */
   async #withSession<Result>(act: (session: Session) => Promise<Result>): Promise<Result> {
     this.#session ??= this.#open()
@@ -223,7 +225,7 @@ export class AtMostOnce {
 /** The last call in progress of each operation in this process. */
 const turns = new Map<string, Promise<unknown>>()
 
-/** Runs calls of one operation after one another. */
+/** Runs the calls of one operation one after another. */
 async function inTurn<Result>(name: string, signal: AbortSignal, act: () => Promise<Result>): Promise<Result> {
   const before = turns.get(name) ?? Promise.resolve()
   const turn = before.then(async () => {
@@ -238,7 +240,7 @@ async function inTurn<Result>(name: string, signal: AbortSignal, act: () => Prom
   return await orAborted(turn, signal)
 }
 
-/** The endpoints with a function that takes an idempotency key, and the name of that function. */
+/** The endpoints that a function with an idempotency key calls, and the function's name in messages. */
 const FUNCTIONS = {
   createcollection: 'createCollection()',
   createnft: 'mint()',
@@ -252,14 +254,14 @@ interface Once {
   endpoint: CreatedHere
   idempotencyKey: string
   operationId: string
-  /** A collection has no address yet. */
+  /** The request. A collection has no address yet. */
   body: { contract_address?: string; blockchain?: Blockchain }
   signal: AbortSignal
 }
 
 interface Taken {
   operation: AcceptedOperation
-  /** Whether an earlier call sent it. */
+  /** Whether an earlier call sent the request. */
   wasSentBefore: boolean
 }
 
@@ -283,7 +285,7 @@ async function operateOnce(
         onEvent: (event) => {
           if (event.type === 'going_on' || event.type === 'found') wasSentBefore = true
           if (event.type !== 'not_kept') return
-          // The next call with the key finds it recorded as sent, and looks for it.
+          // The next call with the key finds that the request was sent, and looks for the result.
           process.emitWarning(
             `the outcome of ${operationId} is not recorded in ${event.path}: ${messageOf(event.error)}`,
           )
@@ -301,26 +303,26 @@ async function operateOnce(
         contract,
         operationId,
         keptAs: idempotencyKey,
-        // With the key, so that requests of equal content are operations of their own.
+        // The key is included, so that requests with equal content are separate operations.
         content: { ...body, idempotency_key: idempotencyKey },
         note: FUNCTIONS[endpoint],
         again: false,
         mayForget: backend.isLocal && backend.id === null,
         request: async () => body,
       },
-      // Nothing waits here: the operation is free for other calls as soon as its acceptance is recorded.
+      // Don't wait here, so that other calls can use the operation as soon as its acceptance is recorded.
       async () => ({ ended: true, state: null, problem: null }),
     )
     return { operation, wasSentBefore }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     if (error.code === 'idempotency_key_reused') throw reusedElsewhere(idempotencyKey, error)
-    // Thrown only for an operation of this ID that is another request.
+    // This error means that an operation with this ID exists, but is another request.
     throw error.code === 'usage' ? await reusedKey(state, origin, once) : error
   }
 }
 
-/** Returns the error for a key with which another machine, or an earlier state directory, has sent another request. */
+/** Returns the error for a key that another machine, or an earlier state directory, used for another request. */
 const reusedElsewhere = (idempotencyKey: string, cause: GdnError): GdnError =>
   new GdnError(
     'idempotency_key_reused',
@@ -328,7 +330,7 @@ const reusedElsewhere = (idempotencyKey: string, cause: GdnError): GdnError =>
     { hint: 'This request had no effect. Use a new key for a new request.', details: { differs: [] }, cause },
   )
 
-/** Returns the error for a key of another request, with the fields that differ. */
+/** Returns the error for a key that identifies another request, with the fields that differ. */
 async function reusedKey(
   state: State,
   origin: string,
@@ -361,7 +363,7 @@ function checkKey(key: unknown): void {
   })
 }
 
-/** A program without types may pass anything, which the contract rejects later. */
+/** Reads a field of any value, because a program without types may pass anything. The API contract rejects it later. */
 const fieldOf = (request: unknown, field: string) => (request as Record<string, unknown> | null | undefined)?.[field]
 
 function checkReferences(request: unknown): void {
@@ -397,7 +399,7 @@ async function closeState(session: Promise<Session>): Promise<void> {
 
 const SAME_KEY = 'Repeat the call with the same idempotency key'
 
-/** Hints for callers, where those of the command line name commands and flags. */
+/** Hints for callers of the library. The usual hints name commands and flags. */
 const HINTS: Partial<Record<GdnError['code'], string>> = {
   unknown_outcome: `${SAME_KEY}. The client first determines the outcome of the request.`,
   pending: `${SAME_KEY} to keep waiting.`,
@@ -408,7 +410,7 @@ const HINTS: Partial<Record<GdnError['code'], string>> = {
     'The state directory may be a copy, so an earlier call may have minted these NFTs. Nothing was sent. Check the NFTs in `details`.',
 }
 
-/** Adds the ID of the operation to errors, and says how the caller goes on. */
+/** Adds the operation ID to errors, with a hint for callers of the library. */
 async function naming<Result>(operationId: string, act: () => Promise<Result>): Promise<Result> {
   try {
     return await act()

@@ -2,7 +2,8 @@ import { API_VERSIONS } from '../api/versions.ts'
 import { GdnError } from '../core/errors.ts'
 import type { FileToUpload } from './call.ts'
 
-// A program without types may pass anything. An option that is ignored would send to another server, or wait no time.
+// A program without types may pass anything. If a misspelled option were ignored, requests could reach another server,
+// or a call could wait with another timeout.
 
 const CLIENT = ['baseUrl', 'apiKey', 'stateDir', 'apiVersion']
 const WAITING = ['timeoutMs', 'signal']
@@ -10,7 +11,7 @@ const OPERATION = [...WAITING, 'idempotencyKey', 'wait']
 
 /** @throws GdnError `invalid_config` for an option that does not exist, or an unknown version */
 export function checkClientOptions(options: object): void {
-  // The backend of `startLocal` is accepted with its functions.
+  // The object that `startLocal` returns is accepted as options. Its functions are ignored.
   const values = Object.entries(options).filter(([, value]) => typeof value !== 'function')
   const unknown = values.find(([name]) => !CLIENT.includes(name))
   if (unknown !== undefined) {

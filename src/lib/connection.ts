@@ -14,7 +14,7 @@ import type { ClientOptions } from './types.ts'
 
 const USER_AGENT = `gdn/${VERSION}`
 
-/** A backend, and a client that sends to nothing else. */
+/** A backend, and a client that sends requests only to it. */
 export interface Identified {
   readonly client: ApiClient
   readonly backend: SeenBackend
@@ -27,10 +27,10 @@ export interface Connection {
   readonly stateDir: string
   readonly origin: string
   readonly apiVersion: ApiVersion
-  /** Loads the client with the first request. */
+  /** Returns the client, which is loaded with the first request. */
   client(): Promise<ApiClient>
   /**
-   * Identifies the backend that listens there now, and returns a client whose requests reach that one or none.
+   * Identifies the backend at the base URL. Returns it with a client whose requests fail if another backend is there.
    *
    * @throws GdnError `unreachable`, `bad_answer`
    */
@@ -65,7 +65,7 @@ export function openConnection({ baseUrl, apiKey, stateDir, apiVersion = '1.1' }
   async function open(guard: (transport: Transport) => Transport = (one) => one): Promise<ApiClient> {
     const { createClient, createPacer, createSharedPace, createTransport } = await import('./sending.ts')
     transport ??= createTransport('single', { proxy })
-    // Without SQLite, this process limits only its own requests.
+    // If SQLite isn't available, only the requests of this process share a rate limit.
     pace ??= createSharedPace({ folders: paceDirectories(env), origin, apiKey: secret })
     const opened: ApiClient = createClient({
       baseUrl: url,

@@ -20,7 +20,7 @@ export function createClient(options: ClientOptions = {}): Client {
   checkClientOptions(options)
   const connection = openConnection(options)
   let engine: Promise<AtMostOnce> | undefined
-  // Loaded with the first operation, and the state database with it.
+  // The first operation loads this module and the state database.
   const atMostOnce = () => (engine ??= import('./at-most-once.ts').then((it) => new it.AtMostOnce(connection)))
   const close = async () => {
     await (await engine)?.close()
@@ -61,8 +61,8 @@ function apiOf(client: () => Promise<ApiClient>): Api {
 }
 
 /**
- * Copies a request when a function is called, so that the caller may change and reuse its object while the call runs.
- * Fields that are undefined are left out, as in JSON.
+ * Copies a request when a function is called, so that the caller may change and reuse its object during the call. Omits
+ * undefined fields, like JSON.
  */
 function copyOf<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value
@@ -71,7 +71,7 @@ function copyOf<Value>(value: Value): Value {
   return Object.fromEntries(fields.map(([key, field]) => [key, copyOf(field)])) as Value
 }
 
-/** Copies the options when a function is called, as its request. */
+/** Checks the options and copies them when a function is called, like its request. */
 function checked(options: OperationOptions): OperationOptions {
   checkOperationOptions(options)
   return { ...options }

@@ -3,7 +3,8 @@ import { formatProblem, GdnError } from '../core/errors.ts'
 import type { Manifest, ManifestOptions } from './types.ts'
 
 /**
- * Reads a manifest (CSV, JSON, JSONL) and checks every row by the contract. Its problems are returned, not thrown.
+ * Reads a manifest (CSV, JSON, JSONL) and checks every row against the API contract. Returns problems instead of
+ * throwing them.
  *
  * @throws GdnError `invalid_input` if the option `blockchain` is not a blockchain
  * @example

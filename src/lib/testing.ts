@@ -10,7 +10,9 @@ export type { Local, LocalOptions } from './types.ts'
 
 const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 
-/** Prints where the backend is, and ends with its standard input: when stop() is called, or when this process ends. */
+/**
+ * Prints how to connect to the backend. Ends with its standard input: when stop() is called, or when this process ends.
+ */
 const REPORT = `
 const { GDN_BASE_URL: baseUrl, GDN_API_KEY: apiKey, GDN_STATE_DIR: stateDir } = process.env
 console.log(JSON.stringify({ baseUrl, apiKey, stateDir }))
@@ -19,8 +21,8 @@ process.stdin.resume()`
 const MAX_STDERR = 4000
 
 /**
- * Starts a temporary backend with an embedded blockchain, which mints within a second. It stops with this process,
- * however that ends, and leaves nothing behind.
+ * Starts a temporary backend with an embedded blockchain, which mints within a second. It stops when this process ends
+ * for any reason, and leaves nothing behind.
  *
  * @throws GdnError `unexpected` with the output of the backend if it does not start
  * @example
@@ -41,7 +43,7 @@ export async function startLocal(options: LocalOptions = {}): Promise<Local> {
     const why = stderr.trim() || 'it printed no reason'
     throw new GdnError('unexpected', `the local backend did not start: ${why}`)
   }
-  // A backend that nobody stops must not keep this process alive.
+  // A backend that isn't stopped must not keep this process alive.
   for (const one of [child, child.stdin, child.stdout, child.stderr]) (one as { unref?(): void }).unref?.()
   const stop = async () => {
     child.ref()
@@ -54,8 +56,8 @@ export async function startLocal(options: LocalOptions = {}): Promise<Local> {
 type Connectable = Pick<Local, 'baseUrl' | 'apiKey' | 'stateDir'>
 
 /**
- * The global setup of a test runner: `globalSetup: 'gdn/testing'` in the configuration of vitest or jest. Tests create
- * clients without options.
+ * The global setup of a test runner. Set `globalSetup: 'gdn/testing'` in the configuration of vitest or jest. Tests can
+ * then create clients without options.
  */
 export default async function setup(): Promise<() => Promise<void>> {
   const { baseUrl, apiKey, stateDir, stop } = await startLocal()

@@ -14,16 +14,16 @@ import type {
 export type NftMetadata = Exclude<CreatenftRequest['metadata'], readonly unknown[]>
 
 export interface ClientOptions {
-  /** URL of the server; by default the environment variable `GDN_BASE_URL`. */
+  /** URL of the server. Default: the environment variable `GDN_BASE_URL`. */
   baseUrl?: string | undefined
-  /** Key for that server; by default the environment variable `GDN_API_KEY`. */
+  /** Key for that server. Default: the environment variable `GDN_API_KEY`. */
   apiKey?: string | undefined
   /**
-   * Directory of the state database, which is shared with the command line; by default the environment variable
-   * `GDN_STATE_DIR`, or else `~/.local/state/gdn`.
+   * Directory of the state database, which the command line shares. Default: the environment variable `GDN_STATE_DIR`,
+   * or else `~/.local/state/gdn`.
    */
   stateDir?: string | undefined
-  /** Version of the API that the server follows for this key; 1.1 by default. */
+  /** Version of the API that the server uses for this key. Default: 1.1. */
   apiVersion?: '1.1' | '1.2' | undefined
 }
 
@@ -31,15 +31,15 @@ export interface ClientOptions {
 export interface Client {
   readonly baseUrl: string
   /**
-   * The endpoints of the API. Each call is one request, checked by the contract before it is sent. Calls wait for the
-   * rate limit, which all processes of a user share.
+   * The endpoints of the API. Each call is one request, which is first checked against the API contract. Calls wait for
+   * the rate limit, which all processes of a user share.
    *
-   * An endpoint that only reads is tried again for up to 30 s after temporary failures. An endpoint that creates
-   * something is requested exactly once. If its response is lost, the call rejects with the code `unknown_outcome`.
+   * An endpoint that only reads is retried for up to 30 s after temporary failures. An endpoint that creates something
+   * is requested exactly once. If its response is lost, the call rejects with the code `unknown_outcome`.
    *
    * @throws GdnError `invalid_input` for an invalid request; `refused`, `unauthorized`, `forbidden` or `not_found` for
-   *   a rejected one; `unreachable`, `rate_limited` or `bad_answer` if the server can't be used; `unknown_outcome` if
-   *   the request may have taken effect
+   * a rejected one; `unreachable`, `rate_limited` or `bad_answer` if the server can't be used; `unknown_outcome` if the
+   * request may have taken effect
    * @example
    * const { nfts } = await gdn.api.getnfts({ nft_gdn_ids: [id] })
    */
@@ -58,17 +58,17 @@ export interface Client {
   ): Promise<DeployedCollection>
   createCollection(request: CollectionRequest, options: OperationOptions): Promise<CreatedCollection>
   /**
-   * Mints the NFTs of a request at most once for an idempotency key, in any number of calls and processes with the same
-   * state directory, at any time. With `sender_wallet_address`, they are created for the sender and transferred
-   * to the receiver (`createnfttrans`).
+   * Mints the NFTs of a request at most once for an idempotency key, however many calls and processes with the same
+   * state directory use the key. With `sender_wallet_address`, the NFTs are created for the sender and transferred to
+   * the receiver (`createnfttrans`).
    *
    * The request is recorded in the state database before it is sent. A call with the same key continues where another
-   * one ended. If the outcome of the request is unknown, the call first determines it. A request that the
-   * server refused had no effect, so its key may be used again.
+   * one ended. If the outcome of the request is unknown, the call first determines it. A request that the server
+   * refused had no effect, so its key may be used again.
    *
    * @throws GdnError as the endpoints, and `idempotency_key_reused` if the key identifies another request;
-   *   `unknown_outcome` if the outcome is unknown; `pending` after the timeout; `nft_failed`;
-   *   `seems_minted` if the state directory may be a copy; `data_dir` if the state can't be used
+   * `unknown_outcome` if the outcome is unknown; `pending` after the timeout; `nft_failed`; `seems_minted` if the state
+   * directory may be a copy; `data_dir` if the state can't be used
    * @example
    * const { nfts } = await gdn.mint(request, { idempotencyKey: `order-${order.id}` })
    */
@@ -88,8 +88,8 @@ export interface Client {
    */
   waitForNfts(ids: readonly string[], options?: WaitOptions): Promise<Nft[]>
   /**
-   * Closes the connections and the state database. Idle ones don't keep a process alive, so a program may also end
-   * without it.
+   * Closes the connections and the state database. A program may end without it, because idle connections don't keep
+   * the process alive.
    */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -110,7 +110,7 @@ export type MintRequest =
 export type TransferRequest = TransfernftRequest & { reference_id?: never }
 
 export interface WaitOptions {
-  /** How long to wait for the blockchain; 5 minutes by default. */
+  /** How long to wait for the blockchain, in milliseconds. Default: 5 minutes. */
   timeoutMs?: number | undefined
   /**
    * Cancels the call, which rejects with the signal's reason. If the request was already sent, it may still take
@@ -120,39 +120,39 @@ export interface WaitOptions {
 }
 
 export interface OperationOptions extends WaitOptions {
-  /** Names the operation permanently: a key never identifies another request. At most 255 characters. */
+  /** Identifies the operation permanently. A key never identifies another request. At most 255 characters. */
   idempotencyKey: string
   /** False to return as soon as the server has accepted the request. By default, the call waits for the blockchain. */
   wait?: boolean | undefined
 }
 
 export interface Minted {
-  /** UUID of the operation, which follows from the key. The server has it as the reference ID. */
+  /** UUID of the operation, derived from the key. The server stores it as the reference ID. */
   operationId: string
-  /** In the order of the metadata. Without waiting, only the IDs and the dates are set. */
+  /** In the order of the metadata. If the call doesn't wait, only the IDs and the dates are set. */
   nfts: MintedNft[]
 }
 
 export type MintedNft = Partial<Nft> & {
   nft_gdn_id: string
-  /** When the server accepted it; null if it was found later. */
+  /** When the server accepted the request; null if the NFT was found later. */
   accepted_date: string | null
 }
 
-/** A record without a field. `Omit` loses the types of all other fields, because a record may have unknown ones. */
+/** A record without a field. A record may have unknown fields, with which `Omit` loses the types of all others. */
 type Without<Item, Field> = { [Key in keyof Item as Key extends Field ? never : Key]: Item[Key] }
 
 export interface CreatedCollection {
   /** UUID of the operation, as in `Minted`. */
   operationId: string
-  /** Without waiting, only the ID and the date are set. */
+  /** If the call doesn't wait, only the ID and the date are set. */
   collection: Partial<Without<GetcollectionsResponse['collections'][number], 'transaction_gdn_ids'>> & {
     transaction_gdn_id: string
     accepted_date: string | null
   }
 }
 
-/** A collection that was waited for, so it has an address. */
+/** A collection with an address, because the call waited for its deployment. */
 export interface DeployedCollection extends CreatedCollection {
   collection: CreatedCollection['collection'] & { contract_address: string }
 }
@@ -168,13 +168,13 @@ export interface Transferred {
 }
 
 export interface ManifestOptions {
-  /** The blockchain, unless a column of the manifest names it. */
+  /** The blockchain, unless a column of the manifest specifies it. */
   blockchain?: Blockchain | undefined
-  /** Address of the collection, unless a column of the manifest names it. */
+  /** Address of the collection, unless a column of the manifest specifies it. */
   contractAddress?: string | undefined
-  /** The receiver of rows that name none. */
+  /** The receiver of rows that specify none. */
   receiver?: string | undefined
-  /** The sender of rows that name none. */
+  /** The sender of rows that specify none. */
   sender?: string | undefined
 }
 
@@ -183,9 +183,9 @@ export interface Manifest {
   rows: ManifestRow[]
   /** Empty if every row is valid. */
   problems: ManifestProblem[]
-  /** Null if neither the options nor the manifest name it. */
+  /** Null if neither the options nor the manifest specify it. */
   blockchain: Blockchain | null
-  /** Null if neither the options nor the manifest name it. */
+  /** Null if neither the options nor the manifest specify it. */
   contractAddress: string | null
 }
 
@@ -198,15 +198,14 @@ export interface ManifestRow {
   receiver: string
   /** If set, the NFT is created for the sender and transferred to the receiver (`createnfttrans`). */
   sender: string | null
-  /** The URL of a local file is empty until the file is uploaded. */
+  /** The URLs of local files are empty until the files are uploaded. */
   metadata: NftMetadata
-  /** Local files by the key of their file field, as absolute paths of existing files. */
+  /** The row's local files: the key of the file field, and the absolute path of an existing file. */
   localFiles: { key: string; path: string }[]
 }
 
-/** One problem of a manifest. */
 export interface ManifestProblem {
-  /** The whole problem, with its location: `drop.csv:7:3: title is required`. */
+  /** The complete problem with its location: `drop.csv:7:3: title is required`. */
   text: string
   file?: string | undefined
   /** The first line is 1. */
@@ -220,13 +219,13 @@ export interface ManifestProblem {
 }
 
 export interface LocalOptions {
-  /** Whether the API limits rates, as a hosted service does; off by default. */
+  /** Whether the API limits rates, as a hosted service does. Default: false. */
   rateLimits?: boolean | undefined
-  /** API version of keys that specify none. */
+  /** API version of keys that don't specify one. */
   apiVersion?: '1.1' | '1.2' | undefined
   /** Path of a file that describes failures to inject (docs/fault-injection.md). */
   faults?: string | undefined
-  /** A network to fork, such as `polygon=https://node.example/KEY`. It is only read. */
+  /** A network to fork, such as `polygon=https://node.example/KEY`. The backend only reads from it. */
   fork?: string | undefined
   /** Whether the backend also fetches files from private addresses, such as a server in a test. */
   allowPrivateFiles?: boolean | undefined
@@ -236,7 +235,7 @@ export interface LocalOptions {
 export interface Local {
   readonly baseUrl: string
   readonly apiKey: string
-  /** A state directory of its own. */
+  /** A separate state directory for this backend. */
   readonly stateDir: string
   /** Stops the backend, and deletes its data. */
   stop(): Promise<void>

@@ -6,14 +6,14 @@ import { FileWindow } from './file-window.ts'
 import { EXPECTED, FORMATS, type FormatName, formatOf, isOfFormat } from './formats.ts'
 import { marketplaceWarning } from './marketplace-limits.ts'
 
-/** The problem of a local file, which follows "is" in a message, and the fix. */
+/** A problem of a local file and its fix. In errors, the message follows the word "is". */
 export interface FileProblem {
   message: string
   hint?: string
 }
 
 export interface Inspection {
-  /** A file with a problem is not minted. */
+  /** If set, the file isn't minted. */
   problem: FileProblem | null
   /** Why some marketplaces may not show the file. */
   warning: string | null
@@ -24,10 +24,11 @@ const AGAIN = 'Export or download the file again.'
 
 /**
  * Reads a local file that becomes a file of an NFT, and compares its content with its extension. Checks headers and
- * structure, not pixels. The file is streamed: any content takes 256 KiB of memory, and time in proportion to its size.
+ * structure, not pixels. Streams the file, so that any content needs 256 KiB of memory, and time in proportion to its
+ * size.
  */
 export async function inspectFile(path: string): Promise<Inspection> {
-  // A pipe in the place of the file must not block.
+  // If the path is a pipe, opening it must not block.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const found = await file.stat()
@@ -53,7 +54,7 @@ const warning = (text: string): Inspection => ({ problem: null, warning: text })
 async function inspect(window: FileWindow, head: Buffer, extension: string): Promise<Inspection> {
   const expected = Object.hasOwn(EXPECTED, extension) ? EXPECTED[extension] : undefined
   const actual = formatOf(head)
-  // Many players skip what precedes the first frame of an MP3.
+  // Many players skip data before the first frame of an MP3, so this is only a warning.
   if (expected === 'mp3' && actual === null) return warning('does not begin like an MP3 file, despite its name')
   if (expected !== undefined && !isOfFormat(head, actual, expected)) return contradiction(expected, actual)
   const format = expected ?? actual

@@ -1,17 +1,17 @@
 import type { FormatName } from './formats.ts'
 
-/** The largest file that a marketplace takes, as its documentation says. */
+/** The maximum file size of a marketplace, according to its documentation. */
 interface Limit {
   marketplace: string
   bytes: number
-  /** Formats that the limit is for. */
+  /** Formats to which the limit applies. */
   formats: readonly FormatName[]
   source: string
 }
 
 /**
- * docs/drops.md has the same table. Limits above the size that gdn uploads are not in it, such as 300 MB of OpenSea
- * (https://docs.opensea.io/docs/media-and-traits).
+ * docs/drops.md has the same table. It doesn't include limits above the size that gdn uploads, such as 300 MB of
+ * OpenSea (https://docs.opensea.io/docs/media-and-traits).
  */
 export const MARKETPLACE_LIMITS: readonly Limit[] = [
   {
@@ -22,7 +22,7 @@ export const MARKETPLACE_LIMITS: readonly Limit[] = [
   },
 ]
 
-/** Returns which marketplaces take no files of this size, or null. */
+/** Returns a warning that names the marketplaces with a lower limit, or null. */
 export function marketplaceWarning(format: FormatName, size: number): string | null {
   const over = MARKETPLACE_LIMITS.filter(({ bytes, formats }) => size > bytes && formats.includes(format))
   if (over.length === 0) return null
