@@ -17,25 +17,28 @@ export interface BackendOptions extends CoreOptions {
   role?: Exclude<Role, 'worker'>
   /** Address to listen on. */
   host: string
-  /** 0 for any free port. */
+  /** 0 selects any free port. */
   port: number
   rateLimits: boolean
-  /** Additional Host headers: on loopback besides the loopback names, elsewhere besides addresses if any are given. */
+  /**
+   * Accepted Host headers. On loopback, they are accepted in addition to loopback names. Elsewhere, if there are any,
+   * only they, loopback names and addresses are accepted.
+   */
   allowedHosts: readonly string[]
   /** The files for TLS. Without them, the server uses plain HTTP. */
   tls?: TlsFiles | undefined
   /** Addresses and networks of proxies whose X-Forwarded-* headers are trusted. */
   trustProxy?: readonly string[]
-  /** Accepts the local account's key from other machines too. */
+  /** If true, the local account's key is accepted from other machines too. */
   allowLocalKey?: boolean
   connections?: Partial<ConnectionLimits>
   bodyMemory?: Partial<BodyMemory>
-  /** Timeout in milliseconds for a request to arrive in full; a minute by default. */
+  /** Timeout in milliseconds for a request to arrive in full. Default: a minute. */
   requestTimeoutMs?: number
-  /** Interval of keep-alive lines in event streams, in milliseconds; 15 s by default. */
+  /** Interval of keep-alive lines in event streams, in milliseconds. Default: 15 s. */
   heartbeatMs?: number
   /**
-   * Milliseconds between the stop signal and the end of new requests, for load balancers to notice; none by default.
+   * Milliseconds between the stop signal and the last new request, so that load balancers notice the stop. Default: 0.
    */
   drainMs?: number
 }
@@ -46,7 +49,7 @@ export interface Backend {
   /** The key of the data directory's local account. */
   apiKey: Secret
   dataDir: string
-  /** Whether other machines can reach it. */
+  /** True if other machines can reach the server. */
   exposed: boolean
   /** Reloads certificate and key; null without TLS. If they are invalid, the old files stay in use. */
   reloadTls: (() => Promise<void>) | null
@@ -55,8 +58,8 @@ export interface Backend {
   /** Temporary problems at the start, one sentence each. */
   warnings: readonly string[]
   /**
-   * Reports that it is about to stop, and serves requests for the drain time, so that load balancers stop sending
-   * requests before it stops.
+   * Reports that the backend is about to stop, and serves requests for the drain time, so that load balancers send no
+   * more requests before it stops.
    *
    * @param enough ends the drain early
    */
@@ -65,11 +68,11 @@ export interface Backend {
   close(): Promise<void>
 }
 
-/** Minimum time for requests in flight to finish when a backend stops; they get as long as it drained. */
+/** Minimum time for requests in flight to finish when a backend stops. They get the drain time if it is longer. */
 export const MIN_FINISH_MS = 3000
 
 /**
- * Starts the backend; resolves when it can mint.
+ * Starts the backend. Resolves when it can mint.
  *
  * @throws GdnError `data_dir`, `data_dir_busy`, `port_in_use`, `native_missing`, `invalid_config`, `unreachable`.
  */
@@ -98,7 +101,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
       await delay(drainMs, undefined, { signal: enough }).catch(() => {})
     }
     const { url, exposed } = await listen(app, { host, port, scheme: tls === undefined ? 'http' : 'https' })
-    // In a shared directory, the file can't have the URL of a single process.
+    // Several processes of a cluster may share a data directory, so it can't have the URL of one.
     if (deps.store.postgres === null) {
       await writeBackendId(dataDir, identity.id)
       await writeRunning(dataDir, url, {
@@ -115,7 +118,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     if (descriptions.length > 0) log.warn({ faults: descriptions }, 'fault injection is on')
     if (exposed) log.warn({ url, encrypted: tls !== undefined }, 'other machines can reach this server')
     log.info({ url, dataDir }, 'ready')
-    // The caller learns first that the backend is ready.
+    // Runs after the caller has got the result, so that it can report readiness first.
     setImmediate(() => {
       core.begin()
       void loadRest()
@@ -138,7 +141,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
   }
 }
 
-/** Code that a start doesn't need. */
+/** Code that isn't needed to start. */
 const REST = [
   loadServices,
   () => import('./chain/evm/create-signer.ts'),
@@ -150,16 +153,16 @@ const REST = [
   () => import('./storage/unixfs.ts'),
 ]
 
-/** Loads the rest of the code while its files exist: an upgrade of the package removes them. */
+/** Loads the rest of the code while its files still exist. An upgrade of the package would remove them. */
 export async function loadRest(): Promise<void> {
   for (const load of REST) {
-    // A request that needs it reports the error.
+    // The first request that needs the code reports the error.
     await load().catch(() => {})
     await nextTurn()
   }
 }
 
-/** Uses renewed files for new connections; open connections stay. */
+/** Returns a function that uses the current TLS files for new connections. Open connections keep their certificate. */
 function tlsReloader(files: TlsFiles | undefined, server: object, log: Log): Backend['reloadTls'] {
   if (files === undefined || !('setSecureContext' in server)) return null
   const tlsServer = server as Server

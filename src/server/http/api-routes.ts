@@ -14,7 +14,7 @@ import { callerOf } from './auth.ts'
 import { originOf } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
 
-/** Serves an endpoint. A creating endpoint returns the accepted request, any other its response. */
+/** Serves an endpoint. An endpoint that creates something returns the accepted request, and any other its response. */
 type Service<Name extends EndpointName> = (
   deps: ServiceDeps,
   request: ServiceRequest<z.output<Contracts[Name]['request']>>,
@@ -23,7 +23,7 @@ type Service<Name extends EndpointName> = (
 type Served<Response, Creates> = Creates extends null ? Response : Accepted<Response>
 
 /**
- * The services of all endpoints, loaded on the first request. A file upload isn't JSON, so `files` has its own route.
+ * The services of all endpoints, loaded on the first request. `files` has its own route, because an upload isn't JSON.
  */
 const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: () => Promise<Service<Name>> } = {
   createnft: async () => (await import('../services/create-nfts.ts')).createNfts('createnft'),
@@ -54,7 +54,6 @@ const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: () => Promi
   setrunmaxfee: async () => (await import('../services/set-run-max-fee.ts')).setRunMaxFee,
 }
 
-/** Loads the services of all endpoints. */
 export async function loadServices(): Promise<void> {
   await Promise.all(Object.values(SERVICES).map((load) => load()))
 }
@@ -73,7 +72,7 @@ function idempotencyKey(request: FastifyRequest): string | null {
   return key
 }
 
-/** The run ID in a header; an invalid value is ignored. */
+/** Matches a valid run ID. A header with any other value is ignored. */
 const RUN = /^[A-Za-z0-9_-]{1,64}$/
 
 function runOf(request: FastifyRequest): string | null {
@@ -83,7 +82,7 @@ function runOf(request: FastifyRequest): string | null {
 
 const MAX_COST = /^([0-9]{1,40})(;set)?$/
 
-/** The limit of the run's cost. An invalid value is an error, because it is money. */
+/** Returns the cost limit of the request's run. An invalid value is an error, because the limit protects money. */
 function maxCostOf(request: FastifyRequest): MaxCost | null {
   const header = request.headers[HEADERS.runMaxCost]
   if (header === undefined) return null
@@ -92,7 +91,10 @@ function maxCostOf(request: FastifyRequest): MaxCost | null {
   throw new Refusal(400, TITLES.badRequest, `${HEADERS.runMaxCost} must be wei in digits, with ${HEADERS.run}`)
 }
 
-/** Whether the request is only for a blockchain without value. An invalid value is an error, because it is money. */
+/**
+ * Checks whether the request may only use a blockchain without value. An invalid header is an error, because it
+ * protects money.
+ */
 function onlyWithoutValue(request: FastifyRequest): boolean {
   const header = request.headers[HEADERS.onlyWithoutValue]
   if (header === undefined || header === 'yes') return header === 'yes'
@@ -104,7 +106,7 @@ function asObject(body: unknown): Record<string, unknown> {
   return isObject ? (body as Record<string, unknown>) : {}
 }
 
-/** Counts the NFTs of a request before each is validated. Clients send fewer after a 413. */
+/** Rejects a request with too many NFTs before each NFT is validated. Clients send fewer after a 413. */
 function refuseTooMany(body: unknown): void {
   const { metadata } = asObject(body)
   if (!Array.isArray(metadata) || metadata.length <= MAX_NFTS_PER_REQUEST) return
@@ -112,7 +114,9 @@ function refuseTooMany(body: unknown): void {
   throw new Refusal(413, TITLES.tooLarge, message)
 }
 
-/** Adds the problem of a blockchain that this backend doesn't serve. It replaces what else the name breaks. */
+/**
+ * Adds an issue if this backend doesn't serve the request's blockchain. It replaces the schema's issues of that field.
+ */
 function withUnserved(
   issues: readonly FieldIssue[],
   body: unknown,
@@ -129,7 +133,8 @@ function withUnserved(
 }
 
 /**
- * Registers an endpoint's route, with and without a trailing slash: permission, rate limit, schema, then the service.
+ * Registers an endpoint's route, with and without a trailing slash. The route checks permission, rate limit and schema,
+ * then calls the service.
  */
 function addEndpoint(
   app: FastifyInstance,
@@ -151,7 +156,7 @@ function addEndpoint(
     const serve = await load()
     const served = await serve(deps, {
       accountId,
-      // The table pairs each service with the schema of its endpoint.
+      // SERVICES pairs each service with the schema of its endpoint.
       parsed: validated.value as never,
       body: asObject(request.body),
       idempotencyKey: endpoint.creates === null ? null : idempotencyKey(request),
@@ -171,7 +176,6 @@ function addEndpoint(
   for (const url of [endpoint.path, `${endpoint.path}/`]) app.post(url, { config }, handler)
 }
 
-/** Registers the endpoints of the API. */
 export async function addApiRoutes(app: FastifyInstance, deps: ServiceDeps, rateLimits: boolean): Promise<void> {
   const { files: _, ...endpoints } = await loadEndpoints()
   for (const endpoint of Object.values(endpoints)) {

@@ -57,43 +57,43 @@ export interface AppOptions {
   host: string
   allowedHosts: readonly string[]
   rateLimits: boolean
-  /** The version of the API for keys that name none; 1.1 by default. */
+  /** The version of the API for keys that name none. Default: 1.1. */
   apiVersion?: ApiVersion | undefined
   version: string
   log: Log
   readiness: Readiness
   metrics: Metrics
   faults?: Faults | undefined
-  /** Timeout in milliseconds for a request to arrive in full; a minute by default. */
+  /** Timeout in milliseconds for a request to arrive in full. Default: a minute. */
   requestTimeoutMs?: number
   /** Serves TLS with these files. */
   tls?: TlsPair | undefined
   /** Addresses and networks of proxies whose X-Forwarded-* headers are trusted. */
   trustProxy?: readonly string[]
-  /** Accepts the local account's key from other machines too. */
+  /** If true, the local account's key is accepted from other machines too. */
   allowLocalKey?: boolean
-  /** Accepts and serves HTML pages as files of NFTs. */
+  /** If true, HTML pages are accepted and served as files of NFTs. */
   allowHtmlFiles?: boolean
   connections?: Partial<ConnectionLimits>
   bodyMemory?: Partial<BodyMemory>
-  /** Interval of keep-alive lines in event streams, in milliseconds; 15 s by default. */
+  /** Interval of keep-alive lines in event streams, in milliseconds. Default: 15 s. */
   heartbeatMs?: number
 }
 
 /**
- * The contract validates requests. Fastify's own validation isn't used, and loading it would take 15 ms at every start.
+ * Replaces Fastify's own validation, which would take 15 ms to load at every start. The contract validates requests.
  */
 const noSchemas = () => {
   throw new Error("routes must not have schemas: the contract's schema is checked before the service is called")
 }
 
-/** The value of `blockchains-without-value`. */
+/** Returns the value of the header `blockchains-without-value`. */
 function withoutValue({ names, hasValue }: ServiceDeps['chains']): string {
   const free = names.filter((name) => !hasValue(name))
   return free.length === names.length ? '*' : free.join(', ')
 }
 
-/** Creates the HTTP server of the backend, not yet listening. */
+/** Creates the HTTP server of the backend. It doesn't listen yet. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { deps, host, allowedHosts, rateLimits, version, identity, log, readiness, metrics, faults } = options
   const {
@@ -111,7 +111,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     [HEADERS.backendId]: identity.id,
     [HEADERS.incarnation]: identity.incarnation,
   }
-  // Node checks connections only every 30 s by default, which would delay a timeout by as much.
+  // By default, Node checks connections every 30 s, which could delay a timeout by as much.
   const http = { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 10 }
   const app: FastifyInstance = Fastify({
     logger: false,
@@ -127,7 +127,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     onConstructorPoisoning: 'error',
     routerOptions: { maxParamLength: 500 },
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    // A path that can't be decoded reaches no hook.
+    // No hook runs for a path that can't be decoded.
     frameworkErrors(error, request, reply) {
       secure(reply)
       handleError(error, request, reply.headers({ ...ours, [HEADERS.requestId]: request.id }))
@@ -140,7 +140,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     },
   })
   limitConnections(app.server, { ...DEFAULT_CONNECTIONS, ...options.connections }, { isTrusted, log })
-  // Only JSON is parsed; the form route registers its own parser.
+  // Only JSON is parsed. The route for forms registers its own parser.
   app.removeContentTypeParser('text/plain')
   addJsonBodies(app)
   app.setErrorHandler(handleError)
@@ -156,7 +156,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.addHook('onSend', async (_request, reply) => void reply.headers(ours))
   addSecurityHeaders(app)
   await app.register(cors, {
-    // Before authentication, so that a page can read error responses too.
+    // CORS headers are set before authentication, so that a page can read error responses too.
     hook: 'onRequest',
     delegator: (request, decide) =>
       decide(null, { ...CORS, origin: OPEN_TO_PAGES.test(request.url ?? '') ? '*' : false }),

@@ -9,31 +9,32 @@ import { localAccountId } from '../store/accounts.ts'
 import { isLoopbackAddress } from './hosts.ts'
 
 export interface AuthenticationOptions {
-  /** Whether the local account's key is accepted from other machines too. */
+  /** True if the local account's key is accepted from other machines too. */
   allowLocalKey: boolean
-  /** Whether an address belongs to a proxy. */
+  /** Checks whether an address belongs to a trusted proxy. */
   isTrusted: (address: string) => boolean
   /** The version of the API for keys that name none. */
   apiVersion: ApiVersion
 }
 
-/** Whether a request comes directly from this machine, and not through a proxy. */
+/** Checks whether a request comes from this machine and not through a proxy for another one. */
 export function isHere(
   { ip, raw, headers }: Pick<FastifyRequest, 'ip' | 'raw' | 'headers'>,
   isTrusted: AuthenticationOptions['isTrusted'],
 ): boolean {
   const peer = raw.socket.remoteAddress ?? ''
-  // A proxy that doesn't forward the client's address may act for anybody.
+  // A proxy that doesn't forward the client's address may act for any client.
   if (isTrusted(peer) && headers['x-forwarded-for'] === undefined) return false
   return isLoopbackAddress(ip)
 }
 
-/** Rejects the local account's key from another machine. */
+/** Throws a Refusal if the key of the local account is used from another machine. */
 export type RefuseElsewhere = (request: FastifyRequest, caller: Caller) => Promise<void>
 
 /**
- * Every route must declare its access before it can be registered. Keys are checked before a body is read. The local
- * account's key belongs to the user of this machine: it has all permissions, and is in a file that tools read.
+ * Adds authentication to every route, before the body is read. A route can only be registered if it declares its
+ * access. The local account's key is accepted only from this machine by default: it has all permissions, and is in a
+ * file that tools read.
  */
 export function addAuthentication(
   app: FastifyInstance,
@@ -58,7 +59,7 @@ export function addAuthentication(
     if (route.config?.access === undefined) throw new Error(`the route ${route.url} declares no access`)
   })
   app.addHook('onRequest', async (request) => {
-    // Undefined only if no route matches, which returns 404.
+    // Undefined only if no route matches. The response is then 404.
     const { access, needs = 'all' } = request.routeOptions.config
     if (access === undefined || access === 'public' || access === 'explorer' || request.method === 'OPTIONS') return
     const header = request.headers[HEADERS.apiKey]

@@ -5,17 +5,17 @@ import { HEADERS } from '../../api/headers.ts'
 import { Refusal } from '../services/refusal.ts'
 import { networkOf } from './connections.ts'
 
-/** Bytes of request bodies in memory. */
+/** Limits of the bytes of request bodies in memory. */
 export interface BodyMemory {
   total: number
-  /** Per client address; for IPv6 per /64. Behind a trusted proxy, this is the address that the proxy forwards. */
+  /** Per client address, or per /64 for IPv6. Behind a trusted proxy, this is the address that the proxy forwards. */
   perAddress: number
 }
 
 const MIB = 1024 * 1024
 export const DEFAULT_BODY_MEMORY: BodyMemory = { total: 128 * MIB, perAddress: 32 * MIB }
 
-/** Bodies up to this length aren't counted: the connection limits bound them. */
+/** Bodies up to this length aren't counted, because the limits of connections bound their memory. */
 const UNCOUNTED_BYTES = 64 * 1024
 
 /**
@@ -35,7 +35,7 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
       const left = (held.get(client) ?? 0) - own
       if (left > 0) held.set(client, left)
       else held.delete(client)
-      // A rejected body still arrives for a moment. It is read and dropped, since nothing would release it.
+      // The rest of a rejected body still arrives for a moment. It is read and dropped, so that it isn't buffered.
       payload.unpipe(counted)
       payload.resume()
       counted.destroy()
@@ -52,7 +52,7 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
       },
     })
     payload.on('error', (error) => counted.destroy(error))
-    // Routes that read no body have no error listener for it, and an unhandled error would end the process.
+    // A route that doesn't read the body adds no error listener, and an unhandled error would end the process.
     counted.on('error', () => {})
     return payload.pipe(counted)
   })

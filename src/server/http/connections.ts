@@ -6,7 +6,7 @@ import { isLoopbackAddress } from './hosts.ts'
 /** Limits of open connections. */
 export interface ConnectionLimits {
   total: number
-  /** Per client address; for IPv6 per /64, which is what one customer gets. */
+  /** Per client address, or per /64 for IPv6, which is what one customer gets. */
   perAddress: number
 }
 
@@ -54,7 +54,7 @@ export function limitConnections(
   })
 }
 
-/** Returns the first 64 bits of an IPv6 address; other addresses unchanged. Some proxies append the client's port. */
+/** Returns an IPv4 address without the port that some proxies append, or the /64 network of an IPv6 address. */
 export function networkOf(client: string): string {
   const address = /^\[(.*)\](?::\d+)?$/.exec(client)?.[1] ?? client.replace(/^([\d.]+):\d+$/, '$1')
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]

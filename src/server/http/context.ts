@@ -10,7 +10,7 @@ import type { Draining } from './draining.ts'
 export interface RouteConfig {
   /** `public` needs no key. `explorer` needs a session, except on loopback: see explorer-access.ts. */
   access: 'public' | 'explorer' | readonly Permission[]
-  /** Whether all of the permissions are required, or any of them. Default: all. */
+  /** `all` if the key must have all of the permissions, `any` if one is enough. Default: `all`. */
   needs?: 'all' | 'any'
   errorForm: ErrorForm
   /** The contract of an endpoint in each version of the API. */
@@ -28,9 +28,11 @@ declare module 'fastify' {
     apiVersion: ApiVersion
     /** The viewer of the web explorer; null on other routes. */
     viewer: Viewer | null
-    /** A new ID for this request; its rows refer to it. */
+    /** A new ID for this request, to which its rows in the database refer. */
     ownId: string
-    /** The accepted request that the response is about, as its rows refer to it. */
+    /**
+     * The `ownId` of the request that the response is about. For a replayed response, it is that of the first request.
+     */
     accepted: string | null
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The page of `/docs`: its markup, and its additions to the style of Swagger UI. Its script is src/explorer/docs.ts.
+ * The page of `/docs`: its markup, and styles in addition to those of Swagger UI. Its script is src/explorer/docs.ts.
  */
 export const PAGE = `<!doctype html>
 <html lang="en">

@@ -13,7 +13,7 @@ const decompress = promisify(gunzip)
 
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js']
 
-/** Files that are built with the web explorer, by name. */
+/** Files that are built with the web explorer, by their names under `/docs`. */
 const BUILT: Readonly<Record<string, string>> = { 'page.js': 'docs.js', 'theme.js': 'theme.js' }
 
 const SECURITY = {
@@ -33,7 +33,7 @@ const SECURITY = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** `GET /docs`: the API reference in the browser. Its files are read on the first request. */
+/** Adds `GET /docs`, the API reference in the browser. Its files are read on the first request. */
 export function addDocs(app: FastifyInstance): void {
   const config = { access: 'public', errorForm: 'A' } as const
   for (const url of ['/docs', '/docs/']) {
@@ -68,7 +68,9 @@ async function readAsset(name: string): Promise<Buffer | null> {
   return SWAGGER_UI.includes(name) ? readSwaggerUi(name) : null
 }
 
-/** Returns a file of Swagger UI, gzipped: from the published package, or in a checkout from its dependency. */
+/**
+ * Returns a file of Swagger UI, gzipped. It is in the published package; in a checkout, it comes from the dependency.
+ */
 async function readSwaggerUi(name: string): Promise<Buffer> {
   try {
     return await readFile(new URL(`../docs/${name}.gz`, import.meta.url))

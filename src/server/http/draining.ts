@@ -2,22 +2,21 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-/** Interval of checks for idle connections while the last requests end. */
+/** Interval of checks for idle connections while the last requests are in flight. */
 const LOOK_EVERY_MS = 50
 
-/** Prevents lost requests when a server stops. */
+/** Stops a server without losing requests. */
 export interface Draining {
-  /**
-   * From now on every response closes its connection, so that clients with open connections move to another process.
-   */
+  /** Begins the drain. From now on, every response closes its connection, so that clients move to another process. */
   begin(): void
-  /** Accepts no more connections. Resolves when every request has its response, or after the timeout. */
+  /** Stops accepting connections. Resolves when every request has its response, or after the timeout. */
   finish(withinMs: number): Promise<void>
 }
 
 /**
- * Stops a server in two steps. While a load balancer may not have noticed yet, requests are served as usual. Then no
- * connection is accepted, requests in flight end, and event streams, which never end by themselves, are closed.
+ * Stops a server in two steps. First, requests are served as usual, because a load balancer may not have noticed the
+ * stop. Then no connection is accepted, requests in flight end, and event streams, which never end by themselves, are
+ * closed.
  */
 export function addDraining(app: FastifyInstance): Draining {
   const { server } = app
@@ -36,9 +35,9 @@ export function addDraining(app: FastifyInstance): Draining {
   }
   app.addHook('onRequest', async (_request, reply) => say(reply))
   app.addHook('onSend', async (_request, reply) => {
-    // A request that arrived before learns it from its response.
+    // Set again for a request that arrived before the drain began.
     say(reply)
-    // Checks the type of the response, because clients that accept streams may get another response.
+    // Checks the type of the response, because a client that accepts streams may get another response.
     if (/^text\/event-stream\b/.test(String(reply.getHeader('content-type')))) streams.add(reply.raw)
   })
 

@@ -20,7 +20,7 @@ function bodyOf(form: ErrorForm, refusal: Refusal): ErrorFormA | ErrorFormB {
   return { error: { ...error, ...refusal.details } }
 }
 
-/** Client errors of the framework, with our messages. */
+/** Returns the rejection for a client error of the framework; null for other errors. */
 function toRefusal(error: FastifyError, validationStatus: number): Refusal | null {
   const status = error.statusCode ?? 500
   if (status === 413) return new Refusal(413, TITLES.tooLarge, 'the body is larger than this server accepts')
@@ -36,7 +36,9 @@ function toRefusal(error: FastifyError, validationStatus: number): Refusal | nul
   return null
 }
 
-/** A temporary error without effect: the client may retry. */
+/**
+ * Returns the rejection if the disk is full; null for other errors. The error is temporary, and nothing was accepted.
+ */
 function diskFull(error: FastifyError, log: Log): Refusal | null {
   if (!isDiskFull(error)) return null
   log.error({ error: messageOf(error) }, 'the disk of the data directory is full')
@@ -45,7 +47,10 @@ function diskFull(error: FastifyError, log: Log): Refusal | null {
 
 const RETRY_SECONDS = '1'
 
-/** Errors specific to PostgreSQL. If a commit was cut off, a retry with the same key shows whether it succeeded. */
+/**
+ * Returns the rejection for an error of PostgreSQL; null for other errors. It doesn't say that nothing was accepted: a
+ * commit may have succeeded, and a retry with the same key shows that.
+ */
 function fromDatabase(error: FastifyError, validationStatus: number, log: Log): Refusal | null {
   if (isUnstorableText(error)) {
     return new Refusal(validationStatus, TITLES.validation, 'a string in the body has a NUL character')
@@ -56,14 +61,17 @@ function fromDatabase(error: FastifyError, validationStatus: number, log: Log): 
   return new Refusal(503, TITLES.unavailable, 'the database is unreachable, try again', headers)
 }
 
-/** A temporary error: nothing was stored. */
+/**
+ * Returns the rejection if the storage is unavailable; null for other errors. The error is temporary, and nothing was
+ * accepted.
+ */
 function storageUnavailable(error: FastifyError, log: Log): Refusal | null {
   if (!(error instanceof StorageUnavailableError)) return null
   log.error({ error: error.message }, 'the file storage is unreachable')
   return nothingAccepted("the server's file storage is unavailable, try again later")
 }
 
-/** The only place where an error becomes a response. Server errors get an ID that is also in the log. */
+/** Creates the only function that turns an error into a response. A server error has an ID that is also in the log. */
 export function createErrorHandler(log: Log) {
   return (error: FastifyError | Refusal, request: FastifyRequest, reply: FastifyReply): void => {
     const { errorForm: form = 'A', contracts } = request.routeOptions.config
@@ -97,7 +105,7 @@ const UNREAD = {
   431: 'the headers are larger than this server accepts',
 } as const
 
-/** Returns a response for input that never became a request: garbage, headers that are too large, a slow client. */
+/** Returns a response for input that isn't a request: invalid HTTP, headers that are too large, or a slow client. */
 export function rawAnswer(status: keyof typeof UNREAD, headers: Readonly<Record<string, string>>): string {
   const body = JSON.stringify(formA(TITLES.badRequest, UNREAD[status]))
   return [

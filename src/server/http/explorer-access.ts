@@ -22,22 +22,22 @@ export interface AccessOptions {
   identity: Identity
 }
 
-/** Limit of login attempts. Keys can't be guessed, but attempts must not load the database. */
+/** Limit of login attempts per client. Keys can't be guessed, but attempts must not overload the database. */
 const LOGINS_PER_SECOND = 5
-/** Maximum size of a login request: a key and its name. */
+/** Maximum size of a login request, which has only a key. */
 const LOGIN_BODY_LIMIT = 1024
 
 export interface ExplorerAccess {
   /**
-   * Returns the current viewer, also later in a streamed response, since a session may end meanwhile. Null if access
-   * ended.
+   * Returns the current viewer; null if access has ended. Call it repeatedly during a streamed response, because a
+   * session may end meanwhile.
    */
   viewerOf(request: FastifyRequest): Promise<Viewer | null>
 }
 
 /**
- * Access to the web explorer: without login on loopback for clients on this machine, elsewhere with a session that is
- * opened with an API key. The session is an HttpOnly, SameSite cookie.
+ * Adds access to the web explorer. On loopback, clients on this machine need no login. Other clients open a session
+ * with an API key. The session is an HttpOnly, SameSite cookie.
  */
 export function addExplorerAccess(
   app: FastifyInstance,
@@ -55,7 +55,7 @@ export function addExplorerAccess(
     const session = cookieOf(request, cookie)
     const caller = session === null ? null : await resume(db, signer, session, now())
     if (caller === null) return null
-    // A client that is rejected at login is also rejected with a cookie from elsewhere.
+    // A client that would be rejected at login is also rejected with a cookie that was set elsewhere.
     return await refuseElsewhere(request, caller).then(
       () => caller,
       () => null,
@@ -86,8 +86,8 @@ export function addExplorerAccess(
 
   const refuseForeign = (request: FastifyRequest) => {
     const { origin, 'sec-fetch-site': site } = request.headers
-    // A page can't read a response that it embeds as an image, but would load the backend. Such requests have no
-    // Origin.
+    // A page of another site can embed a response, for example as an image. It can't read the response, but would put
+    // load on the backend. Such requests have no Origin.
     if (isForeignPage(request, allowedHosts) || (origin === undefined && site === 'cross-site')) {
       throw new Refusal(403, TITLES.forbidden, 'pages of other origins may not use the web explorer')
     }
@@ -99,7 +99,7 @@ export function addExplorerAccess(
     const caller = open ? null : await callerOf(request)
     return await sessionOf(caller?.accountId ?? null, open)
   })
-  // Before the body is read, so that a client without access can't fill the memory either.
+  // Runs before the body is read, so that a client without access can't fill the memory.
   const onRequest = async (request: FastifyRequest) => {
     refuseForeign(request)
     await countLogin(networkOf(request.ip))
@@ -148,7 +148,9 @@ function setCookie(
   reply.header('set-cookie', `${name}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}${secure}`)
 }
 
-/** Limits attempts in this process. Another process allows as many, which is still far too few to guess a key. */
+/**
+ * Limits attempts per client in this process. Other processes allow as many, which is still far too few to guess a key.
+ */
 function createLoginLimit(): (client: string) => Promise<void> {
   const load = async () => (await import('./memory-limiter.ts')).createMemoryLimiter(LOGINS_PER_SECOND)
   let limiter: ReturnType<typeof load> | undefined

@@ -20,7 +20,7 @@ export interface Asset {
 export interface Explorer {
   page: string
   assets: ReadonlyMap<string, Asset>
-  /** Returns a file by its role, gzipped. */
+  /** Returns a file by its role, gzipped; null for an unknown role. */
   built: (name: string) => Buffer | null
 }
 
@@ -32,7 +32,7 @@ interface Bundle {
 
 let loading: Promise<Explorer> | undefined
 
-/** The page of the web explorer and its files, read on the first request. */
+/** Returns the page of the web explorer and its files, which are read on the first request. */
 export function loadExplorer(): Promise<Explorer> {
   loading ??= load().catch((error) => {
     loading = undefined
@@ -52,7 +52,7 @@ function assetOf(name: string, gzipped: Buffer): Asset {
   return { contentType, gzipped, plain: () => decompress(gzipped) }
 }
 
-/** Reads the files of the published package; null in a checkout that runs from its sources. */
+/** Reads the files of the published package. Returns null in a checkout that runs from its sources. */
 async function readBuilt(): Promise<Bundle | null> {
   const folder = new URL('../explorer/', import.meta.url)
   try {

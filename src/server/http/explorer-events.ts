@@ -10,14 +10,14 @@ import { Refusal } from '../services/refusal.ts'
 import { type ExplorerAccess, viewerOf } from './explorer-access.ts'
 import { textParam } from './explorer-params.ts'
 
-/** Interval of empty lines, which keep proxies from closing idle streams, and of checks of the session. */
+/** Interval of checks of the session, and of empty lines that keep proxies from closing idle streams. */
 const HEARTBEAT_MS = 15_000
-/** Unread bytes at which a slow client is disconnected. It then reconnects. */
+/** Number of unread bytes at which a slow client is disconnected. The client then reconnects. */
 const MOST_UNREAD = 4 * 1024 * 1024
 const RETRY_MS = 2000
 const SUBJECTS = ['run', 'nft', 'collection'] as const satisfies readonly Subject[]
 
-/** `GET /explorer/events`: a stream of changes. */
+/** Adds `GET /explorer/events`, a stream of changes. */
 export function addExplorerEvents(
   app: FastifyInstance,
   explorer: Explorer,
@@ -36,7 +36,8 @@ export function addExplorerEvents(
     const stream = new Readable({ read() {} })
     let ended = false
     const push = (text: string) => {
-      // Checked before the push: a single event may be longer, and a reconnecting client would request it again.
+      // Checked before the push: a single event may be larger than the limit, and after a reconnect the client would
+      // get it again.
       if (stream.readableLength > MOST_UNREAD) stream.destroy()
       if (!ended) stream.push(text)
     }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { Refusal } from '../services/refusal.ts'
 
-/** All paths serve the same page, which reads from its URL what to show. */
+/** All paths serve the same page. Its script reads from the URL what to show. */
 const PAGES = [
   '/',
   '/collections/:id',
@@ -16,7 +16,7 @@ const PAGES = [
 ]
 
 const SECURITY = {
-  // Only resources of this server: no inline code, no eval, no HTML from text.
+  // Only resources of this server. No inline code, no eval, and no HTML from text.
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
@@ -35,7 +35,7 @@ const SECURITY = {
 
 const takesGzip = ({ headers }: FastifyRequest) => /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
 
-/** `GET /` and the other pages of the web explorer. The data endpoints check access, not the page. */
+/** Adds `GET /` and the other pages of the web explorer. The page itself is public; the data endpoints check access. */
 export function addExplorerPage(app: FastifyInstance): void {
   const config = { access: 'public', errorForm: 'A' } as const
   for (const url of PAGES) {

@@ -11,7 +11,7 @@ const LONGEST_TEXT = 500
 
 const invalid = (name: string, what: string) => new Refusal(400, TITLES.validation, `${name} ${what}`)
 
-/** A query parameter; null if it is missing or empty. */
+/** Returns a query parameter; null if it is missing or empty. */
 export function textParam(request: FastifyRequest, name: string, longest = LONGEST_TEXT): string | null {
   const value = (request.query as Record<string, unknown>)[name]
   if (value === undefined || value === '') return null
@@ -29,7 +29,7 @@ function numberParam(request: FastifyRequest, name: string, { least, most }: { l
   return value
 }
 
-/** The requested part of a list. */
+/** Returns the part of a list that a request asks for. */
 export function partParams(request: FastifyRequest): Part {
   return {
     offset: numberParam(request, 'offset', { least: 0, most: FURTHEST }) ?? 0,
@@ -45,7 +45,7 @@ export function statusParam(request: FastifyRequest): Status | null {
   throw invalid('status', 'must be initiated, deployed or failed')
 }
 
-/** The path segment that names an item. A segment that can't be a name matches nothing. */
+/** Returns the path segment that names an item. A segment that can't be a name matches nothing. */
 export function nameParam(request: FastifyRequest, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? ''
   if (value === '' || value.length > 200 || !/^[\x21-\x7e]+$/.test(value)) throw nothingThere(value)

@@ -11,11 +11,11 @@ type Answers = typeof import('../explorer/answers.ts')
 
 export interface ExplorerOptions extends AccessOptions {
   log: Log
-  /** Interval of keep-alive lines in event streams, in milliseconds; 15 s by default. */
+  /** Interval of keep-alive lines in event streams, in milliseconds. Default: 15 s. */
   heartbeatMs?: number | undefined
 }
 
-/** The data endpoints of the web explorer under `/explorer/`, all of them read-only. */
+/** Adds the data endpoints of the web explorer under `/explorer/`. All of them are read-only. */
 export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: ExplorerOptions): void {
   const access = addExplorerAccess(app, deps, options)
   const explorer = createExplorer({

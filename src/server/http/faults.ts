@@ -20,7 +20,10 @@ function endpointOf({ routeOptions, method }: FastifyRequest): EndpointName | un
   return method === 'POST' ? endpointAt(routeOptions.url ?? '') : undefined
 }
 
-/** Injects faults into API requests by the rules. Register it after authentication: rejected requests don't count. */
+/**
+ * Injects faults into API requests according to the rules. Register it after authentication, because requests that are
+ * rejected there must not count.
+ */
 export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void {
   const injectedFaults = new WeakMap<FastifyRequest, InjectedFault>()
 
@@ -55,7 +58,7 @@ export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void 
   app.addHook('onSend', async (request, reply) => {
     const verdict = injectedFaults.get(request)?.verdict
     const { socket } = request.raw
-    // A rejected request was not accepted, so its client gets the rejection.
+    // A fault after acceptance needs an accepted request. Any other gets its response.
     if (verdict == null || reply.statusCode >= 300 || socket.destroyed) return
     if (verdict.fault === 'cut' && verdict.when === 'after') socket.destroy()
     if (verdict.fault === 'timeout') await once(socket, 'close')

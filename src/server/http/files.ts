@@ -9,20 +9,20 @@ import { badRequest, Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { ContentTooLargeError } from '../storage/adapter.ts'
 
-/** `POST /api/v1/files`: stores an uploaded file and returns its CID for file_fields. */
+/** Adds `POST /api/v1/files`, which stores an uploaded file and returns its CID for file_fields. */
 export async function addFileRoutes(
   parent: FastifyInstance,
   { storage, checkedFiles }: Pick<ServiceDeps, 'storage' | 'checkedFiles'>,
   rules: { allowHtml: boolean },
 ): Promise<void> {
   const { name, path, permissions, errorForm } = files
-  // Its own scope: no other route accepts forms, and this one accepts nothing else.
+  // The route has its own scope, because no other route accepts forms, and this one accepts nothing else.
   await parent.register(async (app) => {
     app.removeAllContentTypeParsers()
-    // Declared, since clients otherwise apply the limit of the other endpoints.
+    // Without this header, clients apply the limit of the other endpoints.
     app.addHook('onRequest', async (_request, reply) => void reply.header(HEADERS.rateLimitPolicy, `"${name}"`))
     await app.register(multipart, {
-      // One byte more than the limit, so that the storage detects a file that is too large and drops it.
+      // One byte more than the limit, so that the storage detects a file that is too large and discards it.
       limits: { files: 1, fields: 4, parts: 5, fileSize: MAX_FILE_BYTES + 1, headerPairs: 50 },
     })
     app.addContentTypeParser('*', (_request, _payload, done) => done(notAForm()))
@@ -35,7 +35,7 @@ export async function addFileRoutes(
           checkedFiles.set(cid, true)
           return { url: `ipfs://${cid}` }
         } catch (error) {
-          // The rest of the form is read and dropped: it precedes the connection's next request.
+          // The rest of the form is read and dropped, because it precedes the connection's next request.
           request.raw.unpipe()
           request.raw.resume()
           if (error instanceof ContentTooLargeError) throw new Refusal(413, TITLES.tooLarge, error.message)
@@ -51,7 +51,7 @@ const notAForm = () =>
 
 const badForm = (error: unknown) => badRequest(`the form can't be read: ${messageOf(error)}`)
 
-/** Returns the file of a form. Parser errors are form errors, except its own limits (413). */
+/** Returns the file of a form. Errors of the parser become 400, except exceeded limits, which stay 413. */
 async function readForm(request: FastifyRequest) {
   let part: MultipartFile | undefined
   try {
@@ -63,7 +63,7 @@ async function readForm(request: FastifyRequest) {
   return part
 }
 
-/** Returns the content of an uploaded file, checked by its first bytes before any of it is stored. */
+/** Yields the content of an uploaded file. Checks its first bytes before any of it is stored. */
 async function* contentOf(file: AsyncIterable<Uint8Array>, rules: { allowHtml: boolean }): AsyncGenerator<Uint8Array> {
   const rest = bytesOf(file)
   const head = await readHead(rest)
@@ -73,7 +73,7 @@ async function* contentOf(file: AsyncIterable<Uint8Array>, rules: { allowHtml: b
   yield* rest
 }
 
-/** Yields the bytes of a file as they arrive. A file that ends too early is a form error. */
+/** Yields the bytes of a file as they arrive. If the file ends too early, the form is rejected. */
 async function* bytesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* file

@@ -4,7 +4,7 @@ import { CodedRefusal, InvalidRequest, type Refusal } from '../services/refusal.
 
 type Detail = ErrorFormB['detail'][number]
 
-/** Error types by expected type. Form B has only whole numbers. */
+/** Error types by expected type. Numbers in requests with form B are always integers. */
 const TYPE_ERRORS: Readonly<Record<string, string>> = {
   int: 'type_error.integer',
   number: 'type_error.integer',
@@ -14,7 +14,10 @@ const TYPE_ERRORS: Readonly<Record<string, string>> = {
   object: 'type_error.dict',
 }
 
-/** The reference specifies the location, `ctx` and one pydantic `type`; the other types follow pydantic. */
+/**
+ * Returns the pydantic `type` of an issue. The reference specifies the location, `ctx` and one `type`; the other types
+ * follow pydantic.
+ */
 function typeOf({ code, missing, expected }: FieldIssue): string {
   if (missing) return 'value_error.missing'
   switch (code) {
@@ -41,12 +44,12 @@ function detailOf(issue: FieldIssue, part: string): Detail {
 
 function detailsOf(refusal: Refusal): Detail[] {
   if (refusal instanceof InvalidRequest) return refusal.issues.map((issue) => detailOf(issue, refusal.part))
-  // Schema violations have their own class: this body isn't JSON.
+  // Schema violations have their own class, so this refusal means that the body isn't JSON.
   if (refusal.title !== TITLES.validation) return []
   return [{ loc: ['body'], msg: refusal.message, type: 'value_error.jsondecode' }]
 }
 
-/** Error form B of a rejection: wallet operations (API reference v1.1, Errors). */
+/** Returns a rejection in error form B, which wallet operations use (API reference v1.1, Errors). */
 export function formB(refusal: Refusal): ErrorFormB {
   return {
     errorCode: refusal instanceof CodedRefusal ? refusal.errorCode : errorCodeOf(refusal.title),

@@ -2,14 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import type { Readiness } from '../readiness.ts'
 import type { Identity } from '../store/identity.ts'
 
-/** The response of /readyz. */
+/** Returns status and body of the response of /readyz. */
 export async function answerReadiness(readiness: Readiness): Promise<{ status: 200 | 503; body: object }> {
   const { problems, warnings } = await readiness()
   const ready = problems.length === 0
   return { status: ready ? 200 : 503, body: { ready, problems, warnings } }
 }
 
-/** The response of /healthz. */
+/** Returns the body of the response of /healthz. */
 export const healthBody = (version: string, { id, incarnation }: Identity) => ({
   status: 'ok',
   version,

@@ -4,25 +4,25 @@ import { TITLES } from '../../api/errors.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { Refusal } from '../services/refusal.ts'
 
-/** The host of `localhost:4680` without its port; an IPv6 address keeps its brackets. */
+/** Returns the host in a Host header without its port. An IPv6 address keeps its brackets. */
 export const hostName = (header: string) => header.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
 
 export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
 
-/** Whether a client's socket address belongs to this machine. */
+/** Checks whether a client's socket address belongs to this machine. */
 export function isLoopbackAddress(address: string): boolean {
   return isLoopbackHost(address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, ''))
 }
 
-/** The owner of a name can make it resolve here; an address can't be redirected. */
+/** Checks whether a host is an IP address. Those are safe from DNS rebinding, which needs a name that resolves here. */
 const isAddress = (host: string) => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0
 
 /**
- * Rejects requests on loopback that aren't addressed to loopback: a web page that reaches this server through DNS
- * rebinding still sends its own name. Elsewhere a server doesn't know its names, so they are checked only if
- * configured.
+ * Returns a check that rejects requests to other hosts. On loopback, the Host header must be a loopback name: a web
+ * page that reaches this server through DNS rebinding sends its own name. Elsewhere a server doesn't know its names, so
+ * they are checked only if some are configured.
  */
 export function createHostCheck(bound: string, allowedHosts: readonly string[]): (request: Asked) => void {
   const local = isLoopbackHost(bound.toLowerCase())
@@ -33,7 +33,7 @@ export function createHostCheck(bound: string, allowedHosts: readonly string[]):
     return isLoopbackHost(host) || allowed.has(host) || (!local && isAddress(host))
   }
   return ({ headers, host }) => {
-    // A proxy's X-Forwarded-Host counts in addition to the received Host header, not instead of it.
+    // A proxy's X-Forwarded-Host is checked in addition to the received Host header, not instead of it.
     if (answered(headers.host ?? '') && answered(host ?? '')) return
     const what = local ? 'localhost' : 'its own names'
     throw new Refusal(421, TITLES.misdirected, `this server accepts only requests to ${what}, see --allowed-host`)
@@ -42,12 +42,12 @@ export function createHostCheck(bound: string, allowedHosts: readonly string[]):
 
 type Asked = Pick<FastifyRequest, 'headers'> & { host: string | undefined }
 
-/** Browser extensions count as tools, since the user installed them. */
+/** Matches the origin of a browser extension. It counts as a tool, because the user installed it. */
 const EXTENSION = /^[a-z-]+-extension:$/
 
 /**
- * Whether a request comes from a page of another site. Tools send no Origin. Pages of this server, of this machine (an
- * app in development) and of allowed hosts are trusted.
+ * Checks whether a request comes from a page of another site. Tools send no Origin. Trusted are pages of this server,
+ * of this machine (such as an app in development) and of allowed hosts.
  */
 export function isForeignPage({ headers, host }: Asked, allowedHosts: readonly string[]): boolean {
   const { origin } = headers
@@ -60,7 +60,7 @@ export function isForeignPage({ headers, host }: Asked, allowedHosts: readonly s
   return !known && !allowedHosts.some((allowed) => allowed.toLowerCase() === name)
 }
 
-/** The origin that the request was addressed to, which the client can reach again. */
+/** Returns the origin that the request was addressed to. The client can reach the server there again. */
 export function originOf({ protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>): string {
   const url = parseUrl(`${protocol}://${host}`)
   const plain = /^https?$/.test(protocol) && /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$/i.test(host)

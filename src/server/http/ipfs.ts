@@ -6,7 +6,7 @@ import { Refusal } from '../services/refusal.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 
-// Untrusted NFT content shares an origin with everything else here, so it is sandboxed.
+// Files of NFTs aren't trusted and share an origin with the other pages of this server, so they are sandboxed.
 const SECURITY = {
   'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:",
   'x-content-type-options': 'nosniff',
@@ -23,8 +23,8 @@ interface Range {
 }
 
 /**
- * Parses a byte range; null for none or several, which return the full content; undefined for one that can't be
- * satisfied.
+ * Parses a byte range. Returns null if the full content is served, because there is no range or several. Returns
+ * undefined if the range can't be satisfied.
  */
 function parseRange(header: string | undefined, size: number): Range | null | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '')
@@ -36,7 +36,7 @@ function parseRange(header: string | undefined, size: number): Range | null | un
   return start < end ? { start, end } : undefined
 }
 
-/** The content type of a stored file. HTML is served as plain text unless HTML files are allowed. */
+/** Returns the content type of a stored file. HTML is served as plain text unless HTML files are allowed. */
 function servedType(head: Uint8Array, name: string, { allowHtml }: { allowHtml: boolean }): string {
   const type = sniffContentType(head, name)
   return !allowHtml && (type.startsWith('text/html') || looksLikeHtml(head)) ? 'text/plain; charset=utf-8' : type
@@ -62,7 +62,7 @@ async function sendFile(
   return reply.send(Readable.from(file.stream({ start, end }), { objectMode: false }))
 }
 
-/** `GET /ipfs/<cid>[/path]`: stored content, without a key. */
+/** Adds `GET /ipfs/<cid>[/path]`, which serves stored content without a key. */
 export function addIpfsRoutes(app: FastifyInstance, storage: FileStorage, { allowHtml }: { allowHtml: boolean }): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const path = (request.params as { '*': string })['*']

@@ -7,8 +7,8 @@ const UTF8 = /^"?utf-?8"?$/i
 const MAX_NAME_SHOWN = 100
 
 /**
- * Parses JSON bodies more strictly than JSON.parse, which would silently turn invalid UTF-8 into U+FFFD and drop one
- * value of a repeated field.
+ * Adds a parser of JSON bodies that is stricter than JSON.parse, which would silently replace invalid UTF-8 by U+FFFD
+ * and drop all but one value of a repeated field.
  */
 export function addJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
@@ -32,12 +32,12 @@ export function addJsonBodies(app: FastifyInstance): void {
   })
 }
 
-/** The deepest valid body has 5 levels. Text of brackets alone takes long to parse. */
+/** The deepest valid body has 5 levels. Deeply nested brackets take long to parse. */
 const MAX_DEPTH = 64
 /** A request with 1,000 NFTs of 20 attributes has 70,000 values. Checking 300,000 unknown fields takes 0.6 s. */
 const MAX_VALUES = 100_000
 
-/** Returns an error for text that is too expensive to parse and validate. It need not be valid JSON. */
+/** Returns an error for text that is too expensive to parse and validate. The text may be invalid JSON. */
 function sizeProblem(text: string): Error | null {
   let depth = 0
   let values = 0
@@ -57,7 +57,7 @@ function sizeProblem(text: string): Error | null {
   return null
 }
 
-/** A compressed body is rejected before it is read: a few bytes may expand to gigabytes. */
+/** Rejects a compressed body before it is read, because a few bytes may expand to gigabytes. */
 export function refuseEncodedBodies(app: FastifyInstance): void {
   app.addHook('preParsing', async (request) => {
     const encoding = request.headers['content-encoding']

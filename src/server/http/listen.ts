@@ -6,7 +6,11 @@ interface Listening {
   server: { address(): unknown }
 }
 
-/** @throws GdnError `port_in_use`, `usage` */
+/**
+ * Makes a server listen.
+ *
+ * @throws GdnError `port_in_use`, `usage`
+ */
 export async function listen(
   app: Listening,
   { host, port, scheme }: { host: string; port: number; scheme: 'http' | 'https' },

@@ -4,7 +4,7 @@ import type { Metrics } from '../metrics/types.ts'
 /** Counts every request, and serves `GET /metrics`. */
 export function addMetrics(app: FastifyInstance, metrics: Metrics): void {
   app.addHook('onResponse', async (request, reply) => {
-    // Labels use the route and not the path, so that requests can't create new series.
+    // The label is the route and not the path, so that requests can't create new series.
     const route = (request.routeOptions.url ?? 'none').replace(/(.)\/$/, '$1')
     const { method } = request
     metrics.observe({ what: 'request', method, route, status: reply.statusCode, seconds: reply.elapsedTime / 1000 })

@@ -5,8 +5,8 @@ import { API_VERSIONS, type ApiVersion } from '../../api/versions.ts'
 import { Refusal } from '../services/refusal.ts'
 
 /**
- * `GET /openapi.json`: the part of the contract that this server implements, in the server's version of the API or that
- * of `?api_version=`. Call it before any route is registered.
+ * Adds `GET /openapi.json`: the part of the contract that this server implements, in the server's version of the API or
+ * in `?api_version=`. Call it before any other route is registered.
  */
 export function addOpenApi(app: FastifyInstance, options: OpenApiOptions & { apiVersion: ApiVersion }): void {
   const routes: RegisteredRoute[] = []

@@ -6,15 +6,13 @@ import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { isForeignPage } from './hosts.ts'
 
-/**
- * Maximum body of a request, which needs no key. A transaction has at most 128 KiB, which are twice as many hex digits.
- */
+/** Maximum size of a request, which needs no key. A transaction has at most 128 KiB, and twice as many hex digits. */
 const BODY_LIMIT = 512 * 1024
 
 /**
- * `POST /rpc/<blockchain>`: JSON-RPC of an embedded chain for wallets and tools, limited to reads and raw transactions.
- * Any page may read. Transactions from other sites' pages are rejected, because every address has funds and could fill
- * the disk.
+ * Adds `POST /rpc/<blockchain>`: JSON-RPC of an embedded chain for wallets and tools, limited to reads and raw
+ * transactions. Any page may read. Transactions from pages of other sites are rejected: every address has funds, so
+ * such a page could fill the disk.
  */
 export function addRpcRoutes(
   app: FastifyInstance,
@@ -27,7 +25,7 @@ export function addRpcRoutes(
     if (!chains.has(blockchain) || !isEvm(blockchain)) {
       throw new Refusal(404, TITLES.notFound, `there is no EVM blockchain ${blockchain}`)
     }
-    // Requests aren't forwarded to public networks: our provider quota would pay for them.
+    // Requests to public networks aren't forwarded, because they would use our quota at the provider.
     if (chains.remote.has(blockchain)) {
       throw new Refusal(404, TITLES.notFound, `${blockchain} is not an embedded chain here: use a node of its network`)
     }
@@ -36,7 +34,7 @@ export function addRpcRoutes(
     }
     const { handleRpc } = await import('../chain/evm/embedded/rpc.ts')
     const answer = await handleRpc(await networkOf(chains, blockchain), request.body)
-    // A client that sends a transaction and then calls the API sees its effect.
+    // Waits, so that a client that sends a transaction and then calls the API sees its effect.
     if (sends(request.body)) await pipeline.ownersFollowed(blockchain)
     return answer
   })
@@ -51,7 +49,7 @@ async function networkOf(chains: ServiceDeps['chains'], blockchain: EvmBlockchai
   }
 }
 
-/** Whether any call is a transaction. */
+/** Checks whether any call sends a transaction. */
 function sends(body: unknown): boolean {
   const calls: readonly unknown[] = Array.isArray(body) ? body : [body]
   return calls.some(

@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { hostName, isLoopbackHost } from './hosts.ts'
 
-/** Default headers of every response: it is data, private, and not cacheable. */
+/** Default headers of every response. They fit private data: it isn't cached or embedded. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -12,15 +12,14 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-/** A year. */
 const STAY_ENCRYPTED = 'max-age=31536000'
 
-/** Sets the headers that the route hasn't set. Call it directly for responses that no hook sees. */
+/** Sets the security headers that the route hasn't set. Call it directly for a response that no hook sees. */
 export function secure(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
     if (!reply.hasHeader(name)) reply.header(name, value)
   }
-  // On localhost, a browser would enforce https for every port, including other servers.
+  // Not on localhost: a browser would enforce https for all its ports, including those of other servers.
   const host = hostName(reply.request.headers.host ?? '')
   if ('encrypted' in reply.request.raw.socket && !isLoopbackHost(host) && !isIPv4(host) && !host.startsWith('[')) {
     reply.header('strict-transport-security', STAY_ENCRYPTED)

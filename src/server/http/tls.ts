@@ -7,7 +7,7 @@ import { quoted } from '../../core/private-file.ts'
 export interface TlsFiles {
   /** PEM file: the certificate and its intermediates. */
   certFile: string
-  /** PEM file, not encrypted, readable only by its owner. */
+  /** PEM file, not encrypted, that only its owner can read. */
   keyFile: string
 }
 
@@ -50,7 +50,10 @@ async function read(path: string, flag: string): Promise<Buffer> {
   }
 }
 
-/** Explains an error of the TLS files. OpenSSL's messages are terse, but its codes distinguish the two files. */
+/**
+ * Returns the error to report for invalid TLS files. OpenSSL's messages are terse, but its codes show which file is
+ * wrong.
+ */
 function explain(cause: unknown, { certFile, keyFile }: TlsFiles): GdnError {
   const code = systemCode(cause) ?? ''
   if (code.includes('KEY_VALUES_MISMATCH') || code.includes('KEY_TYPE_MISMATCH')) {

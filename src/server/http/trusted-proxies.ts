@@ -4,9 +4,9 @@ import { GdnError } from '../../core/errors.ts'
 const WHOLE = { 4: 32, 6: 128 } as const
 
 /**
- * Parses proxies whose X-Forwarded-* headers are trusted: addresses (`10.0.0.7`) and networks (`10.0.0.0/8`,
- * `fd00::/8`).
+ * Returns a check of whether an address is a trusted proxy, whose X-Forwarded-* headers count.
  *
+ * @param networks addresses (`10.0.0.7`) and networks (`10.0.0.0/8`, `fd00::/8`)
  * @throws GdnError `usage`
  */
 export function createTrust(networks: readonly string[]): (address: string) => boolean {
@@ -17,7 +17,7 @@ export function createTrust(networks: readonly string[]): (address: string) => b
     const width = version === 4 || version === 6 ? WHOLE[version] : 0
     const prefix = bits === undefined ? width : /^\d{1,3}$/.test(bits) ? Number(bits) : -1
     if (width === 0 || rest.length > 0 || prefix < 0 || prefix > width) throw notANetwork(text)
-    // A network of all addresses would let every client set its own address.
+    // A network of all addresses would let every client claim any address.
     if (prefix === 0) throw notANetwork(text)
     list.addSubnet(address, prefix, version === 4 ? 'ipv4' : 'ipv6')
   }

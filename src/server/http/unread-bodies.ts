@@ -6,16 +6,16 @@ const LINGER_MS = 2000
 
 const lingering = new WeakSet<Socket>()
 
-/** Whether this connection has its response and is only drained: no further request may follow on it. */
+/** Checks whether a connection has its response and only drains the rest of a body. It accepts no further request. */
 export const isLingering = (socket: Socket): boolean => lingering.has(socket)
 
 /**
- * Drains a body that was rejected early for a moment. If a connection is closed while bytes arrive, it is reset, and
- * the client may lose the response.
+ * Reads the rest of a rejected body for a moment. If a connection were closed while bytes arrive, it would be reset,
+ * and the client could lose the response.
  */
 export function addUnreadBodies(app: FastifyInstance): void {
   app.addHook('onSend', async ({ raw }, reply) => {
-    // The framework would close the connection at once.
+    // The framework closes the connection immediately if this header is set.
     if (raw.complete || reply.getHeader('connection') !== 'close') return
     reply.removeHeader('connection')
     const { socket } = raw

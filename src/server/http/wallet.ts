@@ -6,12 +6,12 @@ import type { ServiceDeps } from '../services/services.ts'
 import type { SignedUrlClaims } from '../services/signed-url.ts'
 import type { WalletKey } from '../services/wallet-key.ts'
 
-/** Clients that can't send a POST without a body send a small one. */
+/** Enough for the small body of a client that can't send a POST without one. */
 const BODY_LIMIT = 64 * 1024
 
 /**
- * POST to a signed URL creates a wallet. The URL is the only authorization. A body is read and ignored: the reference
- * says to send none, but many HTTP clients can't post without `{}`.
+ * Adds the route of signed URLs: a POST creates a wallet. The URL is the only authorization. A body is read and
+ * ignored: the reference says to send none, but many HTTP clients can't send a POST without `{}`.
  */
 export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps): Promise<void> {
   await parent.register(async (app) => {
@@ -33,8 +33,8 @@ export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps
 }
 
 /**
- * Returns the response as bytes, to be overwritten after sending: a key that was once a string can't be. The buffer is
- * not part of Node's shared pool.
+ * Returns the response as bytes, so that the key can be overwritten after sending; a string can't be. The buffer isn't
+ * part of Node's shared pool.
  */
 function spell(request: SignedUrlClaims, { address, spelled }: WalletKey): Buffer {
   // The reference includes the key `signature` in this echo, but omits its value.

@@ -1,12 +1,15 @@
 import type { Registry } from './registry.ts'
 import type { Metrics, MetricsOptions, Observation } from './types.ts'
 
-/** Maximum number of observations that are buffered until the first scrape. */
+/**
+ * Number of buffered observations at which the registry is loaded even without a scrape. At most twice as many are
+ * kept.
+ */
 const MAX_KEPT = 5000
 
 /**
- * Counts events since the start of the process. The library that formats them takes 50 ms to load, so it is loaded with
- * the first scrape; until then observations are buffered.
+ * Creates the metrics of a process, which count events since its start. The library that formats them takes 50 ms to
+ * load, so it is loaded with the first scrape. Until then, observations are buffered.
  */
 export function createMetrics(options: MetricsOptions): Metrics {
   const kept: Observation[] = []
