@@ -8,12 +8,12 @@ import { type DatabasePlace, databaseOf } from './settings/database.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { toldOfDatabase } from './store/postgres/gone.ts'
 
-/** Time to wait for another process that creates the database, which takes a fraction of a second. */
+/** How long to wait for another process that creates the database. Creation takes a fraction of a second. */
 const MADE_WITHIN_MS = 5_000
 const MADE_LOOK_MS = 50
 
 /**
- * Works on a backend's database, with or without running processes: it doesn't acquire the data directory's lock. The
+ * Runs `work` on a backend's database. Its processes may be running, because this doesn't lock the data directory. The
  * database must exist and have this version's schema.
  *
  * @throws GdnError `data_dir`; for PostgreSQL `unreachable`, `invalid_config`.
@@ -33,7 +33,7 @@ export async function withDatabase<Result>(
 }
 
 interface OpenOptions {
-  /** Create the database of a data directory that has none, as the first start of its backend would. */
+  /** If true, creates the database of a data directory that has none, as the first start of its backend would. */
   make?: boolean
 }
 
@@ -63,7 +63,7 @@ export const noDatabase = (dataDir: string, cause: unknown) =>
     cause,
   })
 
-/** Opens the database, or creates it. If several processes create it at once, one does it and the others wait. */
+/** Opens the database, or creates it. If several processes try to create it, one does and the others wait. */
 async function openOrMake(dataDir: string, path: string): Promise<Store> {
   for (const late = Date.now() + MADE_WITHIN_MS; ; await sleep(MADE_LOOK_MS)) {
     try {
@@ -81,8 +81,8 @@ async function openOrMake(dataDir: string, path: string): Promise<Store> {
 }
 
 /**
- * Whether an error means that another process is creating the database. That process holds the lock, and the file
- * exists before its tables do.
+ * Checks whether an error means that another process is creating the database. That process holds the lock, and the
+ * file exists before its tables do.
  */
 function isBeingMade(error: unknown, path: string): boolean {
   if (!(error instanceof GdnError)) return false

@@ -18,7 +18,7 @@ export interface ForkedChain {
 export interface NetworksOptions {
   db: Db
   settings: Pick<Settings, 'chains' | 'clusters'>
-  /** Whether this process signs. One that doesn't never reads private keys. */
+  /** True if this process signs. Otherwise it never reads private keys. */
   signs: boolean
   /** A fork whose signers replace those of the settings. */
   fork: ForkedChain | undefined
@@ -28,13 +28,12 @@ export interface NetworksOptions {
   onRequest: NonNullable<RemoteChainsOptions['onRequest']>
 }
 
-/** The networks behind RPC URLs. */
 export interface Networks {
   remote: RemoteChains
   clusters: RemoteClusters
 }
 
-/** Opens the networks behind RPC URLs. Those of one provider share its request limits. */
+/** Opens the networks behind RPC URLs. Networks with the same provider share its request limits. */
 export async function openNetworks(options: NetworksOptions, undo: (() => unknown)[]): Promise<Networks> {
   const { db, settings, signs, fork, credentialsDirectory, now, log, onRequest } = options
   const byUrl = [...settings.chains.values(), ...settings.clusters.values()]

@@ -15,23 +15,23 @@ import type { Gateway, GatewayOptions } from './storage/gateway.ts'
 import type { OpenedStorage } from './storage/open-storage.ts'
 import type { Store } from './store/open-store.ts'
 
-/** Options of the work: fetching files, minting, and notifying webhooks. */
+/** Options of a process that fetches files, mints, and notifies webhooks. */
 export interface WorkOptions {
-  /** Number of NFTs whose files are fetched at once; 16 by default. */
+  /** Number of NFTs whose files are fetched at once. Default: 16. */
   concurrency?: number | undefined
-  /** Fetch files from private addresses and any port too, for development. */
+  /** If true, files are also fetched from private addresses and any port, for development. */
   allowPrivateFiles: boolean
-  /** Also store HTML pages that a file URL returns. */
+  /** If true, HTML pages that a file URL returns are stored too. */
   allowHtmlFiles?: boolean
-  /** A trustless gateway for IPFS files; by default that of the settings file. */
+  /** A trustless gateway for IPFS files. Default: the gateway of the settings file. */
   ipfsGateway?: string | undefined
-  /** Mint no NFT with a file that isn't stored here; the settings file can require it too. */
+  /** If true, no NFT is minted with a file that isn't stored here. The settings file can require it too. */
   requireStoredFiles?: boolean
-  /** Timeout of a file in milliseconds, and its attempts; 30 s and eight by default. */
+  /** Timeout of a file in milliseconds, and maximum number of attempts. Default: 30 s and eight. */
   fileFetching?: { timeoutMs: number; maxAttempts: number }
-  /** Retries of webhook deliveries and the timeout of one; by default three days and 10 s. */
+  /** Retries of webhook deliveries, and the timeout of one in milliseconds. Default: three days and 10 s. */
   webhooks?: { timings?: Timings; timeoutMs?: number }
-  /** Milliseconds until content is published again after a number of attempts; by default 1 s to 60 s. */
+  /** Returns the milliseconds until content is published again after a number of attempts. Default: 1 s to 60 s. */
   publishRetryMs?: (attempts: number) => number
   version: string
 }
@@ -51,7 +51,9 @@ export interface OpenedPipeline {
 /** How long a shutdown waits for work in progress. */
 const DRAIN_MS = 1500
 
-/** Opens the pipeline of a process that does the work. In a cluster it exchanges notifications with other processes. */
+/**
+ * Opens the pipeline of a process that does the work. In a cluster, it exchanges notifications with other processes.
+ */
 export async function openPipeline(
   deps: WorkDeps,
   options: WorkOptions,
@@ -93,7 +95,8 @@ export async function openPipeline(
     },
   })
   undo.push(async () => {
-    // Waits for work in progress. A chain that delays it, for example by a long replay, is closed.
+    // Waits for work in progress, but not longer than DRAIN_MS. Closing the chains ends work that takes longer, such as
+    // a replay.
     const stopped = own.stop()
     await Promise.race([stopped, delay(DRAIN_MS, undefined, { ref: false })])
     await chains.close()
@@ -108,7 +111,7 @@ export async function openPipeline(
   return { pipeline: notifyOthers(bus, own), begin }
 }
 
-/** Returns a gateway for IPFS files that aren't stored here, or null. */
+/** Returns the source of IPFS files that aren't stored here; null if there is none. */
 async function openIpfs(
   given: string | undefined,
   { ipfsGateway, storage }: Settings,
@@ -116,7 +119,8 @@ async function openIpfs(
 ): Promise<Gateway | null> {
   const url = given ?? ipfsGateway
   if (url !== null) return (await import('./storage/gateway.ts')).createGateway({ url, ...options })
-  // An IPFS node searches the network for content by itself.
+  // If the storage is an IPFS node, the node itself searches the network. Files that it doesn't find have no other
+  // source.
   if (storage.kind !== 'ipfs') return null
   const fetchFile = async (wanted: string) => {
     throw new FetchFailure(`the IPFS node did not find ${wanted}`, { lasting: false })
@@ -124,7 +128,9 @@ async function openIpfs(
   return { fetchFile, close: async () => {} }
 }
 
-/** A poster that loads its HTTP client with the first event, since a backend without webhooks never needs it. */
+/**
+ * Creates a poster that loads its HTTP client with the first event, because a backend without webhooks never needs it.
+ */
 function createLazyPoster(options: PosterOptions): Poster {
   let loading: Promise<Poster> | undefined
   return {

@@ -11,7 +11,7 @@ import type { Metrics, MetricsOptions, Observation } from './types.ts'
 
 export type Registry = Metrics
 
-/** Timeout of the database: a scrape waits 10 s by default. */
+/** How long a scrape waits for the database. By default, Prometheus waits 10 s for a scrape. */
 const DATABASE_WITHIN_MS = 5000
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -132,7 +132,10 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
     for (const { blockchain, isHindered } of await hindered()) hindrance.set({ blockchain }, isHindered ? 1 : 0)
   }
 
-  /** Whether the database responds in time. The last values of an unreachable database aren't current. */
+  /**
+   * Reads the metrics of the database, and returns whether it responded in time. If not, resets them, because the last
+   * values aren't current.
+   */
   const answersInTime = async (): Promise<boolean> => {
     const late = delay(DATABASE_WITHIN_MS, false, { ref: false })
     const there = await Promise.race([late, readDatabase().then(always, never)])
@@ -142,7 +145,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   }
 
   const scrape = async () => {
-    // These watch the event loop, which only a scraped backend needs.
+    // The default metrics watch the event loop, which is needed only if the backend is scraped.
     if (!scraped) collectDefaultMetrics({ register: registry })
     scraped = true
     const [there, condition, room] = await Promise.all([
@@ -189,7 +192,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
       }
     },
 
-    // Concurrent scrapes share one result: anybody may scrape, and each costs queries.
+    // Concurrent scrapes share one result, because anybody may scrape, and each scrape costs queries.
     scrape: shareInFlight(scrape),
   }
 }

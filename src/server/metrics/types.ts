@@ -6,7 +6,7 @@ import type { Db } from '../store/schema.ts'
 /** An event that is counted. */
 export type Observation =
   | { what: 'request'; method: string; route: string; status: number; seconds: number }
-  /** A final transaction, and the number of NFTs it created. */
+  /** A final transaction, and the number of NFTs that it created. */
   | { what: 'transaction'; blockchain: string; kind: string; gas: number; nfts: number }
   | ({ what: 'storage' } & StorageObservation)
   | { what: 'chain_died'; blockchain: string }
@@ -15,7 +15,7 @@ export type Observation =
 
 export interface Metrics {
   observe(observation: Observation): void
-  /** Returns all metrics in the text format of Prometheus, and its content type. */
+  /** Returns all metrics in the text format of Prometheus, and the content type. */
   scrape(): Promise<{ text: string; type: string }>
 }
 
@@ -26,7 +26,7 @@ export interface MetricsOptions {
   /** Networks by RPC URL, and whether anything prevents work on them. */
   hindered: () => Promise<readonly { blockchain: string; isHindered: boolean }[]>
   now: () => number
-  /** Whether the process is ready, same as /readyz. */
+  /** Returns whether the process is ready, as /readyz does. */
   ready: () => Promise<Condition>
   dataDir: string
   version: string

@@ -13,9 +13,15 @@ import { createRecoverStep } from './recover-step.ts'
 export interface ChainPipeline {
   collectionAccepted(): void
   transferAccepted(): void
-  /** NFTs of a collection, of this blockchain or another, or their updates are ready to be signed for. */
+  /**
+   * Records that NFTs of a collection or their updates are ready to be signed for. The collection may be on another
+   * blockchain.
+   */
   mintable(collectionId: string): void
-  /** Whether there may be owner changes to read. */
+  /**
+   * Returns the follower of owners, which the first call starts. Null if owners can't change, or if this process
+   * doesn't work on the blockchain.
+   */
   follow(): OwnerFollower | null
   stop(): Promise<void>
 }
@@ -25,7 +31,7 @@ export interface ChainPipelineOptions {
   createDriver: (onSigned: OnSigned) => ChainDriver
   now: () => number
   log: Log
-  /** Whether this process works on the blockchain. */
+  /** Returns whether this process works on the blockchain. */
   serves: () => boolean
   onSettled?: ((transaction: TransactionRow, outcome: Outcome) => void) | undefined
 }
@@ -50,7 +56,7 @@ export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline
     const { kind, collection_id } = transaction
     notify?.(transaction, outcome)
     if (kind === 'factory' || kind === 'collection') deployLoop.wake()
-    // Any settled transaction frees a slot of its signer.
+    // Every settled transaction frees a slot of its signer.
     transferLoop?.wake()
     updateLoop?.wake()
     if (collection_id !== null) mintable(collection_id)

@@ -7,13 +7,13 @@ import { claimOptions, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
 import { type Settlement, settle } from './settle.ts'
 
-/** Number of transactions processed at once: queries to a remote database take time, queries in the process don't. */
+/** Number of transactions processed at once, which saves time if the database is remote. */
 const AT_ONCE = 8
 
 const LEASE_MS = 60_000
 /**
- * Delay before the next attempt if other processes have claimed the due rows, or they aren't due yet by the database's
- * clock.
+ * Delay before the next attempt if no row could be claimed, because other processes have claimed the due rows or
+ * because the rows aren't due yet by the database's clock.
  */
 const IDLE_MS = 100
 
@@ -23,7 +23,8 @@ export interface ChainStepOptions {
   now: () => number
   log: Log
   /**
-   * Called when a transaction is finished. Work on its collection (null for a factory and for transfers) may continue.
+   * Called when a transaction is settled. Work on its collection may continue, which is null for a factory or a
+   * transfer.
    */
   onSettled: (transaction: TransactionRow, outcome: Outcome) => void
   /** Called when a transaction is in a block that isn't deep enough yet. */
@@ -32,14 +33,16 @@ export interface ChainStepOptions {
 
 type Pending = Extract<Observation, { state: 'signed' }>
 
-/** Sends signed transactions of a blockchain, always with the same bytes, and records the outcome. */
+/**
+ * Returns a turn that sends signed transactions of a blockchain, always with the same bytes, and records their outcome.
+ */
 export function createChainStep({ store, driver, now, log, onSettled, onMined }: ChainStepOptions): Turn {
   const { blockchain } = driver
 
   const postpone = async (transaction: TransactionRow, seen: Pending): Promise<void> => {
     const { waitMs, refusal, mined = transaction.mined, block: block_number = transaction.block_number } = seen
-    // Counts consecutive rejections, not polls: a transaction that was polled for a minute would get another minute of
-    // delay.
+    // Counts only consecutive rejections. If polls counted too, a transaction that was polled for a minute would wait
+    // for another minute.
     const attempts = refusal === undefined ? 0 : transaction.attempts + 1
     if (refusal !== undefined) {
       const facts = { blockchain, transaction: transaction.id, reason: refusal }
@@ -50,7 +53,7 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
     if (isOurs && mined !== null && transaction.mined === null) onMined?.(transaction)
   }
 
-  /** Settles finished transactions in one commit. One that can't be judged doesn't delay the others. */
+  /** Settles finished transactions in one commit. If one can't be judged, the others are settled all the same. */
   const settleTogether = async (
     ended: readonly (readonly [TransactionRow, Outcome])[],
     failures: unknown[],
@@ -93,7 +96,7 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
     try {
       if (claimed.length > 0) await withLeases(store, 'transactions', claimed, () => work(claimed))
     } catch (error) {
-      // Releases the rest at once, so that nothing waits for the lease to expire.
+      // Releases all claimed rows, so that they don't wait until the lease expires.
       for (const transaction of claimed) {
         await updateSigned(store.db, transaction, { attempts: transaction.attempts + 1, next_attempt_at: now() })
       }
@@ -107,7 +110,10 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
   }
 }
 
-/** Processes all items, several at once. Resolves when all are done; rejects with the first error after that. */
+/**
+ * Processes all items, several at once. Resolves when all are done. If some failed, it then rejects with the first
+ * error.
+ */
 async function someAtOnce<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const queue = items.values()
   const failures: unknown[] = []

@@ -3,13 +3,13 @@ import type { Store } from '../store/open-store.ts'
 import { claimMoment } from './leases.ts'
 import type { Turn } from './loop.ts'
 
-/** A smaller step, or drift between two clocks, delays nothing by more than this. */
+/** Smaller steps, such as clock drift, are ignored. They delay work by at most this time. */
 const TOLERATED_MS = 1000
 
 /**
- * Clamps due times at the start, and whenever the clock was set back since the last turn. The process can't know what
- * happened to the clock before its start. A step that it observes is known, so due times move back by as much. In a
- * cluster each process would move them, so there they are only clamped.
+ * Returns a turn that clamps due times at the start, and whenever the clock was set back since the last turn. If the
+ * process has observed the step, it also moves due times back by as much. In a cluster it only clamps them, because
+ * each process would move them. A step before the start can't be measured.
  */
 export function createClockStep(
   store: Store,

@@ -22,11 +22,11 @@ export interface DeployStepOptions {
   driver: Pick<ChainDriver, 'blockchain' | 'commit' | 'openPreparer'>
   now: () => number
   onSigned: OnSigned
-  /** Whether this process works on the blockchain; by default always. */
+  /** Returns whether this process works on the blockchain. Default: always true. */
   serves?: () => boolean
 }
 
-/** Signs the transactions that deploy the collections of a blockchain. */
+/** Returns a turn that signs the transactions that deploy the collections of a blockchain. */
 export function createDeployStep({ store, driver, now, onSigned, serves = () => true }: DeployStepOptions): Turn {
   const { blockchain } = driver
 
@@ -56,7 +56,7 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
     for (const collection of claimed) {
       const { attempts } = collection
       if (!serves()) {
-        // This process no longer serves the chain and may be about to end, so the claim is released at once.
+        // Releases the claim, because this process no longer serves the chain and may be about to end.
         await postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() })
         continue
       }
@@ -72,7 +72,7 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
   }
 }
 
-/** Whether the claim still holds: a worker that has lost it writes nothing. */
+/** Checks whether the claim still holds. A worker that has lost its claim must not write. */
 async function isStillOurs(db: Db, { id, generation }: CollectionRow): Promise<boolean> {
   const current = await lockCollection(db, id)
   return current?.generation === generation && current.transaction_id === null

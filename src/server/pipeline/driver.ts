@@ -18,19 +18,19 @@ export interface DriverOptions<Name extends Blockchain> {
 
 /**
  * The part of the pipeline that depends on the blockchain. The steps handle rows, leases, commits and webhooks. The
- * driver decides what is signed, and what the network's responses mean.
+ * driver decides what is signed and what the responses of the network mean.
  *
- * There is one driver for EVM chains and one for Solana. Each handles embedded chains and public networks, which differ
- * in the network that `src/server/chain` opens.
+ * There is one driver for EVM chains and one for Solana. Each works with embedded chains and public networks, which
+ * differ in the network that `src/server/chain` opens.
  */
 export interface ChainDriver extends ChainObserver {
-  /** Whether a number of transactions of a collection may be signed in addition to its unfinished ones. */
+  /** Checks whether `more` transactions of a collection may be signed in addition to its unfinished ones. */
   hasRoom(collection: CollectionRow, unfinished: Unfinished, more: number): boolean
-  /** Number of collections that are signed for at once. They share a preparer. */
+  /** Number of collections that are signed for concurrently. They share a preparer. */
   readonly collectionsAtOnce: number
-  /** Runs work as one database transaction that may sign. Until it is committed, nothing is sent. */
+  /** Runs `work` as one database transaction that may sign. Nothing is sent before the commit. */
   commit<Result>(work: (db: Db) => Promise<Result>): Promise<Result>
-  /** Reads what signing requires: fees, signers, and what they can pay for. Rejects while that is unknown. */
+  /** Reads what signing requires: fees, signers and their funds. Rejects while any of these is unknown. */
   openPreparer(): Promise<TransactionPreparer>
   /** Examines tokens on chain that the database doesn't have. */
   explain(row: UnknownMintRow): Promise<Explanation>
@@ -38,11 +38,11 @@ export interface ChainDriver extends ChainObserver {
   readonly signTransfers?: Turn
   /** Signs for accepted updates of metadata. Absent if tokens can't be updated. */
   readonly signUpdates?: Turn
-  /** Follows the owners of tokens. Absent if they can't change. */
+  /** Follows the owners of tokens. Absent if owners can't change. */
   startFollower?(): OwnerFollower
 }
 
-/** Sends transactions and looks up their outcomes. */
+/** Sends transactions, and looks up and judges their outcomes. */
 export interface ChainObserver {
   readonly blockchain: Blockchain
   /** Number of transactions that are claimed at once. */
@@ -50,7 +50,8 @@ export interface ChainObserver {
   /** Number of transactions that one commit settles. */
   readonly commitSize: number
   /**
-   * Broadcasts the stored bytes of claimed transactions, and looks up each on chain. Returns results in their order.
+   * Broadcasts the stored bytes of claimed transactions, and looks up each one on chain. Returns the results in the
+   * same order.
    */
   observe(claimed: readonly TransactionRow[]): Promise<Observation[]>
   /** Decides what the outcome of a transaction means for the rows that it was signed for. */
@@ -66,10 +67,10 @@ export interface ChainObserver {
 /** The fields of a signed transaction that logs show. */
 export type SignedTransaction = Pick<TransactionRow, 'id' | 'hash' | 'signer' | 'nonce' | 'kind'>
 
-/** Called when there is a transaction to send. `requests` are the requests that it was signed for. */
+/** Called when there are transactions to send. `requests` are the requests that they were signed for. */
 export type OnSigned = (signed: readonly SignedTransaction[], requests: readonly string[]) => void
 
-/** Something else was signed or accepted first: it is tried again at once. */
+/** Thrown if other work was signed or accepted first. The caller retries immediately. */
 export class LostRace extends Error {}
 
 /** Prepares transactions with the current fees and signers. */
@@ -78,7 +79,7 @@ export interface TransactionPreparer {
   /** Returns why nothing can be minted in a collection now; null if something may. */
   delay(collection: CollectionRow): Promise<MintDelay | null>
   /**
-   * Whether `mint` runs inside the commit and sends no request to the network. Then a process that loses a race has
+   * True if `mint` runs inside the commit and sends no request to the network. Then a process that loses a race has
    * prepared nothing that it must discard.
    */
   readonly insideCommit: boolean
@@ -87,21 +88,22 @@ export interface TransactionPreparer {
 }
 
 /**
- * `idle`: until a transaction of the collection is in a block or settled, or the next sweep.
- * `full`: until any transaction of the blockchain is settled.
- * `soon`: for a moment, so that more NFTs are signed for together.
- * `unknown`: until the recover step has examined tokens that the database doesn't have.
+ * What the NFTs of a collection wait for:
+ * - `idle`: until a transaction of the collection is in a block or settled, or the next sweep.
+ * - `full`: until any transaction of the blockchain is settled.
+ * - `soon`: for a moment, so that more NFTs are signed for together.
+ * - `unknown`: until the recover step has examined tokens that the database doesn't have.
  */
 export type MintDelay = 'idle' | 'full' | 'soon' | 'unknown'
 
 /** Transactions that are ready to be committed. */
 export interface Prepared {
-  /** Blocks of metadata files that belong to the same commit. */
+  /** Blocks of metadata files, to be stored in the same commit. */
   blocks: Parameters<typeof putBlocks>[1]
   /**
-   * Signs and stores, in work that `commit` of the driver runs: for a remote signer, all of it runs twice. Nothing is
-   * sent before the commit; from then on, the network gets only these bytes. Nonces are reserved here, which other
-   * workers wait for, so call it last.
+   * Reserves nonces, signs, and stores the bytes. Call it in work that `commit` of the driver runs, which runs twice
+   * for a remote signer. Nothing is sent before the commit; after it, the network gets only these bytes. Call it last,
+   * because other workers wait for the reserved nonces.
    */
   sign(db: Db): Promise<readonly SignedTransaction[]>
 }
@@ -109,17 +111,18 @@ export interface Prepared {
 export interface PreparedMint extends Prepared {
   assignments: readonly Assignment[]
   requests: readonly string[]
-  /** The first token ID of the bundle and the one after it, if token IDs are predicted. */
+  /** The first token ID of the bundle, and the first one after the bundle. Null if token IDs aren't predicted. */
   tokenIds: { first: bigint; next: bigint } | null
-  /** Whether more of the collection can be prepared at once. */
+  /** True if more of the collection can be prepared immediately. */
   more: boolean
 }
 
 /**
- * `refusal`: why the network rejected the bytes. They are sent again later.
- * `failure`: why it couldn't be looked up. It doesn't prevent other transactions from being settled.
- * `mined`: its result in a block that isn't deep enough, and `block`: its number. Null if it is in no block, absent
- * where that is unknown.
+ * The result of looking up a transaction:
+ * - `refusal`: why the network rejected the bytes. They are sent again later.
+ * - `failure`: why the lookup failed. The other transactions are settled all the same.
+ * - `mined`, `block`: the result in a block that isn't deep enough, and the block's number. Null if the transaction is
+ * in no block, absent if that is unknown.
  */
 export type Observation =
   | {
@@ -136,55 +139,61 @@ export type Observation =
 export interface Outcome {
   state: Exclude<TransactionState, 'signed'>
   seen: Seen
-  /** The metadata file in the token, if it isn't the one that the transaction was signed with. */
+  /** The metadata file of the token, if it isn't the one that the transaction was signed with. */
   file?: { directory: string; index: number }
-  /** Whether the rows of a canceled transaction are signed for again. */
+  /** True if the rows of a canceled transaction are signed for again. */
   again?: boolean
 }
 
 type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_limit'>>
 
 /**
- * `done`: it did what it was signed for.
- * `failed`: its work can never be done.
- * `again`: its rows are signed for again. It can never be executed, or it had no effect.
- * `wait`: the outcome depends on blocks that aren't final.
- * `none`: it has no rows.
+ * What an outcome means for the rows of a transaction:
+ * - `done`: the transaction did what it was signed for.
+ * - `failed`: its work can never be done.
+ * - `again`: its rows are signed for again, because it had no effect or can never be executed.
+ * - `wait`: the outcome depends on blocks that aren't final.
+ * - `none`: it has no rows.
  */
 export type Verdict =
   | {
       verdict: 'done'
       collection?: CollectionChanges
-      /** For a commitment, the ID of the next token when it was made. */
+      /** For a commitment: the ID of the collection's next token when it was made. */
       firstTokenId?: string
     }
   | {
       verdict: 'failed'
       error: string
-      /** Overrides the rows that fail. */
+      /** The rows that fail, if they aren't the rows of the transaction. */
       fails?: 'all of the collection' | 'grants of the collection'
       collection?: CollectionChanges
     }
   | {
       verdict: 'again'
-      /** Whether it counts toward the limit of reverts. */
+      /** True if the revert counts toward the limit of reverts. */
       counted?: boolean
-      /** Updates that can never be made: the others are signed for again. */
+      /** Updates that can never be made. The others are signed for again. */
       fails?: readonly { seq: number; error: string }[]
       collection?: CollectionChanges
-      /** A transaction signed in its place, for the same token. Without it, the rows return to the step that signs. */
+      /**
+       * A transaction that was signed instead, for the same token. Without it, the rows return to the step that signs.
+       */
       replacement?: NewTransaction & { id: string; kind: TransactionKind }
     }
   | { verdict: 'wait'; waitMs: number }
   | { verdict: 'none' }
 
 /**
- * `wait`: it is examined again. `explained`: the database now has the tokens.
- * Otherwise it has the reason why nothing explains them, and the token ID after them if IDs are predicted.
+ * The result of examining unknown tokens. `wait`: they are examined again. `explained`: the database has them.
+ * Otherwise, the reason why nothing explains them, and the token ID after them if IDs are predicted.
  */
 export type Explanation = 'wait' | 'explained' | { unexplained: string; tokens?: number; nextTokenId?: bigint }
 
 export interface OwnerFollower extends Loop {
-  /** Resolves when everything that is on the chain now was read, or after a few seconds. */
+  /**
+   * Resolves when everything that was on the chain at the time of the call was read, or after a few seconds. On a
+   * public network, resolves immediately.
+   */
   caughtUp(): Promise<void>
 }

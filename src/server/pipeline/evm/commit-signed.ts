@@ -5,10 +5,10 @@ import type { Db } from '../../store/schema.ts'
 
 /** Enough for any number of processes that use the same signer. */
 const MOST_ATTEMPTS = 40
-/** Number of transactions that a remote signer is asked for at once. */
+/** Number of concurrent requests to a remote signer. */
 const AT_ONCE = 8
 
-/** Ends a database transaction without effect: first, a remote signer has to sign what it is about to store. */
+/** Rolls back a database transaction, because a remote signer has to sign first what the transaction would store. */
 class SignaturesNeeded extends Error {
   readonly signer: Signer
   readonly transactions: readonly UnsignedTransaction[]
@@ -20,7 +20,7 @@ class SignaturesNeeded extends Error {
   }
 }
 
-/** One commit at a time signs with a remote signer, since two would sign with the same nonce. */
+/** Ensures that one commit at a time signs with a remote signer. Two would sign with the same nonce. */
 interface Queue {
   last: Promise<void> | null
   /** The bytes that the signer has signed for the current commit. */
@@ -40,7 +40,7 @@ function queueOf(signer: Signer): Queue {
 const keyOf = (transaction: UnsignedTransaction): string =>
   JSON.stringify(transaction, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
 
-/** Signs in the caller's database transaction, which `commitSigned` runs if the signer is remote. */
+/** Signs in the caller's database transaction. For a remote signer, `commitSigned` must run that transaction. */
 export async function signInCommit(
   signer: Signer,
   transactions: readonly UnsignedTransaction[],
@@ -53,11 +53,11 @@ export async function signInCommit(
 }
 
 /**
- * Runs work as one database transaction that may sign. A remote signer is never waited for inside the transaction,
- * which would block all other requests: the transaction is rolled back, the signer signs what it would have stored, and
- * the same work runs again. If its nonce or anything else is different by then, that is signed instead.
+ * Runs work as one database transaction that may sign. The transaction never waits for a remote signer, because that
+ * would block all other requests. Instead, it is rolled back, the signer signs what it would have stored, and the same
+ * work runs again. If the nonce or anything else differs then, the new transaction is signed.
  *
- * Signatures that aren't stored are forgotten, and nothing is sent before its bytes are committed.
+ * Signatures that aren't stored are discarded. Nothing is sent before its bytes are committed.
  */
 export async function commitSigned<Result>(
   store: Pick<Store, 'transaction'>,
@@ -78,7 +78,7 @@ export async function commitSigned<Result>(
       if (turn?.signer !== signer) {
         turn?.end()
         turn = await takeTurn(signer)
-        // Meanwhile others have used the nonce.
+        // Other commits have used the nonce in the meantime.
         if (turn.waited) continue
       }
       await signAll(signer, transactions)

@@ -23,8 +23,8 @@ import { createUpdateStep } from './update-step.ts'
 const POLL_MS = 500
 const CLAIM_SIZE = 64
 /**
- * The same in a cluster, where the process that settles a bundle also signs for the next one of its collection. If it
- * claimed all due transactions, it would leave nothing for the others.
+ * Number of transactions that a process of a cluster claims at once. The process that settles a bundle also signs for
+ * the next one of its collection. If it claimed all due transactions, it would leave nothing for the others.
  */
 const SHARED_CLAIM_SIZE = 16
 /**
@@ -45,9 +45,9 @@ export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
 const MOST_UNCONFIRMED = 64
 
 /**
- * Whether mints of a collection may be signed in addition to its unfinished ones. The token IDs of a bundle are valid
- * only if all earlier bundles succeed. After a failure, which limits the size of the bundle, bundles are signed one at
- * a time until one succeeds.
+ * Checks whether mints of a collection may be signed in addition to its unfinished ones. The token IDs of a bundle are
+ * valid only if all earlier bundles succeed. A failure limits the size of bundles. Bundles are then signed one at a
+ * time until one succeeds.
  *
  * @param mostWaiting maximum number that may wait for a block; 1 allows only one that isn't final
  */
@@ -57,15 +57,16 @@ export function hasRoom(
   { count, waiting, hasReverted, hasLostToken, signers }: Unfinished,
   more: number,
 ): boolean {
-  // Another NFT could get the token, and the signed transaction would change that one. Until then, it reverts.
+  // A signed transaction changes a token that its NFT has lost. If a new NFT got that token, the transaction would
+  // change the new NFT. As long as no NFT has the token, it reverts.
   if (hasLostToken) return false
   if (mostWaiting === 1 || batch_limit !== null) return count + more <= 1
-  // After a reorg, transactions of another signer may be pending again, and nonces don't order those of several.
+  // Nonces order only the transactions of one signer. After a reorg, transactions of several may be pending again.
   if (hasReverted || signers.length > 1) return false
   return waiting + more <= mostWaiting && count + more <= MOST_UNCONFIRMED
 }
 
-/** Sends transactions to an EVM chain, embedded or public, and looks for their outcomes. */
+/** Sends transactions to an EVM chain, embedded or public, and looks up their outcomes. */
 export function createEvmObserver(options: EvmObserverOptions): ChainObserver {
   const { store, blockchain, network: open, now, log } = options
   const observePublic = createPublicObserver(options)
@@ -73,7 +74,7 @@ export function createEvmObserver(options: EvmObserverOptions): ChainObserver {
   return {
     blockchain,
     claimSize: store.postgres === null ? CLAIM_SIZE : SHARED_CLAIM_SIZE,
-    // A bundle may have hundreds of NFTs.
+    // One is enough, because a bundle may have hundreds of NFTs.
     commitSize: 1,
 
     async observe(claimed) {
@@ -128,12 +129,14 @@ export interface EvmDriverOptions extends FileSources, DriverOptions<EvmBlockcha
   onSigned: OnSigned
 }
 
-/** An EVM chain, embedded or public. */
+/** Creates the driver of an EVM chain, embedded or public. */
 export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
   const { store, blockchain, chains, now, log, onSigned } = options
   const network = () => chains.network(blockchain)
 
-  /** Finds on chain the transfers that a restored database doesn't have. */
+  /**
+   * Finds transfers on chain that a restored database doesn't have, and adopts their transactions. Returns their IDs.
+   */
   const recover = async (transfers: readonly Parameters<typeof adoptTransfer>[2][]) => {
     const recovered = new Set<string>()
     if (!chains.remote.has(blockchain)) return recovered

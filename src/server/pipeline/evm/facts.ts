@@ -23,7 +23,7 @@ import { stuckAtLimit } from './public-network/stuck-at-limit.ts'
 
 type Contract = Pick<CollectionRow, 'contract_address'>
 
-/** The facts of an EVM chain, embedded or public. */
+/** Returns the facts of an EVM chain, embedded or public. */
 export function createEvmFacts(chains: Chains, blockchain: EvmBlockchain): ChainFacts {
   const network = () => chains.network(blockchain)
   const deployed = <Value>(value: Value | null, { contract_address }: Contract): Value => {

@@ -25,14 +25,14 @@ import type { Db } from '../../store/schema.ts'
 import { addUnknownMints, type FoundMint, forgetUnknownMints } from '../../store/unknown-mints.ts'
 import { forgetUnknownUpdates } from '../../store/updates.ts'
 
-/** Number of blocks whose events are read at once: full ones have about 12 MB of JSON. */
+/** Number of blocks whose events are read at once. That many full blocks have about 12 MB of JSON. */
 const BLOCKS_AT_ONCE = 100
 
 export interface Block {
   number: Hex
   hash: Hex
   parentHash: Hex
-  /** Seconds. */
+  /** In seconds. */
   timestamp: Hex
 }
 
@@ -44,9 +44,9 @@ export interface FollowOptions {
 
 /**
  * Reads the next blocks of a chain and updates owners and flags of NFTs and collections, in one database transaction
- * with the cursor. After a reorg, the changes from removed blocks are rolled back first.
+ * with the cursor. After a reorg, it first rolls back the changes from removed blocks.
  *
- * @returns whether there is more to do
+ * @returns true if there is more to do
  */
 export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ONCE }: FollowOptions): Promise<boolean> {
   const { blockchain } = network
@@ -62,14 +62,17 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
   const to = Math.min(Number(head.number), from + blocksAtOnce - 1)
   const last = to === Number(head.number) ? head : await readBlock(network, to)
   const logs = await readCollectionLogs(network, { from, to })
-  // The events may come from blocks that replaced these in the meantime.
+  // After a reorg in the meantime, the events may come from other blocks.
   if (last === null || (await readBlock(network, to))?.hash !== last.hash) return true
   const reached = { blockchain, block_number: to, block_hash: last.hash }
   await writeEvents(store, { events: collectionEvents(logs), mints: mintsIn(logs), cursor, reached, move: moveCursor })
   return to < Number(head.number)
 }
 
-/** Rolls back what was read of blocks above `kept`, unless another follower did so: it may be ahead again. */
+/**
+ * Rolls back the changes from blocks above `kept`. Does nothing if another follower has done so, because that one may
+ * be ahead again.
+ */
 export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCursor, kept: number): Promise<void> {
   await store.transaction(async (db) => {
     await lockOwners(db, blockchain, 'alone')
@@ -80,7 +83,9 @@ export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCu
   })
 }
 
-/** Writes the changes of the blocks after `cursor`, and the new cursor; nothing if another follower was faster. */
+/**
+ * Writes the changes from the blocks after `cursor`, and the new cursor. Writes nothing if another follower was faster.
+ */
 export async function writeEvents(
   store: Store,
   what: {
@@ -94,9 +99,10 @@ export async function writeEvents(
   const { events, mints, cursor, reached, move } = what
   await store.transaction(async (db) => {
     const wasFaster = async () => (await findCursor(db, reached.blockchain))?.block_hash !== cursor?.block_hash
-    // Each worker follows. The second one must not block the workers that write minted tokens.
+    // Every worker follows. One that comes second must not take the lock, which blocks workers that write minted
+    // tokens.
     if (await wasFaster()) return
-    // Without a change of owner there is nothing to keep apart, and other workers continue to write minted tokens.
+    // Without events, a shared lock is enough, so that other workers can write minted tokens.
     await lockOwners(db, reached.blockchain, events.length > 0 ? 'alone' : 'shared')
     if (await wasFaster()) return
     await applyEvents(db, await rowsOf(db, reached.blockchain, events))
@@ -105,7 +111,7 @@ export async function writeEvents(
   })
 }
 
-/** Mints in collections of this backend, made by any signer. */
+/** Returns mints by any signer in collections of this backend. */
 async function mintRowsOf(db: Db, blockchain: EvmBlockchain, mints: readonly Mint[]): Promise<FoundMint[]> {
   if (mints.length === 0) return []
   const ids = await idsAt(db, blockchain, mints)
@@ -117,7 +123,7 @@ async function mintRowsOf(db: Db, blockchain: EvmBlockchain, mints: readonly Min
   })
 }
 
-/** Looks up collections by the addresses of logs. */
+/** Returns a function that finds the ID of the collection at an address of a log. */
 async function idsAt(db: Db, blockchain: EvmBlockchain, found: readonly { address: Hex }[]) {
   const spelled = new Map([...new Set(found.map(({ address }) => address))].map((at) => [at, checksumAddress(at)]))
   const ids = await findCollectionIds(db, blockchain, [...spelled.values()])
@@ -136,7 +142,7 @@ async function rowsOf(db: Db, blockchain: EvmBlockchain, events: readonly Collec
 }
 
 /**
- * Returns the token, the previous and the next value of a change. Every event of our contracts includes the previous
+ * Returns the token of a change, and the value before and after it. Every event of our contracts includes the previous
  * value.
  */
 function valuesOf(change: CollectionChange): Pick<OwnerEventRow, 'token_id' | 'previous' | 'next'> {
@@ -146,7 +152,7 @@ function valuesOf(change: CollectionChange): Pick<OwnerEventRow, 'token_id' | 'p
   return { token_id: null, previous: on ? '0' : '1', next: on ? '1' : '0' }
 }
 
-/** Returns the number of the newest read block that is still on the chain; -1 if there is none. */
+/** Returns the number of the newest block that was read and is still on the chain; -1 if there is none. */
 async function lastOnChain({ store, network }: Pick<FollowOptions, 'store' | 'network'>): Promise<number> {
   for (const { block_number, block_hash } of await listCursors(store.db, network.blockchain)) {
     if ((await readBlock(network, block_number))?.hash === block_hash) return block_number

@@ -3,7 +3,7 @@ import { isExecutionError } from '../../chain/evm/execution-error.ts'
 import type { EvmNetwork, Hex, PublicNetwork } from '../../chain/evm/network.ts'
 import { isUnreachable, RpcError } from '../../chain/rpc/rpc-answer.ts'
 
-/** Maximum number of reverts that count as temporary, regardless of the responses of the network. */
+/** Maximum number of reverts that count as temporary, whatever the network responds. */
 export const PASSING_REVERTS = 3
 
 export interface Call {
@@ -14,24 +14,26 @@ export interface Call {
 }
 
 /**
- * What a final revert means for the next attempt. `again`: the call would succeed now, so a reorg had placed it before
- * a transaction that it depends on. `wait`: it fails only in a state that a reorg can still change. `never`: it would
- * revert again.
+ * What a final revert means for the next attempt:
+ * - `again`: the call would succeed now. A reorg had placed it before a transaction that it depends on.
+ * - `wait`: it fails only in a state that a reorg can still change.
+ * - `never`: it would revert again.
  */
 export type RevertVerdict = 'again' | 'wait' | 'never'
 
-/** Judges a reverted call by the newest state, and by the newest final state. */
+/** Judges a reverted call in the newest state and in the newest final state. */
 export async function judgeRevertedCall(network: EvmNetwork, call: Call): Promise<RevertVerdict> {
   const { publicNetwork } = network
-  // If every block is final at once, no revert is temporary.
+  // If every block is final immediately, no revert is temporary.
   if (publicNetwork === undefined) return 'never'
-  // A lagging node may not have the transaction that it depends on. A node without the block returns an error.
+  // A lagging node may not have the transaction that the call depends on, so the call is also tried in the newest known
+  // block. A node without that block returns an error.
   if (await succeeds(network, call, 'latest')) return 'again'
   if (await succeeds(network, call, numberToHex(await publicNetwork.head()))) return 'again'
   return (await atFinality(publicNetwork, (block) => succeeds(network, call, block))) === true ? 'wait' : 'never'
 }
 
-/** Reads the newest final state; null if no node keeps it. */
+/** Runs `ask` with the newest final block. Returns null if no node has its state. */
 export async function atFinality<Result>(
   { head, finality }: PublicNetwork,
   ask: (block: Hex) => Promise<Result>,
@@ -55,6 +57,6 @@ async function succeeds(network: EvmNetwork, { gas, ...call }: Call, block: Hex 
   }
 }
 
-/** Whether a node lacks a block or its state. Each node implementation has its own message for this. */
+/** Checks whether a node lacks a block or its state. Each node implementation has its own message for this. */
 const lacksBlock = (error: RpcError): boolean =>
   !isExecutionError(error) && /header|block|state|trie|not found/i.test(error.message)

@@ -27,7 +27,7 @@ export async function judgeTransfer({ store, network, transaction, outcome }: Ju
   const reverted = await judge(network, transfer, transaction)
   if (reverted === 'wait') return { verdict: 'wait', waitMs: network.publicNetwork?.pollMs ?? 0 }
   if (reverted === 'again') return { verdict: 'again', counted: true }
-  // It was made already by a transaction that the database had lost, which settles it.
+  // A transaction that the database had lost has already made the transfer. The recovery settles it.
   if (network.publicNetwork !== undefined && (await findMadeTransfer(store, network, transfer.id)) !== null) {
     return { verdict: 'again' }
   }
@@ -35,15 +35,15 @@ export async function judgeTransfer({ store, network, transaction, outcome }: Ju
 }
 
 /**
- * Whether a reorg may have placed the reverted transfer before the mint of its token, or before an earlier transfer. It
- * is signed again once both exist. Its nonce stays used, so it can't be executed twice.
+ * Checks whether a reorg may have placed the reverted transfer before the mint of its token or before an earlier
+ * transfer. If so, it is signed again when both are mined. Its nonce stays used, so it can't be executed twice.
  */
 async function followsReorg(store: Store, network: EvmNetwork, transfer: Transfer): Promise<boolean> {
   if (network.publicNetwork === undefined || transfer.nft_status === 'failed') return false
   return transfer.nft_status === 'initiated' || (await followsUnfinal(store.db, transfer))
 }
 
-/** Whether the reverted call may still succeed, though everything that it depends on is final. */
+/** Judges a reverted transfer of which all dependencies are final. */
 async function judge(network: EvmNetwork, transfer: Transfer, { signer }: TransactionRow): Promise<RevertVerdict> {
   const { nft_status, reverts } = transfer
   if (nft_status === 'failed' || reverts >= PASSING_REVERTS) return 'never'
@@ -51,8 +51,8 @@ async function judge(network: EvmNetwork, transfer: Transfer, { signer }: Transa
 }
 
 /**
- * Returns why it reverted, from the chain's current state. Nothing was transferred, and it isn't retried: the client
- * decides.
+ * Returns why a transfer reverted, from the chain's current state. Nothing was transferred. The transfer isn't retried,
+ * because that is up to the client.
  */
 async function reasonOf(network: EvmNetwork, transfer: Transfer, { hash }: TransactionRow): Promise<string> {
   const { contract_address, token_id, sender, kind } = transfer
@@ -70,7 +70,7 @@ async function reasonOf(network: EvmNetwork, transfer: Transfer, { hash }: Trans
   return `the network rejected the ${kind}: its transaction ${hash} reverted`
 }
 
-/** A reorg has removed it, or this node lags. */
+/** Returns null if a node rejects the request, because a reorg has removed the token or the node lags. */
 function noToken(error: unknown): null {
   if (error instanceof RpcError) return null
   throw error

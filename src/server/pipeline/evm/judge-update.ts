@@ -19,8 +19,8 @@ interface Judging {
 
 /**
  * Decides what the outcome of a transaction with updates, a freeze or a commitment means. After a revert, the sequence
- * that it carried shows whether another transaction has taken its place. Updates of tokens that can't be updated fail,
- * and the others are signed again.
+ * in the transaction shows whether another transaction has taken its place. Updates of tokens that can't be updated
+ * fail. The others are signed again.
  */
 export async function judgeUpdate({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
   const isFinal = outcome.state === 'final'
@@ -30,7 +30,8 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Judg
   const updates = await listUpdatesOf(store.db, id)
   const { to, data = '0x', gas = 0n } = parseTransaction((outcome.seen.raw ?? raw) as Hex)
   const called = decodeUpdate(data)?.tokenIds
-  // After a reorg, the mint of an NFT may give it another token. The update step finds what this one did to the old.
+  // After a reorg, a mint may have given an NFT another token. The update step finds what this transaction did to the
+  // old token.
   const hasMoved = updates.some(({ token_id }) => token_id !== null && called?.includes(BigInt(token_id)) === false)
   if (hasMoved) return { verdict: 'again' }
   if (isFinal && kind !== 'provenance') return { verdict: 'done' }
@@ -43,9 +44,10 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Judg
     (await updatesFollowUnfinal(store.db, { id, blockchain, collectionId: collection.id }))
   )
     return wait
-  // A reorg has removed a mint that can't be mined again. The update step fails the update, or waits for another mint.
+  // A reorg has removed a mint that can't be mined again. The update step fails the update or waits for another mint.
   if (updates.some(({ nft_status }) => nft_status !== null && nft_status !== 'deployed')) return { verdict: 'again' }
-  // A lagging node may not have the latest update. For a block that it lacks, it returns nothing.
+  // A lagging node may not have the latest update, so the state is read at the newest known block. A node without that
+  // block returns nothing.
   const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
   const terms = await readUpdateTerms(network, collection, block)
   if (terms === null) return wait
@@ -53,8 +55,8 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Judg
   for (const { metadata } of kind === 'provenance' ? updates : []) {
     const firstToken = await readProvenance(network, contract, metadata as Hex, block)
     if (isFinal && firstToken !== 0n) return { verdict: 'done', firstTokenId: String(firstToken) }
-    // A reorg can place it before the deployment of its collection, where it has no effect. If it reverted because
-    // another transaction made it, the update step finds that.
+    // A reorg can place a commitment before the deployment of its collection, where it has no effect. If it reverted
+    // because another transaction has made the commitment, the update step finds that.
     if (isFinal || firstToken !== 0n) return { verdict: 'again' }
   }
   const refusal = updateRefusal(terms, kind)

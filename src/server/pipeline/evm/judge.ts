@@ -25,7 +25,7 @@ export interface Judging {
 
 const CANCELLED = 'the operator of this backend canceled its transaction'
 
-/** Decides what the outcome of a transaction of an EVM chain means. */
+/** Decides what the outcome of a transaction on an EVM chain means. */
 export async function judge(judging: Judging): Promise<Verdict> {
   const { transaction, outcome } = judging
   if (outcome.state === 'lost') return judgeLost(judging)
@@ -42,9 +42,9 @@ export async function judge(judging: Judging): Promise<Verdict> {
 const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
 
 /**
- * Decides on a lost transaction. Another user of the signer's key has used the nonce permanently: none of the
- * transaction's signings can be mined any more, and its work gets another nonce. If the collection exists after all,
- * its second transaction reverts and the collection counts as deployed.
+ * Decides on a lost transaction. Its nonce was used permanently by another user of the signer's key, so none of its
+ * signings can be mined, and its work gets another nonce. If the collection exists after all, its second transaction
+ * reverts and the collection counts as deployed.
  */
 async function judgeLost(judging: Judging): Promise<Verdict> {
   const { network, transaction, log } = judging
@@ -65,11 +65,11 @@ async function judgeLost(judging: Judging): Promise<Verdict> {
   return { verdict: 'again', ...(await nextTokens(judging)) }
 }
 
-/** Whether an address has code. A node that lacks a transaction must not cause a second deployment. */
+/** Checks whether an address has code. A node that lacks a transaction must not cause a second deployment. */
 const isThere = async (network: EvmNetwork, address: Hex): Promise<boolean> =>
   (await network.request('eth_getCode', [address, 'latest'])) !== '0x'
 
-/** The token ID to sign for next after a bundle without effect. */
+/** Returns the token ID to sign for next, after a bundle had no effect. */
 async function nextTokens({ store, network, transaction }: Judging) {
   const { collection_id: collectionId, start_id } = transaction
   if (!isMint(transaction) || collectionId === null) return {}
@@ -81,14 +81,14 @@ async function nextTokens({ store, network, transaction }: Judging) {
   return { collection: { next_token_id: String(next), ...oneAtATime(collection) } }
 }
 
-/** Limits the bundles of a collection, which makes them wait for each other until one succeeds. */
+/** Limits a collection's bundles. With a limit, each bundle waits for the one before until one succeeds. */
 const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_limit ?? MAX_BATCH })
 
 /**
- * Decides on a reverted transaction, by the collection's state on chain. Revoked rights fail all pending NFTs. A bundle
- * whose start ID is used is signed again. Any other bundle is halved until the failing NFT is alone. On a network with
- * reorgs, a bundle that would now succeed is also signed again, since a reorg had placed it before the bundle that it
- * depends on.
+ * Decides on a reverted transaction by the collection's state on chain. If rights were revoked, all pending NFTs fail.
+ * If the bundle's start ID is used, the bundle is signed again. Any other bundle is halved until the failing NFT is
+ * alone. On a network with reorgs, a bundle that would succeed by now is signed again too, because a reorg had placed
+ * it before the bundle that it depends on.
  */
 async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
   const { kind, collection_id: collectionId, token_count: count, start_id } = transaction
@@ -98,7 +98,8 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   if (publicNetwork !== undefined && (await followsUnfinal(store.db, transaction))) return wait
   const collection = await findCollectionById(store.db, collectionId)
   if (collection === null) return { verdict: 'none' }
-  // A lagging node may not have the collection or its latest rights. For a block that it lacks, it returns nothing.
+  // A lagging node may not have the collection or its latest rights, so the state is read at the newest known block. A
+  // node without that block returns nothing.
   const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
   const state = await readCollectionState(network, collection.contract_address as Hex, block)
 
@@ -112,11 +113,11 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   if (state === null) {
     if (collection.status === 'failed') return { verdict: 'none' }
     if (publicNetwork !== undefined && collection.status === 'initiated') return wait
-    // An address without code can't revert, so this node lags.
+    // A call to an address without code can't revert, so this node lags.
     throw new Error(`the node does not have the collection ${collection.contract_address}`)
   }
-  // Tokens from the bundle's start on that the database doesn't have: the recover step examines them before anything is
-  // signed again.
+  // The chain may have tokens that the database doesn't have. The recover step examines them before anything is signed
+  // again.
   if (start_id !== null && state.nextTokenId > BigInt(start_id)) {
     const next = await nextKnownTokenId(store.db, { id: collectionId, startId: BigInt(start_id) }, state.nextTokenId)
     return { verdict: 'again', collection: { next_token_id: String(next), ...oneAtATime(collection) } }
@@ -144,7 +145,7 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   return { verdict: 'failed', error, collection: { next_token_id, batch_limit: 1 } }
 }
 
-/** Returns why the collection's owner no longer lets the service create these NFTs; null if the owner does. */
+/** Returns why the collection's owner no longer lets the service create these NFTs; null if the service still may. */
 function refusalOf(kind: TransactionKind, state: CollectionState) {
   const all = 'all of the collection' as const
   if (state.revoked) return { fails: all, error: "the collection's owner has revoked the service's right to mint" }
@@ -156,7 +157,10 @@ function refusalOf(kind: TransactionKind, state: CollectionState) {
   return { fails: 'grants of the collection' as const, error }
 }
 
-/** Whether no reorg can restore the rights. True if no node has the required state. */
+/**
+ * Checks whether the rights are missing in the final state, so that no reorg can restore them. Returns true if no node
+ * has that state.
+ */
 async function isRefusedAtFinality(
   network: EvmNetwork,
   { contract_address }: CollectionRow,
@@ -171,8 +175,8 @@ async function isRefusedAtFinality(
 }
 
 /**
- * Returns the reverted call. Of several signings it is the one in the block: a later one may be an empty cancellation
- * that came too late. Null if the bytes can't be decoded: then the next outcome is unknown.
+ * Returns the reverted call from the signing that is in the block, because a later signing may be an empty cancellation
+ * that came too late. Returns null if the bytes can't be decoded.
  */
 function callOf({ raw, signer }: TransactionRow, { seen }: Outcome): Call | null {
   try {

@@ -9,18 +9,18 @@ import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 import { LostRace } from '../driver.ts'
 
-/** A transaction of a run with a limit: what it calls, and what it was reserved for. */
+/** A transaction of a run with a limit: its call, and the NFTs and changes for which its cost was reserved. */
 interface ReservedCall {
   gas: bigint
   data: Hex
   nfts?: readonly unknown[]
-  /** IDs of updates, of a transfer or of a collection. */
+  /** IDs of updates, or the ID of a transfer or a collection. */
   changes?: readonly string[]
 }
 
 /**
- * Returns the fees with which a call may be signed, so that the run stays within its limits in the worst case. Null if
- * no block would take it at these fees now.
+ * Returns the fees with which a call may be signed so that the run stays within its limits in the worst case. Returns
+ * null if no block would include the call at these fees now.
  */
 export async function feesWithin(
   db: Db,
@@ -40,12 +40,12 @@ export async function feesWithin(
   return { maxFeePerGas: most, maxPriorityFeePerGas: isBelow ? priority : most }
 }
 
-/** A gas price can't be lowered to what blocks take now: it is that already. */
+/** Returns the lowest acceptable gas price. A legacy gas price is already the current one, so it can't be lowered. */
 const leastFee = ({ maxFeePerGas, legacy }: Fees, { typical }: CurrentFees): bigint => (legacy ? maxFeePerGas : typical)
 
 /**
- * Returns the maximum gas price of a call with which its run stays within its cost limit, and the limit that is enough
- * for the call and all other accepted requests.
+ * Returns the maximum gas price of a call with which its run stays within its cost limit. Also returns the cost limit
+ * that would be enough for the call and all other accepted requests.
  */
 async function mostWithin(
   db: Db,
@@ -61,7 +61,7 @@ async function mostWithin(
       BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNfts(run, 1, worst),
     )
   const dataFee = dataCost(data.length / 2 + ENVELOPE_BYTES, worst)
-  // A part of a request can use more than was reserved for it.
+  // A part of a request can cost more than was reserved for it.
   const more = gas * worst.offered + dataFee - own
   return {
     most: (shareOf(budget, own) - dataFee) / gas,
@@ -69,7 +69,7 @@ async function mostWithin(
   }
 }
 
-/** Returns why a call isn't signed for, if the limit of its run's cost prevents that; null otherwise. */
+/** Returns why the cost limit of a run prevents that a call is signed for; null if it doesn't. */
 export async function waitingForCost(
   db: Db,
   run: CostLimitedRun,
@@ -85,7 +85,7 @@ export async function waitingForCost(
   return waitingForLimit(least, larger(0n, most), enough)
 }
 
-/** Returns why the next change of a run isn't signed for, if the limit of its cost prevents that; null otherwise. */
+/** Returns why the cost limit of a run prevents that its next change is signed for; null if it doesn't. */
 export async function whyNotChanged(
   db: Db,
   run: CostLimitedRun,
@@ -98,10 +98,10 @@ export async function whyNotChanged(
 }
 
 /**
- * Returns the fees with which a call is signed in this database transaction. A run with a limit is locked until it
- * ends.
+ * Returns the fees with which a call is signed in this database transaction. Locks a run with a limit until the
+ * transaction ends.
  *
- * @throws LostRace if the limit no longer allows it
+ * @throws LostRace if the limit no longer allows the call
  */
 export async function feesFor(
   db: Db,
@@ -127,10 +127,10 @@ export async function limitedRunOf(db: Db, { run, run_collection_id: id }: OfRun
 }
 
 /**
- * Returns the maximum gas price at which a call may replace a pending transaction, so that its run stays within the
- * limit of its cost; null without a limit.
+ * Returns the maximum gas price at which a call may replace a pending transaction so that its run stays within its cost
+ * limit; null without such a limit.
  *
- * @param signings of the transaction until now
+ * @param signings all signings of the transaction until now
  */
 export async function payableFee(
   db: Db,
@@ -147,10 +147,10 @@ export async function payableFee(
 }
 
 /**
- * Whether a pending transaction may be signed again at a higher cost. NFTs of its run that aren't signed for wait
- * instead. Locks the run until the database transaction ends.
+ * Checks whether a pending transaction may be signed again at a higher cost. It takes precedence over NFTs of its run
+ * that aren't signed for yet. Locks the run until the database transaction ends.
  *
- * @param signings of the transaction until now
+ * @param signings all signings of the transaction until now
  */
 export async function mayReplace(
   db: Db,
@@ -160,7 +160,7 @@ export async function mayReplace(
   raw: Hex,
 ): Promise<boolean> {
   if (current === null || name === null || collection_id === null) return true
-  // Read with the lock: a limit that is set now doesn't count the new signing.
+  // Read with the lock. Otherwise, a limit that is set at the same time wouldn't count the new signing.
   const run = await lockRunIn(db, { collection_id, run: name })
   if (!hasMaxCost(run)) return true
   const { unspent } = await budgetOf(db, run, current)
@@ -168,6 +168,6 @@ export async function mayReplace(
   return more === 0n || more <= unspent
 }
 
-/** Returns the maximum gas price of the run of a pending transaction; null without a limit. */
+/** Returns the gas price limit of the run of a pending transaction; null without a limit. */
 export const maxFeeOf = async (db: Db, transaction: OfRun): Promise<string | null> =>
   (await limitedRunOf(db, transaction))?.max_fee ?? null

@@ -6,14 +6,14 @@ interface OfRequest {
   request_id: string
 }
 
-/** Rows that one transaction has together. */
+/** Rows that one transaction may have together. */
 export interface OfRun<Row> {
   rows: readonly Row[]
   /** The run of the rows, if it has a limit. */
   run: LimitedRun | null
 }
 
-/** Returns the first rows of a run with a limit, or the rows before such a run. */
+/** Returns the first rows that belong to the same run with a limit, or else the rows before the first such run. */
 export async function ofOneRun<Row extends OfRequest>(
   db: Db,
   collectionId: string,
@@ -25,7 +25,7 @@ export async function ofOneRun<Row extends OfRequest>(
   return { rows: end === -1 ? rows : rows.slice(0, end), run }
 }
 
-/** Returns the run of each row; null without a limit. */
+/** Returns the run of each row; null if the run has no limit. */
 export async function limitedRunsOf(
   db: Db,
   collectionId: string,
@@ -38,10 +38,10 @@ export async function limitedRunsOf(
 }
 
 /**
- * Checks rows that are signed for without a limit, in the transaction that signs: their run may have got one since they
- * were read, and would not count what is signed. Lock their collection or the rows first.
+ * Checks that rows still belong to no run with a limit. Call it in the transaction that signs for them: a run that got
+ * a limit after the rows were read wouldn't count what is signed. Lock the collection or the rows first.
  *
- * @throws LostRace if a run has a limit by now
+ * @throws LostRace if a run has got a limit
  */
 export async function requireUnlimited(db: Db, collectionId: string, rows: readonly OfRequest[]): Promise<void> {
   if ((await limitedRunsOf(db, collectionId, rows)).some((run) => run !== null)) throw new LostRace()

@@ -27,28 +27,27 @@ export interface MintBundle {
   directory: BuiltDirectory
   data: Hex
   gas: bigint
-  /** Whether more NFTs are pending than one transaction can mint. */
+  /** True if more NFTs are pending than one transaction can mint. */
   isFull: boolean
   /** The run of the NFTs, if it has a limit. */
   run: LimitedRun | null
 }
 
-/** The limits of a bundle's cost. */
+/** Fees and funds for a bundle. */
 interface Terms {
   /** Gas that the signer can pay for. */
   payable: bigint
-  /** Fees that are offered without a limit. */
+  /** Fees for NFTs of runs without a limit. */
   fees: Fees
-  /** Fees that runs wait for; null if no run has a limit. */
+  /** The current fees, with which the limits of runs are compared; null if no run has a limit. */
   current: CurrentFees | null
 }
 
 /**
- * Returns the next bundle of a collection, as much as one transaction can mint; null if nothing is pending. NFTs with a
- * transfer in the same step need another call, with one sender at a time, and so do dynamic ones. A bundle therefore
- * ends where the kind or the sender changes, so that a collection's NFTs are minted in the order of acceptance. NFTs of
- * a run with a limit have transactions of their own. Those of a run that waits because of its limits let the others
- * pass.
+ * Returns the next bundle of a collection, as large as one transaction can mint; null if nothing can be minted. NFTs
+ * with a transfer in the same step need another call, with one sender at a time, and so do dynamic ones. To keep the
+ * order of acceptance, a bundle ends where the kind or the sender changes. NFTs of a run with a limit get transactions
+ * of their own. While a run waits because of its limits, later NFTs are minted before its own.
  */
 export async function nextBundle(
   db: Db,
@@ -60,7 +59,7 @@ export async function nextBundle(
     const draft = await draftBundle(db, collection, payable, { except })
     if (draft === null) return null
     const { run, call, ...bundle } = draft
-    // Until fees fall, or a pending transaction of the run has cost less than it might have.
+    // The run waits until fees fall, or until one of its pending transactions has cost less than its maximum.
     if (run !== null && current !== null && (await feesWithin(db, run, draft, fees, current)) === null) {
       except.push(run.run)
       continue
@@ -70,7 +69,7 @@ export async function nextBundle(
   }
 }
 
-/** A bundle whose metadata directory isn't made yet. */
+/** A bundle whose metadata directory isn't built yet. */
 type BundleDraft = Omit<MintBundle, 'directory'> & { call: (digest: Hex) => Hex }
 
 /** A placeholder with the length of a digest. */
@@ -100,13 +99,13 @@ async function draftBundle(
   return { nfts, kind, startId, data: call(NO_DIGEST), call, gas: gasOf(nfts, locked), isFull, run }
 }
 
-/** Returns the runs that wait for cheaper blocks. */
+/** Returns the runs whose gas price limit is below the current fees. */
 async function waitingRuns(db: Db, collectionId: string, current: CurrentFees): Promise<string[]> {
   const limited = await limitedRuns(db, collectionId)
   return limited.filter(({ max_fee }) => isTooExpensive(max_fee, current)).map(({ run }) => run)
 }
 
-/** Returns why the next NFTs of a run aren't signed for, if the limit of its cost prevents that; null otherwise. */
+/** Returns why the cost limit of a run prevents that its next NFTs are signed for; null if it doesn't. */
 export async function whyNotSigned(
   db: Db,
   run: CostLimitedRun,
@@ -134,8 +133,7 @@ export function toRuns(bundle: readonly Pick<Mintable, 'receiver'>[]): MintRun[]
 }
 
 /**
- * Returns the first rows that fit into one call: NFTs that are only minted, dynamic NFTs, or NFTs with the same first
- * owner.
+ * Returns the first rows that fit into one call: NFTs that are only minted, dynamic NFTs, or NFTs with the same sender.
  */
 export function ofOneKind<Row extends Pick<Mintable, 'sender' | 'dynamic'>>(rows: readonly Row[]): readonly Row[] {
   const [first] = rows

@@ -7,16 +7,16 @@ import type { OwnerFollower } from '../driver.ts'
 import { startLoop } from '../loop.ts'
 import { followOwners } from './follow-owners.ts'
 
-/** Maximum wait for a follower that lags or can't work. */
+/** Maximum wait for a follower that lags or fails. */
 const LONGEST_WAIT_MS = 2000
 
 /**
- * Blocks within this time are followed together, so that a busy chain doesn't cost a commit and three calls for each
- * block. Explicit requests don't wait for it.
+ * Blocks within this time are followed together, because each turn costs a commit and three calls. Explicit requests
+ * don't wait.
  */
 const GATHER_MS = 100
 
-/** Follows a chain's owners and flags: at once on request, soon after a block, and periodically. */
+/** Follows a chain's owners and flags: immediately on request, soon after a block, and periodically. */
 export function startOwnerFollower({
   store,
   chains,

@@ -10,7 +10,7 @@ import type { SignedTransaction } from '../driver.ts'
 import { signInCommit } from './commit-signed.ts'
 
 export interface Draft {
-  /** The ID, if rows already refer to it. Default: a new one. */
+  /** The transaction's ID, if rows already refer to it. Default: a new one. */
   id?: string
   blockchain: EvmBlockchain
   chainId: number
@@ -20,16 +20,16 @@ export interface Draft {
   data: Hex
   gas: bigint
   collectionId?: string
-  /** The run that pays for it, if the run has a limit. */
+  /** The run that pays for the transaction, if the run has a limit. */
   run?: RunKey | null
   bundle?: { startId: bigint; count: number; directory: string }
-  /** The sequence is null for a freeze. */
+  /** The sequence of a freeze is null. */
   update?: { sequence: number | null; count: number; directory: string | null }
 }
 
 /**
- * Reserves the signer's next nonces, signs, and stores the bytes, in the caller's database transaction, which
- * `commitSigned` runs. Nothing is sent. After the commit, the network gets only these bytes for these nonces.
+ * Reserves the signer's next nonces, signs, and stores the bytes in the caller's database transaction, which
+ * `commitSigned` runs. Sends nothing. After the commit, the network gets only these bytes for these nonces.
  *
  * @returns the transactions, in the order of the drafts
  */
@@ -77,7 +77,7 @@ export async function signAndStoreAll(
   ]
 }
 
-/** Same, for one draft. */
+/** Signs and stores one draft, see {@link signAndStoreAll}. */
 export async function signAndStore(db: Db, signer: Signer, draft: Draft, now: number): Promise<SignedTransaction> {
   const [signed] = await signAndStoreAll(db, signer, [draft], now)
   return signed

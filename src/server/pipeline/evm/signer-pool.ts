@@ -6,12 +6,12 @@ import { isPostgres } from '../../store/dialect.ts'
 import type { Db } from '../../store/schema.ts'
 
 /**
- * Maximum number of a signer's transactions that wait for a block: as many as a node keeps for one account (geth: 64).
- * Nodes drop transactions beyond this number, and a missing nonce blocks all later transactions.
+ * Maximum number of a signer's transactions that wait for a block. It is the number that a node keeps for one account
+ * (geth: 64). Nodes drop transactions beyond it, and a missing nonce blocks all later transactions.
  */
 const MOST_PENDING = 64
 
-/** Number of pending transactions of each signer that are reserved for mints and collections. */
+/** Number of each signer's slots for pending transactions that are reserved for mints and collections. */
 export const LEFT_FREE = 16
 
 /** A signer, and how many more of its transactions may be signed before a pending one is in a block. */
@@ -48,11 +48,11 @@ export async function readSignerCapacities(
   return capacities.sort((a, b) => b.capacity - a.capacity)
 }
 
-/** Signers with their capacity, as read once and reduced by what this process has signed since. */
+/** Signers with their free capacity. It is read once, and reduced by what this process signs. */
 export interface SignerPool {
-  /** Returns the signers with free capacity, largest first; equals in random order. */
+  /** Returns the signers with free capacity, largest first. Signers with the same capacity are in random order. */
   free(): Signer[]
-  /** Reserves a transaction slot of any signer. Returns false if no slot is free. */
+  /** Reserves a transaction slot, not of a particular signer. Returns false if no slot is free. */
   reserve(): boolean
   /** Records that a transaction was signed. */
   used(signer: Signer): void
@@ -79,9 +79,9 @@ export async function openSignerPool(
 }
 
 /**
- * Locks the nonces of the first signer that no other process has locked, until the transaction ends. Returns the
- * first one if all are locked. Measured with four workers and four signers: when all workers waited for one signer,
- * they signed at a third of the speed.
+ * Locks the nonces of the first signer that no other process has locked, until the transaction ends. If all are locked,
+ * returns the first one. With four workers and four signers, signing took three times as long when all workers waited
+ * for one signer.
  */
 export async function lockSigner(
   db: Db,

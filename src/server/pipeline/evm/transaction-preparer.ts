@@ -26,9 +26,9 @@ import { type Draft, signAndStore } from './sign-and-store.ts'
 import { lockSigner, openSignerPool } from './signer-pool.ts'
 
 const FACTORY_WAIT_MS = 25
-/** Every signer has its maximum number of pending transactions. */
+/** Delay if every signer has its maximum number of pending transactions. */
 const SIGNERS_WAIT_MS = 100
-/** The run that pays for a collection waits for cheaper blocks. */
+/** Delay if the run that pays for a collection waits for lower fees. */
 const FEES_WAIT_MS = 3000
 
 export interface EvmPreparerOptions extends DriverOptions<EvmBlockchain> {
@@ -39,8 +39,8 @@ export interface EvmPreparerOptions extends DriverOptions<EvmBlockchain> {
 
 /**
  * Prepares transactions for an EVM chain. A transaction takes its signer's next nonce, and a mint takes its
- * collection's next token IDs. The pending mints of a collection therefore have one signer, whose nonces put them in
- * the order of their token IDs.
+ * collection's next token IDs. All pending mints of a collection therefore have one signer, so that nonces order them
+ * by token ID.
  */
 export async function openEvmPreparer(options: EvmPreparerOptions): Promise<TransactionPreparer> {
   const { store, blockchain, chains, now } = options
@@ -48,16 +48,16 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
   const behind = await isBehind(store.db, blockchain)
   const pool = await openSignerPool(store.db, blockchain, terms.signers.operators)
   const free = pool.free()
-  /** Read only if a run has a limit. */
+  /** Null if no run has a limit. */
   const current = (await hasLimitedRuns(store.db)) ? await currentFees(chains, blockchain) : null
-  /** Gas of the bundles that were prepared with this preparer, for other collections. */
+  /** Gas of the bundles that this preparer has already prepared, for other collections. */
   let reserved = 0n
   const payable = ({ address }: Signer): bigint => {
     const gas = terms.affordable?.get(address)
     return gas === undefined ? MAX_BUNDLE_GAS : gas - reserved
   }
 
-  /** Signs with one of these signers, in the caller's commit. */
+  /** Signs with one of the given signers, in the caller's commit. */
   const signWith = async (
     db: Db,
     [first, ...others]: readonly Signer[],
@@ -99,7 +99,7 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
     },
 
     async delay(collection) {
-      // The follower is about to read what is unknown. The sweep returns to it.
+      // The follower will read the unknown tokens. The next sweep checks the collection again.
       if (behind || (await isAhead(options, collection))) return 'idle'
       return pool.free().length === 0 ? 'full' : null
     },
@@ -110,12 +110,13 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
       let most = 0n
       for (const signer of possible()) if (payable(signer) > most) most = payable(signer)
       const bundle = await nextBundle(db, collection, { payable: most, fees: terms.fees, current })
-      // A smaller bundle waits for the next block with the others, since each transaction costs 60,000 gas.
+      // A bundle that isn't full waits until no mint of the collection is pending, because each transaction costs
+      // 60,000 gas.
       if (bundle === null || (waiting > 0 && !bundle.isFull)) return 'idle'
       const { nfts, kind, startId, data, gas, isFull, run } = bundle
       if (run !== null && current === null) return 'soon'
       const able = possible().filter((signer) => payable(signer) >= gas)
-      // Bundles that were prepared at the same time may have taken the rest.
+      // Bundles that were prepared before may have used up funds and slots.
       if (able.length === 0 || !pool.reserve()) return 'soon'
       reserved += gas
       const { cid: directory, blocks } = bundle.directory
@@ -143,8 +144,8 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
 type Common = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
 
 /**
- * Returns null once a factory is final. Until then, it signs the factory's transaction if this process has the key,
- * and returns a delay.
+ * Returns null if the factory is final. Otherwise, signs the factory's transaction if this process has the key, and
+ * returns a delay.
  */
 async function findFactory(
   { store, blockchain, now, onSigned }: EvmPreparerOptions,
@@ -152,7 +153,7 @@ async function findFactory(
   factory: Hex,
 ): Promise<{ waitMs: number } | { error: string } | null> {
   const known = await findFactoryTransaction(store.db, blockchain)
-  // An operator may name another factory after a deployment that had no effect.
+  // An operator may configure another factory after a deployment that had no effect.
   if (known !== null && factoryAddress(known.signer as Hex, nonceOf(known)) === factory) {
     const { state, hash, watched } = known
     const failed = `the factory of ${blockchain} could not be deployed: `
@@ -175,12 +176,12 @@ async function findFactory(
   return { waitMs: FACTORY_WAIT_MS }
 }
 
-/** Whether the chain has tokens of the collection that the database doesn't have. */
+/** Checks whether the chain has tokens of the collection that the database doesn't have. */
 async function isAhead(
   { store, blockchain, chains, log }: EvmPreparerOptions,
   { id, contract_address, next_token_id }: CollectionRow,
 ): Promise<boolean> {
-  // An embedded chain is in the database itself.
+  // An embedded chain is stored in the database itself, so it can't be ahead.
   if (!chains.remote.has(blockchain)) return false
   const network = await chains.network(blockchain)
   const state = await readCollectionState(network, contract_address as Hex)
@@ -200,7 +201,7 @@ async function isAhead(
   return true
 }
 
-/** Records the mints of a collection that count as lost and are on chain: no node had returned them. */
+/** Records mints of a collection that counted as lost but are on chain, because no node had returned them before. */
 async function findLostMints(store: Store, network: EvmNetwork, id: string): Promise<void> {
   const { blockchain } = network
   const lost = await lostMintsOf(store.db, id)

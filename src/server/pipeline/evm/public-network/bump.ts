@@ -9,7 +9,7 @@ import { type BumpNetwork, createSignAgain, type Pending, type SignAgainOptions 
 export type BumperOptions = SignAgainOptions
 
 export interface Bumper {
-  /** Signs stuck transactions again. Resolves with their IDs. */
+  /** Signs stuck transactions again, and those for which it was requested. Resolves with their IDs. */
   bump(
     network: BumpNetwork,
     missing: readonly TransactionRow[],
@@ -18,9 +18,9 @@ export interface Bumper {
 }
 
 /**
- * Raises the fees of a stuck transaction. It keeps the nonce and the call, so only one of its signings can ever be
- * mined. Only a signer's next transaction can be stuck; the others wait for it, and the fees of waiting transactions
- * that offer too little are raised with it.
+ * Raises the fees of stuck transactions. A replacement keeps nonce and call, so only one signing can ever be mined.
+ * Only the transaction with a signer's next nonce can be stuck, and the others wait for it. Others that offer too
+ * little are raised together with it.
  */
 export function createBumper(options: BumperOptions): Bumper {
   const { now } = options
@@ -41,7 +41,7 @@ export function createBumper(options: BumperOptions): Bumper {
       const firsts = new Map<string, Pending>()
       for (const one of pending) {
         const { id, signer, requested_action: action } = one.transaction
-        // Nodes accept a replacement of any pending transaction, not only the next one.
+        // Nodes accept a replacement of any pending transaction, not only of the one with the next nonce.
         if (action !== null && (await signAgain(network, one, action))) bumped.add(id)
         if (!firsts.has(signer)) firsts.set(signer, one)
       }
@@ -56,7 +56,7 @@ export function createBumper(options: BumperOptions): Bumper {
       for (const [index, first] of left.entries()) {
         if (!isStuck(first, waiting[index] ?? 0, publicNetwork) || !(await signAgain(network, first, null))) continue
         bumped.add(first.transaction.id)
-        // Those behind it that offer too little would be stuck one after the other.
+        // Later transactions that offer too little would otherwise get stuck one after the other.
         const suggested = await publicNetwork.suggestFees()
         for (const behind of pending) {
           const { id, signer, raw } = behind.transaction
@@ -70,16 +70,16 @@ export function createBumper(options: BumperOptions): Bumper {
   }
 }
 
-/** Returns a function that returns for how many milliseconds a transaction has had its signer's next nonce. */
+/** Returns a function that measures for how many milliseconds a transaction has had its signer's next nonce. */
 function watchNextNonces(now: () => number) {
-  /** By signer: our next nonce, and since when it has been next. */
+  /** By signer: the nonce of our next transaction, and since when the network has expected it. */
   const next = new Map<string, { nonce: number; since: number }>()
   const waited = (signer: string): number | null => timeSince(next.get(signer)?.since ?? now(), now())
 
   return (transaction: TransactionRow, onChain: number): number => {
     const { signer } = transaction
     const nonce = nonceOf(transaction)
-    // A lagging node returns an earlier nonce, so the responses of other nodes count.
+    // A lagging node returns an earlier nonce, which doesn't reset the time.
     if (onChain < nonce) return 0
     if (onChain > nonce) next.delete(signer)
     else if (next.get(signer)?.nonce !== nonce || waited(signer) === null) next.set(signer, { nonce, since: now() })
@@ -87,5 +87,5 @@ function watchNextNonces(now: () => number) {
   }
 }
 
-/** Returns null for a time in the future: the clock was set back after it. */
+/** Returns the time since a moment. Null if the moment is in the future, because the clock was set back. */
 const timeSince = (then: number, now: number): number | null => (then > now ? null : now - then)

@@ -1,7 +1,9 @@
-/** Number of blocks and addresses in one query for events. Many providers accept fewer, and none declares its limit. */
+/** Number of blocks in one query for events. Many providers accept fewer, and none declares its limit. */
 const MOST_BLOCKS = 2000
 const MOST_ADDRESSES = 1000
-/** Number of successful queries until a larger range is tried again: the limit may have been another provider's. */
+/**
+ * Number of successful queries until a larger range is tried again, because the limit may be that of another provider.
+ */
 const TRY_MORE_AFTER = 100
 
 /** The query range that a network's providers accept, adapted to their errors. */
@@ -10,11 +12,11 @@ export interface EventQueryRange {
   readonly addresses: number
   /** Records that a query of this many blocks succeeded. */
   grow(blocks: number): void
-  /** Records a query without a response: the next one is smaller. */
+  /** Records that a query got no response. The next one is smaller. */
   shrink(): void
   /**
-   * Records that this many blocks were rejected with this message: from now on queries are smaller. False if they can't
-   * be.
+   * Records that a query of this many blocks was rejected with this message. Further queries are smaller. Returns false
+   * if they can't be smaller.
    */
   refused(blocks: number, words: string): boolean
 }

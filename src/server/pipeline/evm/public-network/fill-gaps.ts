@@ -4,27 +4,30 @@ import { emptyCall } from '../../../chain/evm/cost/replacement-fees.ts'
 import { findTransactionByNonce, nonceOf, type TransactionRow } from '../../../store/transactions.ts'
 import type { BumpNetwork, SignAgainOptions } from './sign-again.ts'
 
-/** Nonces that are filled at once. */
+/** Maximum number of nonces that are filled at once. */
 const MAX_NONCES = 16
 
 /**
- * Sends empty transactions with the nonces that the network expects of a signer and that none of its transactions has.
- * Without them, the pending transactions would wait forever. There are such nonces after a node reported one as used,
- * or after a restored database took over the nonces of transactions that it doesn't have, and that a reorg removed. The
- * empty transactions are not recorded: they only use a nonce, and another one with the same nonce replaces them.
+ * Returns a function that sends empty transactions for nonces that the network expects and no transaction has.
+ * Otherwise, later transactions would wait forever. There are such nonces if a node wrongly reported one as used, or if
+ * a reorg removed transactions that a restored database doesn't have but whose nonces it has skipped. The empty
+ * transactions aren't recorded: they only use a nonce, and another one with the same nonce may replace them.
  */
 export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAgainOptions) {
   /** By signer: the nonce that the network expects, and since when. */
   const gaps = new Map<string, { nonce: number; since: number }>()
 
-  /** @param onChain the nonce that the network expects of the signer of its first pending transaction */
+  /**
+   * @param first the first pending transaction of a signer
+   * @param onChain the nonce that the network expects of this signer
+   */
   return async (network: BumpNetwork, first: TransactionRow, onChain: number): Promise<void> => {
     const { signer, blockchain } = first
     const { publicNetwork } = network
     const nonce = nonceOf(first)
     const gap = gaps.get(signer)
     if (onChain >= nonce) gaps.delete(signer)
-    // A lagging node returns an earlier nonce: then the others return a later one meanwhile.
+    // The time starts again with each other nonce. If a lagging node returned this one, others return a later one soon.
     else if (gap?.nonce !== onChain || gap.since > now()) gaps.set(signer, { nonce: onChain, since: now() })
     else if (now() - gap.since >= publicNetwork.stuckMs) {
       gaps.delete(signer)
@@ -45,7 +48,7 @@ export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAga
         log.warn({ signer, nonces: missing }, 'no transaction has the next nonces of a signer: sending empty ones')
         await network.broadcast(signed.map(({ raw }) => raw))
       } catch (error) {
-        // The other transactions of the network are observed all the same.
+        // The observation of other transactions continues.
         log.warn({ signer, nonces: missing, reason: messageOf(error) }, 'empty transactions could not be sent')
       }
     }

@@ -19,28 +19,30 @@ export interface FollowPublicOwnersOptions {
 }
 
 /**
- * Follows owners and flags on a public network. It works as `followOwners`, but only for our collections, from their
- * first block on, and within a provider's query limit. A turn resolves with whether there is more to do at once.
+ * Follows owners and flags on a public network. It works like `followOwners`, but only for collections of this backend,
+ * from their first block on, and within a provider's query limit. A turn resolves with true if there is more to do.
  *
- * A read counts only if the node has the first and the last block of the range: the nodes behind a URL may be at
- * different blocks and on different branches.
+ * A read counts only if the node has the first and the last block of the range, because the nodes behind a URL may be
+ * at different blocks and on different branches.
  */
 export function createPublicOwnerFollower({ store, network, log }: FollowPublicOwnersOptions): () => Promise<boolean> {
   const { blockchain, publicNetwork } = network
   const range = createEventQueryRange()
 
-  /** Returns the block from which to read; null if nothing of ours is deployed yet. */
+  /** Returns the block from which to read; null if no collection is deployed yet. */
   const findStart = async (): Promise<number | null> => {
     const first = await firstDeployed(store.db, blockchain)
     if (first === null) return null
-    // A reorg may have placed it this many blocks earlier.
+    // A reorg may have moved the deployment to an earlier block, by up to `finality` blocks.
     const { acceptedAt, block } = first
     const start = block === null ? await blockBefore(acceptedAt) : Math.max(0, block - publicNetwork.finality)
     await rememberStartBlock(store.db, blockchain, start)
     return start
   }
 
-  /** Returns a block from before a time: a restored database doesn't have later transactions. */
+  /**
+   * Returns a block from before a time. Needed if a restored database doesn't have the transaction of the deployment.
+   */
   const blockBefore = async (ms: number): Promise<number> => {
     const since = Math.floor((ms - CLOCKS_APART_MS) / 1000)
     let [before, after] = [0, await publicNetwork.head()]
@@ -64,10 +66,10 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
       return await fallBack(cursor, start)
     }
     const from = (cursor?.block_number ?? start - 1) + 1
-    // The node may lag, so the responses of other nodes count. A reorg is detected once its chain is as long.
+    // The node may lag, so this waits for another one. A reorg is detected when the new chain is as long.
     if (top < from) return false
     const to = Math.min(top, from + range.blocks - 1)
-    // After the head, so everything in its blocks was accepted before.
+    // Read after the head, because a collection in a block was accepted before that block.
     const addresses = await collectionAddresses(store.db, blockchain)
     const asked = [to, ...(cursor === null ? [] : [cursor.block_number])]
     const answer = await publicNetwork
@@ -93,11 +95,11 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     return to < top
   }
 
-  /** Returns to the newest read block that is still on the chain. */
+  /** Rolls back to the newest block that was read and is still on the chain. */
   const fallBack = async (cursor: OwnerCursor, start: number): Promise<boolean> => {
     const known = await listCursors(store.db, blockchain)
     const hashes = await publicNetwork.blockHashes(known.map(({ block_number }) => block_number))
-    // A node without the block lags, or the new chain isn't as long yet. A later turn decides.
+    // The node lags, or the new chain isn't as long yet. A later turn decides.
     if (hashes.includes(null)) return false
     const kept = known.find(({ block_hash }, index) => hashes[index] === block_hash)?.block_number ?? start - 1
     const facts = { blockchain, block: cursor.block_number, kept }

@@ -5,7 +5,7 @@ import { nonceOf, type TransactionRow } from '../../../store/transactions.ts'
 import type { Observation, Outcome } from '../../driver.ts'
 import { type BumperOptions, createBumper } from './bump.ts'
 
-/** Looks up claimed transactions once, and returns the results in their order. */
+/** Broadcasts and looks up claimed transactions once. Returns the results in the same order. */
 export type Observe = (
   network: EvmNetwork,
   publicNetwork: PublicNetwork,
@@ -20,7 +20,7 @@ export type Observe = (
 export function createPublicObserver(options: BumperOptions): Observe {
   const { store, log } = options
   const bumper = createBumper(options)
-  /** Transactions whose nonce was seen used by another transaction once; it takes two observations to accept that. */
+  /** Transactions whose nonce another transaction seems to have used. They count as lost after a second observation. */
   const suspects = new Set<string>()
 
   return async (network, publicNetwork, claimed) => {
@@ -30,7 +30,7 @@ export function createPublicObserver(options: BumperOptions): Observe {
       claimed.map(({ id }) => id),
     )
     const hashesOf = ({ id, hash }: TransactionRow) => (attempts.get(id)?.map((one) => one.hash) ?? [hash]) as Hex[]
-    // Before the receipts, so that a block mined in between makes the depth too small, never too large.
+    // Read before the receipts. If a block is mined in between, the depth is too small, but never too large.
     const head = await publicNetwork.head()
     const mined = await findMined(network, claimed, hashesOf)
     const missing = claimed.filter(({ id }) => !mined.has(id))
@@ -83,7 +83,7 @@ export function outcomeOf(receipt: EvmReceipt, raw: string, attempts: readonly A
     fee_paid: feePaid === null || !isPossible(receipt, mined?.raw ?? raw) ? null : String(feePaid),
   }
   const signing = mined === undefined ? {} : { hash: mined.hash, raw: mined.raw }
-  // It used its nonce and had no other effect.
+  // An empty signing was mined. It used the nonce and had no other effect.
   if (mined !== undefined && mined.cancels !== CANCELS.nothing) {
     return { state: 'cancelled', seen: { ...place, ...signing }, again: mined.cancels === CANCELS.signing }
   }
@@ -91,7 +91,9 @@ export function outcomeOf(receipt: EvmReceipt, raw: string, attempts: readonly A
   return { state: status === 'success' ? 'final' : 'reverted', seen: { ...place, ...signing, watched } }
 }
 
-/** Returns the place of a transaction whose block isn't deep enough; null without a block. */
+/**
+ * Returns the block and the result of a transaction whose block isn't deep enough; null for both if it is in no block.
+ */
 function placeOf(receipt: EvmReceipt | undefined, attempts: readonly AttemptRow[] = []) {
   if (receipt === undefined) return { mined: null, block: null }
   const block = Number(receipt.blockNumber)
@@ -100,12 +102,13 @@ function placeOf(receipt: EvmReceipt | undefined, attempts: readonly AttemptRow[
   return { mined: isEmpty ? 'cancelled' : receipt.status, block } as const
 }
 
-/** No transaction uses less. */
+/** The minimum gas of any transaction. */
 const LEAST_GAS = 21_000n
 
 /**
- * Whether a signing can have paid what a receipt says. A node that returns another price or gas would let its run spend
- * more than its limit, or nothing more. Without a fee, the most that the signing can cost counts.
+ * Checks whether a signing can have paid the fee in a receipt. With a wrong fee or gas from a node, its run could spend
+ * more than its limit, or would stop too early. An impossible fee isn't recorded; the maximum cost of the signing
+ * counts instead.
  */
 function isPossible({ gasUsed, feePaid, dataFee = 0n }: EvmReceipt, raw: string): boolean {
   const { gas = 0n, maxFeePerGas, gasPrice } = parseTransaction(raw as Hex)
@@ -115,7 +118,7 @@ function isPossible({ gasUsed, feePaid, dataFee = 0n }: EvmReceipt, raw: string)
   return paid > 0n || offered === 0n
 }
 
-/** Returns the receipt of each transaction in a block, for any of its signings. */
+/** Returns the receipts of mined transactions by transaction ID, whichever signing was mined. */
 export async function findMined(
   network: EvmNetwork,
   transactions: readonly TransactionRow[],
@@ -133,13 +136,16 @@ export async function findMined(
   return mined
 }
 
-/** A success can be rolled back. The consequences of a revert can't: new requests are signed for it. */
+/**
+ * Checks whether a receipt is deep enough. A success can be rolled back, so it needs `confirmations`. A revert needs
+ * finality, because new transactions are signed for its rows.
+ */
 const isDeep =
   (head: number, { confirmations }: EvmNetwork, { finality }: PublicNetwork) =>
   ({ status, blockNumber }: EvmReceipt): boolean =>
     head - Number(blockNumber) + 1 >= (status === 'success' ? confirmations : finality)
 
-/** Returns the receipts whose block is still the canonical block at its height. */
+/** Returns the receipts whose block is on the canonical chain. */
 async function canonical(
   publicNetwork: PublicNetwork,
   head: number,

@@ -8,7 +8,7 @@ import type { OwnerFollower } from '../../driver.ts'
 import { startLoop } from '../../loop.ts'
 import { createPublicOwnerFollower } from './follow-owners.ts'
 
-/** Lease of a process that follows a network. If it is killed, another process takes over. */
+/** Lease of the process that follows a network. If it is killed, another process takes over after this time. */
 const LEASE_MS = 10_000
 
 /**
@@ -54,7 +54,7 @@ export function startPublicOwnerFollower(options: {
   )
   return {
     wake: () => loop.wake(),
-    // A public network is followed at its own pace.
+    // Resolves immediately, because a public network is followed at a fixed interval.
     caughtUp: async () => {},
     async stop() {
       await loop.stop()

@@ -22,8 +22,9 @@ export interface WatchOptions {
 }
 
 /**
- * Compares the blocks of settled transactions with the chain until they are final. A transaction whose block was
- * removed is pending again, and its consequences are rolled back: its bytes are still valid.
+ * Compares the blocks of settled transactions with the chain until they are final. If a block was removed, its
+ * transactions are pending again, because their bytes are still valid, and their effects in the database are rolled
+ * back.
  *
  * @returns how many are still watched or pending again
  */
@@ -40,7 +41,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
   const final: TransactionRow[] = []
   for (const row of watched) {
     const hash = hashAt.get(Number(row.block_number)) ?? null
-    // A node without the block lags, or the new chain isn't as long yet. A later turn decides.
+    // The node lags, or the new chain isn't as long yet. A later turn decides.
     if (hash === null) continue
     if (hash !== row.block_hash) moved.push(row)
     else if (isFinal(Number(row.block_number))) final.push(row)
@@ -62,7 +63,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
     const facts = { blockchain: row.blockchain, transaction: row.id, block: row.block_number }
     if (receipt !== undefined && isStillDeployed(receipt, head, network)) {
       log.info({ ...facts, now: Number(receipt.blockNumber) }, 'a reorg moved a transaction to another block')
-      // Another of its signings may be in the new block, at another price.
+      // The new block may have another signing of the transaction, with other fees.
       await updateWatched(store.db, row, outcomeOf(receipt, row.raw, attempts.get(row.id)).seen)
       continue
     }
@@ -78,7 +79,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
 const isStillDeployed = ({ status, blockNumber }: EvmReceipt, head: number, { confirmations }: EvmNetwork): boolean =>
   status === 'success' && head - Number(blockNumber) + 1 >= confirmations
 
-/** Rolls back what the settling of a success wrote. */
+/** Rolls back what was written when the success was settled. */
 async function withdraw(db: Db, transaction: TransactionRow): Promise<void> {
   const { id, kind, collection_id: collectionId, start_id: startId, token_count: count } = transaction
   if (isTransfer(transaction)) await withdrawTransfer(db, id)

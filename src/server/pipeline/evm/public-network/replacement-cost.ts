@@ -17,34 +17,34 @@ import { limitedRunOf } from '../limit-fees.ts'
 export interface ReplacementFees {
   /** `max_fee_gwei` in wei; null if the configuration isn't known. */
   cap: bigint | null
-  /** Null if no node has returned them. */
+  /** Null if no node has returned the current fees. */
   current: { suggested: Fees; data: NetworkFees['data'] } | null
 }
 
 /** The maximum cost of a transaction before and after it is replaced, in wei. */
 export interface ReplacementCost {
   before: bigint
-  /** The most that it or its replacement can ever cost after the request; null if nothing limits it. */
+  /** The maximum total cost of the transaction or its replacement after the request; null if nothing limits it. */
   after: bigint | null
   limitedBy: 'max_fee_gwei' | 'the limit of its run'
   /** The maximum cost of the replacement at the current fees; null if the fees are unknown. */
   atCurrentFees: bigint | null
-  /** Why it can't be replaced at the current fees; null if nothing prevents it, or without them. */
+  /** The limit that prevents a replacement at the current fees; null if none does or the fees are unknown. */
   waitsFor: { limit: ReplacementCost['limitedBy']; needed: bigint; left: bigint } | null
 }
 
-/** A limit of the cost of a transaction. */
+/** A limit on the cost of a transaction. */
 interface Limit extends Pick<ReplacementCost, 'limitedBy'> {
   after: bigint
-  /** The most that a replacement may cost now. */
+  /** The maximum cost of a replacement that is signed now. */
   now: bigint
 }
 
 const NO_DATA_FEE: NetworkFees['data'] = { bytes: 1, fee: 0n, gas: 0n }
 
 /**
- * Returns the cost of a pending transaction if its fees are raised or if it is canceled. Null if it can't be replaced,
- * for which `requestAction` has the reason.
+ * Returns the cost of a pending transaction if its fees are raised or if it is canceled. Returns null if it can't be
+ * replaced; `requestAction` gives the reason.
  */
 export async function replacementCost(
   { db }: Store,
@@ -60,7 +60,7 @@ export async function replacementCost(
   const cancels = isCancel || (earlier.at(-1)?.cancels ?? CANCELS.nothing) !== CANCELS.nothing
   const { data = '0x', gas = 0n } = isCancel ? emptyCall(row.signer as Hex) : call
   const fees = { offered: 0n, data: current?.data ?? NO_DATA_FEE }
-  // Its signature and the rest of its envelope are as long as before.
+  // The signature and the rest of the envelope have the same length in the replacement.
   const bytes = Math.ceil((row.raw.length - (call.data ?? '0x').length + data.length) / 2)
   const before = worstOfSignings([row.raw, ...earlier.map(({ raw }) => raw)], fees)
   const exactCostAt = (price: bigint) => gas * price + dataCost(bytes, fees)
@@ -76,7 +76,7 @@ export async function replacementCost(
   if (run !== null && hasMaxCost(run)) {
     const { max, paid, unspent } = await budgetOf(db, run, fees)
     limits.push({
-      // Not less what others reserve: once they are final, what they haven't paid is left for this one.
+      // What other transactions reserve isn't subtracted: when they are final, this one can use what they haven't paid.
       after: larger(before, max - paid),
       now: before + larger(0n, unspent),
       limitedBy: 'the limit of its run',

@@ -31,15 +31,15 @@ export interface SignAgainOptions {
 
 export type BumpNetwork = Pick<EvmNetwork, 'broadcast' | 'chainId' | 'request'> & { publicNetwork: PublicNetwork }
 
-/** A pending transaction and its signings, oldest first. One that was signed once has no entry for that. */
+/** A pending transaction and its signings, oldest first. If it was signed only once, `earlier` is empty. */
 export interface Pending {
   transaction: TransactionRow
   earlier: readonly AttemptRow[]
 }
 
 /**
- * Why a transaction is signed again: the operator's request, `free` to use its nonce for other work, or null because it
- * is stuck.
+ * Why a transaction is signed again: the action that the operator requested, `free` to use its nonce for other work, or
+ * null because it is stuck.
  */
 export type Cause = TransactionAction | 'free' | null
 
@@ -56,7 +56,7 @@ interface Obstacle {
   detail?: string
 }
 
-/** By reason: what is logged. Null: nothing. */
+/** The warning for each reason; null if nothing is logged. */
 const WARNINGS: Record<Obstacle['reason'], string | null> = {
   key: 'a transaction is stuck and the key of its signer is missing',
   run_limit: 'a transaction is stuck and the limit of its run allows no higher fees',
@@ -67,12 +67,12 @@ const WARNINGS: Record<Obstacle['reason'], string | null> = {
   signing: "a transaction is stuck and can't be signed again",
 }
 
-/** Signs a pending transaction again. Resolves with whether the new signing was stored. */
+/** Signs a pending transaction again. Resolves with true if the new signing was stored. */
 export type SignAgain = (network: BumpNetwork, pending: Pending, cause: Cause) => Promise<boolean>
 
 export function createSignAgain(options: SignAgainOptions): SignAgain {
   const { store, log } = options
-  /** Warnings that were logged, by transaction, so that each is logged once and not on every poll. */
+  /** Warnings by transaction, so that each is logged once and not on every poll. */
   const warned = new Map<string, Set<string>>()
   const warnOnce = ({ id, nonce, signer }: TransactionRow, { reason, detail }: Obstacle) => {
     const known = warned.get(id) ?? new Set()
@@ -89,8 +89,8 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
       warnOnce(transaction, obstacle)
       const mayFree = obstacle.reason === 'run_limit' && cause === null && cancels === CANCELS.nothing
       if (!mayFree || !(await delaysOthers(store.db, transaction))) return false
-      // An empty transaction costs less than the one that it replaces. The NFTs are signed for again when the limit
-      // allows it.
+      // An empty transaction costs less than the one that it replaces. The rows of the replaced one are signed for
+      // again when the limit allows it.
       return await signAgain(network, pending, 'free')
     }
     const replacement = await signReplacement(options, network, pending, { cause, cancels })
@@ -107,7 +107,7 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
   return signAgain
 }
 
-/** Whether the call of the transaction is replaced by an empty one. */
+/** Checks whether the new signing makes an empty call. */
 const isEmptied = (cause: Cause): boolean => cause === 'cancel' || cause === 'free'
 
 /** Returns the value of `cancels` for the next signing. A canceled transaction stays canceled. */
@@ -117,22 +117,23 @@ function cancelsFor(cause: Cause, earlier: readonly AttemptRow[]): number {
   return earlier.at(-1)?.cancels ?? CANCELS.nothing
 }
 
-/** Chooses fees, and signs with them. Nothing is stored. */
+/** Chooses fees, and signs with them. Stores nothing. */
 async function signReplacement(
   { store, findSigner, maxFee }: SignAgainOptions,
   network: BumpNetwork,
   { transaction, earlier }: Pending,
   { cause, cancels }: { cause: Cause; cancels: number },
 ): Promise<Replacement | Obstacle> {
-  // Also if it can't pay for anything new: the stuck transaction may reserve its funds.
+  // Uses the signer even if it can't pay for new work, because the stuck transaction may reserve its funds.
   const signer = await findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
   if (signer === null) return { reason: 'key' }
   const { chainId, publicNetwork } = network
   const call = parseTransaction(transaction.raw as Hex)
   const { data = '0x', gas = 0n, to = null } = isEmptied(cause) ? emptyCall(signer.address) : call
-  // Freeing a nonce isn't limited: other work waits for it.
+  // No limit applies if the nonce is freed, because other work waits for it.
   const runLimit = cancels === CANCELS.nothing ? await maxFeeOf(store.db, transaction) : null
-  // A replacement that was asked for need not stay valid while fees double, if the limit only pays for less.
+  // Suggested fees stay valid while the network's fees double. A requested replacement may offer less than that if the
+  // limit of its run can't pay for more.
   const current = cause === null || transaction.run === null ? null : await readNetworkFees(network)
   const signings = [transaction.raw, ...earlier.map(({ raw }) => raw)]
   const payable = current === null ? null : await payableFee(store.db, current, transaction, signings, { gas, data })
@@ -147,7 +148,7 @@ async function signReplacement(
   })
   if (typeof fees === 'string') return { reason: fees }
   if (payable !== null && fees.maxFeePerGas > payable) return { reason: 'run_limit' }
-  // No node accepts it, and each signing would make it more expensive once the funds are back.
+  // Without the funds, no node accepts the replacement, and each signing would raise the fees further.
   if ((await publicNetwork.balance(signer.address)) < gas * fees.maxFeePerGas) return { reason: 'funds' }
   try {
     const signed = await signer.sign({ chainId, nonce: nonceOf(transaction), to, data, gas, fees })
@@ -158,7 +159,7 @@ async function signReplacement(
 }
 
 /**
- * Stores a replacement before it is sent, so that any mined signing is watched.
+ * Stores a replacement before it is sent, so that whichever signing is mined is known.
  *
  * @returns `lost` if the claim on the transaction was lost, or if its run got a limit after it was read
  */
@@ -171,7 +172,7 @@ async function storeReplacement(
   const current = transaction.run === null ? null : await readNetworkFees({ request, publicNetwork })
   const signings = [transaction.raw, ...earlier.map((one) => one.raw)]
   return await store.transaction(async (db) => {
-    // Its run may have got a limit since it was read, and counts the new signing only with that.
+    // If the run got a limit after the transaction was read, the new signing has to be counted.
     if (transaction.run === null && (await lockRunOf(db, transaction)) !== null) return 'lost'
     if (!(await mayReplace(db, current, transaction, signings, raw))) return { reason: 'run_limit' }
     if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), requested_action: null }))) {

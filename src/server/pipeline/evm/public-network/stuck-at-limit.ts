@@ -8,8 +8,9 @@ import type { Db } from '../../../store/schema.ts'
 import type { StuckRun } from '../../facts.ts'
 
 /**
- * Returns the transactions of a run that are held until its limits are raised or fees fall, and why; null if there are
- * none. A transaction that is not replaced yet, but may not be, is held too: coins don't help it either.
+ * Returns the transactions of a run that are held until its limits are raised or fees fall, and the reason; null if
+ * there are none. A transaction that needs no replacement yet is held too if the limits would prevent one: more coins
+ * don't help it.
  */
 export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees): Promise<StuckRun | null> {
   const unmined = await unminedOfRun(db, run)
@@ -30,7 +31,7 @@ export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees
   }
   let held = aboveFee
   if (hasMaxCost(raisedRun)) {
-    // What is reserved depends on the maximum fee too, so both limits are named at once.
+    // The reserved cost depends on the gas price limit too, so one message names both limits.
     const { max, left, unspent } = await budgetOf(db, raisedRun, current)
     const enough = low.reduce((sum, { more }) => sum + more, max - left)
     held ??= low.find(({ more }) => more > unspent)
@@ -41,7 +42,7 @@ export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees
 
 type Unmined = Awaited<ReturnType<typeof unminedOfRun>>[number]
 
-/** Returns why the transactions are stuck whose signer can't use a later nonce before that of the first one. */
+/** Returns why a transaction is held, with its ID and those of the transactions that wait for its nonce. */
 function stuckBehind(
   { transaction: { hash, signer, nonce }, offered }: Replacement<Unmined>,
   unmined: readonly Unmined[],

@@ -9,7 +9,7 @@ import type { Db, TransactionKind } from '../../../store/schema.ts'
 import { findTransactionByNonce, raiseNonce, type TransactionRow } from '../../../store/transactions.ts'
 import type { SignedTransaction } from '../../driver.ts'
 
-/** A transaction of ours on chain, with its bytes, that the database didn't have. */
+/** A transaction of this backend that was found on chain, with its bytes, and that the database doesn't have. */
 export interface Recovered {
   blockchain: EvmBlockchain
   hash: Hex
@@ -23,7 +23,7 @@ export interface Recovered {
  * Stores a transaction that was found on chain as if it had just been signed, in the caller's database transaction. The
  * chain step then submits the same bytes, which has no effect, waits for confirmations and settles it.
  *
- * @returns null if the database has another transaction with this nonce that may still be mined
+ * @returns null if another transaction in the database has this nonce and may still be mined
  */
 export async function adoptTransaction(
   db: Db,
@@ -55,14 +55,18 @@ export async function adoptTransaction(
     await addTransactions(db, [{ ...row, id, blockchain, signer, nonce }])
     await raiseNonce(db, blockchain, signer, nonce + 1)
   } else {
-    // It counted as lost because the mined signing was unknown. None of the others can be mined any more.
+    // The transaction counted as lost because its mined signing was unknown. Its other signings can't be mined any
+    // more.
     await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()
     await returnLostTransaction(db, id, row)
   }
   return { id, hash, signer, nonce, kind }
 }
 
-/** Stores a signing of a pending transaction that was found on chain: a fee increase that the database doesn't have. */
+/**
+ * Stores a signing of a pending transaction that was found on chain, such as a fee increase that the database doesn't
+ * have.
+ */
 export async function adoptAttempt(
   db: Db,
   transaction: TransactionRow,

@@ -29,11 +29,11 @@ export interface ExplainUpdateOptions extends FileSources {
 }
 
 /**
- * Examines the first update of a collection on chain that the database doesn't have: it was restored, or a failover
- * lost commits. If pending updates explain it, they get its transaction. Otherwise their NFTs get its revision, so that
- * clients see that there is a newer one.
+ * Examines the first update of a collection that is on chain but not in the database, because the database was restored
+ * or a failover lost commits. If pending updates match it, they get its transaction. Otherwise their NFTs get its
+ * revision, so that clients see that there is a newer one.
  *
- * @returns whether something was written
+ * @returns true if something was written
  */
 export async function explainUpdate(options: ExplainUpdateOptions, collection: CollectionRow): Promise<boolean> {
   const { store, blockchain, network, log, now } = options
@@ -43,14 +43,15 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
   const { mined, call } = found
   const sameNonce = await findTransactionByNonce(store.db, blockchain, mined.signer, mined.nonce)
   if (sameNonce?.state === 'signed') {
-    // Another call with this nonce can't be mined any more: it is settled as lost, and its rows are pending again.
+    // If the pending transaction makes another call, it can't be mined any more. It is settled as lost, and its rows
+    // are pending again.
     const { hash, raw } = mined
     if (raw === null || !makesCall(sameNonce.raw as Hex, mined) || sameNonce.hash === hash) return false
     await store.transaction((db) => adoptAttempt(db, sameNonce, { hash, raw }, now()))
     return true
   }
   const updates = await unsignedUpdatesOf(store.db, collection.id, call.tokenIds.map(String))
-  // Their files aren't stored yet, so their metadata can't be compared yet.
+  // Metadata can only be compared when its files are stored.
   if (updates.some(({ step }) => step === 'files')) return false
   const isComplete = updates.length === call.tokenIds.length
   const directory = isComplete ? await updateDirectory(updates) : null
@@ -90,11 +91,11 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
   return true
 }
 
-/** Locks the collection. False if another process has signed or examined an update meanwhile. */
+/** Locks the collection. Returns false if another process has signed or examined an update in the meantime. */
 const lockAt = async (db: Db, { id, update_count }: CollectionRow): Promise<boolean> =>
   (await lockCollection(db, id))?.update_count === update_count
 
-/** Finds the transaction of an update by its sequence; null if no node returns it, or it isn't deep enough yet. */
+/** Finds the transaction of an update by its sequence. Returns null if no node has it or it isn't deep enough yet. */
 async function findUpdate(
   db: Db,
   network: EvmNetwork,

@@ -34,8 +34,8 @@ export interface ExplainOptions extends FileSources {
 type Waiting = Awaited<ReturnType<typeof listMintable>>[number]
 
 /**
- * Examines mints on an EVM chain that the database doesn't have. If pending rows produce the minted metadata directory,
- * they get the transaction and continue as if it had been signed for them.
+ * Returns a function that examines a mint on an EVM chain that the database doesn't have. If pending rows produce the
+ * minted metadata directory, they get the transaction and continue as if it had been signed for them.
  */
 export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) => Promise<Explanation> {
   const { store, blockchain, chains, now, log, onSigned } = options
@@ -48,11 +48,12 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
     const network = await chains.network(blockchain)
     const collection = await findCollectionById(store.db, row.collection_id)
     const mined = await readMinedTransaction(network, row.hash as Hex)
-    // A lagging node, or a reorg that the follower will process.
+    // The node lags, or a reorg removed the mint and the follower will process that.
     if (mined === null || collection === null) return 'wait'
     const sameNonce = await findTransactionByNonce(store.db, blockchain, mined.signer, mined.nonce)
     if (sameNonce?.state === 'signed') {
-      // Another call with this nonce can't be mined any more: it is settled as lost, and its rows are pending again.
+      // If the pending transaction makes another call, it can't be mined any more. It is settled as lost, and its rows
+      // are pending again.
       if (mined.raw === null || !makesCall(sameNonce.raw as Hex, mined)) return 'wait'
       const found = { hash: mined.hash, raw: mined.raw }
       await store.transaction(async (db) => {
@@ -60,7 +61,7 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
       })
       return 'explained'
     }
-    // Signed transactions that aren't settled may have the rows in question.
+    // Signed transactions that aren't settled may have the rows of this mint.
     if (collection.status === 'initiated' || (await countUnfinished(store.db, { collectionId: collection.id })) > 0)
       return 'wait'
     const bundle = mined.to === collection.contract_address ? decodeMint(mined.data) : null
@@ -88,7 +89,7 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
       SEARCH_MS,
     )
     if (nfts === null) {
-      // NFTs whose files aren't stored yet have metadata that can't be compared yet.
+      // Rows whose files aren't stored yet can't be compared, and may be the ones of this mint.
       if (await hasWaitingFiles(store.db, collection.id)) return 'wait'
       return { unexplained: 'no pending NFTs of this backend have its metadata and receivers' }
     }
@@ -124,6 +125,6 @@ export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) 
   return explain
 }
 
-/** The token ID that follows all tokens known to be on chain. */
+/** Returns the token ID that follows all tokens known to be on chain. */
 const nextAfter = ({ next_token_id }: CollectionRow, end: bigint): string =>
   BigInt(next_token_id) > end ? next_token_id : String(end)

@@ -1,22 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** The bundle on chain: the receiver of each token, and the digest of all metadata files. */
+/** A bundle on chain: the receiver of each token, and the digest of all metadata files. */
 export interface MintedRows<Row> {
   receivers: readonly string[]
-  /** Whether these rows, in this order, have the bundle's digest. */
+  /** Checks whether these rows, in this order, have the bundle's digest. */
   matches(rows: readonly Row[]): Promise<boolean>
 }
 
-/** Time after which the search yields. */
+/** Time after which the search yields, in milliseconds. */
 const TURN_MS = 20
 
 /**
- * Finds the rows of a bundle among pending rows in their order of acceptance; null if none are found in time.
+ * Finds the rows of a bundle among pending rows, which are in the order of acceptance. Returns null if it finds none in
+ * time.
  *
  * A bundle takes pending rows in that order, except rows whose files weren't stored yet. The search therefore tries
- * consecutive rows first, then sequences with one row left out, then two and so on.
+ * consecutive rows first, then sequences with one row left out, then two, and so on.
  *
- * @param timeMs time limit of the search: the digest doesn't show which rows were left out
+ * @param timeMs time limit of the search, which is needed because the digest doesn't show which rows were left out
  */
 export async function findBundle<Row extends { receiver: string }>(
   waiting: readonly Row[],
@@ -35,7 +36,7 @@ export async function findBundle<Row extends { receiver: string }>(
     return await matches(rows)
   }
 
-  /** Finds the rest of a bundle, leaving out exactly this many rows between its first and its last. */
+  /** Finds the rest of a bundle, leaving out exactly `skips` more rows before its last one. */
   const rest = async (chosen: Row[], at: number, skips: number): Promise<boolean> => {
     if (chosen.length === count) return skips === 0 && (await check(chosen))
     for (let skipped = 0; skipped <= skips && at + skipped < waiting.length; skipped++) {

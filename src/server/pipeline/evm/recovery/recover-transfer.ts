@@ -14,9 +14,9 @@ import { adoptTransaction } from './adopt.ts'
 const CLOCKS_APART_MS = 60_000
 
 /**
- * Finds the transaction by which one of our operators has already made a pending transfer: it happened after the
- * restored backup, or its commit was lost. Null if there is none. A transfer of the same token before the request
- * doesn't count.
+ * Finds the transaction with which one of our operators has already made a pending transfer. The database doesn't have
+ * it, because it was made after the restored backup or because its commit was lost. Returns null if there is none. An
+ * equal transfer from before the request doesn't count.
  */
 export async function findMadeTransfer(
   store: Store,
@@ -33,13 +33,15 @@ export async function findMadeTransfer(
     if (mined.to !== to || mined.data !== data) continue
     const block = await readBlock(network, mined.blockNumber)
     if (block === null || Number(block.timestamp) * 1000 < Number(accepted_at) - CLOCKS_APART_MS) continue
-    // The sender may transfer the token with the same call.
+    // Checks the signer, because the NFT's sender can make the same call.
     if (await isOperator(network, factory_address as Hex, mined.signer)) return mined
   }
   return null
 }
 
-/** Assigns the found transaction to a pending transfer, to be settled as if it had been signed for it. */
+/**
+ * Adopts the transaction that was found for a pending transfer, which is then settled as if it had been signed for it.
+ */
 export async function adoptTransfer(
   store: Store,
   network: EvmNetwork,
