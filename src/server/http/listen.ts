@@ -7,7 +7,7 @@ interface Listening {
 }
 
 /**
- * Makes a server listen.
+ * Listens on an address. Returns the server's URL, and whether other machines can reach it.
  *
  * @throws GdnError `port_in_use`, `usage`
  */

@@ -37,7 +37,7 @@ export interface MintBundle {
 interface Terms {
   /** Gas that the signer can pay for. */
   payable: bigint
-  /** Fees for NFTs of runs without a limit. */
+  /** Suggested fees, before the limit of a run is applied. */
   fees: Fees
   /** The current fees, with which the limits of runs are compared; null if no run has a limit. */
   current: CurrentFees | null
