@@ -11,9 +11,9 @@ const CONTAINER_SECRETS = '/run/secrets'
 /**
  * Reads a secret that the service manager provides as a file.
  *
- * @param what its purpose, for the message: `opens keys/one.json`
+ * @param what the purpose of the secret, for the error message: `opens keys/one.json`
  * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
- * @throws GdnError `invalid_config` if it doesn't exist
+ * @throws GdnError `invalid_config` if the credential doesn't exist
  */
 export function readCredential(
   name: string,
@@ -27,11 +27,14 @@ export function readCredential(
       hint: `Provide it in ${places.join(' or ')}.`,
     })
   }
-  // The service manager also sets the permissions: the directory belongs to the service.
+  // Permissions aren't checked, because the service manager sets them: the directory belongs to the service.
   return { text: readFileSync(path, 'utf8'), path }
 }
 
-/** Returns the password of a signer's keystore. @throws GdnError as `readCredential`; `invalid_input` for the file */
+/**
+ * Returns the password of a signer's keystore.
+ * @throws GdnError as `readCredential`; `invalid_input` for the password file
+ */
 export function readSignerPassword(
   { keystore, password_file, password_credential = '' }: KeystoreEntry,
   credentialsDirectory: string | undefined,

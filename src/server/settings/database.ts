@@ -7,11 +7,11 @@ import { settingsPath } from './settings.ts'
 /** The location of a PostgreSQL database. */
 export interface DatabaseSettings {
   url: Secret
-  /** The server's own URL, if `url` points to a pooler. */
+  /** URL of the server itself, if `url` points to a connection pooler. */
   directUrl?: Secret | undefined
 }
 
-/** The part of it that one source sets: flags, the environment or the settings file. */
+/** The database settings that one source sets: flags, the environment or the settings file. */
 export type GivenDatabase = { [Field in keyof DatabaseSettings]?: DatabaseSettings[Field] | undefined }
 
 export interface DatabasePlace {
@@ -22,8 +22,8 @@ export interface DatabasePlace {
 }
 
 /**
- * Returns the PostgreSQL database of a backend, from the options or its settings file; null if it uses SQLite in its
- * data directory.
+ * Returns the PostgreSQL database of a backend, from the options or the settings file; null if the backend uses SQLite
+ * in its data directory.
  *
  * @throws GdnError `invalid_config`, `invalid_input`
  */

@@ -2,15 +2,15 @@ import { chainIdOf, type EvmBlockchain, factsOf, isKnown, KNOWN_EVM_NAMES } from
 import { nearest } from '../../core/nearest.ts'
 import { NETWORKS } from './generated/networks.ts'
 
-/** The facts of an EVM network in viem/chains. */
+/** Facts about an EVM network, from viem/chains. */
 export interface NetworkFacts {
-  /** Our name, or else that of viem/chains in our spelling. */
+  /** gdn's name of the network, or else its name in viem/chains in gdn's spelling. */
   name: string
   chainId: number
   /** Symbol of the coin that pays for gas. */
   coin: string
   blockExplorerUrl: string | null
-  /** How a transaction pays for its data on another chain; null if it doesn't, or if that is unknown. */
+  /** How transactions pay for their data on another chain; null if they don't, or if that is unknown. */
   feeModel: 'op-stack' | 'arbitrum' | null
 }
 
@@ -24,26 +24,27 @@ const toFacts = ([name, chainId, coin, blockExplorerUrl, feeModel]: Row): Networ
   feeModel,
 })
 
-/** Returns the chain ID of a network by its name, known or of viem/chains; null for any other. */
+/** Returns the chain ID of a network that gdn or viem/chains knows by this name; null for any other name. */
 export const chainIdNamed = (name: EvmBlockchain): number | null =>
   chainIdOf(name) ?? NETWORKS.find(([known]) => known === name)?.[1] ?? null
 
-/**
- * Returns the name that every gdn has for the network of a chain ID, and whether it is a testnet; null if it has none.
- */
+/** Returns gdn's built-in name of the network with a chain ID, and whether it is a testnet; null if there is none. */
 export function knownNetworkOf(chainId: number): { name: string; testnet: boolean } | null {
   const name = KNOWN_EVM_NAMES.find((known) => chainIdOf(known) === chainId)
   return name === undefined ? null : { name, testnet: factsOf(name)?.testnet === true }
 }
 
-/** Returns the name of a network that was probably meant by an unknown name. */
+/** Returns the known network whose name is nearest to an unknown name. */
 export const nearestNetwork = (name: string): string | undefined =>
   nearest(
     name,
     NETWORKS.map(([known]) => known),
   )
 
-/** Returns the network of a chain ID, a known one first; null if viem/chains has none, or several with other coins. */
+/**
+ * Returns the network with a chain ID, preferably one that is built into gdn. Null if viem/chains has none, or several
+ * with different coins.
+ */
 export function networkOf(chainId: number): NetworkFacts | null {
   const [first, ...others] = NETWORKS.filter(([, id]) => id === chainId)
   if (first === undefined) return null
@@ -53,6 +54,6 @@ export function networkOf(chainId: number): NetworkFacts | null {
 /** Returns the symbol of a network's coin; null if it isn't known. */
 export const coinOf = (chainId: number): string | null => networkOf(chainId)?.coin ?? null
 
-/** Whether a currency, in upper case, is the coin of a network that every gdn knows. */
+/** Returns whether a currency, in upper case, is the coin of a network that is built into gdn. */
 export const isKnownCoin = (currency: string): boolean =>
   NETWORKS.some(([name, , coin]) => isKnown(name) && coin.toUpperCase() === currency)

@@ -25,7 +25,7 @@ export function parseYaml<Schema extends z.ZodType>(schema: Schema, text: string
       place: placeAt(broken.pos[0]),
     })
   }
-  // The schema would omit this key silently.
+  // Rejects a key that the schema would silently omit.
   visit(document, {
     Pair(_, { key }) {
       if (String(key) !== '__proto__') return
@@ -60,7 +60,10 @@ function readValue(read: () => unknown, file: string): unknown {
   }
 }
 
-/** Returns the location of an invalid field: its key if it is unknown, else its value, else its parent. */
+/**
+ * Returns the offset of an invalid field in the text: of its key if the key is unknown, else of its value, else of its
+ * parent.
+ */
 function offsetOf(root: Node | null, { path, code }: FieldIssue): number | undefined {
   let node: Node | null | undefined = root
   let offset = root?.range?.[0]

@@ -27,8 +27,8 @@ const GWEI = 1_000_000_000
 /**
  * Reads the backend's settings.
  *
- * @throws GdnError `invalid_config` with the location of the problem; `invalid_input` for a file that others may read:
- *   URLs of providers may contain keys
+ * @throws GdnError `invalid_config` with the location of the problem; `invalid_input` if others may read the file,
+ * since URLs of providers may contain keys
  */
 export function readSettings(path: string): Settings {
   const { chains, storage, pinning, ipfs_gateway, require_stored_files, api_version } = readSettingsFile(path)
@@ -55,7 +55,7 @@ export function readSettings(path: string): Settings {
   }
 }
 
-/** Resolves file names relative to the settings file. */
+/** Resolves the paths in `_file` fields relative to the settings file. */
 function besides<Entry extends object>(entry: Entry, path: string): Entry {
   const fields = Object.entries(entry).map(([key, value]) =>
     key.endsWith('_file') && typeof value === 'string' ? [key, resolve(dirname(path), value)] : [key, value],
@@ -63,13 +63,13 @@ function besides<Entry extends object>(entry: Entry, path: string): Entry {
   return Object.fromEntries(fields) as Entry
 }
 
-/** Like besides, also for a keystore. */
+/** Like `besides`, but also resolves the path of a keystore. */
 const withPaths = <Entry extends object>(entry: Entry, path: string): Entry =>
   'keystore' in entry
     ? { ...besides(entry, path), keystore: resolve(dirname(path), String(entry.keystore)) }
     : besides(entry, path)
 
-/** Returns the content of the file, unchanged. @throws as `readSettings` */
+/** Returns the parsed settings file, without conversions. @throws as `readSettings` */
 export const readSettingsFile = (path: string): SettingsFile =>
   parseYaml(settingsFile, readPrivateFile(path, MAX_BYTES), path)
 
@@ -148,10 +148,10 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
 }
 
 /**
- * Whether the coins of a network have no value.
+ * Returns whether the coins of a network have no value.
  *
- * @param network the network that every gdn knows by its chain ID or genesis hash
- * @throws GdnError `invalid_config` for the name of a testnet, which clients trust, with another network
+ * @param network the built-in network with this chain ID or genesis hash
+ * @throws GdnError `invalid_config` if a network that isn't a testnet has the name of a testnet, which clients trust
  */
 function isTestNetwork(
   blockchain: Blockchain,

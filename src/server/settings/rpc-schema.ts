@@ -45,7 +45,7 @@ interface Limited {
   requests_per_second?: z.output<typeof requestsPerSecond> | undefined
 }
 
-/** Rejects limits for hosts that are not in `rpc_urls`, which are probably misspelled. */
+/** Rejects limits for hosts that aren't in `rpc_urls`, because such hosts are probably misspelled. */
 export function refuseUnknownHosts(context: z.core.ParsePayload<Limited>): void {
   const { requests_per_second: limit, rpc_urls: urls } = context.value
   const hosts = urls.map((url) => parseUrl(url)?.host ?? '')

@@ -17,7 +17,7 @@ import { address, pinning, storage } from './storage-schema.ts'
 
 const MAX_CONFIRMATIONS = 10_000
 const MAX_OPERATORS = 16
-/** Nodes keep no more of one account. */
+/** Nodes keep at most this many pending transactions of one account. */
 const MAX_IN_FLIGHT = 64
 
 const depth = z
@@ -92,7 +92,7 @@ export const settingsFile = z.strictObject({
   $schema: z.string().optional().describe('The schema of this file, for editors'),
   chains: z
     .object(recordOf(SOLANA_BLOCKCHAINS, solanaChain.optional().describe('A Solana cluster')))
-    /** EVM networks, by a known name or by the operator's own. */
+    /** EVM networks, by a built-in name or a custom one. */
     .catchall(chain)
     .check((context) => {
       for (const name of Object.keys(context.value)) {

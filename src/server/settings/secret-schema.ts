@@ -1,12 +1,12 @@
 import * as z from 'zod'
 
-/** The name of a credential file of the service manager. */
+/** Name of a credential that the service manager provides as a file. */
 export const credentialName = z.string().regex(/^[\w.-]+$/, { error: 'must be the name of a credential' })
 
-/** The fields of a secret: a file, or a credential of the service manager. */
+/** Names of the two fields that can provide a secret: as a file, or as a credential of the service manager. */
 type SecretFields = readonly [file: string, credential: string, required: 'required' | 'optional']
 
-/** Rejects a secret with both a file and a credential; if it is required, also one with neither. */
+/** Returns a schema that rejects both a file and a credential for one secret, and a required secret with neither. */
 export function withSecrets<Schema extends z.ZodObject>(schema: Schema, ...secrets: readonly SecretFields[]): Schema {
   return schema
     .check((context) => {

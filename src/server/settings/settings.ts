@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { DEFAULT_API_VERSION } from '../../api/versions.ts'
 import type { Settings } from './types.ts'
 
-/** Path of a data directory's own settings file. */
+/** Name of the settings file in a data directory. */
 const FILE = 'backend.yaml'
 
 const NONE: Settings = {
@@ -16,12 +16,13 @@ const NONE: Settings = {
   apiVersion: DEFAULT_API_VERSION,
 }
 
-/** Returns the path of a backend's settings file, if it exists. */
+/** Returns the path where a backend's settings file is, or would be. */
 export const settingsPath = (dataDir: string, named: string | undefined): string =>
   named === undefined ? join(dataDir, FILE) : resolve(named)
 
 /**
- * Reads the settings of the given file, else of the data directory, else none. The parser is loaded only for a file.
+ * Reads the settings from the named file, or from the data directory's file. Without a file, returns the defaults and
+ * doesn't load the parser.
  */
 export async function loadSettings(dataDir: string, named: string | undefined): Promise<Settings> {
   const path = settingsPath(dataDir, named)

@@ -6,7 +6,7 @@ import { credentialName, withSecrets } from './secret-schema.ts'
 
 const file = z.string().min(1)
 
-/** The keystore of a key, and its password in a file or in a credential of the service manager. */
+/** A key in a keystore, with the password in a file or in a credential of the service manager. */
 export const keystoreSigner = withSecrets(
   z.strictObject({
     keystore: file.describe('Encrypted key file'),
@@ -18,7 +18,7 @@ export const keystoreSigner = withSecrets(
   ['password_file', 'password_credential', 'required'],
 )
 
-/** The address of an account, with its checksum. */
+/** The address of an account, in any case. It is converted to the checksummed form. */
 const account = z
   .string()
   .check((context) => {
@@ -86,10 +86,13 @@ export type KeystoreEntry = z.output<typeof keystoreSigner>
 export type RemoteSignerEntry = z.output<typeof remoteSigner>
 export type SignerEntry = KeystoreEntry | RemoteSignerEntry
 
-/** The two kinds of each schema that `signerBy` returned, and the field that decides. */
+/** The two schemas that each schema from `signerBy` selects from, and the field that decides. */
 export const SIGNER_KINDS = new Map<z.core.$ZodType, { field: string; having: z.ZodType; without: z.ZodType }>()
 
-/** Returns the schema of a signer whose kind a field decides, so that problems are those of the kind that was meant. */
+/**
+ * Returns the schema of a signer that can be of two kinds. The field decides, so that errors refer to the intended
+ * kind.
+ */
 export function signerBy<With extends z.ZodType, Without extends z.ZodType>(
   field: string,
   having: With,
@@ -106,9 +109,9 @@ export function signerBy<With extends z.ZodType, Without extends z.ZodType>(
   return schema
 }
 
-/** An operator: a keystore, or with the field `remote_signer` a signer in another process. */
+/** An operator: a signer in another process if the entry has `remote_signer`, otherwise a keystore. */
 export const signer = signerBy('remote_signer', remoteSigner, keystoreSigner)
 
-/** The name of a signer in lists: its file, or its address and the host that signs. */
+/** Returns the name of a signer in lists: its keystore file, or its address and the host that signs. */
 export const signerName = (entry: SignerEntry): string =>
   'keystore' in entry ? entry.keystore : `${entry.address} at ${new URL(entry.remote_signer).host}`

@@ -1,6 +1,6 @@
 import type { SolanaBlockchain } from '../../api/blockchains.ts'
 
-/** Public clusters by genesis hash, which any node of a cluster returns. */
+/** Genesis hashes of the public clusters. Any node returns the hash of its cluster. */
 export const GENESIS_HASHES = {
   'mainnet-beta': '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d',
   testnet: '4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY',

@@ -37,7 +37,7 @@ const keypairSigner = withSecrets(
   ['keypair_file', 'keypair_credential', 'required'],
 )
 
-/** A keypair, or with the field `keystore` an encrypted keystore of gdn. */
+/** A keystore of gdn if the entry has `keystore`, otherwise a keypair. */
 const signer = signerBy('keystore', keystoreSigner, keypairSigner)
 
 /** A Solana cluster behind RPC URLs. */
@@ -76,6 +76,6 @@ export const solanaChain = z
 export type SolanaChainEntry = z.output<typeof solanaChain>
 export type SolanaSignerEntry = z.output<typeof signer>
 
-/** The file of a signer, or the name of its credential. */
+/** Returns the file of a signer, or the name of its credential. */
 export const solanaSignerName = (entry: SolanaSignerEntry): string =>
   'keystore' in entry ? entry.keystore : (entry.keypair_file ?? entry.keypair_credential ?? '')

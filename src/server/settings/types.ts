@@ -10,7 +10,7 @@ export interface ChainSettings {
   chainId: number
   /** May contain a provider's key: messages quote only the host. */
   rpcUrls: readonly string[]
-  /** Requests per second of the URLs that have a limit. */
+  /** Requests per second, for each URL that has a limit. */
   requestLimits: ReadonlyMap<string, number>
   confirmations: number
   finality: number
@@ -21,7 +21,7 @@ export interface ChainSettings {
   /** Maximum number of pending mint transactions of a collection. */
   mintsInFlight: number
   blockExplorerUrl: string | null
-  /** Whether its coins have no value. */
+  /** True if the network's coins have no value. */
   testNetwork: boolean
   /** Paths are absolute. */
   operators: readonly SignerEntry[]
@@ -42,9 +42,9 @@ export interface ClusterSettings {
   /** Maximum price in micro-lamports for a compute unit. */
   priceCap: bigint
   blockExplorerUrl: string | null
-  /** Whether its coins have no value. */
+  /** True if the cluster's coins have no value. */
   testNetwork: boolean
-  /** Its path is absolute. */
+  /** The path is absolute. */
   signer: SolanaSignerEntry
 }
 
@@ -62,6 +62,6 @@ export interface Settings {
   /** Without a trailing slash. */
   ipfsGateway: string | null
   requireStoredFiles: boolean
-  /** The version of the API for keys that name none. */
+  /** API version of keys that specify none. */
   apiVersion: ApiVersion
 }

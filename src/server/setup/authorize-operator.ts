@@ -16,15 +16,15 @@ interface Attempt {
 }
 
 /**
- * Authorizes an operator in a factory. Resolves once the transaction has its confirmations; it may still be reverted.
- * Until then, the transaction is submitted again if it was dropped or reverted, and replaced with higher fees if it is
- * stuck, up to the price of the plan. It also resolves without an effect if an earlier transaction of the admin was
- * reverted, which has to be repeated first. Nothing is stored, but nothing is paid for twice: transactions of an
- * earlier run have had their effect or have the same nonce.
+ * Authorizes an operator in a factory. Resolves when the transaction has its confirmations, although a reorg may still
+ * revert it. Until then, submits the transaction again if it was dropped or reverted, and raises its fees if it is
+ * stuck, up to the price of the plan. Also resolves, without an effect, if an earlier transaction of the admin was
+ * reverted: that one has to be repeated first. Nothing is stored, but nothing is paid for twice, because transactions
+ * of an earlier run have had their effect or have the same nonce.
  *
  * @param newestHead returns the number of the newest block; rejects if the node lags
- * @throws GdnError `refused` if the admin's key was used for another transaction, its transaction failed, or a reorg
- *   took an earlier authorization, which the plan doesn't count
+ * @throws GdnError `refused` if the admin's key was used for another transaction, if the transaction failed, or if a
+ * reorg removed an earlier authorization, whose cost isn't part of the plan
  */
 export async function authorizeOperator(
   options: SetupOptions,
@@ -46,7 +46,8 @@ export async function authorizeOperator(
   const what = `Waiting for the authorization of ${operator}`
   await until(options, what, async () => {
     const head = await newestHead()
-    // Both from the same block: if it has an earlier authorization, its nonce counts as used too.
+    // Nonce and authorization are read at the same block: if it has an earlier authorization, the nonce counts as used
+    // too.
     const next = await publicNetwork.nextNonce(admin.address, head)
     const isKnown = () => isOperator(network, factory, operator, head)
     if (newest === null) {
@@ -70,7 +71,7 @@ export async function authorizeOperator(
     }
     const [outcome] = await network.broadcast([raw])
     if (outcome?.outcome === 'rejected' && next > nonce) {
-      // One of ours may have been mined after the lookup, so only a second observation counts.
+      // A transaction of this run may have been mined after the receipts were read, so only a second rejection counts.
       unexplained += 1
       if (unexplained < 2) return null
       if (await isKnown()) return true

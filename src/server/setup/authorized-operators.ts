@@ -3,9 +3,7 @@ import { isOperator } from '../chain/evm/registry.ts'
 import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
 
-/**
- * Returns the first of these operators that a factory had not authorized as of a block; null if it had authorized all.
- */
+/** Returns the first operator that isn't authorized by a factory as of a block; null if all are. */
 export async function findMissing(
   network: RemoteNetwork,
   factory: Hex,
@@ -16,9 +14,7 @@ export async function findMissing(
   return operators.find((_, index) => !isAuthorized[index]) ?? null
 }
 
-/**
- * Whether a factory had authorized all of these operators in a final block; null if no node has that state.
- */
+/** Returns whether all operators were authorized by a factory in a final block; null if no node has that state. */
 export async function wereAuthorized(
   network: RemoteNetwork,
   factory: Hex,

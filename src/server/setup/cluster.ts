@@ -34,14 +34,14 @@ export interface ClusterStatus {
   balance: string
   /** Balance that the backend needs to accept requests. */
   needed: string
-  /** Maximum cost of a token with a name of 64 letters: fees, and rent, which is bound as long as the token exists. */
+  /** Maximum cost of a token with a name of 64 letters: fees, and rent, which is locked as long as the token exists. */
   cost_per_nft: string
   cost_per_collection: string
   /** Number of NFTs that the balance pays for. */
   nfts_left: number
   /** Current price in micro-lamports for a compute unit. */
   compute_unit_price: string
-  /** The signer was accepted for the cluster, so collections can be created. */
+  /** True if the signer was accepted for the cluster, so that collections can be created. */
   set_up: boolean
   /** Why the signer can't sign; null if it can. */
   problem: string | null
@@ -49,10 +49,10 @@ export interface ClusterStatus {
 }
 
 /**
- * Works on a configured cluster and the database of a data directory, beside its running backend or before its first
- * start.
+ * Runs `work` with a configured cluster and the database of a data directory. The backend may be running, or may never
+ * have been started.
  *
- * @throws GdnError `invalid_config` if the blockchain isn't configured; any error of opening the keypair
+ * @throws GdnError `invalid_config` if the blockchain isn't configured; any error from opening the keypair
  */
 export async function withCluster<Result>(
   place: ChainPlace,
@@ -82,7 +82,7 @@ export async function withCluster<Result>(
 export async function clusterStatus({ store, settings, network, signer }: OpenedCluster): Promise<ClusterStatus> {
   const { blockchain, genesisHash } = settings
   const known = await findChain(store.db, blockchain)
-  // The first response is from the right cluster, or the request fails.
+  // The first request fails if the node belongs to another cluster.
   const block = await network.blockHeight()
   const price = await network.computeUnitPrice()
   const [costs, balance] = await Promise.all([tokenCosts(network, price), network.balance(signer.address)])
@@ -109,10 +109,10 @@ function setupProblem(accepted: string | null, { address }: SolanaSigner): strin
 }
 
 /**
- * Accepts the signer for the cluster. Nothing is sent, since a token needs no contract. From then on, the database
- * belongs to that cluster, and its tokens to that signer.
+ * Records the signer as accepted for the cluster. Nothing is sent, because a token needs no contract. From then on, the
+ * database belongs to that cluster, and its tokens to that signer.
  *
- * @throws GdnError `invalid_config` if it was set up for another
+ * @throws GdnError `invalid_config` if the database was set up for another cluster or signer
  */
 export async function setUpCluster({ store, settings, signer }: OpenedCluster, now: number): Promise<void> {
   const { blockchain, genesisHash } = settings

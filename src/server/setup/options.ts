@@ -5,7 +5,6 @@ import type { Log } from '../log.ts'
 import type { Store } from '../store/open-store.ts'
 import type { SetupPlan } from './plan.ts'
 
-/** Dependencies of a network's setup. */
 export interface SetupOptions {
   store: Store
   network: RemoteNetwork
@@ -15,8 +14,8 @@ export interface SetupOptions {
   now: () => number
   log: Log
   signal: AbortSignal
-  /** Prints what is waited for. */
+  /** Reports what the setup waits for. */
   say(what: string): void
-  /** Shows for how many blocks finality is waited for, each time that it changes. */
+  /** Reports how many blocks are left until finality. Called in every poll, even if the number is the same. */
   sayLeft?: ((what: string, blocks: number) => void) | undefined
 }

@@ -24,7 +24,7 @@ const FACTORY_VERSION = 2n
 
 export interface PlannedOperator {
   address: Hex
-  /** Price in wei. */
+  /** Balance in wei. */
   balance: bigint
   isAuthorized: boolean
 }
@@ -34,17 +34,17 @@ export interface SetupPlan {
   /** The factory's address; null if it has to be deployed. */
   factory: Hex | null
   operators: readonly PlannedOperator[]
-  /** Operators to authorize by transaction; a new factory authorizes its own. */
+  /** Operators that need a transaction for their authorization. A new factory authorizes its own operators. */
   toAuthorize: readonly Hex[]
   /** Maximum gas. */
   gas: bigint
-  /** The highest price that the setup offers: what is sent costs `cost` at most. */
+  /** The highest fees that the setup offers. With them, everything that is sent costs at most `cost`. */
   fees: Fees
   /** Whether the setup deploys the factory, or replaces its pending transaction. */
   deploys: boolean
   /** Whether the pending transaction of the factory has to be replaced, because its price is too low for a block. */
   raises: boolean
-  /** Maximum cost in wei, with the fee for data. */
+  /** Maximum cost in wei, including the data fee. */
   cost: bigint
   /** Maximum cost in wei of the pending deployment, unless `cost` includes its replacement. */
   owed: bigint
@@ -52,7 +52,7 @@ export interface SetupPlan {
   neededPerOperator: bigint
   /** Balance of the admin's account in wei. */
   balance: bigint
-  /** Nothing has to be sent, and everything sent is final. */
+  /** True if nothing has to be sent and everything that was sent is final. */
   isDone: boolean
 }
 
@@ -66,9 +66,9 @@ export interface SetupTarget {
 }
 
 /**
- * Reads the network and the database without changes.
+ * Plans the setup of a network. Reads the network and the database, and changes nothing.
  *
- * @throws GdnError `invalid_config` for a factory of another admin or version, or an admin that is also an operator
+ * @throws GdnError `invalid_config` if the factory has another admin or version, or if the admin is also an operator
  */
 export async function planSetup({ store, network, admin, operators, known }: SetupTarget): Promise<SetupPlan> {
   if (operators.includes(admin)) {
@@ -123,7 +123,10 @@ export async function planSetup({ store, network, admin, operators, known }: Set
   }
 }
 
-/** The error for a transaction that the plan doesn't count, because it was on the chain or pending when it was made. */
+/**
+ * Returns the error for a transaction whose cost isn't part of the plan, because it was mined or pending when the plan
+ * was made.
+ */
 export const notApproved = (what: string): GdnError =>
   new GdnError('refused', `${what} is no longer on the network`, {
     hint: 'Nothing was sent for this step. Run the same command again to see the cost.',
@@ -135,7 +138,7 @@ export function offerOf({ raw }: Pick<TransactionRow, 'raw'>): bigint {
   return maxFeePerGas ?? gasPrice ?? 0n
 }
 
-/** Whether the factory's transaction had no effect. */
+/** Returns whether the factory's transaction has ended without effect. */
 export const hasEnded = ({ state }: Pick<TransactionRow, 'state'>): boolean =>
   state === 'reverted' || state === 'lost' || state === 'cancelled'
 

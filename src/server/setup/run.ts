@@ -22,8 +22,8 @@ import { pricedOut, until } from './until.ts'
 
 /**
  * Deploys the factory and authorizes the operators, as far as that isn't done yet. Resolves with the factory's address
- * once everything is final. If it is interrupted, the next run resumes: transactions are stored before they are sent,
- * and stay the same.
+ * when everything is final. If it is interrupted, the next run resumes: the deployment is stored before it is sent, and
+ * authorizations are found on chain or sent with the same nonce.
  */
 export async function runSetup(options: SetupOptions): Promise<Hex> {
   const { store, network, admin, plan, now } = options
@@ -47,7 +47,10 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
   return factory
 }
 
-/** Rejects the state of a lagging node, which was correct earlier: an authorization would be paid for twice. */
+/**
+ * Returns a function that reads the number of the newest block and rejects a lagging node. The outdated state of such a
+ * node would cause a second authorization, which costs again.
+ */
 function createNewestHead({ network }: SetupOptions): () => Promise<number> {
   let newest = 0
   return async () => {
@@ -59,8 +62,8 @@ function createNewestHead({ network }: SetupOptions): () => Promise<number> {
 }
 
 /**
- * Resolves with null when all authorizations are final, or with an operator that isn't authorized. Authorizations of an
- * earlier run may be as recent as the authorizations of this run.
+ * Waits until all authorizations are final, including those of an earlier run, which may be just as recent. Resolves
+ * with null, or early with an operator that isn't authorized.
  */
 async function untilAuthorizationsFinal(
   options: SetupOptions,
@@ -77,7 +80,7 @@ async function untilAuthorizationsFinal(
     const isOver = final !== null && head >= final
     if (final !== null && !isOver) return null
     final ??= head + network.publicNetwork.finality - 1
-    // If no node has the old state, the number of blocks since then is enough.
+    // If no node has the old state, waiting for enough blocks is sufficient.
     const areAuthorized = (await wereAuthorized(network, factory, operators, head)) ?? isOver
     if (!areAuthorized && final > head) sayLeft?.(what, final - head)
     return areAuthorized ? { missing: null } : null
@@ -92,7 +95,7 @@ async function deploy(options: SetupOptions): Promise<Hex> {
     const known = await findFactoryTransaction(db, blockchain)
     if (known !== null && !hasEnded(known)) return
     if (!plan.deploys) throw notApproved('the deployment of the factory')
-    // Nothing depends on it: collections are accepted only once the factory exists.
+    // No row depends on the failed transaction, because collections are accepted only when the factory exists.
     if (known !== null) await forgetFactoryTransaction(db, known.id)
     const draft = {
       blockchain,
@@ -117,7 +120,7 @@ async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
   const { blockchain } = network
   const what = 'Waiting for finality of the factory deployment'
   const findSigner = async (_: string, address: string) => signerAt({ admin, operators: [] }, address)
-  // A person approved this price, for a transaction that is sent or replaced.
+  // The user approved this price for a replacement. Without one, fees must not be raised.
   const maxFee = plan.raises ? plan.fees.maxFeePerGas : 0n
   const driver = createEvmObserver({ store, blockchain, network: async () => network, findSigner, now, log, maxFee })
   let isPricedOut = false
@@ -148,8 +151,8 @@ async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
 }
 
 /**
- * Returns the gas and the cost in wei of the transaction that deployed a factory, as its receipt has them. Returns null
- * if another database has it.
+ * Returns the gas and the cost in wei of the transaction that deployed a factory, according to its receipt; null if
+ * this database doesn't have the transaction.
  */
 export async function deploymentCost(
   { db }: Store,

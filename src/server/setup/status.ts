@@ -23,18 +23,18 @@ export interface SignerStatus {
   currency: string | null
   /** Number of the newest block. */
   block: number
-  /** Current gas price as a decimal number. */
+  /** Gas price that a transaction would offer, as a decimal number. */
   max_fee_gwei: string
-  /** Null before it is set up. */
+  /** The factory's address; null if the network isn't set up. */
   factory: string | null
   /** The signer's address. */
   signer: string
   /** Balance in whole coins, decimal. */
   balance: string
-  /** Balance that it needs to sign, in whole coins, decimal. */
+  /** Balance that the signer needs to sign, in whole coins, decimal. */
   needed: string
   appointed: boolean
-  /** Number of its transactions that aren't final. */
+  /** Number of the signer's transactions that aren't final. */
   waiting: number
   /** Number of accepted NFTs of the network without a transaction. */
   waiting_nfts: number
@@ -44,9 +44,9 @@ export interface SignerStatus {
 }
 
 /**
- * Reads everything from a network that signing requires.
+ * Returns the status of each operator, with everything in the network's state that signing depends on.
  *
- * @param setup the command that sets the network up
+ * @param setup the command that sets up the network
  */
 export async function chainStatus({ store, network, operators }: OpenedChain, setup: string): Promise<SignerStatus[]> {
   const { blockchain, chainId, publicNetwork } = network
@@ -85,7 +85,7 @@ export async function chainStatus({ store, network, operators }: OpenedChain, se
   )
 }
 
-/** Asks a remote signer whether it has the key. */
+/** Returns why a remote signer can't be used; null if it has the key. */
 const outageOf = async (signer: Signer): Promise<string | null> =>
   (await signer.check?.().then(() => null, messageOf)) ?? null
 

@@ -3,13 +3,13 @@ import { inGwei } from '../../core/units.ts'
 import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
 import type { SetupOptions } from './options.ts'
 
-/** Says that blocks take no price as low as the one that was approved. */
+/** Returns the message for fees that are higher than the approved price. */
 export const pricedOut = (wei: bigint): string =>
   `Waiting until fees fall to the approved ${inGwei(wei)} gwei. To approve more, interrupt the command and run it again`
 
 /**
- * Polls until there is a result. An unreachable network is reported once and retried. The signal aborts the request in
- * flight.
+ * Polls `look` until it returns a result. An unreachable network is reported once and retried. The signal aborts the
+ * request in flight.
  */
 export async function until<Found>(
   { network, signal, say }: Pick<SetupOptions, 'network' | 'signal' | 'say'>,

@@ -14,7 +14,7 @@ import type { Store } from '../store/open-store.ts'
 
 export interface ChainPlace extends DatabasePlace {
   credentialsDirectory: string | undefined
-  /** Ends what waits for the network, or for the database to open. */
+  /** Aborts waiting for the network, and for the database to open. */
   signal: AbortSignal
 }
 
@@ -37,7 +37,9 @@ export async function chainSettings(
   throw noRpcUrl({ dataDir, settingsFile }, blockchain, 'operators')
 }
 
-/** The error for a blockchain without settings. They may be in another directory than the one that the command uses. */
+/**
+ * Returns the error for a blockchain without settings. The settings may be in another directory than the command uses.
+ */
 export const noRpcUrl = (
   { dataDir, settingsFile }: Pick<ChainPlace, 'dataDir' | 'settingsFile'>,
   blockchain: Blockchain,
@@ -49,11 +51,11 @@ export const noRpcUrl = (
   })
 
 /**
- * Works on a configured network and the database of a data directory, beside its running backend or before its first
- * start.
+ * Runs `work` with a configured network and the database of a data directory. The backend may be running, or may never
+ * have been started.
  *
  * @param options.keys whether operators can sign; by default true
- * @throws GdnError `invalid_config` if the blockchain isn't configured; any error of opening keystores
+ * @throws GdnError `invalid_config` if the blockchain isn't configured; any error from opening keystores
  */
 export async function withChain<Result>(
   place: ChainPlace,

@@ -8,7 +8,7 @@ import { type NewRow, stateDb } from './state-db.ts'
 import { addTransactions, type NewTransaction } from './transactions.ts'
 import { type Claimed, updateClaimed } from './update-claimed.ts'
 
-/** An NFT of an accepted request. Its step says whether its files have to be fetched first. */
+/** An NFT of an accepted request. Its step is `files` if its files have to be fetched first. */
 export type NewNft = Omit<NewRow<'nfts'>, 'status' | 'step'> & { step: 'files' | 'mint' }
 
 // SQLite binds at most 32,766 parameters in a statement; a row here has 11.
@@ -21,7 +21,9 @@ export async function addNfts(db: Db, nfts: readonly NewNft[]): Promise<void> {
   }
 }
 
-/** Records the stored files: the NFT is ready for a bundle, and can be searched by them. */
+/**
+ * Records the stored files of an NFT, which can then be minted and searched by its files. False if the claim was lost.
+ */
 export async function passOnToMint(
   db: Db,
   claimed: Claimed & Pick<NftRow, 'collection_id'>,
@@ -40,19 +42,22 @@ export async function failClaimedNft(db: Db, claimed: Claimed & { id: string }, 
   return failed
 }
 
-/** Marks every unfinished NFT of a collection as failed, with one reason. */
+/** Marks all unfinished NFTs of a collection as failed, with one reason. */
 export async function failNftsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
   for (const unfinished of unfinishedOf(db, collectionId, error)) await failAndTell(db, unfinished)
 }
 
-/** Marks every NFT of a collection that would be transferred when it is minted as failed, with one reason. */
+/**
+ * Marks all unfinished grants of a collection as failed, with one reason. A grant is an NFT that is transferred when it
+ * is minted.
+ */
 export async function failGrantsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
   for (const unfinished of unfinishedOf(db, collectionId, error)) {
     await failAndTell(db, unfinished.where('sender', 'is not', null))
   }
 }
 
-/** Runs one update for each step. */
+/** Returns one update for each step. */
 const unfinishedOf = (db: Db, collectionId: string, error: string) =>
   UNFINISHED.map((step) =>
     stateDb(db)
@@ -104,8 +109,8 @@ export interface Assignment {
 }
 
 /**
- * Assigns each NFT to the transaction that mints it. Returns how many were still pending: if fewer than given, another
- * worker was faster, and the caller must roll back.
+ * Assigns NFTs to the transactions that mint them. Returns how many NFTs were still pending. If that is fewer than
+ * given, another worker was faster, and the caller must roll back.
  */
 export async function assignToTransactions(db: Db, assignments: readonly Assignment[]): Promise<number> {
   const given = givenRows(
@@ -121,7 +126,7 @@ export async function assignToTransactions(db: Db, assignments: readonly Assignm
 
 /**
  * Marks the NFTs of final transactions as deployed, with their token IDs and owners. If a receiver has already
- * transferred a token, its owner comes from the last event. If both happened in one block, the transfer was settled
+ * transferred a token, the last event determines the owner. If both happened in one block, the transfer was settled
  * first.
  */
 export async function deployNfts(db: Db, transactionIds: readonly string[]): Promise<void> {
@@ -146,7 +151,7 @@ export interface FoundMember {
   index: number
 }
 
-/** Marks NFTs as deployed by transactions that the database had lost. */
+/** Marks NFTs as deployed by transactions that the database lost. */
 export async function adoptMembers(db: Db, found: readonly FoundMember[]): Promise<void> {
   if (found.length === 0) return
   const transactions = found.map(({ transaction }) => transaction)
@@ -164,7 +169,7 @@ export async function adoptMembers(db: Db, found: readonly FoundMember[]): Promi
   )
 }
 
-/** Makes the NFTs of a bundle without effect pending again, after its revert. */
+/** Makes the NFTs of a reverted bundle pending again. */
 export async function returnBundleToMint(db: Db, transactionId: string): Promise<void> {
   await stateDb(db)
     .updateTable('nfts')
@@ -184,7 +189,7 @@ export async function failBundle(db: Db, transactionId: string, error: string): 
   await failAndTell(db, change)
 }
 
-/** Makes the NFTs of a bundle wait for their transaction again, after a reorg removed the mint. */
+/** Makes the NFTs of a bundle wait for their transaction again, because a reorg removed the mint. */
 export async function withdrawBundle(
   db: Db,
   bundle: { collectionId: string; transactionId: string; startId: string; count: number },

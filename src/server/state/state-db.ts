@@ -26,5 +26,5 @@ interface StateSchema extends Omit<Schema, 'collections' | 'nfts' | 'transfers' 
 
 export type NewRow<Table extends keyof StateSchema> = Insertable<StateSchema[Table]>
 
-/** The database with writable state columns: for this folder and for tests. */
+/** Returns the database with writable state columns. Use it only in this folder and in tests. */
 export const stateDb = (db: Db): Kysely<StateSchema> => db as unknown as Kysely<StateSchema>

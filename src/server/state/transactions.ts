@@ -5,7 +5,7 @@ import { type NewRow, stateDb } from './state-db.ts'
 
 export type NewTransaction = Omit<NewRow<'transactions'>, 'state'>
 
-/** Stores transactions: signed, or found on chain as final. A network gets their bytes only after the commit. */
+/** Stores signed transactions, or final ones that were found on chain. They must be stored before they are sent. */
 export async function addTransactions(
   db: Db,
   transactions: readonly NewTransaction[],
@@ -40,8 +40,8 @@ export async function endTransaction(
 }
 
 /**
- * Makes a transaction pending again with the same bytes, after a reorg removed its block. False if another worker has
- * done so.
+ * Makes a transaction pending again with the same bytes, because a reorg removed its block. Returns false if another
+ * worker has already done so.
  */
 export async function returnTransaction(
   db: Db,
@@ -69,7 +69,7 @@ export async function returnTransaction(
   return numUpdatedRows > 0n
 }
 
-/** Makes a transaction that counted as lost pending again, with the bytes that were found on chain. */
+/** Makes a transaction that counted as lost pending again, with its bytes as found on chain. */
 export async function returnLostTransaction(db: Db, id: string, found: Partial<NewTransaction>): Promise<void> {
   await stateDb(db)
     .updateTable('transactions')

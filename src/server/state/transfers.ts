@@ -13,7 +13,7 @@ export async function addTransfer(db: Db, transfer: Omit<NewRow<'transfers'>, 's
   return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
-/** Makes a transfer pending again with the same transaction, after a reorg removed its block. */
+/** Makes a transfer pending again with the same transaction, because a reorg removed its block. */
 export async function withdrawTransfer(db: Db, transactionId: string): Promise<void> {
   const transfer = await stateDb(db)
     .updateTable('transfers')
@@ -23,7 +23,8 @@ export async function withdrawTransfer(db: Db, transactionId: string): Promise<v
     .returning('nft_id')
     .executeTakeFirst()
   if (transfer === undefined) return
-  // The owner before the transfer, by the known events. The follower itself rolls back the events of the removed block.
+  // Restores the owner before the transfer from the known events. The follower itself rolls back the events of the
+  // removed block.
   await sql`
     update nfts set owner = coalesce((select next from owner_events
       where owner_events.collection_id = nfts.collection_id and owner_events.token_id = nfts.token_id

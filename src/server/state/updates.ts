@@ -9,7 +9,10 @@ import { type Claimed, updateClaimed } from './update-claimed.ts'
 
 export type NewUpdate = Omit<NewRow<'updates'>, 'status' | 'step'> & { step: 'files' | 'sign' }
 
-/** Stores accepted updates. Returns false if one of the NFTs already has a pending one: the caller must roll back. */
+/**
+ * Stores accepted updates. Returns false if one of the NFTs already has a pending update. Then the caller must roll
+ * back.
+ */
 export async function addUpdates(db: Db, updates: readonly NewUpdate[]): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await stateDb(db)
     .insertInto('updates')
@@ -19,7 +22,7 @@ export async function addUpdates(db: Db, updates: readonly NewUpdate[]): Promise
   return Number(numInsertedOrUpdatedRows ?? 0n) === updates.length
 }
 
-/** Records the stored files: the update is ready to be signed. */
+/** Records the stored files of an update, which can then be signed. Returns false if the claim was lost. */
 export const passOnToSign = (db: Db, claimed: Claimed, files: Readonly<Record<string, string>>): Promise<boolean> =>
   updateClaimed(db, 'updates', claimed, { step: 'sign', files: JSON.stringify(files), attempts: 0, error: null })
 
@@ -31,8 +34,8 @@ export async function failClaimedUpdate(db: Db, claimed: Claimed, error: string)
 }
 
 /**
- * Assigns updates to their transaction. Returns how many were still waiting, and have an NFT with a token: if fewer,
- * the caller must roll back.
+ * Assigns updates to their transaction. Returns how many were still pending and belong to a deployed NFT. If that is
+ * fewer than given, the caller must roll back.
  */
 export async function assignUpdates(db: Db, seqs: readonly number[], transactionId: string): Promise<number> {
   const { numUpdatedRows } = await stateDb(db)
@@ -57,7 +60,7 @@ export async function assignUpdates(db: Db, seqs: readonly number[], transaction
 /**
  * Marks the updates of a final transaction as deployed, and their NFTs as updated or frozen.
  *
- * @param firstTokenId of a commitment: the ID of the next token when it was made
+ * @param firstTokenId only for a commitment: the ID of the next token when it was made
  */
 export async function deployUpdates(
   db: Db,
@@ -101,7 +104,7 @@ export async function deployUpdates(
   )
 }
 
-/** Marks a commitment as deployed that is on chain by a transaction which the database doesn't have. */
+/** Marks a commitment as deployed if the chain has it through a transaction that the database doesn't have. */
 export async function deployCommitment(db: Db, seq: number, firstTokenId: string): Promise<void> {
   const { numUpdatedRows } = await stateDb(db)
     .updateTable('updates')
@@ -112,7 +115,7 @@ export async function deployCommitment(db: Db, seq: number, firstTokenId: string
   if (numUpdatedRows > 0n) await tellUpdates(db, 'deployed', [seq])
 }
 
-/** Makes the updates of a transaction without effect wait for another one. */
+/** Makes the updates of a transaction that had no effect wait for another transaction. */
 export async function returnUpdates(db: Db, transactionId: string, counted: boolean): Promise<void> {
   await stateDb(db)
     .updateTable('updates')
@@ -150,8 +153,8 @@ export async function failUpdates(db: Db, seqs: readonly number[], error: string
 }
 
 /**
- * Makes the updates of a transaction pending again, after a reorg removed its block. Their NFTs have the metadata of
- * the update before, or of their mint.
+ * Makes the updates of a transaction pending again, because a reorg removed its block. Their NFTs get back the metadata
+ * of the previous update, or of their mint.
  */
 export async function withdrawUpdates(db: Db, transactionId: string): Promise<void> {
   const withdrawn = await stateDb(db)

@@ -2,14 +2,14 @@ import { GdnError, type GdnErrorOptions } from '../../core/errors.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
 import type { Block } from '../store/block-table.ts'
 
-/** The result of storing a file: equal content has an equal CID, the same as `ipfs add --cid-version=1`. */
+/** The result of storing a file. Equal content has an equal CID, as with `ipfs add --cid-version=1`. */
 export interface StoredFile {
   cid: string
-  /** Bytes of the content. */
+  /** Size of the content in bytes. */
   size: number
 }
 
-/** A range from `start` to `end` (exclusive), as in `slice`; it is clamped to the content's length. */
+/** A range from `start` to `end` (exclusive), clamped to the length of the content. */
 export interface ByteRange {
   start?: number
   end?: number
@@ -36,45 +36,44 @@ export interface StoredDirectory {
 export type StoredContent = StoredFileContent | StoredDirectory
 
 export interface AddOptions {
-  /** Maximum size; more is a {@link ContentTooLargeError}, and nothing is kept. */
+  /** Maximum size in bytes. Larger content causes a {@link ContentTooLargeError}, and nothing is kept. */
   maxBytes?: number
 }
 
 export interface OpenOptions {
-  /** Only this storage's own content: no other source is queried. */
+  /** Whether to open only this storage's own content, without querying another source. */
   ours?: boolean
 }
 
 /**
- * A content-addressed file storage. Content never changes and is never removed, so what was found once stays available.
- * A data directory, a bucket or an IPFS node implements it.
+ * A content-addressed file storage. Content never changes and is never removed, so content that was found once stays
+ * available. It is implemented by a data directory, a bucket and an IPFS node.
  */
 export interface FileStorage {
   /**
-   * Stores a stream and resolves with its CID once the content is durable. Memory is bounded, regardless of the length,
-   * and equal content is stored once. An error of the stream is passed on and leaves nothing behind.
+   * Stores a stream and resolves with its CID when the content is durable. Memory is bounded regardless of the length,
+   * and equal content is stored once. If the stream fails, passes on its error and leaves nothing behind.
    */
   add(content: AsyncIterable<Uint8Array>, options?: AddOptions): Promise<StoredFile>
   /**
-   * Opens the content of a CID (v0 or v1, any usual base), or of a path below a directory. Null if it isn't stored
-   * here, if the path doesn't exist, and for text that isn't a CID: for an HTTP client all of these are the same.
+   * Opens the content of a CID (v0 or v1, any usual base), or of a path below a directory. Returns null if it isn't
+   * stored here, if the path doesn't exist, or if the text isn't a CID, because an HTTP client needs no distinction.
    *
    * @throws StorageUnavailableError
    */
   open(cid: string, path?: readonly string[], options?: OpenOptions): Promise<StoredContent | null>
-  /** Whether `open(cid)` would return content. */
+  /** Returns whether `open(cid)` would return content. */
   has(cid: string): Promise<boolean>
   /**
-   * Stores blocks unchanged. The caller has checked their bytes against their CIDs.
+   * Stores blocks unchanged. The caller must have checked their bytes against their CIDs.
    *
-   * @param root the CID of the complete content, once everything that is reachable from it is stored
+   * @param root the CID of the complete content, if everything that is reachable from it is now stored
    */
   putBlocks(blocks: readonly Block[], root?: string): Promise<void>
-  /** Pins content that `open` found, if others could remove it. */
+  /** Pins content that `open` found, if it could be removed by others. */
   keep(cid: string): Promise<void>
 }
 
-/** The content exceeds the limit. */
 export class ContentTooLargeError extends GdnError {
   readonly maxBytes: number
 

@@ -33,22 +33,22 @@ const anyBase = {
 }
 
 /**
- * Parses a CID in any form (v0 `Qm…`, v1 in any usual base) and returns it as version 1; null for other text, and for
- * CIDs that this storage never creates: it has only raw and dag-pb blocks with sha2-256.
+ * Parses a CID in any form (v0 `Qm…`, v1 in any usual base) and returns it as version 1. Returns null for other text,
+ * and for CIDs that this storage never creates, because it has only raw and dag-pb blocks with sha2-256.
  */
 export function parseCid(text: string): CID | null {
   if (text.length > MAX_LENGTH) return null
   try {
     const { code, multihash } = CID.parse(text, anyBase)
     if ((code !== RAW && code !== DAG_PB) || multihash.code !== SHA2_256 || multihash.digest.length !== 32) return null
-    // A new CID, because the parsed one would keep a reference to its text, and its bytes may have longer varints.
+    // Creates a new CID, because the parsed one keeps a reference to its text and may have longer varints in its bytes.
     return CID.createV1(code, createDigest(SHA2_256, multihash.digest))
   } catch {
     return null
   }
 }
 
-/** Whether a text is any valid CID, stored here or not. */
+/** Returns whether a text is a valid CID of any kind, stored here or not. */
 export function isCid(text: string): boolean {
   if (text.length > MAX_LENGTH) return false
   try {
@@ -74,7 +74,6 @@ export function directoryCid(digest: string): CID {
   return CID.createV1(DAG_PB, createDigest(SHA2_256, Buffer.from(digest.replace(/^0x/, ''), 'hex')))
 }
 
-/** Whether bytes match a CID. */
 export function matchesCid(cid: CID, bytes: Uint8Array): boolean {
   return Buffer.compare(sha256(bytes), cid.multihash.digest) === 0
 }

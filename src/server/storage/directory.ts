@@ -5,9 +5,9 @@ import { GdnError } from '../../core/errors.ts'
 import type { Block } from '../store/block-table.ts'
 import { nodeCid, rawCid } from './cid.ts'
 
-/** Size of the parts of a file in IPFS. A larger file has a node that lists them. */
+/** Size of the parts of a file in IPFS. The parts of a larger file are listed in a node. */
 const PART_BYTES = 256 * 1024
-/** Maximum size of the names and CIDs in the node of a directory. */
+/** Maximum size of the names and CIDs in a directory's node. */
 const MAX_LINK_BYTES = 256 * 1024
 
 export interface NamedFile {
@@ -24,7 +24,7 @@ export interface BuiltDirectory {
 }
 
 /**
- * Builds the directory that `ipfs add -r --cid-version=1` creates from files. Nothing is stored: pass the blocks to a
+ * Builds the directory that `ipfs add -r --cid-version=1` creates from files. Stores nothing: pass the blocks to a
  * block table.
  *
  * @throws GdnError `invalid_input` for an invalid or repeated name, and for too many files for one node
@@ -43,7 +43,7 @@ export async function buildDirectory(files: readonly NamedFile[]): Promise<Built
     links.push({ Name: name, Hash: cid, Tsize: size })
     linkBytes += Buffer.byteLength(name) + cid.byteLength
   }
-  // IPFS splits a larger directory into many nodes, which the storage doesn't create.
+  // IPFS splits a larger directory into several nodes, which this storage doesn't create.
   if (linkBytes > MAX_LINK_BYTES) {
     throw new GdnError('invalid_input', 'too many files for one directory', {
       hint: 'Use fewer files, or shorter names.',

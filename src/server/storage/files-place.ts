@@ -13,13 +13,13 @@ const NAME = 'files-place'
 const ASK_AGAIN_MS = 5_000
 
 /**
- * Records which data directory has the larger files of a cluster's database. A process that stored its files elsewhere
- * would hide them from the others, and miss theirs.
+ * Records which data directory has the larger files of a cluster's database. If a process stored its files in another
+ * directory, other processes couldn't read them, and it couldn't read theirs.
  */
 export interface FilesPlace {
   /** Claims the place for this data directory. @throws StorageUnavailableError if another one has it */
   claim(): Promise<void>
-  /** Returns the problem as of the last check, and checks periodically. */
+  /** Returns the problem found by the last check, and repeats the check from time to time; null if there is none. */
   problem(): string | null
 }
 
@@ -36,7 +36,7 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
       ? null
       : `files of this database are in ${withoutId(there)}, but this process would store its files in ${withoutId(here)}`
 
-  // Files of a data directory that was moved to this database.
+  // The data directory already has files if it was moved to this database.
   const there = (await hasFiles(dataDir)) ? await keepSecret(store.db, NAME, () => here) : await find()
   let seen = compare(there)
   if (seen !== null) throw new GdnError('invalid_config', seen, { hint: HINT })
@@ -65,15 +65,15 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
 }
 
 /**
- * Returns the name of a data directory, which is the same wherever it is mounted; paths alone are the same on every
- * machine.
+ * Returns the name of a data directory. A file in the directory stores the name, so that it is the same wherever the
+ * directory is mounted. Paths alone can be the same on different machines.
  */
 async function placeOf(dataDir: string): Promise<string> {
   const path = join(dataDir, NAME)
   const read = () => readPrivateText(path, { code: 'data_dir' })?.trim() ?? null
   const known = read()
   if (known !== null) return known
-  // If several processes start in one directory at once, one creates the name.
+  // If several processes start in one directory at the same time, only one of them creates the name.
   const name = `the data directory ${resolve(dataDir)} of ${hostname()} #${randomBytes(8).toString('hex')}`
   return (await writeNewFile(path, name)) ? name : (read() ?? name)
 }

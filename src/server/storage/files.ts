@@ -14,30 +14,30 @@ import { findEntry, isComplete, readNode, streamNode } from './nodes.ts'
 import type { NodeBlocks, RemoteFiles } from './remote/remote-files.ts'
 import { remoteFlatFiles } from './remote/remote-flat-files.ts'
 
-/** Up to this size, a file is a row of the block table: a database handles small files better than a file system. */
+/** Maximum size of a file in the block table. A database handles small files better than a file system. */
 export const SMALL_FILE_BYTES = 16 * 1024
 
 export interface FileStorageOptions {
   dataDir: string
   blocks: BlockTable
-  /** No other process uses the data directory, so unfinished files there were left by a crash. True by default. */
+  /** Whether no other process uses the data directory, so that a crash left its unfinished files. Default: true. */
   alone?: boolean
   /**
    * Where larger files are stored, instead of the data directory. Files that are already in the data directory are read
    * from there.
    */
   remote?: { files: RemoteFiles; stored: StoredFiles } | undefined
-  /** Called before a larger file is stored; if it throws, the file isn't stored. */
+  /** Called before a larger file is stored. If it throws, the file isn't stored. */
   beforeLarge?: (() => Promise<void>) | undefined
   /** Called for all added content before `add` resolves, so that it can be recorded elsewhere. */
   onAdded?: ((cid: string, where: 'blocks' | 'files') => Promise<void>) | undefined
 }
 
 /**
- * The storage of a backend: small files and directories in the block table, larger files as flat files in the data
- * directory, or in a bucket or an IPFS node.
+ * Creates the storage of a backend. Small files and directories are in the block table. Larger files are flat files in
+ * the data directory, or are in a bucket or an IPFS node.
  *
- * The parts of a large file have no CIDs of their own here: they are only ranges of the flat file.
+ * The parts of a large file have no CIDs of their own here, because they are only ranges of the flat file.
  */
 export async function createFileStorage(options: FileStorageOptions): Promise<FileStorage> {
   const { dataDir, blocks: own, alone = true, remote, beforeLarge, onAdded = async () => {} } = options
@@ -52,8 +52,8 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
     if (size !== null) return { type: 'file', cid: key, size, stream: (range) => files.stream(key, size, range) }
     const node = await readNode(blocks, cid)
     if (node === null || !(await isComplete(blocks, node))) return null
-    // Sharded directories come from elsewhere, and few of their shards are stored here, so only paths lead through
-    // them.
+    // Sharded directories come from elsewhere, and few of their shards are stored here. They can't be opened, but paths
+    // can lead through them.
     if (node.type === 'shard') return null
     if (node.type === 'directory') {
       return { type: 'directory', cid: key, entries: node.entries.map(({ name, cid }) => ({ name, cid })) }
@@ -108,7 +108,10 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
   }
 }
 
-/** The block table, then the blocks of a remote place that others use too. The reader checks remote blocks. */
+/**
+ * Returns a block table that reads missing blocks from a remote place. Others use that place too, so the reader must
+ * check its blocks.
+ */
 function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
   const ask = async (text: string) => {
     const cid = parseCid(text)
@@ -116,7 +119,7 @@ function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
   }
   return {
     get: async (cid) => (await own.get(cid)) ?? (await ask(cid)),
-    // Pieces of a large file are checked when they are read.
+    // Whether a block exists remotely is only known when it is read.
     has: async () => true,
     put: (blocks) => own.put(blocks),
   }
@@ -131,7 +134,7 @@ async function* limit(content: AsyncIterable<Uint8Array>, { maxBytes = Infinity 
   }
 }
 
-/** Reads until it is known whether the file is small. */
+/** Reads until the content ends or is too long for a small file. */
 async function readHead(content: AsyncIterator<Uint8Array>): Promise<{ head: Buffer; complete: boolean }> {
   const parts: Uint8Array[] = []
   let size = 0
@@ -174,7 +177,7 @@ async function addLarge(
     const key = cid.toString()
     if (await files.keeps(key, size)) await file.discard()
     else await file.keepAs(key, nodes)
-    // After the file, because a node in the table means that everything it lists can be read.
+    // Stored after the file, because a node in the table means that everything it lists can be read.
     if (nodes.length > 0) await blocks.put(nodes)
     return { cid: key, size }
   } catch (error) {

@@ -1,7 +1,7 @@
 import { partsOf, placeOf } from '../../core/ipfs-url.ts'
 import type { FileStorage, OpenOptions, StoredFileContent } from './adapter.ts'
 
-/** Returns the stored file of an ipfs URL, with its place; null if there is none. */
+/** Returns the stored file of an `ipfs:` URL and its place; null if the file isn't stored. */
 export async function findStored(
   storage: FileStorage,
   url: string,

@@ -7,11 +7,11 @@ import type { ByteRange } from './adapter.ts'
 
 const READ_BYTES = 256 * 1024
 
-/** Content as plain files: `files/<2 characters>/<cid>`, with unfinished files in `files/tmp`. */
+/** Content in plain files: `files/<2 characters>/<cid>`, and unfinished files in `files/tmp`. */
 export interface FlatFiles {
   /** Creates a file for content whose CID isn't known yet. */
   create(): Promise<UnfinishedFile>
-  /** Whether the content is already stored. */
+  /** Returns whether content of this CID and size is already stored. */
   keeps(cid: string, size: number): Promise<boolean>
   /** Returns the size of a stored file; null if it doesn't exist. */
   size(cid: string): Promise<number | null>
@@ -23,21 +23,21 @@ export interface UnfinishedFile {
   /** Returns the bytes written so far, from `start` to `end`. */
   read(start: number, end: number): AsyncIterable<Uint8Array>
   /**
-   * Syncs the content before the rename, so that a CID never names a partial file.
+   * Syncs the content before it renames the file, so that a CID never names a partial file.
    *
-   * @param nodes the nodes that list its pieces, for a large file
+   * @param nodes the nodes that list the parts of a large file
    */
   keepAs(cid: string, nodes: readonly Block[]): Promise<void>
   discard(): Promise<void>
 }
 
-/** Files that others are writing are younger: an upload takes minutes at most. */
+/** Files that other processes are writing are younger, because an upload takes minutes at most. */
 const LEFT_AFTER_MS = 24 * 3600_000
 
 /**
  * Opens the folder and removes files that a crash left unfinished.
  *
- * @param alone no other process uses this folder; otherwise only files that are a day old count as unfinished
+ * @param alone whether no other process uses this folder. Otherwise only files that are a day old count as unfinished.
  */
 export async function openFlatFiles(dataDir: string, { alone = true } = {}): Promise<FlatFiles> {
   const root = join(dataDir, 'files')
@@ -49,7 +49,7 @@ export async function openFlatFiles(dataDir: string, { alone = true } = {}): Pro
     if (isLeft) await rm(path, { recursive: true, force: true })
   }
 
-  // All CIDs begin and end alike, so folders are named by the two characters before the last.
+  // All CIDs begin and end alike, so folders are named after the two characters before the last one.
   const pathOf = (cid: string) => join(root, cid.slice(-3, -1), cid)
 
   return {
@@ -122,7 +122,7 @@ function unfinishedFile(path: string, file: FileHandle, pathOf: (cid: string) =>
   }
 }
 
-/** Makes names in a folder durable, if the system can sync folders (Windows can't, and doesn't need it). */
+/** Makes the names in a folder durable, if the system can sync folders. Windows can't, and doesn't need it. */
 async function syncFolder(path: string): Promise<void> {
   let folder: FileHandle | undefined
   try {
@@ -135,7 +135,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Clamps a range, as in `slice`, to the available bytes. */
+/** Returns a range clamped to the available bytes. */
 export function bounds(size: number, range: ByteRange): [start: number, end: number] {
   return [Math.max(0, range.start ?? 0), Math.min(size, range.end ?? size)]
 }

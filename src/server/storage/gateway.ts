@@ -15,11 +15,11 @@ import { isReadable, type StoredNode } from './unixfs.ts'
 export interface GatewayOptions {
   /** Base URL of a trustless gateway, without a trailing slash: blocks are at `/ipfs/<cid>?format=raw`. */
   url: string
-  /** Also follow redirects to private addresses and any port, for development. */
+  /** Whether to follow redirects to private addresses and to any port, for development. */
   allowPrivate?: boolean
   userAgent: string
   pace?: Pace
-  /** Timeout of a block in milliseconds; 30 s by default. */
+  /** Timeout for each block in milliseconds. Default: 30 s. */
   timeoutMs?: number | undefined
 }
 
@@ -30,11 +30,11 @@ export interface FileRules {
 
 export interface Gateway {
   /**
-   * Fetches the file of an ipfs URL block by block, checks each block against its CID, and stores them, so that the
-   * file is available under the same URL.
+   * Fetches the file of an `ipfs:` URL block by block, checks each block against its CID, and stores the blocks. The
+   * file is then available under the same URL.
    *
    * @returns the file's place, `<cid>[/<path>]`
-   * @throws FetchFailure (`lasting` or not); ContentTooLargeError; the signal's reason once it is aborted
+   * @throws FetchFailure (`lasting` or not); ContentTooLargeError; the signal's reason if it is aborted
    */
   fetchFile(url: string, storage: FileStorage, rules: FileRules, signal: AbortSignal): Promise<string>
   close(): Promise<void>
@@ -43,18 +43,18 @@ export interface Gateway {
 /** IPFS implementations transfer at most 2 MiB per block. */
 const MAX_BLOCK_BYTES = 2 * 1024 * 1024
 const TIMEOUT_MS = 30_000
-/** A file of 64 MiB in the smallest usual parts, 16 KiB, has 4,096 of them and the nodes above. */
+/** A file of 64 MiB in the smallest usual parts (16 KiB) has 4,096 parts, plus the nodes above them. */
 const MAX_BLOCKS = 5000
-/** Number of nodes cached across files: 32 MiB at most. */
+/** Number of nodes that are cached across files, at most 32 MiB in total. */
 const RECENT_NODES = 16
-/** Timeout of a file, in block timeouts. */
+/** Timeout for a file, as a multiple of the block timeout. */
 const FILE_TIMEOUTS = 4
-/** Parts are stored in groups of this many bytes. */
+/** Parts are stored together when they have this many bytes. */
 const FLUSH_BYTES = 4 * 1024 * 1024
 
 /**
- * Reads IPFS content through an HTTP gateway that the operator configured. The gateway may have a private address. Its
- * redirects, as of subdomain gateways, must be public.
+ * Reads IPFS content through an HTTP gateway that the operator configured. The gateway may have a private address, but
+ * its redirects, such as those of subdomain gateways, must be public.
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const { url: base, allowPrivate = false, userAgent, pace, timeoutMs = TIMEOUT_MS } = options
@@ -70,7 +70,10 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   const nodes = new BoundedMap<Uint8Array>(RECENT_NODES)
 
-  /** Fetches a block and checks its CID. Files of one drop share the nodes of their directory. */
+  /**
+   * Fetches a block and checks it against its CID. Caches nodes, because files of one drop share those of their
+   * directory.
+   */
   const checkedBlock = async (text: string, signal: AbortSignal): Promise<Uint8Array> => {
     const recent = nodes.get(text)
     if (recent !== undefined) return recent
@@ -99,7 +102,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         return Buffer.concat(parts)
       })
     } catch (error) {
-      // Another gateway may have it, or this one later, so its response is never final.
+      // The failure is never permanent: another gateway may have the block, or this one may have it later.
       throw error instanceof FetchFailure && error.lasting ? passing(error.message) : error
     } finally {
       clock.stop()
@@ -154,7 +157,7 @@ const lasting = (message: string, hint = 'Use the URL of a file.') => new FetchF
 const malformed = (url: string) => lasting(`${url} is not a well-formed file`)
 const passing = (message: string) => new FetchFailure(message, { lasting: false })
 
-/** Returns the content of a file. A tree that is too deep isn't a supported file. */
+/** Returns the content of a file. Rejects a file whose tree is too deep. */
 async function* shallow(content: AsyncGenerator<Uint8Array>, url: string): AsyncGenerator<Uint8Array> {
   try {
     yield* content
@@ -163,7 +166,7 @@ async function* shallow(content: AsyncGenerator<Uint8Array>, url: string): Async
   }
 }
 
-/** The blocks of one file as they are read. Parts are stored on the way, nodes at the end. */
+/** The blocks of one file. Parts are stored while the file is read, nodes at the end. */
 class FetchedBlocks implements Pick<BlockTable, 'get'> {
   readonly #url: string
   readonly #storage: FileStorage
@@ -180,7 +183,7 @@ class FetchedBlocks implements Pick<BlockTable, 'get'> {
   }
 
   async get(cid: string): Promise<Uint8Array> {
-    // Counts visits, not fetches: a few nodes that refer to each other many times would take forever.
+    // Counts visits instead of fetches, because a few nodes that refer to each other many times would take forever.
     if (++this.#count > MAX_BLOCKS) throw lasting(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
     const known = this.#nodes.get(cid)
     if (known !== undefined) return known

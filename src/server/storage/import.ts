@@ -6,12 +6,13 @@ import { RAW } from './cid.ts'
 
 export interface ImportedFile {
   cid: CID
-  /** The inner nodes of a large file, without the leaves, which are the content itself. */
+  /** The inner nodes of a large file. The leaves aren't included, because they are the content itself. */
   nodes: Block[]
 }
 
 /**
- * Returns the CID of a stream. Memory is bounded: a few parts at a time, and the nodes, about 1/5000 of the content.
+ * Returns the CID of a stream and the nodes of its tree. Memory is bounded: a few parts at a time, and the nodes, which
+ * have about 1/5000 of the size of the content.
  */
 export async function importStream(content: AsyncIterable<Uint8Array>): Promise<ImportedFile> {
   const nodes: Block[] = []
@@ -25,7 +26,7 @@ export async function importStream(content: AsyncIterable<Uint8Array>): Promise<
   return { cid, nodes }
 }
 
-/** Returns the CID of a file of any size with the number of bytes below it, and passes each of its blocks on. */
+/** Returns the CID of a file of any size and the number of bytes below it. Calls `onBlock` with each of its blocks. */
 export async function importBlocks(
   bytes: Uint8Array,
   onBlock: (block: Block) => void,
@@ -40,7 +41,7 @@ export async function importBlocks(
   return { cid, size: Number(size) }
 }
 
-/** The importer always returns whole blocks; its interface would allow streams of them. */
+/** The importer always returns whole blocks, although its types would allow streams. */
 function blockBytes(bytes: unknown): Uint8Array {
   if (bytes instanceof Uint8Array) return bytes
   throw new TypeError('the importer returned a block in pieces')

@@ -3,14 +3,17 @@ import type { ByteRange, FileStorage, StoredContent } from './adapter.ts'
 /** An operation on stored files, its outcome, and its duration. */
 export interface StorageObservation {
   operation: 'add' | 'open' | 'read' | 'keep'
-  /** `absent`: it isn't stored here, which is a valid result. */
+  /** `absent`: the content isn't stored here, which is a valid result. */
   outcome: 'done' | 'absent' | 'failed'
   seconds: number
   /** Bytes written or read. */
   bytes: number
 }
 
-/** Wraps a storage and reports its operations. The time of storing includes the source, that of reading the reader. */
+/**
+ * Wraps a storage and reports its operations. The duration of `add` includes the source of the content, and the
+ * duration of `read` includes the reader.
+ */
 export function measured(storage: FileStorage, tell: (observation: StorageObservation) => void): FileStorage {
   const time = async <Result>(
     operation: StorageObservation['operation'],
@@ -37,7 +40,7 @@ export function measured(storage: FileStorage, tell: (observation: StorageObserv
   async function* read(content: Extract<StoredContent, { type: 'file' }>, range: ByteRange | undefined) {
     const since = performance.now()
     let bytes = 0
-    // A reader that stops early has got what it needed.
+    // A reader that stops early is successful too.
     let outcome: StorageObservation['outcome'] = 'done'
     try {
       for await (const part of content.stream(range)) {

@@ -6,8 +6,8 @@ import { bounds, damaged } from './flat-files.ts'
 import type { NamedLink, StoredNode } from './unixfs.ts'
 
 /**
- * Returns a block, checked against its CID (a hash of a few KiB costs microseconds, and a flipped bit must be
- * detected). Null if it doesn't exist, and for kinds of nodes that gdn doesn't support, such as symbolic links.
+ * Returns a block, checked against its CID to detect damage (hashing a few KiB takes microseconds). Returns null if the
+ * block doesn't exist, or for kinds of nodes that gdn doesn't support, such as symbolic links.
  */
 export async function readNode(blocks: Pick<BlockTable, 'get'>, cid: CID): Promise<StoredNode | null> {
   const bytes = await blocks.get(cid.toString())
@@ -17,12 +17,13 @@ export async function readNode(blocks: Pick<BlockTable, 'get'>, cid: CID): Promi
   return cid.code === DAG_PB ? (await import('./unixfs.ts')).understand(bytes) : null
 }
 
-/** Names are hashed with murmur3-x64-64, the first half of the 128-bit hash. */
+/** The hash of a name is murmur3-x64-64, which is the first half of the 128-bit hash. */
 const HASH_BYTES = 8
 
 /**
- * Returns the CID of a name in a directory; null if there is none. In a sharded directory, each level prefixes its link
- * names with the next byte of the name's hash in hex: alone for a shard, with the name for an entry.
+ * Returns the CID of a name in a directory; null if the name doesn't exist. Each level of a sharded directory uses the
+ * next byte of the name's hash, in hex, as the prefix of its link names. The link of a shard is named by the prefix
+ * alone, the link of an entry by the prefix and the name.
  *
  * @see https://specs.ipfs.tech/unixfs/#hamt-structure-and-parameters
  */
@@ -46,8 +47,8 @@ export async function findEntry(
 }
 
 /**
- * Whether every part of a file is in the table. The parts of a large file aren't (its content is a flat file), though
- * its inner nodes are: these can't be read alone.
+ * Returns whether every part of a file is in the table. For a large file, the table has only the inner nodes, which
+ * can't be read on their own, because its content is a flat file.
  */
 export async function isComplete(
   blocks: BlockTable,
@@ -57,7 +58,7 @@ export async function isComplete(
   if (node.type !== 'file') return true
   for (const { cid } of node.parts) {
     const key = cid.toString()
-    // A node may be referenced repeatedly, which makes a long traversal of a few blocks.
+    // A node may be referenced many times, so a few blocks could make a long traversal.
     if (seen.has(key)) continue
     seen.add(key)
     if (cid.code === RAW ? !(await blocks.has(key)) : !(await isCompletePart(blocks, cid, seen))) return false
@@ -73,12 +74,10 @@ async function isCompletePart(blocks: BlockTable, cid: CID, seen: Set<string>): 
 export const isDirectory = (node: StoredNode): node is Extract<StoredNode, { type: 'directory' | 'shard' }> =>
   node.type === 'directory' || node.type === 'shard'
 
-/**
- * Maximum number of levels of a file's tree. With 174 parts for each node, a balanced tree of 7 levels has a petabyte.
- */
+/** Maximum number of levels of a file's tree. With 174 parts per node, a balanced tree of 7 levels has a petabyte. */
 const MAX_LEVELS = 32
 
-/** The tree is deeper than in any real file: each byte passes through all levels, which takes time. */
+/** The tree is deeper than in any real file. It would be slow to read, because each byte passes through all levels. */
 export class TooDeepError extends Error {
   constructor(cid: CID) {
     super(`the file ${cid} has a tree of more than ${MAX_LEVELS} levels`)
@@ -86,7 +85,7 @@ export class TooDeepError extends Error {
 }
 
 /**
- * Returns the content of a file whose parts are all in the table, in order; parts outside the range aren't read.
+ * Returns the content of a file whose parts are all in the table, in order. Parts outside the range aren't read.
  *
  * @throws TooDeepError
  */
@@ -115,7 +114,7 @@ export async function* streamNode(
   }
 }
 
-/** Returns every block of the table that is reachable from a CID, each once; null if its own block doesn't exist. */
+/** Returns all blocks of the table that are reachable from a CID, each once; null if the table doesn't have the CID. */
 export async function blocksBelow(blocks: BlockTable, root: string): Promise<{ cid: CID; bytes: Uint8Array }[] | null> {
   const first = parseCid(root)
   if (first === null || !(await blocks.has(root))) return null

@@ -27,10 +27,10 @@ export interface OpenStorageOptions {
   log: Log
 }
 
-/** Intervals of the reachability check: while it fails, and while it succeeds. */
+/** Intervals of the reachability check while it fails and while it succeeds. */
 const ASK_AGAIN_MS = 2000
 const ASK_NOW_AND_THEN_MS = 30_000
-/** Timeout of the first check; a wrong configuration is detected sooner. */
+/** Timeout for the first check. A wrong configuration is detected sooner. */
 const FIRST_ANSWER_WITHIN_MS = 5000
 const DAY_MS = 24 * 3600_000
 const SEND_AGAIN_MS = 60_000
@@ -51,18 +51,21 @@ export interface PublishPlaces {
 
 export interface OpenedStorage {
   files: FileStorage
-  /** Returns the problems that prevent storing now, one sentence each. A recovery is detected by repeated checks. */
+  /**
+   * Returns the problems that currently prevent storing, one sentence each. Checks are repeated, so recovery is
+   * detected.
+   */
   problems(): string[]
-  /** The publication of stored metadata; null if there is none. */
+  /** Where stored metadata is published; null if it isn't. */
   publishing: PublishPlaces | null
-  /** Starts sending files from the data directory, and aborting unfinished uploads. */
+  /** Starts sending files from the data directory and aborting unfinished uploads. */
   startUpkeep(): void
   close(): Promise<void>
 }
 
 /**
- * Opens the configured storage. An unreachable one is reported and used when it is back. A wrong configuration, or one
- * that lacks files stored elsewhere, prevents the start.
+ * Opens the configured storage. If it is unreachable, reports that and uses the storage when it is reachable again.
+ * Prevents the start if the configuration is wrong, or if files of the database are stored elsewhere.
  *
  * @throws GdnError
  */
@@ -75,7 +78,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   const remote = await openRemoteFiles(settings.storage, options)
   let pinning: PinningService | null = null
   let ownPlace: FilesPlace | null = null
-  /** The result of the last check. */
+  /** The problem that the last check found. */
   let refusal: string | null = null
   const close = async () => {
     await Promise.all([remote?.close(), pinning?.close()])
@@ -139,8 +142,8 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   let tidying: NodeJS.Timeout | undefined
   const closing = new AbortController()
   /**
-   * Sends local files to the remote storage. Other processes of this database see only files in a place that all of
-   * them reach.
+   * Sends local files to the remote storage. Other processes that use this database can only read files in a place that
+   * all of them reach.
    */
   const sendLocal = async () => {
     if (remote === null || store.postgres === null) return
@@ -191,14 +194,17 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   }
 }
 
-/** A storage that accepts requests but doesn't respond counts as unreachable, before all retries have failed. */
+/**
+ * Checks the storage. If it accepts requests but doesn't respond in time, it counts as unreachable before all retries
+ * fail.
+ */
 async function checkSoon(remote: RemoteFiles | null): Promise<void> {
   if (remote === null) return
   const answered = await withTimeout(
     remote.check().then(() => true),
     FIRST_ANSWER_WITHIN_MS,
   )
-  // A later response is checked again.
+  // Later checks detect a late response.
   if (answered === null) throw new StorageUnavailableError(`${remote.name} does not respond`)
 }
 

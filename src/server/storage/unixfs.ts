@@ -11,14 +11,14 @@ interface FilePart {
 
 export type NamedLink = DirectoryEntry & { link: CID }
 
-/** A decoded block of the table. A shard is a node of a directory that is too large for one. */
+/** A decoded block. A shard is one of the nodes of a directory that is too large for a single node. */
 export type StoredNode =
   | { type: 'bytes'; bytes: Uint8Array }
   | { type: 'file'; size: number; data: Uint8Array; parts: readonly FilePart[] }
   | { type: 'directory'; entries: readonly NamedLink[] }
   | { type: 'shard'; entries: readonly NamedLink[] }
 
-/** Maximum number of links of a shard, as in all implementations of IPFS. */
+/** Maximum number of links of a shard, which is the same in all IPFS implementations. */
 const SHARD_FANOUT = 256n
 
 /** Decodes a dag-pb block. Returns null for kinds of nodes that gdn doesn't support. */
@@ -46,7 +46,7 @@ function namedLink({ Name, Hash }: PBNode['Links'][number]): NamedLink {
 /** Returns the hash of a name in a sharded directory. */
 export const hashOfName = (name: string) => murmur3128.encode(Buffer.from(name))
 
-/** Whether a dag-pb block can be decoded at all. */
+/** Returns whether a dag-pb block can be decoded. */
 export function isReadable(bytes: Uint8Array): boolean {
   try {
     understand(bytes)

@@ -12,7 +12,7 @@ import { findFactoryTransaction, nonceOf } from '../../store/transactions.ts'
 
 export { compilerVersion, standardInput }
 
-/** A contract on chain, with the facts that a verification service needs besides the sources. */
+/** A contract on chain, with what a verification service needs in addition to the sources. */
 export interface DeployedContract {
   name: 'GdnFactory' | 'GdnCollection'
   /** File and name in the sources. */
@@ -20,16 +20,18 @@ export interface DeployedContract {
   address: Hex
   /** ABI-encoded; null if the transaction that deployed the factory is unknown. */
   constructorArguments: Hex | null
-  /** The transaction that deployed it. The factory's constructor deploys the implementation. */
+  /**
+   * Hash of the transaction that deployed it; null if unknown. The factory's constructor deploys the implementation.
+   */
   creationTransaction: Hex | null
 }
 
 /**
- * Returns the factory of a network and the implementation that every collection clones. Collections are minimal proxies
+ * Returns the factory of a network and the implementation that all collections clone. Collections are minimal proxies
  * (EIP-1167), which block explorers resolve.
  *
- * @param target.setup the command that sets this network up, for an error
- * @param transaction the one that deployed the factory, if another database has it
+ * @param target.setup the command that sets up this network, for the error message
+ * @param transaction the transaction that deployed the factory, if it isn't in this database
  */
 export async function deployedContracts(
   target: { store: Store; network: Pick<RemoteNetwork, 'blockchain' | 'request' | 'publicNetwork'>; setup?: string },
@@ -78,7 +80,7 @@ async function deploymentOf(network: Pick<RemoteNetwork, 'request'>, hash: Hex, 
 }
 
 /**
- * Checks that a contract on chain has the code of these sources.
+ * Checks that a contract on chain was compiled from these sources.
  *
  * @throws GdnError `verify_failed`
  */
@@ -95,7 +97,7 @@ export async function checkCode(
   })
 }
 
-/** Returns the code with zeros in place of the immutable values, which the constructor writes. */
+/** Returns the code with zeros in place of the immutable values that the constructor writes. */
 function withoutImmutables(code: string, places: readonly (readonly [start: number, length: number])[]): string {
   let digits = code.toLowerCase().slice(2)
   for (const [start, length] of places) {

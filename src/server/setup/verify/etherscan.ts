@@ -8,18 +8,21 @@ export const ETHERSCAN_URL = 'https://api.etherscan.io/v2/api'
 
 export interface EtherscanOptions extends VerifierOptions {
   key: Secret
-  /** The block explorer's pages. */
+  /** URL of the block explorer's pages; null if it has none. */
   pages: string | null
 }
 
-/** Etherscan's API v2, which serves all its block explorers: https://docs.etherscan.io/contract-verification */
+/**
+ * Creates a verifier for Etherscan's API v2, which serves all block explorers of Etherscan:
+ * https://docs.etherscan.io/contract-verification
+ */
 export function createEtherscan(options: EtherscanOptions): Verifier {
   const { url, chainId, key, pages } = options
   const { host } = new URL(url)
   const http = connectVerifier(options)
   const common = { module: 'contract', apikey: key.reveal() }
 
-  /** Returns the text with which the service answers. It waits while the rate limit is exceeded. */
+  /** Returns the service's response. Waits and retries while the rate limit is exceeded. */
   const ask = async (get: boolean, parameters: Record<string, string>): Promise<{ ok: boolean; result: string }> => {
     for (;;) {
       const form = new URLSearchParams({ ...common, ...parameters }).toString()
@@ -45,7 +48,7 @@ export function createEtherscan(options: EtherscanOptions): Verifier {
 
     async verify({ address, identifier, constructorArguments }) {
       const done = (status: Verdict['status']): Verdict => ({
-        // Etherscan doesn't compare the metadata hash.
+        // `match` is null, because Etherscan doesn't compare the metadata hash.
         status,
         match: null,
         message: null,
@@ -63,13 +66,13 @@ export function createEtherscan(options: EtherscanOptions): Verifier {
           codeformat: 'solidity-standard-json-input',
           contractname: identifier,
           compilerversion: `v${compilerVersion}`,
-          // Services with Etherscan's API know one spelling or the other.
+          // Some services with Etherscan's API expect the misspelled name, others the correct one.
           constructorArguements: encoded,
           constructorArguments: encoded,
           licenseType: '3',
         })
         if (/already verified/i.test(result)) return done('already_verified')
-        // It hasn't indexed the block yet.
+        // Etherscan hasn't indexed the block yet.
         if (!ok && /unable to locate contractcode/i.test(result)) {
           await http.wait()
           continue

@@ -7,14 +7,14 @@ const PAGES = 'https://repo.sourcify.dev'
 const BAD_REQUEST = 400
 const CONFLICT = 409
 
-/** Sourcify's API v2: https://docs.sourcify.dev/docs/api/ */
+/** Creates a verifier for Sourcify's API v2: https://docs.sourcify.dev/docs/api/ */
 export function createSourcify(options: VerifierOptions): Verifier {
   const { url, chainId } = options
   const http = connectVerifier(options)
   const pageOf = (address: string) =>
     url === SOURCIFY_URL ? `${PAGES}/${chainId}/${address}` : `${url}/v2/contract/${chainId}/${address}`
 
-  /** Returns the service's verification of a contract; null if it isn't verified. */
+  /** Returns how a verified contract matches its sources; null if it isn't verified. */
   const look = async (address: string) => {
     const { json } = await http.ask({ method: 'GET', url: `${url}/v2/contract/${chainId}/${address}` })
     return matchIn(json)

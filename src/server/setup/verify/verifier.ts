@@ -9,16 +9,16 @@ import type { DeployedContract } from './contracts.ts'
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 const TIMEOUT_MS = 30_000
 const POLL_MS = 3_000
-/** Failures in a row before a service counts as unreachable. */
+/** Number of consecutive failures after which a service counts as unreachable. */
 const TRIES = 5
-/** Failures in a row if no connection can be opened, which waiting seldom changes. */
+/** The same limit if no connection can be opened, which waiting seldom changes. */
 const CONNECT_TRIES = 2
 const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
 const TOO_MANY_REQUESTS = 429
 
 /**
- * `verified` and `already_verified` are the successes; `failed`: the service gave no verdict. `match` is exact if the
- * metadata hash is the same as well, which proves every byte of the sources.
+ * The result of a verification. `verified` and `already_verified` are successes. `failed` means that the service gave
+ * no verdict. `match` is `exact` if the metadata hash matches too, which proves every byte of the sources.
  */
 export interface Verdict {
   status: 'verified' | 'already_verified' | 'rejected' | 'failed'
@@ -34,7 +34,7 @@ export interface VerifierOptions {
   url: string
   chainId: number
   signal: AbortSignal
-  /** By scheme of the URL, and hosts without a proxy. Empty text for none. Without it, requests are direct. */
+  /** Proxies by URL scheme, and hosts that need no proxy; an empty string for none. If absent, no proxy is used. */
   proxy?: { httpProxy: string; httpsProxy: string; noProxy: string } | undefined
   pollMs?: number | undefined
   /** Called with a sentence when a request is repeated. */
@@ -54,7 +54,7 @@ function objectIn(text: string): Record<string, unknown> | null {
   return isRecord(json) ? json : null
 }
 
-/** The service compared the contract, or refused to. */
+/** Returns the verdict of a service that found a difference or refused the comparison. */
 export const rejected = (message: string): Verdict => ({
   status: 'rejected',
   match: null,
@@ -69,21 +69,23 @@ interface Answer {
 
 interface Ask {
   method: 'GET' | 'POST'
-  /** May contain a key, which no message shows. */
+  /** May contain a key, so messages don't show it. */
   url: string
   type?: 'application/json' | 'application/x-www-form-urlencoded'
   body?: string
 }
 
 export interface VerifierHttp {
-  /** Repeats a request that gets no answer: none of them has an effect twice. @throws GdnError `unreachable` */
+  /**
+   * Sends a request, and repeats it without a response: no request has an effect twice. @throws GdnError `unreachable`
+   */
   ask(request: Ask): Promise<Answer>
-  /** Waits before a verdict is asked for again. */
+  /** Waits until the next poll. */
   wait(): Promise<void>
   close(): Promise<void>
 }
 
-/** A connection that several addresses refused has an error without a message. */
+/** The error has no message if several addresses refused the connection. */
 const reasonOf = (cause: unknown) => excerpt(messageOf(cause) || (systemCode(cause) ?? 'no connection'))
 
 export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry }: VerifierOptions): VerifierHttp {
@@ -110,7 +112,8 @@ export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry 
         try {
           const answer = await once(what)
           if (answer.status !== TOO_MANY_REQUESTS) return answer
-          // Also returned while another submission of the contract is being verified.
+          // The status 429 also means that another submission of the contract is being verified, so it counts as no
+          // failure.
           attempt = 0
           await sleep(pollMs, signal)
         } catch (cause) {

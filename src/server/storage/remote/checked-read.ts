@@ -10,7 +10,7 @@ import type { RemoteFiles } from './remote-files.ts'
 const ATTEMPTS = 3
 const PAUSE_MS = 100
 
-/** A piece of content with its own hash. */
+/** A part of a file that has its own hash. */
 interface Leaf {
   cid: CID
   start: number
@@ -18,10 +18,10 @@ interface Leaf {
 }
 
 /**
- * Reads content of another machine, and checks each piece against its hash before any of it is returned. A response
- * that breaks off, or has other bytes, is requested again from that piece on.
+ * Reads content from another machine and checks each part against its hash before it yields any of its bytes. If a
+ * response is incomplete or has other bytes, requests the rest again, starting with that part.
  *
- * @param blocks has the nodes that list the pieces
+ * @param blocks has the nodes that list the parts
  */
 export async function* readChecked(
   remote: RemoteFiles,
@@ -57,7 +57,7 @@ export async function* readChecked(
 
 class WrongBytes extends Error {}
 
-/** Sends one request for all pieces, and splits the response. */
+/** Requests all parts at once and splits the response. */
 async function* wholeLeaves(remote: RemoteFiles, cid: CID, leaves: readonly Leaf[]) {
   const [first] = leaves
   const last = leaves.at(-1)

@@ -18,15 +18,20 @@ export interface KuboNodeOptions {
   userAgent: string
 }
 
-/** The original parameters of `ipfs add` for CIDs of version 1, regardless of the node's configuration. */
+/**
+ * The standard parameters of `ipfs add` for CIDs of version 1. They are set explicitly, because the node's
+ * configuration may differ.
+ */
 const ADD = 'add?cid-version=1&raw-leaves=true&chunker=size-262144&hash=sha2-256&trickle=false&pin=true&progress=false'
 
-/** An IPFS node with Kubo's RPC API. All of its content can be read, not only what this backend stored. */
+/**
+ * Opens an IPFS node with Kubo's RPC API. All content of the node can be read, including content that others stored.
+ */
 export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions): RemoteFiles {
   const name = `the IPFS node ${new URL(api).host}`
   const client = openStorageClient(name, userAgent)
 
-  /** Returns the options of a request. Every request of this API is a POST. */
+  /** Returns the options of a request. All requests of this API are POST requests. */
   const call = (path: string, form?: Form) => ({
     method: 'POST' as const,
     url: `${api}/api/v0/${path}`,
@@ -91,7 +96,7 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
 
     nodeBlocks: {
       async block(cid) {
-        // Only local content: otherwise the node would search the whole network for minutes.
+        // Only local content is read, because the node would otherwise search the whole network for minutes.
         const answer = await client.open(call(`block/get?arg=${cid}&offline=true`))
         const body = await collect(answer.body, MAX_BLOCK_BYTES)
         if (answer.status === 200) return body
@@ -134,7 +139,7 @@ interface Form {
   open(): AsyncIterable<Uint8Array>
 }
 
-/** Builds a form with one file. */
+/** Builds a multipart form with one file. */
 function fileForm(file: { size: number; open(): AsyncIterable<Uint8Array> }): Form {
   const boundary = `gdn-${randomBytes(18).toString('hex')}`
   const head = Buffer.from(
@@ -169,7 +174,7 @@ async function carOf(roots: readonly CID[], blocks: readonly { cid: CID; bytes: 
   return Buffer.concat(parts)
 }
 
-/** No block of the network is as large. */
+/** Larger than any block of the network. */
 const MAX_BLOCK_BYTES = 4 * 2 ** 20
 
 type Json = Record<string, unknown>
@@ -184,7 +189,7 @@ function messageIn(body: Buffer): string | null {
   return typeof said === 'string' ? redactText(said).slice(0, 200) : null
 }
 
-/** The result for a root: its CID, and the error that prevented its pin, or an empty string. */
+/** Returns the CID of a root, and the error that prevented its pin (or an empty string). */
 function rootIn({ Root }: Json): [string, string][] {
   if (Root === null || typeof Root !== 'object') return []
   const { Cid, PinErrorMsg } = Root as { Cid?: { '/'?: unknown }; PinErrorMsg?: unknown }

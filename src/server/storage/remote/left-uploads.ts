@@ -1,9 +1,9 @@
 import type { StorageClient, StorageRequest, StorageTextResponse } from './storage-client.ts'
 
-/** Aborts uploads of killed processes, whose parts stay in the bucket and cost money unseen. */
+/** Aborts uploads that killed processes left behind. Their parts stay in the bucket unseen and cost money. */
 export interface LeftUploads {
   /**
-   * Aborts our old uploads, at most a thousand.
+   * Aborts this backend's uploads that began before a time, at most a thousand.
    *
    * @returns how many, or null if the credentials can't list them
    */
@@ -13,13 +13,13 @@ export interface LeftUploads {
 export interface LeftUploadsOptions {
   client: Pick<StorageClient, 'ask'>
   signed: (request: StorageRequest) => Promise<StorageRequest>
-  /** Returns the URL of a key, or of the bucket for an empty one, with a query. */
+  /** Returns the URL of a key with a query. An empty key stands for the bucket. */
   urlOf: (key: string, query: string) => string
   prefix: string
   refusal: (answer: StorageTextResponse) => Error
 }
 
-/** Our keys are CIDs, as spelled here. Others may share the bucket. */
+/** Keys of gdn are CIDs in this spelling. Others may share the bucket. */
 const OURS = /^ba[a-z2-7]{50,}$/
 const NOT_FOR_US = new Set([403, 405, 501])
 

@@ -11,7 +11,7 @@ import type { RemoteFiles } from './remote-files.ts'
 import { openS3Bucket } from './s3-bucket.ts'
 
 const MAX_SECRET_BYTES = 64 * 1024
-/** Interval after which secrets are read again: temporary credentials are replaced while the backend runs. */
+/** Interval after which secrets are read again, because temporary credentials are replaced while the backend runs. */
 const FRESH_MS = 60_000
 
 export interface Surroundings {
@@ -22,9 +22,9 @@ export interface Surroundings {
 }
 
 /**
- * Returns the configured place, unchecked; null for the data directory.
+ * Returns the configured remote storage, without checking it; null for the data directory.
  *
- * @throws GdnError if a secret is missing, or others may read it
+ * @throws GdnError if a secret is missing, or if others may read it
  */
 export async function openRemoteFiles(entry: StorageEntry, surroundings: Surroundings): Promise<RemoteFiles | null> {
   const { userAgent } = surroundings
@@ -50,7 +50,7 @@ export async function openRemoteFiles(entry: StorageEntry, surroundings: Surroun
   })
 }
 
-/** @throws GdnError if the token is missing, or others may read it */
+/** @throws GdnError if the token is missing, or if others may read it */
 export function openPinning(entry: PinningEntry | null, surroundings: Surroundings): PinningService | null {
   if (entry === null) return null
   const { endpoint, token_file: file, token_credential: credential } = entry
@@ -92,13 +92,13 @@ function readSecret(place: SecretPlace, surroundings: Surroundings): Secret {
   return passwordIn(text.trimEnd(), path, passwordProblem)
 }
 
-/** Adds the scheme that most services expect to a token alone. */
+/** Returns a header value. Adds the scheme that most services expect if the secret is only a token. */
 function headerIn(secret: Secret): Secret {
   const text = secret.reveal()
   return text.includes(' ') ? secret : new Secret(`Bearer ${text}`)
 }
 
-/** Caches the value of `read`, which is called at once and again when the value is no longer fresh. */
+/** Caches the value of `read`. Calls it immediately, and again when the value is too old. */
 function kept<Value>(read: () => Value, now: () => number): () => Value {
   let value = read()
   let readAt = now()

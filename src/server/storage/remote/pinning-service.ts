@@ -16,7 +16,7 @@ export interface PinRequest {
 /** A service that keeps content on the IPFS network (IPFS Pinning Service API). */
 export interface PinningService {
   readonly name: string
-  /** Requests that the service pins a CID. A repeated request may create a second pin, so look it up first. */
+  /** Asks the service to pin a CID. Look the CID up first, because a repeated request may create a second pin. */
   pin(cid: string, origins: readonly string[]): Promise<PinRequest>
   /** Returns the existing or pending pin of a CID; null if there is none. */
   find(cid: string): Promise<PinRequest | null>
@@ -77,7 +77,7 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
           },
         },
       }
-      // Sent once: after a lost response the pin must be looked up first.
+      // Sent only once. After a lost response, the pin must be looked up first.
       const answer = await client.askOnce(request)
       return understand(answer.status, answer.body, (json) => pinIn(json) ?? undefined)
     },

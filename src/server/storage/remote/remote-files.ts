@@ -1,40 +1,43 @@
 import type { CID } from 'multiformats/cid'
 
-/** Local content to be sent. */
+/** Local content that can be sent. */
 export interface SpooledContent {
   size: number
-  /** In hexadecimal. */
+  /** In hex. */
   sha256: string
-  /** Returns bytes from `start` to `end` (exclusive), any number of times. */
+  /** Returns the bytes from `start` to `end` (exclusive). It can be called any number of times. */
   read(start: number, end: number): AsyncIterable<Uint8Array>
 }
 
-/** File storage on other machines. Its responses are trusted only as far as hashes confirm them. */
+/** File storage on other machines. Its responses are trusted only if their hashes match. */
 export interface RemoteFiles {
-  /** The name in the database: `s3://bucket/prefix`. */
+  /** Name in the database: `s3://bucket/prefix`. */
   readonly place: string
-  /** The name in messages: `the bucket art`. */
+  /** Name in messages: `the bucket art`. */
   readonly name: string
   /**
-   * Checks whether it can be used as configured.
+   * Checks whether the storage can be used as configured.
    *
-   * @throws GdnError for a wrong configuration; StorageUnavailableError if it is unreachable
+   * @throws GdnError for a wrong configuration; StorageUnavailableError if the storage is unreachable
    */
   check(): Promise<void>
-  /** Stores content under its CID; repeated calls have no effect. */
+  /** Stores content under its CID. Repeated calls have no effect. */
   put(cid: CID, content: SpooledContent): Promise<void>
-  /** Returns bytes from `start` to `end` as they arrive: there may be fewer, or other ones. */
+  /**
+   * Returns the bytes from `start` to `end` as they arrive. They are unchecked: there may be fewer, or they may be
+   * wrong.
+   */
   read(cid: CID, start: number, end: number): AsyncIterable<Uint8Array>
-  /** Returns why it can't be used, as of the last request; null if nothing prevents it. */
+  /** Returns why the storage can't be used, as of the last request; null if nothing prevents it. */
   problem(): string | null
-  /** Present if a killed process can leave something behind. */
+  /** Present if killed processes can leave uploads behind. */
   readonly tidy?: { end(before: Date): Promise<number | null> }
-  /** Present if the place also has content that this backend didn't store. */
+  /** Present if the storage also has content that this backend didn't store. */
   readonly nodeBlocks?: NodeBlocks
   close(): Promise<void>
 }
 
-/** Blocks of a content-addressed place. */
+/** The blocks of a content-addressed storage. */
 export interface NodeBlocks {
   /** Returns an existing block, unchecked; null if it doesn't exist. */
   block(cid: CID): Promise<Uint8Array | null>
@@ -42,6 +45,6 @@ export interface NodeBlocks {
   keep(cid: CID): Promise<void>
   /** Stores blocks, and pins everything that is reachable from the roots. */
   publish(roots: readonly CID[], blocks: readonly { cid: CID; bytes: Uint8Array }[]): Promise<void>
-  /** Multiaddresses at which others reach it. */
+  /** Returns the multiaddresses at which others reach the storage. */
   addresses(): Promise<string[]>
 }

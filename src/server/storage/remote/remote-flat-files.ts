@@ -7,7 +7,7 @@ import { readChecked } from './checked-read.ts'
 import type { RemoteFiles } from './remote-files.ts'
 
 export interface RemoteFlatFilesOptions {
-  /** Stores content until it is sent, and files from before the remote place was configured. */
+  /** Stores content until it is sent, and has the files from before the remote storage was configured. */
   local: FlatFiles
   remote: RemoteFiles
   stored: StoredFiles
@@ -15,8 +15,8 @@ export interface RemoteFlatFilesOptions {
 }
 
 /**
- * Files in a remote place. They are buffered in the data directory until their CID is known and they are sent; the key
- * is the CID. Older files are read from the data directory.
+ * Returns files in a remote storage, with their CIDs as keys. Content is buffered in the data directory until its CID
+ * is known and it is sent. Older files are read from the data directory.
  */
 export function remoteFlatFiles({ local, remote, stored, blocks }: RemoteFlatFilesOptions): FlatFiles {
   return {
@@ -35,8 +35,8 @@ export function remoteFlatFiles({ local, remote, stored, blocks }: RemoteFlatFil
           const parsed = parseCid(cid)
           if (parsed === null) throw new Error(`${cid} is not a CID of this storage`)
           await remote.put(parsed, { size, sha256: hash.digest('hex'), read: spool.read })
-          // If the process is killed before this, nothing counts as stored. The next attempt finds the content there
-          // and only records it.
+          // If the process is killed before this, the content doesn't count as stored. The next attempt finds it in the
+          // remote storage and only records it.
           await stored.put(cid, size, nodes)
           await spool.discard()
         },

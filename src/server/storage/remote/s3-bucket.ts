@@ -11,20 +11,20 @@ import { collect, openStorageClient, type StorageClient, type StorageRequest } f
 
 export interface S3BucketOptions {
   bucket: string
-  /** Prefix of the keys; empty, or ending with a slash. */
+  /** Prefix of the keys, which is empty or ends with a slash. */
   prefix: string
   region: string
   endpoint: string | null
   pathStyle: boolean
-  /** Read for each request, since temporary credentials change. */
+  /** Called for each request, because temporary credentials change. */
   credentials: () => Promise<AwsCredentials>
   userAgent: string
 }
 
-/** Stored under its name by `gdn serve`, to check the permissions. */
+/** Content of the file that `check` stores and reads back to check the permissions. */
 const PROBE = Buffer.from('Files of a gdn backend, each under its CID.\n')
 
-/** A bucket of S3, or of a compatible service: one object per file, with its CID as the key. */
+/** Opens a bucket of S3 or of a compatible service. Each file is an object with its CID as the key. */
 export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
   const { bucket, prefix, region } = options
   const root = bucketRoot(options)
@@ -67,7 +67,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       const headers = { range: `bytes=${start}-${end - 1}` }
       const answer = await client.open(await signed({ method: 'GET', url: urlOf(cid.toString()), headers }))
       if (answer.status === 206) return void (yield* answer.body)
-      // Servers may ignore ranges.
+      // Some servers ignore ranges.
       if (answer.status === 200) return void (yield* within(answer.body, start, end))
       const body = await collect(answer.body)
       if (answer.status === 404) {

@@ -5,7 +5,7 @@ import type { StorageTextResponse } from './storage-client.ts'
 
 export type S3Answer = Pick<StorageTextResponse, 'status' | 'headers' | 'body'>
 
-/** Returns the error that a response of S3 without success means, with the setting to change. */
+/** Returns the error for an unsuccessful response of S3, with a hint that names the setting to change. */
 export function s3Refusal(
   { name, place, region }: { name: string; place: string; region: string },
   { status, headers, body }: S3Answer,

@@ -8,7 +8,9 @@ import type { SpooledContent } from './remote-files.ts'
 import type { S3Answer } from './s3-refusal.ts'
 import type { StorageRequest, StorageTextResponse } from './storage-client.ts'
 
-/** Larger content is sent in parts, each retried separately. S3 accepts none below 5 MiB. */
+/**
+ * Size of parts. Larger content is sent in parts, each of which is retried separately. S3 accepts no parts below 5 MiB.
+ */
 export const PART_BYTES = 8 * 2 ** 20
 
 interface Part {
@@ -30,7 +32,7 @@ export function createS3Upload({
   urlOf,
   refusal,
 }: S3UploadOptions): (key: string, content: SpooledContent) => Promise<void> {
-  /** False if the service has no conditional writes: existing content is then overwritten with equal content. */
+  /** False if the service has no conditional writes. Then existing content is overwritten with equal content. */
   let conditional = true
 
   const sizeOf = async (key: string): Promise<number | null> => {
@@ -41,7 +43,10 @@ export function createS3Upload({
     throw refusal({ status, headers, body })
   }
 
-  /** Sends content only if it doesn't exist; returns true if it exists. */
+  /**
+   * Sends content in one request. Returns true if the object already exists; with a condition, it isn't overwritten
+   * then.
+   */
   const putWhole = async (key: string, content: SpooledContent, headers: Record<string, string>): Promise<boolean> => {
     const { size, sha256 } = content
     const sum = { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') }
@@ -51,10 +56,10 @@ export function createS3Upload({
     return settle(await ask({ method: 'PUT', url: urlOf(key), headers: all, body }, sha256))
   }
 
-  /** Whether the response means "already exists". */
+  /** Returns whether the object already exists. */
   const settle = (answer: StorageTextResponse): boolean => {
     if (answer.status === 412) return true
-    // Some services return 200 at once, with the result in the body.
+    // Some services return 200 early, with the result in the body.
     if (answer.status === 200 && refusalCode(answer.body) === undefined) return false
     throw refusal(answer.status === 200 ? { ...answer, status: 500 } : answer)
   }
@@ -82,11 +87,11 @@ export function createS3Upload({
       const url = urlOf(key, `?${upload}`)
       const only = condition === undefined ? {} : { 'if-none-match': condition }
       const answer = await ask({ method: 'POST', url, headers: only, body }, sha256Of(xml))
-      // Completed by an attempt whose response was lost.
+      // An earlier attempt, whose response was lost, has completed the upload.
       if (refusalCode(answer.body) === 'NoSuchUpload' && (await sizeOf(key)) === content.size) return true
       return settle(answer)
     } catch (error) {
-      // Leftover parts cost money. This doesn't wait for the cleanup.
+      // Removes parts that would cost money. A failure of this cleanup is ignored.
       await ask({ method: 'DELETE', url: urlOf(key, `?${upload}`) }).catch(() => {})
       throw error
     }
@@ -100,7 +105,7 @@ export function createS3Upload({
     if (conditional) {
       try {
         const exists = await send(key, content, { ...headers, 'if-none-match': '*' })
-        // Content stored under this CID has the same length; anything else is overwritten.
+        // Content with this CID has the same length. An object of another length is overwritten.
         if (!exists || (await sizeOf(key)) === content.size) return
       } catch (error) {
         if (!(error instanceof GdnError) || statusIn(error) !== 501) throw error

@@ -8,10 +8,10 @@ import { parseCid } from '../cid.ts'
 import type { RemoteFiles, SpooledContent } from './remote-files.ts'
 
 /**
- * Sends files of a data directory to a place that all processes of its database reach, one after the other. Existing
- * files are skipped, and nothing is removed from the data directory.
+ * Sends the files of a data directory, one after the other, to a storage that all processes of its database reach.
+ * Skips existing files, and removes nothing from the data directory.
  *
- * @returns how many were sent
+ * @returns how many files were sent
  */
 export async function sendLocalFiles(options: {
   dataDir: string
@@ -22,14 +22,14 @@ export async function sendLocalFiles(options: {
   const { dataDir, remote, stored, signal } = options
   let sent = 0
   for await (const files of foldersOf(join(dataDir, 'files'))) {
-    // Sent files are checked again at every start: folder by folder.
+    // Every start checks all files again, so the database is queried once per folder.
     const there = await stored.among(files.map(({ cid }) => cid.toString()))
     for (const { cid, path } of files) {
       if (there.has(cid.toString())) continue
       signal.throwIfAborted()
       const { size } = await stat(path)
       await remote.put(cid, await contentOf(path, size))
-      // The node that lists its pieces has been in the database since it was stored.
+      // No nodes are passed, because the node that lists the parts has been in the database since the file was stored.
       await stored.put(cid.toString(), size, [])
       sent += 1
     }
@@ -55,7 +55,7 @@ async function contentOf(path: string, size: number): Promise<SpooledContent> {
     size,
     sha256: hash.digest('hex'),
     async *read(start, end) {
-      // An inclusive end, which an empty file doesn't have.
+      // The end is inclusive here, which an empty range can't express.
       if (start < end) yield* createReadStream(path, { start, end: end - 1 })
     },
   }

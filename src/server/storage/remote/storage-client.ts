@@ -8,17 +8,17 @@ import { StorageUnavailableError } from '../adapter.ts'
 const ATTEMPTS = 3
 const PAUSES = { firstMs: 100, maxMs: 10_000 }
 const CONNECT_MS = 5_000
-/** Timeout between two pieces of a response, and until it begins. */
+/** Timeout until a response begins, and between two parts of it. */
 const SILENCE_MS = 30_000
 const MAX_TEXT_BYTES = 1024 * 1024
-/** The slowest supported upload: 32 bytes a millisecond. */
+/** Slowest supported upload, in bytes per millisecond. */
 const BYTES_PER_MS = 32
 
 export interface StorageRequest {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   url: string
   headers?: Record<string, string>
-  /** Opened again for each attempt. */
+  /** `open` is called for each attempt. */
   body?: { size: number; open(): AsyncIterable<Uint8Array> } | undefined
 }
 
@@ -34,9 +34,9 @@ export interface StorageTextResponse {
   body: Buffer
 }
 
-/** HTTP client of a storage service, with the last problem that it had. */
+/** HTTP client for a storage service. It remembers its last problem. */
 export interface StorageClient {
-  /** Makes one attempt; the caller reads the body to its end, or aborts it. */
+  /** Makes one attempt. The caller must read the body to its end, or abort it. */
   open(request: StorageRequest): Promise<StorageResponse>
   /** Makes one attempt, and reads the whole response. */
   askOnce(request: StorageRequest): Promise<StorageTextResponse>
@@ -49,10 +49,13 @@ export interface StorageClient {
 
 const isPassing = (status: number) => status === 429 || status >= 500
 
-/** Timeout of one request in milliseconds, by the bytes that it sends; for 64 MiB if it receives some. */
+/**
+ * Returns the timeout of a request in milliseconds for the number of bytes that it sends. Null stands for a request
+ * that only receives, which may take as long as 64 MiB.
+ */
 const longest = (bytes: number | null) => 2 * SILENCE_MS + Math.ceil((bytes ?? 64 * 2 ** 20) / BYTES_PER_MS)
 
-/** @param name the service in messages: `the bucket art (s3.example)` */
+/** @param name the service's name in messages: `the bucket art (s3.example)` */
 export function openStorageClient(name: string, userAgent: string, longestMs = longest): StorageClient {
   const agent = new Agent({
     connect: { timeout: CONNECT_MS },
@@ -80,15 +83,15 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
       },
       body: body === undefined ? null : Readable.from(body.open(), { objectMode: false }),
       dispatcher: agent,
-      // Not combined: on Node 20 a garbage collection ends AbortSignal.any of it. Closing ends the agent, and with it
-      // this.
+      // The signal isn't combined with another: on Node 20, garbage collection ends an AbortSignal.any of it. `close`
+      // destroys the agent, which also ends this request.
       signal: AbortSignal.timeout(longestMs(size)),
     })
     problem = isPassing(statusCode) ? `${name} returned HTTP ${statusCode}` : null
     return { status: statusCode, headers: answer.headers, body: cut(answer.body) }
   }
 
-  /** Yields the body, with our error messages. */
+  /** Yields the body. Converts errors to this client's errors. */
   async function* cut(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     try {
       yield* body
@@ -140,14 +143,14 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
   }
 }
 
-/** Whether an error is local: this machine's disk, a secret that can't be read, or a bug of gdn. */
+/** Returns whether an error is local: this machine's disk, a secret that can't be read, or a bug in gdn. */
 const isOwn = (error: unknown) =>
   (error instanceof GdnError && !(error instanceof StorageUnavailableError)) ||
   error instanceof RangeError ||
   error instanceof TypeError ||
   ['ENOENT', 'ENOSPC', 'EIO', 'EACCES', 'EMFILE'].includes(systemCode(error) ?? '')
 
-/** Reads a whole body, which must not exceed the limit of a text. */
+/** Reads a whole body. @throws StorageUnavailableError if it is longer than `maxBytes` */
 export async function collect(body: AsyncIterable<Uint8Array>, maxBytes = MAX_TEXT_BYTES): Promise<Buffer> {
   const parts: Uint8Array[] = []
   let size = 0
