@@ -7,7 +7,7 @@ export async function insertAccount(db: Db, account: { id: string; email: string
   await db.insertInto('accounts').values(account).execute()
 }
 
-/** The data directory's local account, which has no e-mail address. */
+/** Returns the ID of the data directory's local account, which has no e-mail address; null if there is none. */
 export async function localAccountId(db: Db): Promise<string | null> {
   const row = await db
     .selectFrom('accounts')
@@ -26,8 +26,8 @@ export async function accountEmail(db: Db, id: string): Promise<string | null> {
 }
 
 /**
- * Returns the account of an e-mail address, and creates it if it is new. It inserts first, so that concurrent callers
- * get the same account.
+ * Returns the account of an e-mail address, and creates it if it doesn't exist. Inserts before it reads, so that
+ * concurrent callers get the same account.
  */
 export async function accountOfEmail(db: Db, account: { id: string; email: string; created_at: number }) {
   await db
@@ -65,7 +65,7 @@ export async function listApiKeys(db: Db) {
   return withEmail(db).orderBy('api_keys.created_at').orderBy('api_keys.id').execute()
 }
 
-/** Returns the keys with an ID, prefix or hash: more than one only for a prefix. */
+/** Returns the keys with an ID, prefix or hash. Only a prefix can match more than one key. */
 export async function findNamedApiKeys(db: Db, { word, hash }: { word: string; hash: string }) {
   return withEmail(db)
     .where((row) =>
@@ -78,7 +78,7 @@ export async function updateApiKey(db: Db, id: string, changes: Pick<ApiKeyRow, 
   await db.updateTable('api_keys').set(changes).where('id', '=', id).execute()
 }
 
-/** Revokes an API key. If it was already revoked, `revoked_at` doesn't change. */
+/** Revokes an API key. `revoked_at` doesn't change if the key was already revoked. */
 export async function revokeApiKey(db: Db, id: string, now: number): Promise<void> {
   await db
     .updateTable('api_keys')

@@ -3,13 +3,13 @@ import type { Db, TransactionAttemptsTable } from './schema.ts'
 
 export type AttemptRow = Selectable<TransactionAttemptsTable>
 
-/** Values of `cancels`. */
+/** Values of `cancels`: what a signed attempt of a transaction does. */
 export const CANCELS = {
-  /** The signing makes the call of its transaction. */
+  /** It executes the transaction's call. */
   nothing: 0,
-  /** The signing only uses the nonce, and the rows of its transaction fail. */
+  /** It only uses the nonce, and the transaction's rows fail. */
   rows: 1,
-  /** The signing only uses the nonce, and the rows of its transaction are signed for again. */
+  /** It only uses the nonce, and the transaction's rows are signed again. */
   signing: 2,
 } as const
 
@@ -17,7 +17,7 @@ export async function insertAttempts(db: Db, attempts: readonly Insertable<Trans
   await db.insertInto('transaction_attempts').values(attempts).execute()
 }
 
-/** Returns the signings of each transaction in order; a transaction that was signed once has none. */
+/** Returns the signed attempts of each transaction, in order. A transaction that was signed only once has none. */
 export async function attemptsOf(db: Db, transactionIds: readonly string[]): Promise<Map<string, AttemptRow[]>> {
   const rows = await db
     .selectFrom('transaction_attempts')

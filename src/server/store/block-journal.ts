@@ -1,43 +1,42 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { Db } from './schema.ts'
 
-/** A stored block of an embedded chain, with everything needed to execute it again with the same result. */
+/** A stored block of an embedded chain, with everything that is needed to replay it with the same result. */
 export interface JournalledBlock<Raw extends string = string> {
   number: number
-  /** Unix seconds by the chain's clock. */
+  /** Unix seconds, according to the chain's clock. */
   timestamp: number
-  /** Raw transactions in execution order: hexadecimal, on Solana base64. */
+  /** Raw transactions in execution order, in hex (base64 on Solana). */
   transactions: readonly Raw[]
 }
 
 /** A block of an EVM chain. */
 export interface HashedBlock<Raw extends string = string> extends JournalledBlock<Raw> {
-  /** Known after mining; null if the process died in between. A replay must produce the same hash. */
+  /** Known after mining. It is null if the process died in between. A replay must produce the same hash. */
   hash: string | null
 }
 
 /** The stored blocks of an embedded chain, from which it is rebuilt after any crash. */
 export interface BlockJournal<Raw extends string = string> {
-  /** Unix seconds of the genesis, set on the first use of the chain. */
+  /** Time of the genesis block in Unix seconds, set when the chain is first used. */
   readonly genesisTimestamp: number
   /**
-   * Stores a block; durable when it resolves. Called before the block is executed, one block at a time, in ascending
-   * order.
+   * Stores a block, and resolves when it is durable. Call it before the block is executed, for one block at a time, in
+   * ascending order.
    */
   append(block: JournalledBlock<Raw>): Promise<void>
   /**
-   * Records a block's hash. It need not be durable, because a replay computes it again. May be called while `blocks` is
-   * being read.
+   * Records a block's hash. The record needn't be durable, because a replay computes the hash again. It may be called
+   * while `blocks` is being read.
    */
   recordHash(number: number, hash: string): Promise<void>
   find(number: number): Promise<HashedBlock<Raw> | null>
-  /** Yields all blocks above a number in order, in pages, so that a long chain doesn't fill the memory. */
+  /** Yields all blocks above a number, in order. Reads them in pages, so that a long chain doesn't fill the memory. */
   blocks(after?: number): AsyncIterable<HashedBlock<Raw>>
 }
 
 const PAGE = 200
 
-/** Opens the journal of an embedded chain in the database. */
 export function blockJournal<Raw extends string = string>(
   db: Db,
   blockchain: Blockchain,

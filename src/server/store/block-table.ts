@@ -1,7 +1,7 @@
 import { addPublications } from './publications.ts'
 import type { Db, PublishTarget } from './schema.ts'
 
-/** A small piece of stored content: a metadata file, a directory, or the node that lists the parts of a large file. */
+/** A small part of stored content: a metadata file, a directory, or the node that lists the parts of a large file. */
 export interface Block {
   /** CID v1 in base32, as returned by `CID.toString()`. */
   cid: string
@@ -9,8 +9,8 @@ export interface Block {
 }
 
 /**
- * Storage of small blocks in a table of the backend's database. Blocks never change, so an existing one is left
- * unchanged.
+ * Storage of small blocks in a table of the backend's database. Existing blocks are never overwritten, because their
+ * content can't change.
  */
 export interface BlockTable {
   get(cid: string): Promise<Uint8Array | null>
@@ -19,12 +19,10 @@ export interface BlockTable {
   put(blocks: readonly Block[]): Promise<void>
 }
 
-// Few enough for a statement that is kept and used again.
+// Few enough that the statement can be cached and reused.
 const BLOCKS_PER_INSERT = 100
 
-/**
- * @param target where the content of the last block is also published
- */
+/** @param target where the content of the last block is published as well */
 export async function putBlocks(db: Db, blocks: readonly Block[], target?: PublishTarget): Promise<void> {
   for (let at = 0; at < blocks.length; at += BLOCKS_PER_INSERT) {
     await db
@@ -37,7 +35,6 @@ export async function putBlocks(db: Db, blocks: readonly Block[], target?: Publi
   if (target !== undefined && root !== undefined) await addPublications(db, target, [root.cid])
 }
 
-/** Opens the table of small content-addressed blocks in the database. */
 export function blockTable(db: Db, transaction: <R>(work: (db: Db) => Promise<R>) => Promise<R>): BlockTable {
   return {
     async get(cid) {

@@ -12,7 +12,7 @@ export async function listChains(db: Db): Promise<ChainRow[]> {
   return await db.selectFrom('chains').selectAll().orderBy('blockchain').execute()
 }
 
-/** Records a chain on its first use; later calls have no effect. */
+/** Records a chain when it is first used. Later calls have no effect. */
 export async function rememberChain(db: Db, chain: Insertable<ChainsTable>): Promise<void> {
   await db
     .insertInto('chains')

@@ -1,6 +1,6 @@
 import type { Moment } from './dialect.ts'
 
-/** How a worker claims rows: until when, and how many. All times are in milliseconds since the epoch. */
+/** How many rows a worker claims, and for how long. Times are milliseconds since the epoch. */
 export interface ClaimOptions {
   now: Moment
   leaseMs: number

@@ -6,7 +6,7 @@ import type { CollectionsTable, Db } from './schema.ts'
 
 export type CollectionRow = Selectable<CollectionsTable>
 
-/** The initial fields of a collection, before it has its addresses. */
+/** The initial fields of a collection that has no addresses yet. */
 export type NewCollection = Pick<
   CollectionRow,
   | ('id' | 'name' | 'symbol' | 'wallet_address' | 'enable_api' | 'enable_transfer' | 'is_locked' | 'dynamic')
@@ -22,7 +22,7 @@ export async function findCollections(db: Db, ids: readonly string[]): Promise<C
   return await db.selectFrom('collections').selectAll().where('id', 'in', ids).execute()
 }
 
-/** Returns a collection, with a row lock until the caller's transaction ends. */
+/** Returns a collection and locks its row until the caller's transaction ends. */
 export async function lockCollection(db: Db, id: string): Promise<CollectionRow | null> {
   const row = await db
     .selectFrom('collections')
@@ -33,7 +33,10 @@ export async function lockCollection(db: Db, id: string): Promise<CollectionRow 
   return row ?? null
 }
 
-/** Same, without waiting for the lock: null if another process has it, or if the collection doesn't exist. */
+/**
+ * Like `lockCollection`, but doesn't wait for the lock. Returns null if another process has it, or if the collection
+ * doesn't exist.
+ */
 export async function tryLockCollection(db: Db, id: string): Promise<CollectionRow | null> {
   const row = await db
     .selectFrom('collections')
@@ -44,12 +47,12 @@ export async function tryLockCollection(db: Db, id: string): Promise<CollectionR
   return row ?? null
 }
 
-/** Returns every collection at an address: more than one only if two blockchains share it. */
+/** Returns all collections at an address. There is more than one only if several blockchains have the address. */
 export async function findCollectionsByAddress(db: Db, address: string): Promise<CollectionRow[]> {
   return db.selectFrom('collections').selectAll().where('contract_address', '=', address).execute()
 }
 
-/** Returns IDs of a blockchain's collections by address; addresses of other contracts are left out. */
+/** Returns the IDs of a blockchain's collections by address. Addresses of other contracts are left out. */
 export async function findCollectionIds(
   db: Db,
   blockchain: EvmBlockchain,
@@ -64,7 +67,7 @@ export async function findCollectionIds(
   return new Map(rows.map((row) => [row.contract_address, row.id]))
 }
 
-/** Returns the address of every collection on a blockchain, deployed or not. */
+/** Returns the addresses of all collections on a blockchain, deployed or not. */
 export async function collectionAddresses(db: Db, blockchain: EvmBlockchain): Promise<string[]> {
   const rows = await db
     .selectFrom('collections')
@@ -74,20 +77,20 @@ export async function collectionAddresses(db: Db, blockchain: EvmBlockchain): Pr
   return rows.map((row) => row.contract_address)
 }
 
-/** Returns an account's collections with these IDs, in the order of creation. */
+/** Returns an account's collections with these IDs, in no particular order. */
 export async function listCollections(db: Db, accountId: string, ids: readonly string[]): Promise<CollectionRow[]> {
   return db.selectFrom('collections').selectAll().where('account_id', '=', accountId).where('id', 'in', ids).execute()
 }
 
-/** Whether a blockchain has a collection of ours, deployed or not. */
+/** Returns whether the database has a collection on a blockchain, deployed or not. */
 export async function hasCollections(db: Db, blockchain: Blockchain): Promise<boolean> {
   const query = db.selectFrom('collections').select('id').where('blockchain', '=', blockchain).limit(1)
   return (await query.executeTakeFirst()) !== undefined
 }
 
 /**
- * Returns when the first deployed collection of a blockchain was accepted, and the block of its transaction if the
- * database has that. Null if none is deployed.
+ * Returns when the first deployed collection of a blockchain was accepted, and the block of its transaction (null if
+ * the database doesn't have it). Null if no collection is deployed.
  */
 export async function firstDeployed(
   db: Db,
@@ -112,7 +115,9 @@ export async function firstDeployed(
   return { acceptedAt: Number(accepted_at), block: block_number === null ? null : Number(block_number) }
 }
 
-/** Claims collections to deploy: due, unsigned, and not claimed (or claimed by a worker that died). */
+/**
+ * Claims collections that are due for deployment: not signed yet, and not claimed, or claimed by a worker that died.
+ */
 export async function claimUndeployedCollections(
   db: Db,
   blockchain: Blockchain,
@@ -141,7 +146,7 @@ export async function claimUndeployedCollections(
     .execute()
 }
 
-/** Releases a claimed collection for a later attempt. It has no effect if the claim was lost. */
+/** Releases a claimed collection for a later attempt. Has no effect if the claim was lost. */
 export async function postponeCollection(
   db: Db,
   claimed: Pick<CollectionRow, 'id' | 'generation'>,
@@ -159,7 +164,7 @@ export async function updateCollection(db: Db, id: string, changes: Updateable<C
   await db.updateTable('collections').set(changes).where('id', '=', id).execute()
 }
 
-/** Returns when the earliest pending collection becomes due, or null. */
+/** Returns when the earliest pending collection is due; null if there is none. */
 export async function nextCollectionDue(db: Db, blockchain: Blockchain): Promise<number | null> {
   const row = await db
     .selectFrom('collections')
@@ -182,13 +187,15 @@ export async function collectionsOf(db: Db, blockchain: Blockchain): Promise<str
   return rows.map(({ id }) => id)
 }
 
-/** Returns blockchains that have a collection. */
+/** Returns the blockchains that have collections. */
 export async function usedBlockchains(db: Db): Promise<Blockchain[]> {
   const rows = await db.selectFrom('collections').select('blockchain').distinct().execute()
   return rows.map((row) => row.blockchain as Blockchain)
 }
 
-/** Returns the lifecycle of a collection's NFTs, as the API shows it. The royalty is that of its creation. */
+/**
+ * Returns the lifecycle of a collection's NFTs, as the API shows it. The royalty is the one that was set at creation.
+ */
 export const lifecycleOf = (row: CollectionRow) => ({
   is_dynamic: row.dynamic === 1,
   is_frozen: row.frozen === 1,
@@ -197,7 +204,7 @@ export const lifecycleOf = (row: CollectionRow) => ({
   royalty_receiver: row.royalty_receiver,
 })
 
-/** Returns the fields that getcollections and events of a collection share. */
+/** Returns the fields that getcollections and collection events share. */
 export const collectionFields = (row: CollectionRow) => ({
   contract_address: row.contract_address,
   name: row.name,

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** Pending work of one kind: the count, and since when the oldest waits (null if nothing is pending). */
+/**
+ * Pending work of one kind: its count, and when the oldest request was accepted or signed (null if nothing is pending).
+ */
 export interface Depth {
   count: number
   since: number | null
@@ -15,7 +17,7 @@ export interface Depths {
   transactions: ReadonlyMap<string, Depth>
 }
 
-/** The partial index of the step answers it, so its cost doesn't depend on finished NFTs. */
+/** Reads only the partial index of the step, so the cost doesn't depend on the number of finished NFTs. */
 async function nftsAt(db: Db, step: 'files' | 'mint' | 'chain'): Promise<Depth> {
   const found = await db
     .selectFrom('nfts')
@@ -64,7 +66,7 @@ export async function pipelineDepths(db: Db): Promise<Depths> {
   }
 }
 
-/** Returns the last block of each embedded chain that was ever used. */
+/** Returns the number of the last block of each recorded chain; 0 if it has no stored block. */
 export async function chainHeights(db: Db): Promise<Map<string, number>> {
   const heights = new Map<string, number>()
   for (const { blockchain } of await db.selectFrom('chains').select('blockchain').execute()) {

@@ -1,22 +1,25 @@
 import { type Expression, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** Whether the database is PostgreSQL, with several concurrent writers; otherwise it is SQLite, with one. */
+/**
+ * Returns whether the database is PostgreSQL, which has several concurrent writers. Otherwise it is SQLite, which has
+ * one.
+ */
 export const isPostgres = (db: Pick<Db, 'getExecutor'>): boolean => db.getExecutor().adapter instanceof PostgresAdapter
 
-/** A time in milliseconds since the epoch, or the database's own clock, which all processes share. */
+/** A time in milliseconds since the epoch, or the clock of the database, which all processes share. */
 export type Moment = number | 'database'
 
-/** Constant within a statement, so that an index can be used with it. */
+/** Constant within a statement, so that the database can use an index. */
 const DATABASE_TIME = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
-/** Returns a moment as SQL, plus this many milliseconds. */
+/** Returns a moment plus a number of milliseconds, as SQL. */
 export const momentIn = (moment: Moment, later = 0): Expression<number> =>
   moment === 'database' ? sql<number>`${DATABASE_TIME} + ${sql.lit(later)}` : sql<number>`${moment + later}`
 
 /**
- * Returns rows as a table in SQL, in one parameter for each column or for all. A parameter for each value would make a
- * statement that takes longer to prepare than to run.
+ * Returns rows as a table in SQL. It takes one parameter for each column (PostgreSQL) or for all rows (SQLite), because
+ * a statement with a parameter for each value takes longer to prepare than to run.
  *
  * @param columns the names of the columns, and their types on PostgreSQL
  */
@@ -36,10 +39,10 @@ export function givenRows(
 }
 
 /**
- * Acquires the lock with this name and holds it until the transaction ends. It is for transactions that read and then
- * write what depends on the read. On SQLite it does nothing, because one transaction runs at a time.
+ * Acquires the lock with this name and holds it until the transaction ends. It is for transactions whose writes depend
+ * on what they have read. Does nothing on SQLite, where only one transaction runs at a time.
  *
- * @param how `shared` allows several holders, and excludes an exclusive one
+ * @param how `shared` permits other shared holders, but no exclusive one
  */
 export async function lockUntilCommit(db: Db, name: string, how: 'alone' | 'shared' = 'alone'): Promise<void> {
   if (!isPostgres(db)) return

@@ -6,12 +6,12 @@ import type { Db } from './schema.ts'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-/** Longer than any lease: five minutes, for the files of an NFT. */
+/** Longer than any lease. The longest one is five minutes, for the files of an NFT. */
 const LONGEST_LEASE = 10 * MINUTE
 
 /**
  * Tables with pending rows, the condition of their partial index, and a time longer than any delay. The pipeline
- * retries after 75 s at most. A webhook is paused for up to an hour, a delivery for up to ten.
+ * retries after at most 75 s. A webhook is paused for up to an hour, a delivery for up to ten hours.
  */
 const WAITING = [
   { table: 'nfts', among: "step = 'files'", longest: 5 * MINUTE },
@@ -23,7 +23,7 @@ const WAITING = [
   { table: 'webhook_deliveries', among: "state = 'waiting'", longest: 12 * HOUR },
 ] as const
 
-/** Moves future due times and leases back by the step of a clock that was set back. */
+/** Moves future due times and leases back by the same amount as the clock. */
 export async function shiftDueTimes(db: Db, now: number, step: number): Promise<void> {
   for (const { table, among } of WAITING) {
     await sql`
@@ -39,8 +39,9 @@ export async function shiftDueTimes(db: Db, now: number, step: number): Promise<
 }
 
 /**
- * Makes rows due whose due time is later than any delay allows, and ends leases that are longer than any: their times
- * were written before the clock was set back. Otherwise work would stop for as long as the step.
+ * Makes rows due if their due time is later than any delay allows, and ends leases that are longer than any lease. Such
+ * times were written before the clock was set back. Without this, work would stop for as long as the clock was set
+ * back.
  */
 export async function clampDueTimes(db: Db, now: Moment): Promise<void> {
   for (const { table, among, longest } of WAITING) {

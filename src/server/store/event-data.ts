@@ -4,7 +4,7 @@ import { ownerOf } from './nfts.ts'
 import type { Db, TransferKind, UpdateKind } from './schema.ts'
 import { countTransfers } from './transfers.ts'
 
-/** The content of an event, and its account. */
+/** The data of an event, and the account that it belongs to. */
 export interface Subject {
   accountId: string
   data: object
@@ -12,7 +12,7 @@ export interface Subject {
 
 const withError = (error: string | null) => (error === null ? {} : { error })
 
-/** Returns NFTs in the format of getnfts, with the blockchain. */
+/** Returns NFTs in the format of getnfts, plus the blockchain. */
 export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Subject[]> {
   const rows = await db
     .selectFrom('nfts')
@@ -61,7 +61,7 @@ export async function collectionSubject(db: Db, id: string): Promise<Subject> {
   }
 }
 
-/** Returns a transfer or burn with the fields of its request and gettransactions. */
+/** Returns a transfer or burn, with the fields of its request and of gettransactions. */
 export async function transferSubject(db: Db, id: string): Promise<Subject & { kind: TransferKind }> {
   const row = await db
     .selectFrom('transfers')
@@ -93,8 +93,8 @@ export async function transferSubject(db: Db, id: string): Promise<Subject & { k
 }
 
 /**
- * Returns updates, freezes and commitments with the fields of their requests and gettransactions, in the order of
- * acceptance.
+ * Returns updates, freezes and commitments in the order of acceptance, with the fields of their requests and of
+ * gettransactions.
  */
 export async function updateSubjects(db: Db, seqs: readonly number[]): Promise<(Subject & { kind: UpdateKind })[]> {
   const rows = await db

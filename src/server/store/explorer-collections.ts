@@ -13,13 +13,13 @@ const withTime = (db: Db, accountId: string | null) =>
 
 export type SeenCollection = Awaited<ReturnType<typeof seenCollections>>[number]
 
-/** Returns collections with these IDs that an account may see, newest first. */
+/** Returns the collections with these IDs that an account may see, newest first. */
 export async function seenCollections(db: Db, accountId: string | null, ids: readonly string[]) {
   if (ids.length === 0) return []
   return await withTime(db, accountId).where('collections.id', 'in', ids).orderBy('collections.id', 'desc').execute()
 }
 
-/** Finds collections by ID or address; several only if blockchains share an address. */
+/** Finds collections by ID or address. It returns several only if several blockchains have the address. */
 export async function collectionsNamed(
   db: Db,
   accountId: string | null,
@@ -33,7 +33,7 @@ export async function collectionsNamed(
     .execute()
 }
 
-/** Returns IDs of collections that an account may see, newest first. */
+/** Returns the IDs of collections that an account may see, newest first. */
 export async function collectionIds(
   db: Db,
   accountId: string | null,
@@ -60,7 +60,8 @@ export async function countCollections(db: Db, accountId: string | null): Promis
 }
 
 /**
- * Returns names of collections, newest first. They are compared in JavaScript, which knows the letters of every script.
+ * Returns the names of collections, newest first. The caller compares them in JavaScript, which handles the letters of
+ * all scripts.
  */
 export async function collectionNames(db: Db, accountId: string | null, limit: number) {
   return await db
@@ -73,9 +74,9 @@ export async function collectionNames(db: Db, accountId: string | null, limit: n
 }
 
 /**
- * Counts distinct owners of a collection's NFTs after a given one, within this many index entries. That of burned NFTs
- * isn't counted. Returns the last of them too, and null if there are no more. The caller continues after it, which
- * skips that owner's other tokens.
+ * Counts the distinct owners of a collection's NFTs after the owner `last`, in a limited number of index entries. The
+ * owner of burned NFTs isn't counted. Also returns the last owner that was read; null if there are no more. The caller
+ * continues after this owner, which skips the owner's other tokens.
  */
 export async function countOwnersAfter(db: Db, collectionId: string, last: string, entries: number) {
   const { rows } = await sql<{ count: number; last: string | null }>`

@@ -1,7 +1,10 @@
 import { type Expression, type SqlBool, sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** Number of NFTs by state; `files` and `waiting` (for a bundle, or in one) are initiated NFTs. */
+/**
+ * Number of NFTs by state. Both `files` and `waiting` are initiated NFTs; `waiting` ones wait to be signed, or are
+ * signed.
+ */
 export interface StateCounts {
   files: number
   waiting: number
@@ -16,7 +19,7 @@ export interface BucketCounts extends StateCounts {
 
 export const NO_NFTS: StateCounts = { files: 0, waiting: 0, deployed: 0, failed: 0 }
 
-/** The first index of a bucket, which ends before the first index of the next. */
+/** Returns the first `seq` of a bucket, which ends before the first `seq` of the next one. */
 export const firstSeqOf = (bucket: number): number => bucket * 4096
 
 const SUMS = sql<StateCounts>`sum(files) as files, sum(waiting) as waiting,
@@ -30,7 +33,7 @@ const toCounts = (row: StateCounts): StateCounts => ({
   failed: Number(row.failed),
 })
 
-/** Returns the counts of each of these collections that has NFTs. */
+/** Returns the counts of collections. Collections without NFTs are left out. */
 export async function countsOfCollections(db: Db, ids: readonly string[]): Promise<Map<string, StateCounts>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<StateCounts & { id: string }>`
@@ -39,7 +42,7 @@ export async function countsOfCollections(db: Db, ids: readonly string[]): Promi
   return new Map(rows.map((row) => [row.id, toCounts(row)]))
 }
 
-/** Returns the counts of a collection, or of one run into it, by bucket, without empty buckets. */
+/** Returns the counts of a collection, or of one of its runs, by bucket. Empty buckets are left out. */
 export async function bucketsOf(
   db: Db,
   { collectionId, run }: { collectionId: string; run: string | null },
@@ -51,7 +54,7 @@ export async function bucketsOf(
   return rows.map((row) => ({ bucket: Number(row.bucket), ...toCounts(row) }))
 }
 
-/** Returns the counts of runs into collections, in the given order. */
+/** Returns the counts of runs, in the given order. */
 export async function countsOfRuns(
   db: Db,
   runs: readonly { collection_id: string; run: string }[],
@@ -66,7 +69,7 @@ export async function countsOfRuns(
   return runs.map(({ collection_id, run }) => found.get(`${collection_id} ${run}`) ?? NO_NFTS)
 }
 
-/** Limits rows to collections that an account may see; null sees all. */
+/** Returns the condition for collections that an account may see. If `accountId` is null, all can be seen. */
 export const seenBy = (accountId: string | null): Expression<SqlBool> =>
   accountId === null ? sql<SqlBool>`1 = 1` : sql<SqlBool>`collections.account_id = ${accountId}`
 
@@ -88,7 +91,7 @@ export async function countAll(db: Db, accountId: string | null) {
   }
 }
 
-/** Returns collections in which something was accepted last, with its position. */
+/** Returns the IDs of the collections with the most recently accepted NFTs, latest first. */
 export async function latestCollections(db: Db, accountId: string, limit: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select nft_counts.collection_id as id from nft_counts
@@ -98,9 +101,9 @@ export async function latestCollections(db: Db, accountId: string, limit: number
   return rows.map((row) => row.id)
 }
 
-/** Counts NFTs in bundles that aren't final: no more than may be signed ahead. */
+/** Counts NFTs in bundles that aren't final. There are few, because the number of mints in flight is limited. */
 export async function countOnChain(db: Db, accountId: string | null): Promise<number> {
-  // The concatenation keeps the planner from reading all NFTs of the account's collections.
+  // The concatenation prevents the planner from reading all NFTs of the account's collections.
   const mine =
     accountId === null
       ? sql``

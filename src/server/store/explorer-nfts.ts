@@ -4,7 +4,7 @@ import { firstSeqOf, seenBy } from './explorer-counts.ts'
 import { presentOf } from './nfts.ts'
 import type { Db, NftStatus } from './schema.ts'
 
-/** Lists read metadata longer than this for each NFT separately. */
+/** Maximum length of metadata that is read together with a list of NFTs. Longer metadata is read separately. */
 const SHORT = 16_384
 
 const COLUMNS = ['seq', 'id', 'collection_id', 'token_id', 'status', 'error', 'owner', 'receiver', 'update_id'] as const
@@ -24,7 +24,7 @@ export interface SummaryRow {
   /** The ID of the NFT's last update; null if there is none. */
   update_id: string | null
   files: string | null
-  /** Null if it is long. */
+  /** Null if the metadata is long. */
   metadata: string | null
 }
 
@@ -34,9 +34,10 @@ const select = (where: RawBuilder<unknown>, from: RawBuilder<unknown> = sql`nfts
 const statusIs = (status: NftStatus | null) => (status === null ? sql`` : sql` and nfts.status = ${sql.lit(status)}`)
 
 /**
- * Positions of a collection, from the first to the end (exclusive). On PostgreSQL it is a row comparison: only the
- * collection's own index has that order. With an equality, PostgreSQL scans all NFTs in their order until it finds
- * enough of this collection: a third of a second for the first of a collection that follows a million others.
+ * Returns the condition for positions of a collection, from `from` to `end` (exclusive). PostgreSQL needs a row
+ * comparison, because only the collection's own index has that order. With an equality, PostgreSQL scans all NFTs in
+ * order until it finds enough of this collection. That takes a third of a second if the collection follows a million
+ * other NFTs.
  */
 const placed = (db: Db, collectionId: string, { from = 0, end = Number.MAX_SAFE_INTEGER }) =>
   isPostgres(db)
@@ -47,7 +48,7 @@ const placed = (db: Db, collectionId: string, { from = 0, end = Number.MAX_SAFE_
 const FORWARD = sql`order by nfts.collection_id, nfts.seq`
 const BACKWARD = sql`order by nfts.collection_id desc, nfts.seq desc`
 
-/** Returns NFTs of some buckets of a collection, or of a run into it, in the order of acceptance. */
+/** Returns the NFTs in some buckets of a collection, or of one of its runs, in the order of acceptance. */
 export async function nftsOfBuckets(
   db: Db,
   what: { collectionId: string; run: string | null; first: number; last: number; status: NftStatus | null },
@@ -64,7 +65,7 @@ export async function nftsOfBuckets(
   return rows
 }
 
-/** Returns the first NFTs of each of these collections. */
+/** Returns the first NFTs of each collection. */
 export async function firstNfts(db: Db, collectionIds: readonly string[], count: number): Promise<SummaryRow[]> {
   if (collectionIds.length === 0) return []
   const one = (id: string) =>
@@ -73,10 +74,10 @@ export async function firstNfts(db: Db, collectionIds: readonly string[], count:
   return rows
 }
 
-/** Returns the NFTs accepted last: of these collections, or of all. */
+/** Returns the NFTs that were accepted last, in these collections or in all. */
 export async function lastNfts(db: Db, collectionIds: readonly string[] | null, count: number): Promise<SummaryRow[]> {
   if (collectionIds === null) {
-    // With statistics of a few NFTs, SQLite would sort all of them.
+    // If its statistics are from a time with few NFTs, SQLite would otherwise sort all of them.
     const from = isPostgres(db) ? sql`nfts` : sql`nfts not indexed`
     return (await select(sql`order by nfts.seq desc limit ${sql.lit(count)}`, from).execute(db)).rows
   }
@@ -89,21 +90,21 @@ export async function lastNfts(db: Db, collectionIds: readonly string[] | null, 
   return rows
 }
 
-/** Returns NFTs at these positions, of any account. */
+/** Returns the NFTs at these positions, of any account. */
 export async function nftsAt(db: Db, seqs: readonly number[]): Promise<SummaryRow[]> {
   if (seqs.length === 0) return []
   return (await select(sql`where nfts.seq in (${sql.join(seqs)}) order by nfts.seq`).execute(db)).rows
 }
 
-/** Returns NFTs with these IDs, of any account. */
+/** Returns the NFTs with these IDs, of any account. */
 export async function nftsById(db: Db, ids: readonly string[]): Promise<SummaryRow[]> {
   if (ids.length === 0) return []
   return (await select(sql`where nfts.id in (${sql.join(ids)}) order by nfts.seq`).execute(db)).rows
 }
 
 /**
- * Returns NFTs that an address owns in a collection, in the order of acceptance. NFTs before the page are counted in
- * the index, which has their positions. The row comparison has the reason above.
+ * Returns the NFTs that an address owns in a collection, in the order of acceptance. NFTs before the page are skipped
+ * in the index, which has the positions. The row comparison has the same reason as in `placed`.
  */
 export async function nftsOwned(
   db: Db,
@@ -115,12 +116,15 @@ export async function nftsOwned(
         and (collection_id, owner, seq) < (${collectionId}, ${owner}, ${Number.MAX_SAFE_INTEGER}) and owner is not null`
     : sql`collection_id = ${collectionId} and owner = ${owner}`
   const page = sql`select seq from nfts where ${theirs} order by collection_id, owner, seq limit ${limit} offset ${offset}`
-  // SQLite keeps the order of tables in a cross join, even with wrong statistics.
+  // A cross join fixes the order of tables in SQLite, even if its statistics are wrong.
   const from = sql`(${page}) as page cross join nfts`
   return (await select(sql`where nfts.seq = page.seq order by nfts.seq`, from).execute(db)).rows
 }
 
-/** Counts NFTs that an address owns in each collection that an account may see, newest first, without zeros. */
+/**
+ * Counts the NFTs that an address owns in each collection that an account may see, newest collection first. Collections
+ * without such NFTs are left out.
+ */
 export async function countOwned(db: Db, accountId: string | null, owner: string) {
   const { rows } = await sql<{ id: string; count: number }>`
     select id, count from (
@@ -174,7 +178,7 @@ export async function seenNft(db: Db, accountId: string | null, id: string) {
     .executeTakeFirst()
 }
 
-/** Returns IDs of the previous and the next NFT in a collection. */
+/** Returns the IDs of the previous and the next NFT in a collection; null if there is none. */
 export async function neighbors(db: Db, { collection_id, seq }: { collection_id: string; seq: number }) {
   const one = async (part: { from?: number; end?: number }, order: RawBuilder<unknown>) => {
     const { rows } = await sql<{ id: string }>`
@@ -184,7 +188,7 @@ export async function neighbors(db: Db, { collection_id, seq }: { collection_id:
   return { previous: await one({ end: seq }, BACKWARD), next: await one({ from: seq + 1 }, FORWARD) }
 }
 
-/** Returns NFTs with these token IDs in a collection. */
+/** Returns the NFTs with these token IDs in a collection. */
 export async function nftsOfTokens(db: Db, collectionId: string, tokenIds: readonly string[]): Promise<SummaryRow[]> {
   if (tokenIds.length === 0) return []
   const { rows } = await select(sql`
@@ -193,14 +197,14 @@ export async function nftsOfTokens(db: Db, collectionId: string, tokenIds: reado
   return rows
 }
 
-/** Returns NFTs that a pending transaction mints. */
+/** Returns the NFTs that a pending transaction mints. */
 export async function nftsOnChain(db: Db, transactionId: string, limit: number): Promise<SummaryRow[]> {
   const { rows } = await select(sql`
     where nfts.transaction_id = ${transactionId} and nfts.step = 'chain' order by nfts.seq limit ${limit}`).execute(db)
   return rows
 }
 
-/** Returns failed NFTs of a run into a collection with their errors, in the order of acceptance after a position. */
+/** Returns the failed NFTs of a run that were accepted after a position, in order, with their errors. */
 export async function failedAfter(
   db: Db,
   { collectionId, run, after }: { collectionId: string; run: string; after: number },
@@ -210,7 +214,7 @@ export async function failedAfter(
     .selectFrom('nfts')
     .innerJoin('requests', 'requests.id', 'nfts.request_id')
     .select(['nfts.seq', 'nfts.id', 'nfts.error'])
-    // With equalities, PostgreSQL uses the small index of failed NFTs.
+    // Equalities make PostgreSQL use the small index of failed NFTs.
     .where('nfts.collection_id', '=', collectionId)
     .where('nfts.seq', '>', after)
     .where('nfts.status', '=', sql.lit('failed'))

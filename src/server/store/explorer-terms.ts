@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** Upper bound of all texts with a prefix, byte by byte. */
+/** Appended to a prefix, gives an upper bound for all texts with the prefix, in byte order. */
 const END = '\u{10ffff}'
 
-/** Returns terms with a prefix, in order. Each takes one index lookup, however many NFTs have it. */
+/** Returns terms with a prefix, in order. Each term takes one index lookup, regardless of how many NFTs have it. */
 export async function termsBeginning(db: Db, start: string, limit: number): Promise<string[]> {
   const { rows } = await sql<{ term: string }>`
     with recursive terms (term, number) as (
@@ -17,9 +17,8 @@ export async function termsBeginning(db: Db, start: string, limit: number): Prom
 }
 
 /**
- * Returns positions of NFTs that have one of these terms, at most this many for each term, newest first. It reads in
- * index order: otherwise PostgreSQL would collect all NFTs with a term before it returns the first, as long as it
- * expects few.
+ * Returns the positions of NFTs that have one of these terms, newest first, limited for each term. Each term is read in
+ * index order. Otherwise, if PostgreSQL expects few NFTs, it would collect all of them before it returns the first.
  */
 const places = (terms: readonly string[], { before = Number.MAX_SAFE_INTEGER, limit }: Part) =>
   sql`(${sql.join(
@@ -33,7 +32,7 @@ const places = (terms: readonly string[], { before = Number.MAX_SAFE_INTEGER, li
   )}) as parts`
 
 interface Part {
-  /** Only NFTs accepted before this position. */
+  /** Only NFTs that were accepted before this position. */
   before?: number
   limit: number
 }
@@ -48,7 +47,7 @@ export async function countTerms(db: Db, terms: readonly string[], limit: number
   return Number(rows[0]?.count ?? 0)
 }
 
-/** Returns positions of NFTs with one of these terms, newest first. */
+/** Returns the positions of NFTs that have one of these terms, newest first. */
 export async function seqsOfTerms(db: Db, terms: readonly string[], part: Part): Promise<number[]> {
   if (terms.length === 0) return []
   const { rows } = await sql<{ seq: number }>`

@@ -8,7 +8,7 @@ const SEEN = [
   ...(['created_at', 'token_count', 'collection_id', 'start_id', 'mint'] as const),
 ] as const
 
-/** A transaction as the web explorer shows it. */
+/** The fields of a transaction that the web explorer shows. */
 export type SeenTransaction = Pick<TransactionRow, (typeof SEEN)[number]>
 
 type Find = { by: 'id'; ids: readonly string[] } | { by: 'hash' | 'directory'; text: string }
@@ -21,7 +21,10 @@ export async function findTransactions(db: Db, find: Find, limit = 100): Promise
   return await found.orderBy('created_at').limit(limit).execute()
 }
 
-/** A transaction that was signed several times is found by each of its hashes. */
+/**
+ * Returns the ID of the transaction with a signed attempt that has this hash; null if there is none. A transaction that
+ * was signed several times can be found by each of its hashes.
+ */
 export async function transactionOfAttempt(db: Db, hash: string): Promise<string | null> {
   const row = await db
     .selectFrom('transaction_attempts')
@@ -60,7 +63,10 @@ export async function nftsChanged(db: Db, by: 'transaction_id' | 'id', id: strin
   return found
 }
 
-/** Returns the gas of all transactions of a collection, as decimal digits. */
+/**
+ * Returns the gas used by a collection's deployment, mints, transfers, burns and updates, as decimal digits. Freezes
+ * and commitments aren't counted.
+ */
 export async function gasOfCollection(db: Db, collectionId: string): Promise<string> {
   const { rows } = await sql<{ gas: number | string | null }>`
     select sum(gas) as gas from (
@@ -79,7 +85,7 @@ export async function gasOfCollection(db: Db, collectionId: string): Promise<str
 /** Counts signed transactions that aren't final. */
 export async function countUnderWay(db: Db, accountId: string | null): Promise<number> {
   const own = sql`select id from collections where account_id = ${accountId}`
-  // SQLite keeps the order of tables in a cross join, so it starts with the one transfer, not with the account's
+  // A cross join fixes the order of tables in SQLite, which then starts with the one transfer instead of the account's
   // collections.
   const ownTransfer = sql`select 1 from transfers cross join collections
     where transfers.transaction_id = transactions.id and collections.id = transfers.collection_id
@@ -97,14 +103,15 @@ export async function countUnderWay(db: Db, accountId: string | null): Promise<n
 }
 
 /**
- * Returns transactions that mint NFTs of a run, in one bucket of its collection, with the number of its NFTs in each.
+ * Returns the transactions that mint a run's NFTs in one bucket of its collection, each with the number of these NFTs.
  */
 export async function transactionsOfBucket(
   db: Db,
   { collectionId, run, bucket }: { collectionId: string; run: string; bucket: number },
 ): Promise<{ id: string; count: number }[]> {
   const [first, end] = [firstSeqOf(bucket), firstSeqOf(bucket + 1)]
-  // Selected and limited before the join: with statistics of a few NFTs, PostgreSQL would read all of them.
+  // Selects and limits rows before the join. If its statistics are from a time with few NFTs, PostgreSQL would
+  // otherwise read all of them.
   const page = db
     .selectFrom('nfts')
     .select(['transaction_id', 'request_id'])

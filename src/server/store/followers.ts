@@ -3,8 +3,8 @@ import { momentIn } from './dialect.ts'
 import type { Db } from './schema.ts'
 
 /**
- * Claims or renews the role of a network's follower; returns whether this process has it. Two concurrent followers
- * write nothing wrong, but send every request twice.
+ * Claims or renews the role of a network's follower. Returns whether this process has the role. Two concurrent
+ * followers would write nothing wrong, but send every request twice.
  */
 export async function claimFollower(db: Db, blockchain: Blockchain, follower: string, ms: number): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -16,7 +16,7 @@ export async function claimFollower(db: Db, blockchain: Blockchain, follower: st
   return numUpdatedRows > 0n
 }
 
-/** Releases the role, so that another process may follow at once. */
+/** Releases the role, so that another process can take it immediately. */
 export async function releaseFollower(db: Db, blockchain: Blockchain, follower: string): Promise<void> {
   await db
     .updateTable('chains')
@@ -26,7 +26,7 @@ export async function releaseFollower(db: Db, blockchain: Blockchain, follower: 
     .execute()
 }
 
-/** Returns the block of a network from which there may be something of ours; null if that isn't known yet. */
+/** Returns the first block of a network that may have events of this backend; null if it isn't known yet. */
 export async function startBlock(db: Db, blockchain: EvmBlockchain): Promise<number | null> {
   const chain = await db
     .selectFrom('chains')
@@ -40,14 +40,14 @@ export async function rememberStartBlock(db: Db, blockchain: EvmBlockchain, bloc
   await db.updateTable('chains').set({ start_block: block }).where('blockchain', '=', blockchain).execute()
 }
 
-/** Records that the database lacks data of a network before this block. */
+/** Records that the database may lack data of a network up to this block. */
 export async function markBehind(db: Db, blockchain: Blockchain, head: number): Promise<void> {
   await db.updateTable('chains').set({ behind_until: head }).where('blockchain', '=', blockchain).execute()
 }
 
 /**
- * Whether a network has transactions of ours that the database doesn't have and the follower hasn't read yet. Until
- * then, nothing is signed and no NFT is accepted, because it may already be on chain.
+ * Returns whether a network may have transactions of this backend that the database lacks and the follower hasn't read
+ * yet. While it is true, nothing is signed and no NFT is accepted, because the NFT may already be on chain.
  */
 export async function isBehind(db: Db, blockchain: Blockchain): Promise<boolean> {
   const chain = await db

@@ -4,7 +4,10 @@ import type { BackendTable, Db } from './schema.ts'
 /** The backend that a database belongs to, and the current incarnation of its data. */
 export type Identity = Pick<BackendTable, 'id' | 'incarnation'>
 
-/** Returns the identity of a database, and creates it on first use: all processes that start at once get the same. */
+/**
+ * Returns the identity of a database. Creates it on first use, and all processes that start at the same time get the
+ * same one.
+ */
 export async function keepIdentity(db: Db): Promise<Identity> {
   const find = () => db.selectFrom('backend').select(['id', 'incarnation']).executeTakeFirst()
   const known = await find()
@@ -20,8 +23,8 @@ export async function keepIdentity(db: Db): Promise<Identity> {
 }
 
 /**
- * Starts a new incarnation. Call it in the transaction after which accepted requests may be missing. The value is
- * random: a counter in a restored database would repeat values that clients have seen.
+ * Starts a new incarnation of the data. Call it in the transaction after which accepted requests may be missing. The
+ * value is random, because a counter in a restored database would repeat values that clients have seen.
  */
 export async function startIncarnation(db: Db): Promise<void> {
   await db.updateTable('backend').set({ incarnation: randomUUID() }).execute()

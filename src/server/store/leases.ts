@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { momentIn } from './dialect.ts'
 import type { Store } from './open-store.ts'
 
-/** Tables with leases, and the condition of an index that finds leased rows. */
+/** Tables with leases, each with the condition of an index that finds leased rows. */
 export const LEASED = [
   { table: 'nfts', among: 'lease_until > 0' },
   { table: 'updates', among: 'lease_until > 0' },
@@ -12,7 +12,7 @@ export const LEASED = [
   { table: 'webhooks', among: 'lease_until > 0' },
 ] as const
 
-/** Ends every lease at once, for a process that knows it is the only one. */
+/** Ends all leases. Call it only if no other process uses the database. */
 export async function releaseLeases(store: Store): Promise<void> {
   await store.transaction(async (db) => {
     for (const { table, among } of LEASED) {
@@ -28,7 +28,7 @@ export async function releaseLeases(store: Store): Promise<void> {
 
 type Leased = 'nfts' | 'updates' | 'collections' | 'transactions'
 
-/** Extends the leases of rows that are still in progress; lost leases are left unchanged. */
+/** Extends the leases of rows. Lost leases are left unchanged. */
 export async function renewLeases(
   { db }: Pick<Store, 'db'>,
   table: Leased,

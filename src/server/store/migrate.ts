@@ -7,15 +7,15 @@ import type { Db, Schema } from './schema.ts'
 interface MigrateOptions {
   /** The database's name in messages. */
   name: string
-  /** For administration beside running processes: doesn't migrate, and rejects an older schema. */
+  /** For administration beside running processes. Doesn't migrate, and rejects an older schema. */
   beside: boolean
-  /** For inspection: doesn't migrate, and accepts an older schema. */
+  /** For inspection. Doesn't migrate, and accepts an older schema. */
   unchecked: boolean
-  /** Returns a database for work that may take long; the given one by default. */
+  /** Runs work that may take long, with a suitable database connection. By default, it gets the given database. */
   patiently?: (work: (db: Kysely<Schema>) => Promise<void>) => Promise<void>
 }
 
-/** Returns names of the migrations that were applied to this database; none if it is new. */
+/** Returns the names of the migrations that were applied to a database; empty if it is new. */
 export async function appliedMigrations(db: Db): Promise<string[]> {
   const found = isPostgres(db)
     ? await sql`select 1 where to_regclass('kysely_migration') is not null`.execute(db)
@@ -25,23 +25,23 @@ export async function appliedMigrations(db: Db): Promise<string[]> {
   return rows.map((row) => row.name)
 }
 
-/** Returns names of migrations of this version that a database lacks. */
+/** Returns the names of this version's migrations that a database lacks. */
 export const pendingMigrations = (applied: readonly string[]): string[] =>
   Object.keys(MIGRATIONS).filter((name) => !applied.includes(name))
 
-/** Returns names of applied migrations that this version doesn't know. */
+/** Returns the names of applied migrations that this version doesn't know. */
 export const unknownMigrations = (applied: readonly string[]): string[] =>
   applied.filter((name) => !Object.hasOwn(MIGRATIONS, name))
 
-/** Returns the name of the schema that these migrations make: that of the last one. */
+/** Returns the name of the schema that these migrations create, which is the name of the last one. */
 export const schemaOf = (migrations: readonly string[]): string => migrations.at(-1) ?? 'none'
 
 /** The schema of this version. */
 export const SCHEMA = schemaOf(Object.keys(MIGRATIONS))
 
 /**
- * Rejects a database with migrations that this version doesn't know: migrations of a newer version of gdn, or the
- * initial one of another commit before the first release.
+ * Rejects a database with migrations that this version doesn't know. They are from a newer version of gdn, or are the
+ * initial migration of another commit before the first release.
  *
  * @param name the database's name in messages
  * @throws GdnError `data_dir`
@@ -61,7 +61,7 @@ export function refuseUnknownMigrations(db: Db, name: string, applied: readonly 
 /**
  * Migrates a database to the newest schema.
  *
- * @throws GdnError `data_dir` as {@link refuseUnknownMigrations}, and beside running processes for an older schema
+ * @throws GdnError `data_dir` as {@link refuseUnknownMigrations}, and for an older schema with `beside`
  */
 export async function migrate(
   db: Kysely<Schema>,
@@ -69,7 +69,7 @@ export async function migrate(
 ): Promise<void> {
   const applied = await appliedMigrations(db)
   refuseUnknownMigrations(db, name, applied)
-  // The migrator reads every table first, which isn't needed for a database that is up to date.
+  // The migrator would first read every table, which isn't needed for an up-to-date database.
   if (unchecked || pendingMigrations(applied).length === 0) return
   if (beside) {
     throw new GdnError('data_dir', `${name} has the schema of an older version of gdn`, {
@@ -83,9 +83,9 @@ export async function migrate(
 }
 
 /**
- * Runs all migrations in one transaction, under a lock that ends with it: of processes that start together one
- * migrates, and the others find it done. Kysely's migrator holds its lock beyond a transaction, which doesn't work with
- * pgbouncer. The table of migrations is the same.
+ * Runs all migrations in one transaction, under a lock that ends with it. If several processes start together, one of
+ * them migrates, and the others find the migrations applied. Kysely's own migrator isn't used, because it holds its
+ * lock beyond a transaction, which doesn't work with pgbouncer. Its table of migrations is used.
  */
 async function migrateTogether(db: Kysely<Schema>): Promise<void> {
   await db.transaction().execute(async (transaction) => {

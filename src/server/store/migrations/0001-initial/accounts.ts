@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Accounts, their API keys and requests, and used signed URLs. */
+/** Creates the tables of accounts, their API keys and requests, and used signed URLs. */
 export async function createAccounts(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('accounts')

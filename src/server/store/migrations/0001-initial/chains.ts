@@ -1,6 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Blockchains, the blocks of embedded chains, and mints and updates on chain that the database doesn't have. */
+/**
+ * Creates the tables of blockchains, of blocks of embedded chains, and of mints and updates on chain that the database
+ * lacks.
+ */
 export async function createChains(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('chains')
@@ -8,10 +11,10 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
     .addColumn('genesis_timestamp', 'bigint', (c) => c.notNull())
     .addColumn('factory_address', 'text', (c) => c.notNull())
     .addColumn('created_at', 'bigint', (c) => c.notNull())
-    // An embedded chain, or the public network of `chain_id` behind RPC URLs.
+    // `embedded`, or `remote` for a public network with an RPC URL.
     .addColumn('network', 'text', (c) => c.notNull().defaultTo('embedded'))
     .addColumn('chain_id', 'bigint')
-    // The block from which owners are followed, and the current follower process.
+    // The block from which owners are followed, and the process that follows them.
     .addColumn('start_block', 'bigint')
     .addColumn('follower', 'text')
     .addColumn('follower_until', 'bigint', (c) => c.notNull().defaultTo(0))
@@ -29,7 +32,7 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('chain_blocks_key', ['blockchain', 'number'])
     .execute()
 
-  // No transaction in the database made these mints: it was restored, lost commits, or a key is used elsewhere.
+  // Mints without a transaction in the database: it was restored, it lost commits, or the key is used elsewhere.
   await db.schema
     .createTable('unknown_mints')
     .addColumn('collection_id', 'text', (c) => c.notNull())
@@ -52,7 +55,7 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
     .where(sql<boolean>`state <> 'released'`)
     .execute()
 
-  // The same for updates. Each token has a row.
+  // Updates without a transaction in the database. Each token has its own row.
   await db.schema
     .createTable('unknown_updates')
     .addColumn('collection_id', 'text', (c) => c.notNull())

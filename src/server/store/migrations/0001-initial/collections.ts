@@ -2,7 +2,6 @@ import { type Kysely, sql } from 'kysely'
 import { isLeased, withLease } from './columns.ts'
 import type { InitialDialect } from './dialect.ts'
 
-/** Collections and their NFTs. */
 export async function createCollections(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
   await db.schema
     .createTable('collections')
@@ -50,7 +49,7 @@ export async function createCollections(db: Kysely<unknown>, dialect: InitialDia
     .addColumn('sender', 'text')
     .addColumn('receiver', 'text', (c) => c.notNull())
     .addColumn('owner', 'text')
-    // The block of the owner's transfer, if it was recorded before the follower reached it.
+    // Block of the transfer to the owner, if the transfer was recorded before the follower reached it.
     .addColumn('owner_block', 'bigint')
     .addColumn('metadata', 'text', (c) => c.notNull())
     .addColumn('files', 'text')
@@ -69,7 +68,7 @@ export async function createCollections(db: Kysely<unknown>, dialect: InitialDia
     .execute()
   const nfts = (name: string) => db.schema.createIndex(`nfts_${name}`).on('nfts')
   const isAt = (step: string) => sql<boolean>`step = ${sql.lit(step)}`
-  // A listing reads only this index, regardless of the size of the table.
+  // Lists read only this index, so their cost doesn't depend on the size of the table.
   await nfts('listing').columns(['collection_id', 'seq', 'id']).execute()
   await nfts('files_due').columns(['next_attempt_at', 'seq']).where(isAt('files')).execute()
   await nfts('mint_due').columns(['collection_id', 'seq']).where(isAt('mint')).execute()

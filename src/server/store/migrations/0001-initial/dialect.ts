@@ -9,6 +9,6 @@ export interface InitialDialect {
   readonly asSequence: (column: ColumnDefinitionBuilder) => ColumnDefinitionBuilder
   /** Creates `nft_counts` and the triggers on `nfts` that update it. */
   createNftCounts(db: Kysely<unknown>): Promise<void>
-  /** Creates `nft_terms`. Its terms are compared byte by byte, so that all with the same prefix are one range. */
+  /** Creates `nft_terms`. Terms are compared byte by byte, so that all terms with the same prefix form one range. */
   createNftTerms(db: Kysely<unknown>): Promise<void>
 }

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { InitialDialect } from './dialect.ts'
 
-/** Tables for lookups of the web explorer: runs, counts of NFTs, words of titles and names of files. */
+/** Creates the tables for lookups of the web explorer: runs, counts of NFTs, and words of titles and file names. */
 export async function createExplorer(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
   // A run's row is written with its first request.
   await db.schema
@@ -10,7 +10,7 @@ export async function createExplorer(db: Kysely<unknown>, dialect: InitialDialec
     .addColumn('run', 'text', (c) => c.notNull())
     .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
     .addColumn('started_at', 'bigint', (c) => c.notNull())
-    // The maximum cost and gas price of the run.
+    // The run's limits: its maximum cost and gas price.
     .addColumn('max_cost', 'text')
     .addColumn('max_fee', 'text')
     .addColumn('nft_gas', 'bigint')
@@ -29,7 +29,7 @@ export async function createExplorer(db: Kysely<unknown>, dialect: InitialDialec
 
   await dialect.createNftCounts(db)
 
-  // Each word with the NFTs that have it, separate for each account. A background job fills it up to the cursor.
+  // Words and the NFTs that have them, separately for each account. A background job adds the NFTs up to the cursor.
   await dialect.createNftTerms(db)
   await db.schema
     .createTable('nft_term_cursor')

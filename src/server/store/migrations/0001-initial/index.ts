@@ -14,7 +14,7 @@ import { createTransfers } from './transfers.ts'
 import { createUpdates } from './updates.ts'
 import { createWebhooks } from './webhooks.ts'
 
-/** Creates the whole schema. A table comes after those that it references. */
+/** Creates the whole schema. A table is created after the tables that it references. */
 export async function createInitialSchema(db: Kysely<unknown>): Promise<void> {
   const dialect = isPostgres(db) ? postgres : sqlite
   await createProcessTables(db)

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 
 /**
- * The counts in `nft_counts`, each with its condition on an NFT. NFTs waiting to be signed and signed ones share a
- * count, because each further count would cost every NFT another write.
+ * The counts in `nft_counts`, each with its condition. NFTs that wait to be signed share a count with signed ones,
+ * because each additional count would cost another write per NFT.
  */
 export const CONDITIONS = {
   files: `status = 'initiated' and step = 'files'`,
@@ -17,12 +17,13 @@ const COUNTS = Object.keys(CONDITIONS) as Count[]
 
 export const KEY = ['collection_id', 'run', 'bucket'] as const
 
-/** A list in SQL, with one entry for each count. */
+/** Returns a list in SQL with one entry for each count. */
 export const listCounts = (entry: (count: Count) => string, separator = ', ') => COUNTS.map(entry).join(separator)
 
 /**
- * Counts of NFTs by state, for every 4,096 NFTs in the order of acceptance: 245 rows for a million. They give totals
- * and the position where a page begins. Triggers keep them up to date.
+ * Creates the table of counts of NFTs by state. A run has one row for every 4,096 NFTs in the order of acceptance, so a
+ * million NFTs take 245 rows. The counts give totals and the position where a page begins. Triggers keep them up to
+ * date.
  */
 export function nftCounts(db: Kysely<unknown>) {
   const table = db.schema
