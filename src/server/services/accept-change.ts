@@ -11,9 +11,7 @@ import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/**
- * What an endpoint does differently from the others that change NFTs, or record facts about NFTs, in one transaction.
- */
+/** A change of NFTs, or of facts about NFTs, in one transaction. It has the parts in which such endpoints differ. */
 interface Change<Name extends Operation, Echo, Prepared> {
   operation: Name
   /** The fields that identify the operation by its digest. */

@@ -37,7 +37,7 @@ function replay<Response>(earlier: RequestRow, bodyHash: string): Accepted<Respo
   return { response: JSON.parse(earlier.response) as Response, replayed: true, requestId: earlier.id }
 }
 
-/** What a creating endpoint does in addition to storing the request. */
+/** The work of a creating endpoint in addition to storing the request. */
 export interface Work<Prepared, Response> {
   /** Returns the response if all reference IDs already have their operations. Then nothing else is done. */
   findExisting(): Promise<Response | null>

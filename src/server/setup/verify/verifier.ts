@@ -11,7 +11,7 @@ const TIMEOUT_MS = 30_000
 const POLL_MS = 3_000
 /** Number of consecutive failures after which a service counts as unreachable. */
 const TRIES = 5
-/** The same limit if no connection can be opened, which waiting seldom changes. */
+/** Number of consecutive failures to connect after which it counts as unreachable, which waiting seldom changes. */
 const CONNECT_TRIES = 2
 const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
 const TOO_MANY_REQUESTS = 429
