@@ -7,7 +7,7 @@ import type { TransportAnswer } from './transport.ts'
 
 const HEADER_OF = Object.entries(CAPABILITIES) as [Capability, string][]
 
-/** The capabilities and identity that a server announces in its response headers. */
+/** Collects what a server announces in its response headers: capabilities, rate limits and its identity. */
 export class Announcements {
   readonly #capabilities = new Map<Capability, boolean>()
   readonly #rateLimits = new Map<EndpointName, ObservedRateLimit>()
@@ -15,15 +15,15 @@ export class Announcements {
   #withoutValue: ReadonlySet<string> | null = null
   #incarnation: string | null = null
 
-  /** Records what a response to a request to an endpoint says. */
+  /** Records what the response of an endpoint announces. */
   observe(name: EndpointName, { status, headers }: TransportAnswer): void {
-    // A response of a proxy says nothing about the server.
+    // The response of a proxy tells nothing about the server.
     const isOfServer = status < 500 && /json/.test(headers['content-type'] ?? '')
     for (const [capability, header] of HEADER_OF) {
       if (headers[header] === 'yes') this.#capabilities.set(capability, true)
       else if (isOfServer && !this.#capabilities.has(capability)) this.#capabilities.set(capability, false)
     }
-    // The last response counts: a restarted server may have other networks.
+    // Only the latest response counts, because a restarted server may have other networks.
     if (isOfServer || headers[HEADERS.blockchainsWithoutValue] !== undefined) {
       this.#withoutValue = namesWithoutValue(headers)
     }
@@ -32,7 +32,10 @@ export class Announcements {
     if (limit !== null) this.#rateLimits.set(name, limit)
   }
 
-  /** Relies only on this response, not on responses of other endpoints. Null if the response doesn't announce it. */
+  /**
+   * Records the capabilities in one response, and ignores those in earlier responses. Returns whether the server honors
+   * Idempotency-Key, or null if the response doesn't tell.
+   */
   learn({ status, headers }: TransportAnswer): boolean | null {
     const isHonored = headers[CAPABILITIES.idempotency] === 'yes'
     if (!isHonored && (status >= 500 || PASSING.has(status))) return null
@@ -41,7 +44,7 @@ export class Announcements {
     return isHonored
   }
 
-  /** See `ApiClient` for this and the following. */
+  /** This method and the ones below are documented in `ApiClient`. */
   supports(capability: Capability): boolean | null {
     return this.#capabilities.get(capability) ?? null
   }
@@ -60,6 +63,6 @@ export class Announcements {
   }
 }
 
-/** Returns the blockchains whose coins have no value, as the server says; `*` stands for all. */
+/** Returns the blockchains whose coins have no value according to the server. `*` means all blockchains. */
 const namesWithoutValue = (headers: TransportAnswer['headers']): ReadonlySet<string> =>
   new Set(headers[HEADERS.blockchainsWithoutValue]?.split(',').map((name) => name.trim()))

@@ -8,7 +8,7 @@ import { redactText } from '../core/redact.ts'
 import { type AnswerDetails, badAnswer, describeAnswer, isNotNow, isNotReady } from './answers.ts'
 import type { TransportAnswer } from './transport.ts'
 
-/** Returns the error for a response other than 2xx. */
+/** Returns the error for a response whose status isn't 2xx. */
 export function answerError(name: EndpointName | string, url: string, answer: TransportAnswer): GdnError {
   const said = readErrorForm(parseJson(answer.body))
   const details: AnswerDetails = { status: answer.status, ...said }
@@ -60,7 +60,7 @@ export function answerError(name: EndpointName | string, url: string, answer: Tr
   }
 }
 
-/** Returns a hint for an error about a collection; undefined if there is none. */
+/** Returns a hint for an error about a collection, or undefined if there is none. */
 function refusalHint(words: string): string | undefined {
   if (words.includes('enable_transfer')) {
     return 'The owner of the collection can permit transfers. Run `gdn collection set <contract_address> --enable-transfer --wallet <owner>`.'
@@ -72,11 +72,11 @@ function refusalHint(words: string): string | undefined {
   return blockchain !== undefined && isBlockchain(blockchain) ? `Add -b ${blockchain}.` : undefined
 }
 
-/** Limits the length of messages: a response may have megabytes. Our backend returns at most 50 problems. */
+/** Maximum number of problems in an error, because a response can have megabytes. Our backend returns at most 50. */
 const MAX_FAULTS = 100
 const MAX_TEXT = 10_000
 
-/** Redacts before it truncates, as above. */
+/** Redacts before it truncates, because half of a secret would not be recognized. */
 const cut = (text: string): string =>
   text.length <= MAX_TEXT ? text : `${redactText(text).slice(0, MAX_TEXT).toWellFormed()}…`
 

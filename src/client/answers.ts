@@ -9,11 +9,11 @@ export interface AnswerDetails {
   status: number
   title?: string
   message?: string
-  /** Every problem with its location, in form B. */
+  /** Every problem with its location. Only in form B of the API's errors. */
   faults?: { field: string; message: string }[]
 }
 
-/** Returns the HTTP status behind an error of this client, if a response caused it. */
+/** Returns the HTTP status of the response that caused an error, or undefined if no response did. */
 export function statusOf(error: unknown): number | undefined {
   if (!(error instanceof GdnError)) return undefined
   const { details } = error
@@ -22,13 +22,13 @@ export function statusOf(error: unknown): number | undefined {
     : undefined
 }
 
-/** Whether a response, or the error that it caused, means that the server lacks the endpoint: 404 or 405. */
+/** Returns whether a response, or the error for it, means that the server lacks the endpoint (404 or 405). */
 export function lacksEndpoint(response: unknown): boolean {
   const status = typeof response === 'number' ? response : statusOf(response)
   return status === 404 || status === 405
 }
 
-/** Summarizes a response for messages: `502 text/html "<html><body>Bad gateway…"`. */
+/** Describes a response for messages: `502 text/html "<html><body>Bad gateway…"`. */
 export function describeAnswer({ status, headers, body }: TransportAnswer): string {
   const type = headers['content-type'] ?? 'no content type'
   // Redacted before it is truncated, because half of a secret would not be recognized.
@@ -40,21 +40,24 @@ export function describeAnswer({ status, headers, body }: TransportAnswer): stri
 }
 
 /**
- * Whether a response means that nothing was accepted, and the same request may be accepted later. A 503 alone doesn't
- * prove that, because a proxy may have sent it. Only our backend adds these headers.
+ * Returns whether a response proves that nothing was accepted and that the same request may be accepted later. The
+ * status 503 alone doesn't prove that, because it may come from a proxy. Only our backend adds these headers.
  */
 export function isNotNow({ status, headers }: Pick<TransportAnswer, 'status' | 'headers'>): boolean {
   return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[CAPABILITIES.idempotency] === 'yes'
 }
 
-/** Whether a response means that nothing is accepted until the operator of the backend has acted. */
+/** Returns whether nothing is accepted until the operator of the backend has acted. */
 export const isNotReady = (answer: Pick<TransportAnswer, 'status' | 'headers'>): boolean =>
   isNotNow(answer) && answer.headers[HEADERS.errorCode] === CHAIN_ERRORS.notReady
 
-/** Request Timeout, Too Early, Too Many Requests. */
+/** Temporary failures: Request Timeout, Too Early, Too Many Requests. */
 export const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** Whether JSON is an error of the API, in form A or B. By hand: a command that reads loads no schema for it. */
+/**
+ * Returns whether JSON has form A or B of the API's errors. Doesn't use the schema, so that read-only commands needn't
+ * load it.
+ */
 export function isErrorForm(json: unknown): boolean {
   if (!isObject(json)) return false
   const { error, errorCode, message, detail } = json
@@ -63,20 +66,20 @@ export function isErrorForm(json: unknown): boolean {
 }
 
 /**
- * Whether a refusal didn't come from the API. A proxy may send it instead of the server's response, even after the
- * server processed the request.
+ * Returns whether a 4xx response didn't come from the API. A proxy may send one instead of the server's response, even
+ * after the server has processed the request.
  */
 export const isForeignRefusal = (status: number, json: unknown): boolean =>
   status >= 400 && status < 500 && !PASSING.has(status) && !isErrorForm(json)
 
-/** 409 and 422 by the draft of the header's standard; some services return 400. */
+/** Statuses of errors about the Idempotency-Key: 409 and 422 in the draft standard, 400 in some services. */
 const KEY_ERROR_STATUS = new Set([400, 409, 422])
 const MAX_ERROR_TEXT = 10_000
 
 /**
- * Whether a response rejects the request for its Idempotency-Key: another request holds the key or has used it. That
- * proves nothing about an earlier attempt. Our backend names the error in a header. Other servers use their own bodies,
- * so the text is searched.
+ * Returns whether a response rejects the request because of its Idempotency-Key: another request holds the key or has
+ * used it. This proves nothing about an earlier attempt. Our backend names the error in a header. Other servers use
+ * bodies of their own, so the text is searched.
  *
  * @param text the body of the response
  */
@@ -90,7 +93,7 @@ export function isIdempotencyError(
   return /idempoten(cy|t)/i.test(text.slice(0, MAX_ERROR_TEXT))
 }
 
-/** Returns the error for a response that does not match the API's schema. */
+/** Returns the error for a response that doesn't match the API's schema. */
 export function badAnswer(
   url: string,
   answer: TransportAnswer,

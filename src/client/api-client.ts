@@ -10,7 +10,7 @@ import type { TransportAnswer } from './transport.ts'
 export type RequestOf<Name extends EndpointName> = z.input<Contracts[Name]['request']>
 export type ResponseOf<Name extends EndpointName> = z.output<Contracts[Name]['response']>
 
-/** A response with its status, content type and first characters, for messages. */
+/** A response, with its status, content type and first characters in `seen` for messages. */
 export type SeenAnswer = Answered & { seen: string; answer: TransportAnswer }
 
 /** The result of one attempt. */
@@ -34,26 +34,26 @@ export interface LearnOptions extends CallOptions {
 }
 
 export interface UploadOptions extends CallOptions {
-  /** The expected SHA-256 of the content in hexadecimal. A file that has changed since is not uploaded. */
+  /** The expected SHA-256 of the content, in hexadecimal. A file with other content isn't uploaded. */
   sha256?: string | undefined
 }
 
 export interface SendOptions extends CallOptions, Partial<RunLimit> {
   idempotencyKey: string
-  /** Called when sending is permitted. If it throws, no byte is sent. */
+  /** Called when sending is permitted. If it throws, nothing is sent. */
   beforeSending?: () => Promise<void>
 }
 
-/** An endpoint for a raw request: one of the contract, or any path of the server. */
+/** The endpoint of a raw request: an endpoint of the API contract, or any path of the server. */
 export type RawEndpoint = { name: EndpointName } | { path: `/${string}` }
 
 export interface RawOptions extends CallOptions {
   /**
-   * The key for an endpoint that may have an effect, which is requested exactly once. Null for a reading endpoint, with
-   * retries.
+   * The key for an endpoint that may have an effect. The request is then sent exactly once. Null for a read-only
+   * endpoint, whose requests are retried.
    */
   idempotencyKey: string | null
-  /** Called with the response, regardless of its status, before an error is thrown for it. */
+  /** Called with each response, whatever its status, before an error is thrown for it. */
   onAnswer?: (answer: TransportAnswer) => void
 }
 
@@ -61,48 +61,53 @@ export interface RawOptions extends CallOptions {
 export interface ApiClient {
   readonly baseUrl: string
   /**
-   * Calls an endpoint. For a reading endpoint, temporary failures (network, 429, 502, 503, 504) are retried for up to
-   * 30 s. A creating endpoint is called exactly once.
+   * Calls an endpoint. Requests to read-only endpoints are retried for up to 30 s after temporary failures (network,
+   * 429, 502, 503, 504). Requests to creating endpoints are sent exactly once.
    */
   call<Name extends EndpointName>(
     name: Name,
     request: RequestOf<Name>,
     options?: CallOptions,
   ): Promise<ResponseOf<Name>>
-  /** Sends exactly once and returns the result. Never throws for errors of the network or the server. */
+  /** Sends exactly once, and returns the result. Never throws network or server errors. */
   send(name: EndpointName, body: Uint8Array, options: SendOptions): Promise<SendResult>
-  /** Decodes a response of an endpoint. @throws GdnError for a refusal; `bad_answer` for another form */
+  /**
+   * Decodes the response of an endpoint.
+   *
+   * @throws GdnError for an error response; `bad_answer` if the response doesn't match the schema
+   */
   decode<Name extends EndpointName>(name: Name, answer: TransportAnswer): Promise<ResponseOf<Name>>
   /**
-   * Sends a raw body, and returns the raw response if it is 2xx. Neither is checked by the contract.
+   * Sends a raw body and returns the raw response if its status is 2xx. Checks neither against the schema.
    *
    * @throws GdnError as `call` does; `unknown_outcome` if a creating endpoint may have taken effect
    */
   raw(endpoint: RawEndpoint, body: Uint8Array, options: RawOptions): Promise<TransportAnswer>
-  /** Uploads a file (a path, or its bytes). The returned URL is for file_fields. */
+  /** Uploads a file, given by its path or bytes. The returned URL is for file_fields. */
   upload(content: string | Uint8Array, name: string, options?: UploadOptions): Promise<{ url: string }>
-  /** Requests a path below the base URL with GET, without the key. */
+  /** Sends GET to a path below the base URL, without the key. */
   get(path: `/${string}`, options?: CallOptions): Promise<PlainAnswer>
-  /** Whether the server announced a capability; null until it has responded. */
+  /** Returns whether the server announces a capability, or null if it hasn't responded yet. */
   supports(capability: Capability): boolean | null
-  /** The incarnation of the backend's database; null until a backend of ours has responded. */
+  /** Returns the incarnation of the backend's database, or null if no backend of ours has responded yet. */
   incarnation(): string | null
   /**
-   * Whether the server reports that the coins of a blockchain have no value (null: the coins of all blockchains). Null
-   * until it has responded.
+   * Returns whether the server reports that the coins of a blockchain have no value, or null if it hasn't responded
+   * yet. Null as the argument means all blockchains.
    */
   hasNoValue(blockchain: Blockchain | null): boolean | null
   /**
-   * Says whether later requests are only for blockchains whose coins have no value. A gdn backend rejects them for any
-   * other, even after a restart with other networks. Then `call` throws `not_confirmed`, and `send` returns it.
+   * Declares that later requests are only for blockchains whose coins have no value. A gdn backend rejects them for any
+   * other blockchain, even if it restarts with other networks. `call` then throws `not_confirmed`, and `send` returns
+   * it.
    */
   onlyWithoutValue(only: boolean): void
   /**
-   * Like `supports('idempotency')`, but queries the server if that isn't known yet; null if it does not respond. With
-   * `refresh` it queries the server again, including what else it announces.
+   * Like `supports('idempotency')`, but queries the server if that isn't known yet. Returns null if the server doesn't
+   * respond. `refresh` queries the server again, and updates everything that it announces.
    */
   learnIdempotency(options?: LearnOptions): Promise<boolean | null>
-  /** The rate limit in the server's last response of an endpoint; null if there was none. */
+  /** Returns the rate limit in an endpoint's last response, or null if there was none. */
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
   close(): Promise<void>
 }

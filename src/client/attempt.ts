@@ -3,15 +3,15 @@ import { isTimeUp } from '../core/time-up.ts'
 import { MAX_ANSWER_BYTES, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
 
 /**
- * One attempt, in the same way for every transport. It settles once, counts the bytes of the response, ends at the
- * timeout or the signal, and knows whether anything was sent.
+ * One attempt of a request, independent of the transport. It settles exactly once, limits the size of the response,
+ * ends at the timeout or when the signal is aborted, and knows whether anything was sent.
  */
 export class Attempt {
   readonly answer: Promise<TransportAnswer>
-  /** Whether the first byte of the request may have left. */
+  /** Whether the first byte of the request may have been sent. */
   sent = false
   settled = false
-  /** Ends the connection of the request. The transport sets it as soon as possible. */
+  /** Closes the connection of the request. The transport sets this function as soon as possible. */
   cancel: (reason: Error) => void = () => {}
 
   readonly #request: TransportRequest
@@ -34,7 +34,9 @@ export class Attempt {
     request.signal?.addEventListener('abort', this.#abort, { once: true })
   }
 
-  /** Called just before the first byte leaves. Returns false if the attempt is over, so that nothing may leave. */
+  /**
+   * Call it just before the first byte is sent. Returns false if the attempt has settled, so that nothing may be sent.
+   */
   leave(): boolean {
     if (this.settled) return false
     if (this.#request.mayLeave?.() === false) this.fail('not sent: the time window for sending has passed')
@@ -42,7 +44,7 @@ export class Attempt {
     return this.sent
   }
 
-  /** Counts a chunk of the response. Returns false if the response is too long, which fails the attempt. */
+  /** Adds a chunk of the response. If the response is too long, fails the attempt and returns false. */
   take(chunk: Uint8Array): boolean {
     this.#size += chunk.length
     const { maxBytes = MAX_ANSWER_BYTES } = this.#request
@@ -54,7 +56,7 @@ export class Attempt {
     return true
   }
 
-  /** Ends with the response. Our own secrets in it are redacted here. */
+  /** Settles with the response. Redacts gdn's own secrets in it. */
   finish(status: number, headers: Readonly<Record<string, string>>): void {
     if (!this.#settle()) return
     const told = Object.entries(headers).map(([name, value]) => [redactSecrets(name), redactSecrets(value)])
@@ -63,7 +65,7 @@ export class Attempt {
   }
 
   fail(message: string, cause?: unknown): void {
-    // The connection closes after a complete response too.
+    // After a complete response, the connection closes too, which isn't an error.
     if (!this.#settle()) return
     const error = new TransportError(message, this.sent, cause)
     this.#reject(error)
@@ -88,7 +90,7 @@ export class Attempt {
   }
 }
 
-/** Joins `['a', 'b']` to `a, b`, for every header. */
+/** Joins the values of each header with a comma: `['a', 'b']` becomes `a, b`. */
 export function joinHeaders(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): Record<string, string> {

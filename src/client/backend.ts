@@ -3,38 +3,38 @@ import { GdnError } from '../core/errors.ts'
 /** The backend at a URL. */
 export interface Backend {
   url: string
-  /** The UUID of its database, which stays the same when its address changes; null where the server has none. */
+  /** UUID of the backend's database. It stays the same when the address changes. Null if the server has none. */
   id: string | null
-  /** The UUID of its present data, which changes after a restore. Null as above. */
+  /** UUID of the backend's current data. It changes when a backup is restored. Null if the server has none. */
   incarnation: string | null
 }
 
-/** A backend as identified now. */
+/** A backend as it identified itself just now. */
 export interface SeenBackend extends Backend {
-  /** Why the backend could not be identified. */
+  /** The reason why the backend couldn't be identified, or null. */
   silence: GdnError | null
-  /** Whether the backend runs on this machine, where another backend may have its address. */
+  /** Whether the backend runs on this machine, where another backend may take its address. */
   isLocal: boolean
 }
 
 /**
- * Throws before anything is sent to a server on this machine that could not be identified. Other servers need not have
- * an identity: hosted services have no /healthz.
+ * Throws if a server on this machine couldn't be identified, before anything is sent to it. Other servers don't need an
+ * identity, because hosted services have no /healthz.
  */
 export function refuseSilentBackend({ silence, isLocal }: SeenBackend): void {
   if (isLocal && silence !== null) throw silence
 }
 
-/** Whether an error means that the backend is no longer the one with which the command began. */
+/** Returns whether an error means that the backend isn't the one with which the command began. */
 export const isBackendChange = (error: unknown): error is GdnError =>
   error instanceof GdnError && (error.code === 'wrong_backend' || error.code === 'backend_restored')
 
 /**
- * Throws if something that was recorded for one backend would be sent to another. A record without an ID matches any
- * server.
+ * Throws if something that was recorded for one backend would be sent to another. A record without a backend ID matches
+ * any server.
  *
  * @param what the recorded thing, such as `the run drop-3f9a`
- * @throws GdnError `wrong_backend`; the error that prevented the identification
+ * @throws GdnError `wrong_backend`, or the error that prevented the identification
  */
 export function refuseOtherBackend(what: string, recorded: Backend, seen: SeenBackend): void {
   if (recorded.id === null || recorded.id === seen.id) return
@@ -53,6 +53,6 @@ export function refuseOtherBackend(what: string, recorded: Backend, seen: SeenBa
   )
 }
 
-/** Whether the data of a backend was restored from a backup since something was recorded. */
+/** Returns whether a backup of the backend was restored after something was recorded. */
 export const isRestored = (recorded: Pick<Backend, 'incarnation'>, seen: Pick<Backend, 'incarnation'>): boolean =>
   recorded.incarnation !== null && seen.incarnation !== null && recorded.incarnation !== seen.incarnation

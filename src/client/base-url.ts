@@ -4,14 +4,16 @@ import type { Secret } from '../core/secret.ts'
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
-/** Whether a URL points at this machine. */
+/** Returns whether a URL is on this machine. */
 export function isLoopback(url: URL): boolean {
   return LOOPBACK.test(url.hostname)
 }
 
 /**
- * Returns the base URL of a server without a trailing slash. A path prefix stays. A key is never sent in clear text
- * over a network: http is accepted for loopback, without a key, or with `allowHttp`.
+ * Validates the base URL of a server, and returns it without a trailing slash. A path is permitted. HTTP is permitted
+ * only for loopback, without a key, or with `allowHttp`, so that a key isn't sent over a network in clear text.
+ *
+ * @throws GdnError `invalid_config`
  */
 export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: boolean; allowHttp: boolean }): string {
   const invalid = (message: string, hint: string) => new GdnError('invalid_config', message, { hint })
@@ -37,7 +39,7 @@ export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: b
   return url.origin + url.pathname.replace(/\/+$/, '')
 }
 
-/** @throws GdnError `invalid_config` for a key that a header can't have */
+/** @throws GdnError `invalid_config` if the key isn't valid in a header */
 export function checkKey(apiKey: Secret | null): void {
   if (apiKey === null || /^[\x21-\x7e]{1,4096}$/.test(apiKey.reveal())) return
   throw new GdnError('invalid_config', 'the API key is empty, too long, or has invalid characters', {

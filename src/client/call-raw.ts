@@ -4,7 +4,7 @@ import { persist } from './persist.ts'
 import { hintOf, postJson, readCreated, type Server, sendOnce, targetOf } from './send-once.ts'
 import type { TransportAnswer } from './transport.ts'
 
-/** Sends a raw body once with its key, or without a key with retries. */
+/** Sends a raw body. With an idempotency key, sends it once. Without one, retries temporary failures. */
 export async function callRaw(
   server: Server,
   endpoint: RawEndpoint,

@@ -13,10 +13,10 @@ import type { TransportAnswer } from './transport.ts'
 
 export interface ClientOptions extends DispatchOptions {
   baseUrl: string
-  /** Allows sending a key over http to a host that isn't this machine. */
+  /** Permits sending a key over HTTP to another machine. */
   allowHttp?: boolean
   clock?: Clock
-  /** Version of the API that `call` checks requests by; 1.1 by default. */
+  /** The API version by which `call` validates requests. Default: 1.1. */
   apiVersion?: ApiVersion
 }
 

@@ -1,12 +1,12 @@
 import { bootClock } from '../core/boot-clock.ts'
 import { sleep } from '../core/time.ts'
 
-/** The time functions that waiting depends on; replaced in tests. */
+/** The clock, which tests replace. */
 export interface Clock {
-  /** Milliseconds on a clock that never steps. */
+  /** Returns monotonic milliseconds. */
   now: () => number
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** Returns a number from 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   random: () => number
 }
 

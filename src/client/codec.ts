@@ -8,7 +8,11 @@ import { badAnswer } from './answers.ts'
 import type { RequestOf, ResponseOf } from './api-client.ts'
 import type { TransportAnswer } from './transport.ts'
 
-/** Encodes a request. @throws GdnError `invalid_input` if it does not match the API's schema */
+/**
+ * Validates and encodes a request.
+ *
+ * @throws GdnError `invalid_input` if the request doesn't match the API's schema
+ */
 export async function encode<Name extends EndpointName>(
   name: Name,
   request: RequestOf<Name>,
@@ -27,7 +31,7 @@ export async function encode<Name extends EndpointName>(
   })
 }
 
-/** Returns the field as the caller wrote it: without the index of a list of one that is given as a single value. */
+/** Returns the path of a field as the caller wrote it. Where a single value stands for a list, leaves out the index. */
 function fieldIn(request: unknown, { path }: FieldIssue): string {
   let at = request
   const written = path.filter((part) => {
@@ -38,17 +42,21 @@ function fieldIn(request: unknown, { path }: FieldIssue): string {
   return formatPath(written)
 }
 
-/** In other APIs, values of attributes are numbers. */
+/** Returns a hint for a number as an attribute value, which other APIs accept. */
 const hintOf = (issue: FieldIssue | undefined): string | undefined =>
   issue?.path[0] === 'metadata' && issue.message === 'must be a string, not a number'
     ? "Write the number as a string, such as '7'."
     : undefined
 
-/** Returns the hint for a request that is valid in v1.2 alone: the types of the client let these fields be omitted. */
+/** Returns the hint for a request that only version 1.2 accepts. The client's types permit leaving these fields out. */
 const requiredIn11 = (issues: readonly FieldIssue[]): string =>
   `Set ${issues.map(({ field }) => field).join(' and ')}. Only version 1.2 of the API accepts requests without ${issues.length === 1 ? 'this field' : 'these fields'}.`
 
-/** Decodes a response. @throws GdnError for a status other than 2xx, and if it does not match the API's schema */
+/**
+ * Decodes a response.
+ *
+ * @throws GdnError if the status isn't 2xx, or if the response doesn't match the API's schema
+ */
 export async function decode<Name extends EndpointName>(
   name: Name,
   url: string,
@@ -65,7 +73,11 @@ export async function decode<Name extends EndpointName>(
   )
 }
 
-/** Returns the JSON of a 2xx response. @throws GdnError for any other response */
+/**
+ * Returns the JSON of a response.
+ *
+ * @throws GdnError if the status isn't 2xx, or if the body isn't JSON
+ */
 export async function jsonOf(name: string, url: string, answer: TransportAnswer): Promise<unknown> {
   if (answer.status < 200 || answer.status > 299) {
     const { answerError } = await import('./answer-error.ts')

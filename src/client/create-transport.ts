@@ -6,13 +6,13 @@ export type TransportKind = 'single' | 'bulk'
 
 export interface TransportOptions {
   proxy?: ProxyOptions | undefined
-  /** Called for every exchange, for `--debug`. */
+  /** Called after every exchange. Used for `--debug`. */
   onExchange?: OnExchange | undefined
 }
 
 /**
- * Creates the transport for a command that sends a few requests (`single`) or many (`bulk`). Loads undici only if it is
- * needed, because loading it takes half of the run time of a single command. A proxy always needs undici.
+ * Creates the transport for a command that sends a few requests (`single`) or many (`bulk`). Loads undici only for
+ * `bulk` or a proxy, because loading it takes half of the run time of a short command.
  *
  * @example
  * const transport = await createTransport('single')

@@ -8,7 +8,7 @@ import { retryAfterMs } from './retry.ts'
 import { type Transport, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
 
 const DEFAULT_TIMEOUT_MS = 60_000
-/** The wait after a 429 without a duration. */
+/** How long to wait after a 429 that states no duration. */
 const DEFAULT_HOLD_MS = 1_000
 
 export interface DispatchOptions {
@@ -17,28 +17,27 @@ export interface DispatchOptions {
   userAgent: string
   /** Timeout of one attempt. */
   timeoutMs?: number
-  /** Permits every request to an endpoint. Without it, each is sent at once. */
+  /** Limits the rate of each endpoint. Without it, requests are sent immediately. */
   pacer?: ClientPacer
 }
 
 export interface Post {
-  /** Null for a path that is no endpoint of the contract, which has no rate limit. */
+  /** Null for a path that isn't in the API contract. Such a path has no rate limit. */
   name: EndpointName | null
   url: string
   content: Pick<TransportRequest, 'body' | 'stream'>
   headers: Record<string, string>
   signal?: AbortSignal | undefined
-  /** Milliseconds in addition to the timeout. */
+  /** Added to the timeout, in milliseconds. */
   extraMs?: number
-  /** Called when sending is permitted and nothing else precedes it. If it throws, no byte is sent. */
+  /** Called last, when sending is permitted. If it throws, nothing is sent. */
   beforeSending?: (() => Promise<void>) | undefined
-  /** Called after that when no byte was sent after all, and permission is requested again. */
+  /** Called if nothing was sent after `beforeSending`, before permission is requested again. */
   notSent?: (() => void) | undefined
 }
 
-/** Sends the requests of one client, each once, with its key and at its rate. */
+/** Sends the requests of a client. Each is sent once, with the client's key and within the rate limits. */
 export class Dispatch {
-  /** The announcements of the server in its responses. */
   readonly announced = new Announcements()
   readonly #options: DispatchOptions
 
@@ -74,14 +73,15 @@ export class Dispatch {
       const answer = await transport.request(
         permit === null ? request : { ...request, mayLeave: () => permit.isValid() },
       )
-      // While the permission is held: releasing it shares the server's limit with the other processes.
+      // Observed before the permission is released, because releasing shares the server's rate limit with other
+      // processes.
       if (name !== null) this.announced.observe(name, answer)
       return answer
     }
     return name === null || pacer === undefined ? await once(null) : await paced(pacer, name, signal, once, notSent)
   }
 
-  /** Sends GET without the key. */
+  /** Sends GET without the API key. */
   async get(url: string, signal: AbortSignal | undefined): Promise<TransportAnswer> {
     const { transport, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options
     return await transport.request({ method: 'GET', url, headers: this.#usualHeaders(), timeoutMs, signal })
@@ -93,7 +93,8 @@ export class Dispatch {
 }
 
 /**
- * Sends with permission. If it expired before a byte was sent, because this process was stopped, a new one is acquired.
+ * Sends a request when it is permitted. If the permission expires before anything is sent, because this process was
+ * stopped for a while, requests a new one.
  */
 async function paced(
   pacer: ClientPacer,
@@ -119,12 +120,10 @@ async function paced(
   }
 }
 
-/**
- * Delays requests as a response asks. 429 and Retry-After apply to every request of that endpoint, from any process.
- */
+/** Delays later requests to the endpoint, in all processes, after a 429 or a response with Retry-After. */
 function holdAsAsked(pacer: ClientPacer, name: EndpointName, answer: TransportAnswer): void {
   const { status, headers } = answer
-  // The same command, run again, has to see at once whether the signer has funds by then.
+  // No delay if the signer lacks funds: a repeated command must see at once whether it is funded.
   if ((status !== 429 && status !== 503) || isNotReady(answer)) return
   const asked = retryAfterMs(headers, Date.now())
   if (status === 429 || asked !== null) pacer.hold(name, Math.max(1, asked ?? DEFAULT_HOLD_MS))

@@ -1,11 +1,11 @@
 import { redactHeaders, redactText } from '../core/redact.ts'
 import type { TransportAnswer, TransportRequest } from './transport.ts'
 
-/** One exchange as `--debug` shows it: keys, signatures and private keys are redacted. */
+/** An HTTP exchange as `--debug` shows it. Keys, signatures and private keys are redacted. */
 export interface Exchange {
   method: string
   url: string
-  /** Null if there was no complete response; `error` has the reason. */
+  /** Null if there was no complete response. `error` then has the reason. */
   status: number | null
   ms: number
   requestHeaders: Record<string, string>

@@ -11,9 +11,9 @@ import { type Transport, type TransportAnswer, TransportError, type TransportReq
 type Identity = Pick<Backend, 'id' | 'incarnation'>
 
 const TIMEOUT_MS = 10_000
-/** A hosted service may return a web page for any path. */
+/** Maximum size of the response, because a hosted service may return a web page for any path. */
 const MAX_BYTES = 1024 * 1024
-/** After this time without a response, another backend may have taken the address. */
+/** How long after a response the backend is assumed to have kept its address. */
 const TRUST_MS = 10_000
 
 const NONE: Identity = { id: null, incarnation: null }
@@ -25,14 +25,14 @@ interface Known {
 }
 
 /**
- * The identities of the servers that this process has used. Requests to a server with a known ID go to that backend
- * only: the ID is read again, without the key, after a failed request and after a pause.
+ * The identities of the servers that this process has used. Requests to a server with a known ID reach only that
+ * backend: the ID is checked again, without sending the key, after a failed request and after a pause.
  */
 export class KnownBackends {
   readonly #userAgent: string
   readonly #now: () => number
   readonly #known = new Map<string, Known>()
-  /** Base URLs to which nothing is sent, with the reasons. */
+  /** Base URLs to which nothing may be sent, with the reasons. */
   readonly #closed = new Map<string, GdnError>()
 
   constructor(userAgent: string, now: () => number = bootClock) {
@@ -41,10 +41,10 @@ export class KnownBackends {
   }
 
   /**
-   * Returns the identity of the backend at a base URL, as first read by this process.
+   * Returns the identity of the backend at a base URL. Reads it once per process.
    *
    * @param how `patiently` retries temporary failures for up to 30 s
-   * @throws GdnError `unreachable`; `bad_answer` for an ID that isn't a UUID
+   * @throws GdnError `unreachable`, or `bad_answer` if the ID isn't a UUID
    */
   async identify(
     transport: Transport,
@@ -62,19 +62,19 @@ export class KnownBackends {
     return identity
   }
 
-  /** Sends nothing more to a base URL, because its backend could not be identified. */
+  /** Blocks further requests to a base URL, because its backend couldn't be identified. */
   close(baseUrl: string, reason: GdnError): void {
     this.#closed.set(baseUrl, reason)
   }
 
   /**
-   * Returns a transport whose requests reach the backend that was identified at a base URL, or none.
+   * Wraps a transport so that requests reach only the backend that was identified at a base URL.
    *
-   * @param isLocal whether the server runs on this machine: another backend can take its port within a second, so that
-   *   the ID is read again for each new connection
+   * @param isLocal whether the server runs on this machine, where another backend can take its port within a second.
+   * The ID is then checked again for each new connection
    */
   guard(transport: Transport, baseUrl: string, { isLocal = false } = {}): Transport {
-    // Shared by requests that are sent at once. Null: the next request must check.
+    // The latest check, shared by concurrent requests. Null if the next request must start a new one.
     let checked: Promise<void> | null = isLocal ? null : Promise.resolve()
     if (isLocal) {
       transport.onDisconnect?.(() => {
@@ -112,7 +112,7 @@ export class KnownBackends {
     }
   }
 
-  /** Stops a request that would reach another backend before one byte of it leaves. */
+  /** Throws before anything is sent if a request would reach another backend. */
   async #check(transport: Transport, baseUrl: string, expected: Identity, signal?: AbortSignal): Promise<void> {
     const url = healthUrl(baseUrl)
     let problem: GdnError | null
@@ -126,7 +126,10 @@ export class KnownBackends {
     if (problem !== null) throw new TransportError(problem.message, false, problem)
   }
 
-  /** An error of a server or a load balancer shows neither which backend it is nor that it has no ID. */
+  /**
+   * Requests /healthz. Throws for temporary failures, because such a response doesn't tell which backend it is, or
+   * whether it has an ID.
+   */
   async #ask(transport: Transport, url: string, signal: AbortSignal | undefined): Promise<TransportAnswer> {
     const headers = { 'user-agent': this.#userAgent, accept: 'application/json' }
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
@@ -139,7 +142,7 @@ export class KnownBackends {
 
 const healthUrl = (baseUrl: string) => `${baseUrl}/healthz`
 
-/** Reads the identity from /healthz. A server that isn't ours may return anything. */
+/** Reads the identity in a response of /healthz. A server that isn't ours may return anything. */
 function identityIn(url: string, answer: TransportAnswer): Identity {
   const json = parseJson(answer.body)
   if (json === null || typeof json !== 'object' || !('backend_id' in json)) return NONE
@@ -148,7 +151,7 @@ function identityIn(url: string, answer: TransportAnswer): Identity {
   return { id, incarnation }
 }
 
-/** Returns the identity in a response. A proxy may respond instead of the backend, without one. */
+/** Returns the identity in the headers of a response, or null if there is none. A proxy may have sent the response. */
 function identityOf({ headers }: TransportAnswer): Identity | null {
   const [id, incarnation] = [headers[HEADERS.backendId], headers[HEADERS.incarnation]]
   return isUuid(id) && isUuid(incarnation) ? { id, incarnation } : null
@@ -156,7 +159,7 @@ function identityOf({ headers }: TransportAnswer): Identity | null {
 
 const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value)
 
-/** Returns the error for a backend that is no longer the one with which this process began. */
+/** Returns the error for a backend that isn't the one with which this process began, or null if it is. */
 function changeOf(url: string, expected: Identity, found: Identity | null): GdnError | null {
   if (found === null || (found.id === expected.id && found.incarnation === expected.incarnation)) return null
   if (found.id === expected.id) {

@@ -7,8 +7,8 @@ import { RETRIES } from './retry.ts'
 const TRIES = 6
 
 /**
- * Learns which extensions of the API a server has, unless a response already said so. A server that doesn't respond is
- * not taken for one without them.
+ * Queries which API extensions a server has, unless an earlier response has told. If the server doesn't respond, throws
+ * instead of assuming that it has none.
  *
  * @throws GdnError `unreachable`
  */

@@ -7,7 +7,10 @@ import { KEEP_ALIVE_MS, type Transport, type TransportRequest } from './transpor
 
 type Scheme = { request: typeof import('node:http').request; agent: Agent }
 
-/** The transport of a single command: Node's own HTTP, which starts in half the time of undici. */
+/**
+ * Creates the transport of a command with few requests. Uses Node's HTTP client, which starts in half the time of
+ * undici.
+ */
 export function createLightTransport(): Transport {
   const schemes = new Map<string, Promise<Scheme>>()
   const sockets = new WeakSet<Socket>()
@@ -78,7 +81,8 @@ function run(attempt: Attempt, { body, stream }: TransportRequest, outgoing: Cli
     answering = true
     receive(attempt, incoming)
   })
-  // A server may respond before it has read the request, and close. Then its response counts, not the broken pipe.
+  // A server may respond and close the connection before it has read the whole request. Its response then counts,
+  // rather than the broken pipe.
   outgoing.on('error', (error) => {
     if (!answering) attempt.fail(messageOf(error), error)
   })
@@ -87,8 +91,8 @@ function run(attempt: Attempt, { body, stream }: TransportRequest, outgoing: Cli
   else pump(attempt, outgoing, Readable.from(stream.open(), { objectMode: false }))
 }
 
-// Node writes the request as soon as the connection is open, and immediately on a reused one. Destroying the request at
-// that moment prevents the write.
+// Node writes the request as soon as the connection is open, which is immediately on a reused one. Destroying the
+// request at that moment prevents the write.
 function markWhenConnected(attempt: Attempt, socket: Socket & { encrypted?: boolean }): void {
   const mark = () => void attempt.leave()
   if (!socket.connecting && !isHandshaking(socket)) mark()

@@ -7,10 +7,10 @@ import { localContentProblem } from '../files/file-content.ts'
 import type { StreamedBody } from './transport.ts'
 
 /**
- * Prepares a file (a path, or its bytes) for an upload. It can be read several times.
+ * Prepares a file, given by its path or bytes, for an upload. The body can be read several times.
  *
- * @param sha256 the expected hash in hexadecimal; reading a file with other content fails at its end
- * @throws GdnError `invalid_input` for anything that is no file, too large, empty, or an HTML page
+ * @param sha256 the expected hash in hexadecimal. If it differs, reading the body fails at its end
+ * @throws GdnError `invalid_input` if the content isn't a regular file, is empty or too large, or is an HTML page
  */
 export async function contentOf(content: string | Uint8Array, name: string, sha256?: string): Promise<StreamedBody> {
   const size = typeof content === 'string' ? await sizeOf(content) : content.length
@@ -43,7 +43,7 @@ async function sizeOf(path: string): Promise<number> {
   throw new GdnError('invalid_input', `${path} can't be uploaded: it is not a regular file`, { place: { file: path } })
 }
 
-// The length was announced. A file that changes while it is read must not cause a broken request.
+// Throws if a file changes while it is read. Its size was already sent, so the request would be malformed.
 async function* readExactly(path: string, size: number, sha256: string | undefined): AsyncIterable<Uint8Array> {
   const hash = sha256 === undefined ? null : createHash('sha256')
   let read = 0

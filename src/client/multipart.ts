@@ -8,9 +8,9 @@ export interface MultipartBody {
 }
 
 /**
- * Encodes one file as a multipart form with the field `file`. It can be sent several times.
+ * Encodes a file as a multipart form with the field `file`. The form can be sent several times.
  *
- * @param sha256 as in `contentOf`: the form stays without its end if the content differs
+ * @param sha256 the expected hash in hexadecimal. If it differs, the end of the form isn't sent
  */
 export async function multipartFile(
   content: string | Uint8Array,
@@ -37,7 +37,7 @@ export async function multipartFile(
   }
 }
 
-// As browsers do (HTML, multipart/form-data): these three characters would end the quoted text or the line.
+// Escapes the three characters that would end the quoted name or the line, as browsers do (HTML, multipart/form-data).
 function escapeName(name: string): string {
   return name.replace(/[\r\n"]/g, (char) => encodeURIComponent(char))
 }

@@ -2,7 +2,7 @@ import { GdnError, systemCode } from '../core/errors.ts'
 import { isLoopback } from './base-url.ts'
 import type { TransportError } from './transport.ts'
 
-/** Describes a network error for the user: the server, what happened, and what to check. */
+/** Returns the error for a failed request, with the server, the cause and what to check. */
 export function unreachable(url: string, error: TransportError): GdnError {
   const { origin, hostname, host } = new URL(url)
   const code = causeCode(error)
@@ -35,7 +35,10 @@ function certificateHint(code: string): string {
     : 'Check the host name. For a private certificate authority, set NODE_EXTRA_CA_CERTS.'
 }
 
-/** The system's code of the innermost cause. Addresses that were tried in sequence are in one AggregateError. */
+/**
+ * Returns the system error code of the innermost cause. If several addresses were tried, the cause is an
+ * AggregateError.
+ */
 function causeCode(error: unknown): string {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     const code = systemCode(at)

@@ -3,7 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import { isErrorForm, isForeignRefusal, isIdempotencyError, isNotNow, isNotReady } from './answers.ts'
 import { retryAfterMs } from './retry.ts'
 
-/** A response. `json` is undefined if the body isn't JSON; then `text` is the body. */
+/** A response. If the body isn't JSON, `json` is undefined, and `text` is the body. */
 export interface Answered {
   kind: 'answered'
   status: number
@@ -15,7 +15,7 @@ export interface Answered {
 /** The result of sending a request once. */
 export type Sent =
   | Answered
-  /** Not a byte left this machine. `stop`: another backend listens at the address, so a retry can't help. */
+  /** Nothing was sent. `stop` is set if a retry can't help, because another backend listens at the address. */
   | { kind: 'not_sent'; reason: string; error?: unknown; stop?: GdnError | undefined }
   /** The outcome is unknown. */
   | { kind: 'cut'; reason: string; error?: unknown }
@@ -23,7 +23,7 @@ export type Sent =
 /** The request had no effect, and the same request may be accepted later. */
 export interface NoEffect {
   outcome: 'no_effect'
-  /** `other_label`: an NFT has another label, because a manifest of the same name was minted. */
+  /** `other_label`: an NFT has another label, because another manifest with the same name was minted. */
   cause:
     | 'too_large'
     | 'not_sent'
@@ -34,7 +34,7 @@ export interface NoEffect {
     | 'max_cost'
     | 'other_label'
   status: number | null
-  /** How long to wait until pending transactions may leave more of the limit, for `max_cost`. */
+  /** How long to wait before a retry. For `max_cost`, pending transactions may leave more of the limit by then. */
   retryAfterMs: number | null
 }
 
@@ -42,41 +42,41 @@ export interface Unknown {
   outcome: 'unknown'
   cause: 'unknown'
   status: number | null
-  /** The server still works on an earlier attempt with the same key. */
+  /** The server is still processing an earlier attempt with the same key. */
   busy: boolean
   /** The response came from something that does not implement the API. */
   foreign: boolean
-  /** Our backend has accepted another request with the key. It didn't accept this attempt. */
+  /** Our backend has accepted another request with the same key, so it didn't accept this attempt. */
   isKeyReused: boolean
   retryAfterMs: number | null
 }
 
-/** The outcome of one attempt, if it were the only one. */
+/** What one attempt proves, without regard to other attempts. */
 export type Outcome =
-  /** A success. The endpoint's contract decides whether its body proves acceptance. */
+  /** The status is 2xx. The endpoint's schema decides whether the body proves acceptance. */
   | { outcome: 'accepted'; status: number }
   /** The server processed the request and accepted nothing. */
   | { outcome: 'refused'; status: number | null }
   | NoEffect
   | Unknown
 
-/** An attempt whose outcome no response proves. */
+/** The outcome of an attempt about which no response proves anything. */
 export const UNKNOWN: Unknown = {
   ...{ outcome: 'unknown', cause: 'unknown' },
   ...{ status: null, busy: false, foreign: false, isKeyReused: false, retryAfterMs: null },
 }
 
-/** Statuses that, in the form of the API, mean that the server processed the request and did nothing. */
+/** In the API's error form, these statuses mean that the server processed the request and did nothing. */
 const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422])
 
-/** A request that is rejected for its reference IDs created nothing. */
+/** Error codes about reference IDs. A request that is rejected with one of them created nothing. */
 const REFERENCE_CODES: ReadonlySet<string | undefined> = new Set(Object.values(REFERENCE_ERRORS))
 
 /**
- * Decides what the response to a creating request proves. The outcome is unknown unless the response proves an effect,
- * or proves that there was none.
+ * Determines what the response to a creating request proves. The outcome is unknown unless the response proves that the
+ * request took effect or that it didn't.
  *
- * @param wallClock for a Retry-After that is a date
+ * @param wallClock current time in milliseconds, for a Retry-After that is a date
  */
 export function outcomeOf(sent: Sent, wallClock: number): Outcome {
   if (sent.kind === 'cut') return UNKNOWN
@@ -86,7 +86,7 @@ export function outcomeOf(sent: Sent, wallClock: number): Outcome {
   const none = (cause: NoEffect['cause']): Outcome => ({ outcome: 'no_effect', cause, status, retryAfterMs: wait })
   if (status >= 200 && status < 300) return { outcome: 'accepted', status }
   if (isNotReady(sent)) return none('not_ready')
-  // In any form: a proxy checks rate and size before it forwards a request.
+  // Applies to any body, because a proxy checks rate and size before it forwards a request.
   if (status === 429 || isNotNow(sent)) return none('rate_limited')
   if (status === 413) return none('too_large')
   const busy = status === 409
@@ -104,7 +104,7 @@ export function outcomeOf(sent: Sent, wallClock: number): Outcome {
   return !isAboutKey && REFUSED.has(status) ? { outcome: 'refused', status } : unknown
 }
 
-/** The error for a request whose outcome is unknown, with a hint what to check before it is repeated. */
+/** Returns the error for a request whose outcome is unknown. The hint says what to check before repeating it. */
 export function unknownOutcome(
   name: string,
   reason: string,

@@ -7,66 +7,67 @@ import type { SharedLimiter, SharedPace, SharedSlot } from './pace/shared-limite
 import type { ObservedRateLimit } from './rate-limit-policy.ts'
 
 export interface PacerOptions {
-  /** Requests per second that the user sets; null leaves it to the server. May be below 1. */
+  /** The user's rate in requests per second, which may be below 1. Null uses the server's limit. */
   rate: number | null
-  /** Returns the last rate limit of the server for an endpoint. */
+  /** Returns the latest rate limit that the server stated for an endpoint. */
   observed(endpoint: EndpointName): ObservedRateLimit | null
-  /** Milliseconds on a monotonic clock. */
+  /** Returns monotonic milliseconds. */
   now?: () => number
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** Without it this process limits only its own requests. */
+  /** If it is missing, this process limits only its own requests. */
   shared?: SharedPace
 }
 
 /** Permission to send one request. */
 export interface SendPermit {
   /**
-   * Called just before the first byte leaves. False if this process was stopped for so long that the permission
-   * expired.
+   * Returns whether the permission is still valid, just before the first byte is sent. It expires if this process was
+   * stopped for a while.
    */
   isValid(): boolean
-  /** Called when the request was cut. It may still arrive, so its slot stays taken for longer. */
+  /** Declares that the connection was lost. The request may still arrive, so its slot stays taken for longer. */
   cut(): void
-  /** Called after the response, or when there is none. */
+  /** Call it after the response, or when there will be none. */
   done(): void
 }
 
 export interface Pacer {
   /**
    * Waits for permission to send, in the order of calls. Rejects with the signal's reason. Call `done` after the
-   * response, or when there is none.
+   * response, or when there will be none.
    */
   take(endpoint: EndpointName, signal?: AbortSignal): Promise<{ done(): void }>
-  /** Holds all requests to an endpoint for a time, after 429 and Retry-After. A hold is never shortened. */
+  /** Delays all requests to an endpoint, after 429 or Retry-After. Never shortens an earlier delay. */
   hold(endpoint: EndpointName, ms: number): void
 }
 
-/** The pacer as the client uses it for each request. */
+/** The pacer with what the client needs for each request. */
 export interface ClientPacer extends Pacer {
   /**
-   * Returns the permission for a request that is about to be sent: one from an earlier `take`, else a new one.
+   * Returns permission for a request that is about to be sent. Uses one from an earlier `take` if there is any, or else
+   * waits for a new one.
    *
-   * @throws GdnError `rate_limited` when the server asks for a long wait
+   * @throws GdnError `rate_limited` if the server requests a long wait
    */
   enter(endpoint: EndpointName, signal?: AbortSignal): Promise<SendPermit>
 }
 
-/** A longer timer would fire at once. */
+/** Maximum delay of a timer. With a longer one, it would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1
-/** The longest hold that `enter` waits for. */
+/** Maximum delay that `enter` waits for. */
 const MAX_HELD_MS = 30_000
 
 const ALONE: SharedSlot = { isValid: () => true, done: async () => {} }
 
 /**
- * Keeps requests below a rate, as measured at the server. A slot is taken from before a request leaves until a second
- * after its response. A request reaches the server before its response leaves, so two requests in one slot arrive at
- * least a second apart. Each endpoint has its own slots.
+ * Creates a pacer, which limits the rate of requests as the server measures it. A slot is taken from before a request
+ * is sent until a second after its response. A request reaches the server before its response is sent, so two requests
+ * in one slot arrive at least a second apart. Each endpoint has its own slots.
  */
 export function createPacer(options: PacerOptions): ClientPacer {
   const { rate, observed, shared, now = bootClock, sleep = systemSleep } = options
   const limiters = new Map<EndpointName, Limiter>()
-  /** Permissions from `take` that are unused. */
+  /** Unused permissions from `take`. */
   const granted = new Map<EndpointName, SendPermit[]>()
 
   const limiterOf = (endpoint: EndpointName): Limiter => {
@@ -104,7 +105,7 @@ export function createPacer(options: PacerOptions): ClientPacer {
     },
     async enter(endpoint, signal) {
       const taken = grantedFor(endpoint).shift()
-      // Released by the caller of `take`.
+      // The caller of `take` releases the slot.
       if (taken !== undefined) return { isValid: taken.isValid, cut: taken.cut, done: () => {} }
       return await limiterOf(endpoint).take(signal, MAX_HELD_MS)
     },
@@ -113,16 +114,15 @@ export function createPacer(options: PacerOptions): ClientPacer {
 }
 
 interface LimiterOptions extends Required<Pick<PacerOptions, 'now' | 'sleep'>> {
-  /** Read each time, since a response may have changed it. */
+  /** Read before each use, because a response may have changed it. */
   limit(): Limit
   /** Null if this process limits only its own requests. */
   shared: SharedLimiter | null
 }
 
-/** The rate limiter of one endpoint. */
 class Limiter {
   readonly #options: LimiterOptions
-  /** When the slot of each answered request becomes free. */
+  /** When the slots of completed requests become free. */
   #cooling: number[] = []
   #inFlight = 0
   #heldUntil = Number.NEGATIVE_INFINITY
@@ -158,7 +158,7 @@ class Limiter {
     }
   }
 
-  /** Time until a slot may be free; infinite while all are in flight. */
+  /** Returns the time until a slot may be free. Infinite while all slots are in flight. */
   #waitMs(): number {
     const time = this.#options.now()
     if (this.#heldUntil > time) return this.#heldUntil - time
@@ -167,7 +167,7 @@ class Limiter {
     return hasRoom ? 0 : Math.min(...this.#cooling) - time
   }
 
-  /** Ends early when a response arrives or the caller aborts. */
+  /** Waits. Ends early when a response arrives or the signal is aborted. */
   async #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
     const over = new AbortController()
     this.#wake = () => over.abort()
@@ -214,7 +214,7 @@ class Limiter {
   }
 }
 
-/** Opens the shared limiter. If nothing can be shared, this process limits only its own requests. */
+/** Opens the shared limiter. If that fails, this process limits only its own requests. */
 function sharing(
   shared: SharedPace,
   endpoint: EndpointName,
@@ -248,7 +248,7 @@ function sharing(
       } catch (error) {
         if (signal?.aborted === true) throw signal.reason
         if (error instanceof GdnError && error.code === 'run_busy') {
-          // A stopped process has the lock. Reading continues at the rate of this process.
+          // A stopped process holds the lock. Read-only requests continue with the limit of this process alone.
           if ((await loadEndpoint(endpoint)).creates !== null) throw error
           opened = null
         } else if (error instanceof GdnError && error.code !== 'native_missing') throw error

@@ -8,7 +8,7 @@ import { type TransportAnswer, TransportError } from './transport.ts'
 const MAX_ATTEMPTS = 4
 const BUDGET_MS = 30_000
 
-/** Repeats a request without effect until the response is not a temporary failure, for up to 30 s. */
+/** Repeats a request that has no effect after temporary failures, for up to 30 s. */
 export async function persist(
   url: string,
   clock: Clock,
@@ -31,7 +31,10 @@ export async function persist(
   }
 }
 
-/** Waits. Returns false if the command's timeout expired: then the last failure is more useful than the timeout. */
+/**
+ * Waits. Returns false if the command's timeout expires, because the last failure is a more useful error than the
+ * timeout.
+ */
 async function isRested(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     await clock.sleep(ms, signal)
@@ -51,7 +54,7 @@ async function tryOnce(
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
     if (signal?.aborted === true) throw signal.reason
-    // A file that can't be read is not a network error.
+    // The file to upload can't be read, which isn't a network error.
     if (error.cause instanceof GdnError) throw error.cause
     return error
   }

@@ -5,8 +5,8 @@ import { Attempt, joinHeaders } from './attempt.ts'
 import { KEEP_ALIVE_MS, type Transport, type TransportRequest } from './transport.ts'
 
 /**
- * Proxies by scheme of the target, and hosts without a proxy, as in the environment variables. Empty text for none,
- * because undici reads the environment if an option is missing.
+ * Proxies by the scheme of the target, and hosts without a proxy. Formats are those of the environment variables. Use
+ * an empty string for none, because undici reads the environment if an option is missing.
  */
 export interface ProxyOptions {
   httpProxy: string
@@ -15,8 +15,8 @@ export interface ProxyOptions {
 }
 
 /**
- * Connections to a proxy. If a proxy closes the connection instead of responding, the request ends. Otherwise undici
- * treats it as a connection that was closed while idle, and connects again thousands of times a second (seen with
+ * Changes connections to a proxy so that the request fails if the proxy closes the connection instead of responding.
+ * Otherwise, undici treats the connection as closed while idle, and reconnects thousands of times a second (seen with
  * 7.30).
  */
 function endingWithProxy(pool: Pool): Pool {
@@ -32,9 +32,9 @@ function endingWithProxy(pool: Pool): Pool {
   return pool
 }
 
-/** The transport of batches, and of everything behind a proxy: undici with a pool of connections per origin. */
+/** Creates the transport for batches and for proxies. Uses undici with a connection pool for each origin. */
 export function createPoolTransport(options: { proxy?: ProxyOptions | undefined } = {}): Transport {
-  // Attempt has the only timer and size limit. undici's own timers would cut at another time.
+  // `Attempt` handles the timeout and the size limit. undici's own timeouts would end requests at other times.
   const settings = {
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: 0,
@@ -88,7 +88,7 @@ function handler(attempt: Attempt): Dispatcher.DispatchHandler {
   let status = 0
   let headers: Record<string, string> = {}
   return {
-    // Called when the connection is open, just before the request is written to it.
+    // Called when the connection is open, just before the request is written.
     onRequestStart(controller) {
       attempt.cancel = (reason) => controller.abort(reason)
       if (!attempt.leave()) controller.abort(new Error('the attempt is over'))

@@ -6,13 +6,13 @@ import { jsonOf } from './codec.ts'
 import { postJson, type Server } from './send-once.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
-/** Every server has this endpoint. */
+/**
+ * Every server has this endpoint, and creating commands don't use it otherwise, so the query takes no slot of another
+ * request in the rate limits.
+ */
 const ENDPOINT = 'getisgdnnft'
 
-/**
- * A query without effect that shows what the server supports. Creating commands use it for nothing else, so it takes no
- * slot of another request in the rate limits.
- */
+/** A query without effect for an NFT that doesn't exist. */
 const NOBODYS_NFT = {
   receiver_wallet_address: '0x0000000000000000000000000000000000000001',
   blockchain: 'polygon',
@@ -20,8 +20,9 @@ const NOBODYS_NFT = {
 }
 
 /**
- * Sends a harmless request to learn whether the server honors Idempotency-Key. A page as the response stops the
- * command: as the response to a creating request, it would leave the outcome unknown.
+ * Sends a query without effect to learn whether the server honors Idempotency-Key. Returns null if the server doesn't
+ * respond. Throws if a web page is returned, because as the response to a creating request, it would leave the outcome
+ * unknown.
  */
 export async function probeIdempotency(
   server: Server,
@@ -33,7 +34,7 @@ export async function probeIdempotency(
   try {
     answer = await postJson(server, { name: ENDPOINT, url }, body, null, { signal })
   } catch (error) {
-    // Nothing is sent to another backend, or to one that could not be identified.
+    // The backend isn't the expected one or couldn't be identified, so nothing may be sent.
     if (!refresh && error instanceof TransportError && error.cause instanceof GdnError) throw error.cause
     const isPassing = error instanceof TransportError || (error instanceof GdnError && error.code === 'rate_limited')
     if (!isPassing) throw error
@@ -41,7 +42,7 @@ export async function probeIdempotency(
     return null
   }
   const json = parseJson(answer.body)
-  // JSON of another form may concern this endpoint alone.
+  // Other JSON may be specific to this endpoint.
   const isForeign = isForeignRefusal(answer.status, json) && (json === undefined || answer.status === 401)
   const honored = isForeign ? null : server.dispatch.announced.learn(answer)
   if (isForeign && !refresh) await jsonOf(ENDPOINT, url, answer)

@@ -1,17 +1,17 @@
-/** The rate limit that a server states for an endpoint; null is no limit. */
+/** The rate limit that a server states for an endpoint. Null means no limit. */
 export interface ObservedRateLimit {
   perSecond: number | null
 }
 
-/** Limits the length of a header: reading a hostile one takes time that grows with the square of its length. */
+/** Maximum length of the header. Parsing a hostile one takes time that grows with the square of its length. */
 const MAX_LENGTH = 2000
 
 const ITEM = /^\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z*][\w.:*/-]*))\s*((?:;[^,]*)?)$/
 
 /**
- * Reads `RateLimit-Policy: "createnft";q=2;w=1` (IETF draft-ietf-httpapi-ratelimit-headers, a list of structured
- * fields). Of several items, those named like the endpoint count, else all of them. The strictest applies. An item
- * without a quota is no limit. Null if the header is missing or unusable.
+ * Parses `RateLimit-Policy: "createnft";q=2;w=1` (IETF draft-ietf-httpapi-ratelimit-headers, a list of structured
+ * fields). Uses the items whose name is the endpoint, or all items if there are none. The strictest item applies. An
+ * item without a quota means no limit. Returns null if the header is missing or unusable.
  */
 export function parseRateLimitPolicy(header: string | undefined, endpoint: string): ObservedRateLimit | null {
   if (header === undefined || header.length > MAX_LENGTH) return null

@@ -11,12 +11,12 @@ export interface Reading<Endpoint extends Name> {
 
 export type TransactionRecord = ResponseOf<'gettransactions'>['transactions'][number]
 
-/** Number of IDs in one getnfts request, unless the caller needs another. */
+/** Default number of IDs in a getnfts request. */
 export const IDS_PER_REQUEST = 200
 
 /**
- * Yields the records of NFTs in the order of their IDs, a page for each request, with the number of IDs requested so
- * far. The server omits NFTs that it doesn't know. NFTs that weren't requested are left out.
+ * Yields the records of NFTs in the order of their IDs, one page for each request. `done` is the number of IDs
+ * requested so far. Leaves out NFTs that the server doesn't know, and NFTs that weren't requested.
  */
 export async function* pagesOfNfts(
   { client, signal }: Reading<'getnfts'>,
@@ -32,7 +32,7 @@ export async function* pagesOfNfts(
   }
 }
 
-/** Returns the records of NFTs by ID, in the order of the IDs, without NFTs that the server doesn't know. */
+/** Returns NFT records by ID, in the order of `ids`. Leaves out NFTs that the server doesn't know. */
 export async function readNfts(
   reading: Reading<'getnfts'>,
   ids: readonly string[],
@@ -45,12 +45,12 @@ export async function readNfts(
   return records
 }
 
-/** Returns the record of an NFT; undefined if the server doesn't know it. */
+/** Returns the record of an NFT, or undefined if the server doesn't know it. */
 export async function readNft(reading: Reading<'getnfts'>, id: string): Promise<NftRecord | undefined> {
   return (await readNfts(reading, [id])).get(id)
 }
 
-/** Returns the records of transactions by ID, without transactions that the server doesn't know. */
+/** Returns transaction records by ID. Leaves out transactions that the server doesn't know. */
 export async function readTransactions(
   { client, signal }: Reading<'gettransactions'>,
   ids: readonly string[],
@@ -60,7 +60,7 @@ export async function readTransactions(
   return new Map(transactions.map((record) => [record.transaction_gdn_id, record]))
 }
 
-/** Returns the record of a transaction; undefined if the server doesn't know it. */
+/** Returns the record of a transaction, or undefined if the server doesn't know it. */
 export async function readTransaction(
   reading: Reading<'gettransactions'>,
   id: string,

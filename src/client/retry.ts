@@ -2,10 +2,10 @@ import { HEADERS } from '../api/headers.ts'
 import type { Backoff } from '../core/backoff.ts'
 import { parseRetryAfter } from '../core/time.ts'
 
-/** How long a failed request waits before a retry. */
+/** Waiting times between retries of a failed request. */
 export const RETRIES: Backoff = { firstMs: 250, maxMs: 8000 }
 
-/** The wait that a response asks for (Retry-After in seconds or as a date), or null if there is none. */
+/** Returns how long a response asks to wait, or null if it has no Retry-After (seconds or a date). */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, wallClock: number): number | null {
   return parseRetryAfter(headers[HEADERS.retryAfter], wallClock)
 }

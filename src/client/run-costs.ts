@@ -7,7 +7,7 @@ interface CostsClient {
   call(name: 'getruncosts', request: { run: string }, options?: CallOptions): Promise<ResponseOf<'getruncosts'>>
 }
 
-/** Returns the costs of a run; null if the server doesn't know it. */
+/** Returns the costs of a run, or null if the server doesn't know the run. */
 export async function costsOf(
   { client }: { client: CostsClient },
   run: string,

@@ -11,29 +11,26 @@ import { outcomeOf, unknownOutcome } from './outcome.ts'
 import type { RunLimit } from './run-limit.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
-/** The server and settings that the requests of one client share. */
+/** The server, and the settings that all requests of a client share. */
 export interface Server {
   readonly baseUrl: string
   readonly clock: Clock
   readonly dispatch: Dispatch
-  /** Whether the backend rejects requests for blockchains whose coins have a value. */
+  /** Whether the backend must reject requests for blockchains whose coins have a value. */
   onlyWithoutValue: boolean
 }
 
-/** Where a request is sent. */
 export type Target = Pick<Post, 'name' | 'url'>
 
-/** Returns the URL of an endpoint. */
 export const urlOf = async ({ baseUrl }: Server, name: EndpointName): Promise<string> =>
   baseUrl + (await loadEndpoint(name)).path
 
-/** Returns where requests to an endpoint are sent. */
 export const targetOf = async (server: Server, name: EndpointName): Promise<Target> => ({
   name,
   url: await urlOf(server, name),
 })
 
-/** Returns the hint for an unknown outcome of a creating endpoint. */
+/** Returns what to check if the outcome of a creating request is unknown. */
 export const hintOf = async (name: EndpointName): Promise<string | undefined> =>
   (await loadEndpoint(name)).creates?.hints.request
 
@@ -55,7 +52,7 @@ export async function postJson(
   return await dispatch.post({ ...target, content: { body }, headers, ...more })
 }
 
-/** Sends a creating request once. Returns errors of the network instead of throwing them. */
+/** Sends a creating request once. Returns network errors instead of throwing them. */
 export async function sendOnce(
   server: Server,
   target: Target,
@@ -80,7 +77,10 @@ export async function sendOnce(
   }
 }
 
-/** A backend that refuses coins with a value has sent nothing. */
+/**
+ * Converts a response to a result. If the backend rejected the request because the coins have a value, the result is
+ * the same as if nothing was sent.
+ */
 async function resultOf(
   { onlyWithoutValue }: Server,
   { name, url }: Target,
@@ -106,7 +106,11 @@ async function notSentResult({ url }: Target, error: unknown): Promise<SendResul
   return { kind: 'not_sent', reason, error: unreachable(url, error) }
 }
 
-/** Reads the response to a creating request that is sent exactly once. @throws GdnError for any other response */
+/**
+ * Reads the response to a creating request that is sent exactly once.
+ *
+ * @throws GdnError if the request failed, or if its outcome is unknown
+ */
 export async function readCreated<Response>(
   name: string,
   result: SendResult,
@@ -118,7 +122,7 @@ export async function readCreated<Response>(
     throw outcome === 'unknown' ? unknownOutcome(name, result.reason, hint, result.error) : result.error
   }
   if (outcome === 'unknown') throw unknownOutcome(name, result.seen, hint)
-  // Reading a refusal throws its error.
+  // For an error response, `read` throws the error.
   if (outcome !== 'accepted') return await read(result.answer)
   try {
     return await read(result.answer)

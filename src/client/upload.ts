@@ -6,10 +6,14 @@ import { multipartFile } from './multipart.ts'
 import { persist } from './persist.ts'
 import { type Server, targetOf } from './send-once.ts'
 
-/** The slowest upload speed that the timeout allows for. */
+/** The slowest upload speed for which the timeout is sufficient. */
 const UPLOAD_BYTES_PER_MS = 32
 
-/** Uploads a file. @throws GdnError `refused` if the server accepts no uploads */
+/**
+ * Uploads a file.
+ *
+ * @throws GdnError `refused` if the server doesn't accept uploads
+ */
 export async function upload(
   server: Server,
   content: string | Uint8Array,

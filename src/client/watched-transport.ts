@@ -4,7 +4,7 @@ import type { Transport, TransportAnswer } from './transport.ts'
 
 export type OnExchange = (exchange: Exchange) => void
 
-/** A transport that reports every exchange, without its secrets. The listener can't affect the exchange. */
+/** Returns a transport that reports every exchange, with secrets redacted. Errors of the listener are ignored. */
 export function watched(transport: Transport, onExchange: OnExchange): Transport {
   return {
     async request(request) {
@@ -13,7 +13,7 @@ export function watched(transport: Transport, onExchange: OnExchange): Transport
         try {
           onExchange(describeExchange(request, outcome, Math.round(performance.now() - start)))
         } catch {
-          // A stream that is closed, for instance.
+          // The listener failed, such as for a closed stream.
         }
       }
       try {

@@ -12,9 +12,11 @@ interface Known {
 }
 
 /**
- * Returns the key for a server. A saved key is sent only to the origin that it was saved for. GDN_API_KEY is sent only
- * to a server that the user named: by a flag, the environment, or a profile. A project's file alone can't direct it,
- * because a cloned repository could then receive the key.
+ * Returns the API key for a server. A saved key is sent only to the origin for which it was saved. GDN_API_KEY is sent
+ * only to a server that the user named with a flag, an environment variable or a profile. A project file isn't enough,
+ * because a cloned repository could then steal the key.
+ *
+ * @throws GdnError `unauthorized` if there is no key for the server
  */
 export async function resolveApiKey(server: Server, { env, user, dataDir, openKeyring }: Known): Promise<Secret> {
   if (server.source === 'local') {
@@ -40,7 +42,7 @@ export async function resolveApiKey(server: Server, { env, user, dataDir, openKe
   })
 }
 
-/** Whether one of the user's profiles names that server. */
+/** Returns whether a profile of the user names the origin. */
 export function isOwn(origin: string, user: UserConfig): boolean {
   return Object.values(user.profiles ?? {}).some(
     (profile) => profile.base_url !== undefined && originOf(profile.base_url) === origin,

@@ -1,13 +1,13 @@
 import { Secret } from '../core/secret.ts'
 
-/** The location of a PostgreSQL database from flags and environment. */
+/** The PostgreSQL database that flags or environment variables specify. */
 export interface GivenDatabase {
   url?: Secret | undefined
-  /** The URL of the server itself, if `url` is that of a pooler. */
+  /** URL of the database server itself, if `url` is the URL of a pooler. */
   directUrl?: Secret | undefined
 }
 
-/** Returns the database URL of the flag, or else of the environment. */
+/** Returns the database URL from the flag or, if it is missing, from the environment. */
 export function databaseGiven(flag: string | undefined, env: NodeJS.ProcessEnv): GivenDatabase {
   const url = flag ?? (env.GDN_DATABASE_URL === '' ? undefined : env.GDN_DATABASE_URL)
   const direct = env.GDN_DATABASE_DIRECT_URL === '' ? undefined : env.GDN_DATABASE_DIRECT_URL
@@ -17,5 +17,5 @@ export function databaseGiven(flag: string | undefined, env: NodeJS.ProcessEnv):
   }
 }
 
-/** Whether a URL has a password. In argv, everybody on the machine can read it. */
+/** Returns whether a URL has a password. In arguments, every user of the machine could read it. */
 export const holdsPassword = (url: string): boolean => /^[a-z]+:\/\/[^/?#@]*:[^/?#]+@/i.test(url)

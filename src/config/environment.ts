@@ -1,11 +1,11 @@
 export interface Variable {
   readonly name: string
   readonly what: string
-  /** Flag that overrides it. */
+  /** Flag that overrides the variable. */
   readonly flag?: string
 }
 
-/** Every variable of gdn's own. Flags override them, and they override files. */
+/** Environment variables of gdn. Flags override them, and they override configuration files. */
 export const OWN_VARIABLES: readonly Variable[] = [
   { name: 'GDN_BASE_URL', what: 'URL of the server', flag: '--base-url' },
   {
@@ -74,7 +74,6 @@ export const OWN_VARIABLES: readonly Variable[] = [
   { name: 'GDN_DEBUG', what: 'Set to 1 to print requests, timings and stack traces to stderr', flag: '--debug' },
 ]
 
-/** Variables of other programs that gdn reads. */
 export const OTHER_VARIABLES: readonly Variable[] = [
   { name: 'NO_COLOR', what: 'Set to any value to disable colors. Overrides FORCE_COLOR', flag: '--no-color' },
   {

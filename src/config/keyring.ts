@@ -2,18 +2,17 @@ import { createRequire } from 'node:module'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { Secret } from '../core/secret.ts'
 
-/** The system keyring, with one secret for each server. Every method rejects if it is locked or unavailable. */
+/** The system keyring, with one secret for each server. All methods reject if it is locked or unavailable. */
 export interface Keyring {
   get(origin: string): Promise<Secret | null>
   set(origin: string, key: Secret): Promise<void>
-  /** Removing a missing secret is no error. */
+  /** Removes a secret, if there is one. */
   remove(origin: string): Promise<void>
 }
 
-/** Opens the keyring. Rejects with `native_missing` if this machine has none that can be used. */
+/** Opens the keyring. Rejects with `native_missing` if this machine has no usable one. */
 export type OpenKeyring = () => Promise<Keyring>
 
-/** The part of @napi-rs/keyring that is used. */
 export interface NativeKeyring {
   AsyncEntry: new (
     service: string,
@@ -33,8 +32,9 @@ const KEYRING_RANGE = '2'
 const loadNative = (): unknown => createRequire(import.meta.url)(PACKAGE)
 
 /**
- * Opens the system keyring: Keychain, Credential Manager, or the Secret Service on Linux. On Linux, the package would
- * fall back to the kernel's keyring, which loses everything at a restart. A file is better, so the service is required.
+ * Opens the system keyring: Keychain, Credential Manager, or the Secret Service on Linux. On Linux, the Secret Service
+ * is required, because the package would fall back to the kernel's keyring, which is lost at a restart. A file is
+ * better than that.
  *
  * @throws GdnError `native_missing` if GDN_KEYRING=off disables it, or the package isn't installed
  */

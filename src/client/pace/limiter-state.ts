@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ObservedRateLimit } from '../rate-limit-policy.ts'
 import { isUnlimited, type Limit, TRAVEL_MS } from './limit.ts'
 
-/** The process of a ticket. `space` is its pid namespace, outside of which the pid means nothing. */
+/** The process that owns a ticket. `space` is its PID namespace, in which `pid` is unique. */
 export interface Owner {
   pid: number
   startedAt: string | null
@@ -15,42 +15,45 @@ export interface Ticket extends Owner {
   until: number
 }
 
-/** The requests of all processes to one endpoint with one key. Times are milliseconds since the boot. */
+/** The requests of all processes to one endpoint with one key. Times are in milliseconds since boot. */
 export interface LimiterState {
   boot: string | null
-  /** When it was last changed. */
+  /** When the state was last changed. */
   at: number
   heldUntil: number
-  /** When the slot of each answered request becomes free. */
+  /** When the slots of completed requests become free. */
   cooling: number[]
   inFlight: Ticket[]
   queue: Ticket[]
-  /** The last rate limit of the server, and when it was received. */
+  /** The server's latest rate limit, and when it was received. */
   observed: { perSecond: number | null; at: number } | null
 }
 
-/** The view of one process when it changes the state. */
+/** What a process knows when it changes the state. */
 export interface View {
   me: Ticket
   now: number
   limit: Limit
-  /** Tickets of processes that are known to have ended. */
+  /** Tickets whose processes are known to have ended. */
   dead: ReadonlySet<string>
 }
 
-/** Permission to send; or when to look again, how long the server asks to wait, and which tickets block this one. */
+/**
+ * Permission to send, or else when to look again, how much longer the server wants all requests to wait, and which
+ * tickets block this one.
+ */
 export type Look =
   | { granted: true; until: number }
   | { granted: false; lookAt: number; heldMs: number; inTheWay: Ticket[] }
 
-/** How long a request in flight counts without a renewal by its process. */
+/** Lease time: how long a request counts as in flight if its process doesn't renew it. */
 export const LEASE_MS = 3_000
-/** How late a queued process may look before it is passed over. */
+/** How late a queued process may look again before it is passed over. */
 export const LATE_MS = 500
 const LONGEST_LOOK_MS = 1_000
-/** The longest `Retry-After` that is honored without asking again. */
+/** Maximum `Retry-After` that is honored. After that time, requests are sent again. */
 export const LONGEST_HOLD_MS = 600_000
-/** How long a rate limit of the server is used by other processes. */
+/** How long other processes use a rate limit of the server. */
 const OBSERVED_MS = 600_000
 
 export const emptyState = (boot: string | null, now: number): LimiterState => ({
@@ -63,7 +66,7 @@ export const emptyState = (boot: string | null, now: number): LimiterState => ({
   observed: null,
 })
 
-/** The state that replaces an unreadable one: all slots were acquired just now. */
+/** Returns the state that replaces an unreadable one. It assumes that all slots were just used. */
 function fullState(boot: string | null, now: number, { slots, windowMs }: Limit): LimiterState {
   const cooling = isUnlimited({ slots, windowMs }) ? [] : Array.from({ length: slots }, () => now + windowMs)
   return { ...emptyState(boot, now), cooling }
@@ -78,16 +81,19 @@ export function encodeState(state: LimiterState): string {
   return `${VERSION} ${checksum(json)} ${json}\n`
 }
 
-/** Reads the output of `encodeState` of this boot. Damaged text, or text of another version, counts as full. */
+/**
+ * Decodes the output of `encodeState`. Damaged text and other versions count as full, and a state from before the boot
+ * as empty.
+ */
 export function decodeState(text: string | null, boot: string | null, now: number, limit: Limit): LimiterState {
   if (text === null) return emptyState(boot, now)
   const state = parse(text)
   if (state === null) return fullState(boot, now, limit)
-  // Requests from before a boot have arrived long ago, and the clock was reset.
+  // Requests from before the boot have arrived long ago, and the clock has started again.
   return isOfThisBoot(state, boot, now) ? state : emptyState(boot, now)
 }
 
-/** Whether the state is no longer needed. */
+/** Returns whether the state can be deleted. */
 export function isIdle(text: string, boot: string | null, now: number, idleMs: number): boolean {
   const state = parse(text)
   if (state === null || !isOfThisBoot(state, boot, now)) return true
@@ -101,12 +107,15 @@ function parse(text: string): LimiterState | null {
 
 const isOfThisBoot = (state: LimiterState, boot: string | null, now: number) => state.boot === boot && state.at <= now
 
-/** Returns the last rate limit of the server, unless it is too old. */
+/** Returns the server's latest rate limit, or null if there is none or it is too old. */
 export function observedIn({ observed }: LimiterState, now: number): ObservedRateLimit | null {
   return observed !== null && now - observed.at < OBSERVED_MS ? { perSecond: observed.perSecond } : null
 }
 
-/** Removes expired tickets. Their requests count as completed at the last time at which they may have been sent. */
+/**
+ * Removes expired tickets. Their requests may have been sent until the lease expired, so their slots stay taken for a
+ * window and the transit time after that.
+ */
 function tidy(state: LimiterState, { me, now, limit, dead }: View): LimiterState {
   const lost = (ticket: Ticket) => ticket.id !== me.id && (ticket.until <= now || dead.has(ticket.id))
   const freed = state.inFlight.filter(lost).map(({ until }) => Math.min(until, now) + limit.windowMs + TRAVEL_MS)
@@ -120,8 +129,8 @@ function tidy(state: LimiterState, { me, now, limit, dead }: View): LimiterState
 }
 
 /**
- * Acquires a slot, or joins the queue. A queued process looks again when enough slots can be free for it and all before
- * it. Slots in flight don't count, since they stay taken for a window after their response.
+ * Acquires a slot, or joins the queue. A queued process looks again when enough slots can be free for it and for all
+ * processes before it. Slots in flight don't count, because they stay taken for a window after their response.
  */
 export function claim(before: LimiterState, view: View): { state: LimiterState; look: Look } {
   const { me, now, limit } = view
@@ -139,7 +148,7 @@ export function claim(before: LimiterState, view: View): { state: LimiterState; 
     return { state: { ...state, inFlight, queue }, look: { granted: true, until } }
   }
   let lookAt = state.cooling[ahead.length - free] ?? now + limit.windowMs
-  // A slot is free, and a process before this one doesn't take it.
+  // A slot is free, but a process before this one hasn't taken it. If it doesn't by its deadline, it is passed over.
   if (free > 0) lookAt = Math.min(lookAt, ...ahead.map(({ until }) => until))
   lookAt = Math.min(held ? state.heldUntil : lookAt, now + LONGEST_LOOK_MS)
   const mine = { ...me, until: lookAt + LATE_MS }
@@ -171,7 +180,7 @@ export function giveBack(
   }
 }
 
-/** Renews the lease of a slot; `renewed` is false if others have acquired it. */
+/** Renews the lease of a slot. `renewed` is false if the lease expired and another process released the slot. */
 export function renew(before: LimiterState, view: View): { state: LimiterState; renewed: boolean } {
   const state = tidy(before, view)
   const renewed = state.inFlight.some(({ id }) => id === view.me.id)

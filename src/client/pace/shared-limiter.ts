@@ -18,56 +18,57 @@ import {
   type View,
 } from './limiter-state.ts'
 
-/** The system calls of a shared limiter. Replaced in tests. */
+/** The system calls of a shared limiter, which tests replace. */
 export interface LimiterEnvironment {
   /**
-   * Changes the stored text of the limiter under a lock that all processes share. If `change` returns null, the text
-   * stays as it is. Without contention the change is made before this returns. `change` may be called again.
+   * Changes the stored text of the limiter under a lock that all processes share. If `change` returns null in `keep`,
+   * the text stays unchanged. Without contention, the change is made synchronously. `change` may be called several
+   * times.
    */
   update<Result>(
     change: (text: string | null) => { keep: string | null; result: Result },
     signal?: AbortSignal,
   ): Promise<Result>
-  /** Milliseconds on the clock that all processes of this boot share. */
+  /** Returns milliseconds of the clock that all processes since boot share. */
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   owner: Owner
   boot: string | null
-  /** Returns the tickets of processes that have certainly ended. */
+  /** Returns the IDs of tickets whose processes have certainly ended. */
   ended(tickets: readonly Ticket[]): Promise<ReadonlySet<string>>
 }
 
-/** A rate slot of this process, shared with all processes. */
+/** A slot that this process acquired from the shared limiter. */
 export interface SharedSlot {
-  /** Whether this process still has the slot. After a long stop, others may have it. */
+  /** Returns whether this process still has the slot. If it was stopped for a while, others may have acquired it. */
   isValid(): boolean
   /**
-   * Called after the response, or when there is none.
+   * Releases the slot. Call it after the response, or when there will be none.
    *
    * @param extraMs how much longer than usual the slot stays taken
    */
   done(extraMs: number): Promise<void>
 }
 
-/** The rate limiter of one endpoint that all gdn processes of this machine share. */
+/** The rate limiter of one endpoint, which all gdn processes of this user share. */
 export interface SharedLimiter {
-  /** @throws GdnError `rate_limited` when the server asks to wait for longer than `patienceMs` */
+  /** @throws GdnError `rate_limited` if the server requests a longer wait than `patienceMs` */
   take(signal: AbortSignal | undefined, patienceMs: number): Promise<SharedSlot>
   hold(ms: number): Promise<void>
 }
 
-/** The rate limiters that are shared with the other gdn processes of this machine. */
+/** Provides rate limiters that are shared with other gdn processes on this machine. */
 export interface SharedPace {
   limiter(endpoint: EndpointName, rate: number | null, observed: () => ObservedRateLimit | null): Promise<SharedLimiter>
-  /** Called when nothing can be shared. This process then limits only its own requests. */
+  /** Called if limiters can't be shared. This process then limits only its own requests. */
   trouble(error: unknown): void
 }
 
 const NONE: ReadonlySet<string> = new Set()
-/** Time between reading the clock and the first byte. */
+/** Margin for the time between the check and the first byte. */
 const SLACK_MS = 50
 
-/** The shared limiter of one endpoint. Its methods throw errors of the file system. */
+/** A shared limiter whose state is stored in a file. Its methods throw file system errors. */
 export class StoredLimiter implements SharedLimiter {
   readonly #environment: LimiterEnvironment
   readonly #rate: number | null
@@ -80,13 +81,13 @@ export class StoredLimiter implements SharedLimiter {
   }
 
   async take(signal: AbortSignal | undefined, patienceMs: number): Promise<SharedSlot> {
-    // Without a limit there is nothing to share, and no file access.
+    // Without a limit, nothing needs to be shared, and no file is accessed.
     if (isUnlimited(sharedLimit(this.#rate, this.#observed() ?? { perSecond: 1 }))) return FREE
     const id = randomBytes(9).toString('base64url')
     try {
       return await this.#queueFor(id, signal, patienceMs)
     } catch (error) {
-      // Reports the first error, not one of leaving the queue.
+      // Ignores errors of leaving the queue, so that the first error is reported.
       this.#leave(id, 0).catch(() => {})
       throw error
     }
@@ -130,7 +131,7 @@ export class StoredLimiter implements SharedLimiter {
     )
   }
 
-  /** Returns the slot of a ticket, and renews it until the request is done. */
+  /** Returns the slot of a ticket, and renews its lease until the request is done. */
   #slot(id: string, firstUntil: number): SharedSlot {
     const { now, sleep } = this.#environment
     let until = firstUntil
@@ -148,7 +149,7 @@ export class StoredLimiter implements SharedLimiter {
         else until = renewedAt + LEASE_MS
       }
     }
-    // If the disk fails, the lease is not renewed and the slot lapses.
+    // If renewing fails, such as for a disk error, the slot expires.
     beat().catch(() => {})
 
     return {
@@ -167,7 +168,7 @@ export class StoredLimiter implements SharedLimiter {
     }))
   }
 
-  /** Changes the state. If `act` returns null, it is unchanged. */
+  /** Changes the state. If `act` returns null as the state, it stays unchanged. */
   #change<Result>(
     id: string,
     dead: ReadonlySet<string>,

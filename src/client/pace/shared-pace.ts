@@ -15,7 +15,7 @@ const MANY_LIMITERS = 64
 const IDLE_MS = 3_600_000
 
 export interface SharedPaceOptions {
-  /** Candidates for the folder of the database: the first one that is usable and belongs to this user. */
+  /** Candidate folders for the database. The first one that is usable and belongs to this user is used. */
   folders: readonly string[]
   origin: string
   apiKey: Secret | null
@@ -24,9 +24,9 @@ export interface SharedPaceOptions {
 }
 
 /**
- * The rate limiters that all gdn processes of this user share on this machine, one per origin, key and endpoint. Each
- * takes a few hundred bytes in one database, with a hash of the key. Without SQLite each process limits only its own
- * requests.
+ * Creates rate limiters that all gdn processes of this user share on this machine. There is one for each origin, key
+ * and endpoint. Each takes a few hundred bytes in one database, which contains only a hash of the key. Without SQLite,
+ * each process limits only its own requests.
  */
 export function createSharedPace({
   folders,
@@ -58,7 +58,7 @@ export function createSharedPace({
   }
 }
 
-/** The name of a limiter: half of a hash. */
+/** Returns the name of a limiter: half of a SHA-256 hash of its origin, key and endpoint. */
 function limiterName(origin: string, apiKey: Secret | null, endpoint: string): string {
   const hash = createHash('sha256').update(JSON.stringify(['gdn pace', origin, apiKey?.reveal() ?? null, endpoint]))
   return hash.digest('hex').slice(0, 32)
@@ -68,7 +68,7 @@ async function openEnvironment(
   folders: readonly string[],
 ): Promise<Omit<LimiterEnvironment, 'update'> & { limiters: Limiters }> {
   const [boot, space, { pid, startedAt }] = await Promise.all([bootId(), pidNamespace(), ownIdentity()])
-  // Loaded early, so that a change can be made at once, even when the process is about to exit.
+  // Loaded in advance, so that later changes can be made synchronously, even when the process is about to exit.
   const sqlite = await import('../../sqlite/shared-database.ts')
   const path = join(usableFolder(folders), 'pace.db')
   return {
@@ -99,7 +99,10 @@ function usableFolder(folders: readonly string[]): string {
   throw problem
 }
 
-/** Rejects a folder that other users can write to: they could delay our requests or exceed the limit. */
+/**
+ * Throws for a folder of another user, and restricts one that others can write to. They could delay our requests or
+ * make us exceed the limit.
+ */
 function checkOwner(folder: string): void {
   const stats = lstatSync(folder)
   if (!stats.isDirectory()) throw new Error(`${folder} is not a directory`)
@@ -108,7 +111,7 @@ function checkOwner(folder: string): void {
   if ((stats.mode & 0o022) !== 0) chmodSync(folder, 0o700)
 }
 
-/** The stored limiters. The database is opened by the first change, so never where the server has no limit. */
+/** The stored limiters. The first change opens the database, so it is never opened if the server has no limit. */
 class Limiters {
   readonly #open: () => SharedDatabase
   readonly #boot: string | null
@@ -151,7 +154,7 @@ interface LimiterRow {
   state: string
 }
 
-/** The content is useless after the next boot, so it is not synced. The journal of a killed process is rolled back. */
+/** The content is useless after a reboot, so it isn't synced. The rollback journal covers killed processes. */
 const PRAGMAS = ['journal_mode = DELETE', 'synchronous = OFF']
 
 function openLimiters({ SharedDatabase: Shared }: typeof import('../../sqlite/shared-database.ts'), path: string) {
@@ -159,7 +162,7 @@ function openLimiters({ SharedDatabase: Shared }: typeof import('../../sqlite/sh
   return new Shared({ path, pragmas: PRAGMAS })
 }
 
-/** Removes limiters of earlier boots, and those that were unused for an hour, when there are many. */
+/** If there are many limiters, removes those of earlier boots and those that were unused for an hour. */
 function removeIdle(sql: Sql, boot: string | null): void {
   const limiters = sql.all<LimiterRow>('SELECT * FROM limiters')
   if (limiters.length <= MANY_LIMITERS) return

@@ -3,7 +3,7 @@ import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { contentOf } from '../local-content.ts'
 import type { StreamedBody } from '../transport.ts'
 
-/** A file with the facts that are needed before it is sent. */
+/** A file, with its hash and type, which must be known before it is sent. */
 export interface FileFacts {
   body: StreamedBody
   /** In hexadecimal. */
@@ -11,7 +11,7 @@ export interface FileFacts {
   contentType: string
 }
 
-/** Reads a file once, for its hash and its type. */
+/** Reads a file once to determine its hash and type. */
 export async function factsOf(content: string | Uint8Array, name: string, sha256?: string): Promise<FileFacts> {
   const body = await contentOf(content, name, sha256)
   const hash = createHash('sha256')

@@ -9,15 +9,15 @@ import { factsOf } from './file-facts.ts'
 import { type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
 
 export interface IpfsNodeOptions extends StorageLine {
-  /** The RPC API of a Kubo node: `http://127.0.0.1:5001`. */
+  /** URL of the RPC API of a Kubo node, such as `http://127.0.0.1:5001`. */
   api: string
 }
 
-/** The CID of content that fits into one block is the hash of its bytes. */
+/** Maximum size of content in a single block. The CID of such content is the hash of its bytes. */
 const BLOCK_BYTES = 256 * 1024
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
 
-/** Storage on the user's own IPFS node. Content that the node already has is stored and pinned once. */
+/** Creates a storage on the user's IPFS node. Content that the node already has is stored and pinned only once. */
 export function createIpfsNodeStorage({ api, transport, userAgent, clock }: IpfsNodeOptions): Storage {
   const url = `${api}/api/v0/add?cid-version=1&raw-leaves=true&pin=true&progress=false`
   return {
@@ -42,7 +42,7 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
   }
 }
 
-/** Reads the CID from the response: a line of JSON for each file, of which the last one counts. */
+/** Returns the CID in a response, which has a line of JSON for each file. The last line counts. */
 function cidIn(answer: TransportAnswer, api: string): string {
   if (answer.status === 401 || answer.status === 403) {
     throw new GdnError('forbidden', `the IPFS node at ${api} refused the request: ${describeAnswer(answer)}`, {
@@ -63,7 +63,7 @@ function strange(answer: TransportAnswer, api: string): GdnError {
   })
 }
 
-/** CIDv1, raw, sha2-256, in base32. */
+/** Returns the CIDv1 of a raw block with a SHA-256 hash, in base32. */
 function rawCid(sha256: string): string {
   const bytes = Buffer.from(`01551220${sha256}`, 'hex')
   let text = 'b'

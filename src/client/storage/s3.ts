@@ -12,23 +12,23 @@ import { type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
 
 export interface S3Options extends StorageLine {
   bucket: string
-  /** The prefix of keys; empty, or ending with a slash. */
+  /** Prefix of the keys. It is empty or ends with a slash. */
   prefix: string
-  /** The endpoint of a service other than AWS, or null. */
+  /** Endpoint of a service other than AWS, or null for AWS. */
   endpoint: string | null
   region: string
-  /** The public address of the bucket's objects, to which the key is appended. */
+  /** Public URL of the bucket. The key of an object is appended to it. */
   publicUrl: string
   credentials: AwsCredentials
 }
 
 /**
- * A bucket of S3 or of a compatible service. The key of a file is the hash of its content. So equal content exists
- * once, whichever run or machine uploaded it, and existing content is not uploaded again.
+ * Creates a storage in a bucket of S3 or a compatible service. The key of a file is the hash of its content. So equal
+ * content is stored once, whichever run or machine uploads it, and isn't uploaded again.
  */
 export function createS3Storage(options: S3Options): Storage {
   const { bucket, prefix, credentials, region, transport, userAgent, clock } = options
-  // Outside AWS, the bucket is a part of the path: few of those services have host names for buckets.
+  // Outside AWS, the bucket is part of the path, because few of these services have host names for buckets.
   const root = bucketRoot({ bucket, region, endpoint: options.endpoint, pathStyle: options.endpoint !== null })
 
   async function exchange(
@@ -38,7 +38,7 @@ export function createS3Storage(options: S3Options): Storage {
     file: FileFacts | null,
     { signal }: CallOptions,
   ): Promise<TransportAnswer> {
-    // Signed for each attempt, because a signature is valid for minutes only.
+    // Signed again for each attempt, because a signature is valid only for minutes.
     const once = async () => {
       const sha256 = file?.sha256 ?? EMPTY_SHA256
       const signed = await signS3({ method, url, headers, sha256, credentials, region })
@@ -62,8 +62,8 @@ export function createS3Storage(options: S3Options): Storage {
       const url = objectUrl(root, key)
       const there = await exchange('HEAD', url, {}, null, callOptions)
       if (there.status !== 200 || Number(there.headers['content-length']) !== file.body.size) {
-        // If the check failed for any reason, the PUT reports it: a HEAD response has no text. Without the permission
-        // to list, S3 returns 403 for a missing object.
+        // If HEAD fails for any reason, PUT reports it, because a HEAD response has no body. Without the permission to
+        // list, S3 returns 403 for a missing object.
         const headers = {
           'content-type': file.contentType,
           'cache-control': FOR_EVER,
@@ -78,7 +78,10 @@ export function createS3Storage(options: S3Options): Storage {
   }
 }
 
-/** Keeps a common extension, because some viewers rely on it. */
+/**
+ * Returns the extension of a file, which the key keeps because some viewers rely on it. Returns an empty string for an
+ * unusual one.
+ */
 function extensionOf(name: string): string {
   const extension = extname(name).toLowerCase()
   return /^\.[a-z0-9]{1,8}$/.test(extension) ? extension : ''

@@ -2,19 +2,19 @@ import type { UploadOptions } from '../api-client.ts'
 import type { Clock } from '../clock.ts'
 import type { Transport } from '../transport.ts'
 
-/** The user's own storage for files, from which a server can fetch them. */
+/** The user's own storage, from which a server can download files. */
 export interface Storage {
-  /** Stores a file (a path, or its bytes) unless it exists. The URL is for file_fields. */
+  /** Stores a file, given by its path or bytes, unless it already exists. The returned URL is for file_fields. */
   upload(content: string | Uint8Array, name: string, options?: UploadOptions): Promise<{ url: string }>
   close(): Promise<void>
 }
 
-/** The dependencies of access to a storage. */
+/** What a storage needs to send requests. */
 export interface StorageLine {
   transport: Transport
   userAgent: string
   clock: Clock
 }
 
-/** The timeout at the slowest supported upload speed: 32 bytes a millisecond, and a minute. */
+/** Returns the upload timeout in milliseconds. It permits a speed of 32 bytes per millisecond, plus a minute. */
 export const uploadTimeoutMs = (bytes: number): number => 60_000 + Math.ceil(bytes / 32)
