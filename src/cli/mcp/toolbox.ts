@@ -12,7 +12,7 @@ export interface Permissions {
   toolsets: readonly (Toolset | 'all')[]
 }
 
-/** All tools, and the check which of them a session offers. */
+/** All tools of gdn. Knows which of them the session offers. */
 export class Toolbox {
   /** Every command by name, including commands that aren't available as tools. */
   readonly commands: ReadonlyMap<string, TreeCommand>

@@ -5,7 +5,7 @@ const MAX_TITLE = 1000
 const MAX_DESCRIPTION = 2000
 const MAX_VALUE = 300
 const MAX_TAGS = 24
-/** About three lines of a card. Longer texts are cut, and repeated in full in the details. */
+/** About three lines of a card. Longer texts are cut, and repeated in the details. */
 const LONG_TITLE = 70
 const LONG_DESCRIPTION = 110
 

@@ -9,7 +9,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Control characters that HTML doesn't permit, which excludes tabs and line breaks. */
+/** Control characters that HTML doesn't permit. Tabs and line breaks are permitted. */
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g
 
 /** Escapes external text for HTML content and quoted attributes. */

@@ -10,8 +10,8 @@ const CHUNK_CHARS = 256 * 1024
 const [SECTION, SECTION_END] = ['<noscript><section>\n', '</section></noscript>\n']
 
 /**
- * Writes a page from its rows to its top, because the top is known only after the last row. The file appears only when
- * it is complete, and at most a chunk of it is in memory.
+ * Writes a page whose top is known only after the last row. The file appears only when it is complete, and only a part
+ * of it is in memory.
  */
 export class SheetFile {
   readonly #path: string
