@@ -9,7 +9,7 @@ import type { ManifestIssue, ManifestRow } from './row.ts'
 import { RowIds } from './row-ids.ts'
 import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
 
-/** A row, or its problems. The local files of both are not checked yet. */
+/** A row, or its problems. In both cases, the local files aren't checked yet. */
 export type Built =
   | { row: ManifestRow }
   | { issues: ManifestIssue[]; line: number; title: string | null; localFiles: ManifestRow['localFiles'] }
@@ -19,18 +19,19 @@ type LocalFiles = ManifestRow['localFiles']
 
 export interface RowInput {
   line: number
-  /** Cells without a column are ignored. */
+  /** Cells below an undefined column are ignored. */
   columns: readonly (Column | undefined)[]
-  /** Undefined, null and blank text are absent. */
+  /** Undefined, null and blank text count as absent. */
   cells: readonly unknown[]
-  /** Whether all text is known to be well-formed and without NUL. */
+  /** Whether all text is known to be well-formed and without NUL characters. */
   trusted: boolean
 }
 
 const NO_FILES: LocalFiles = []
 
 /**
- * Builds rows from cells, each checked by the contract. Use one builder per manifest: it remembers IDs and addresses.
+ * Builds rows from cells and checks each row against the API contract. Use one builder per manifest, because it
+ * remembers IDs and addresses.
  */
 export class RowBuilder {
   readonly #file: string
@@ -43,8 +44,8 @@ export class RowBuilder {
   #report: RowReport
 
   /**
-   * @param folder the folder of relative paths
-   * @param missing required columns that the header lacks. That is reported once, not for each row.
+   * @param folder the base folder of relative paths
+   * @param missing required columns that the header lacks. They are reported once, not for each row.
    */
   constructor(file: string, folder: string, options: ManifestOptions, missing: ReadonlySet<string> = new Set()) {
     this.#file = file
@@ -62,9 +63,8 @@ export class RowBuilder {
     return this.#target.target
   }
 
-  /** Builds a row from values in columns. */
   fromCells({ line, columns, cells, trusted: wasChecked }: RowInput): Built {
-    // If all text is well-formed and without NUL, the schema need not check it again.
+    // If all text is well-formed and without NUL, the schema doesn't need to check it again.
     let trusted = true
     const report = this.#newReport(line)
     let receiver: Cell | undefined
@@ -73,7 +73,7 @@ export class RowBuilder {
     let contract: Cell | undefined
     let chain: Cell | undefined
     const localFiles: LocalFiles = []
-    // Created with all properties at once: spreading objects into each other took half of the time of a row.
+    // Created with all properties at once, because spreading objects took half of the time of a row.
     const metadata: Metadata = { title: '', description: '', file_fields: [] }
     let hasTitle = false
     let hasDescription = false
@@ -87,7 +87,7 @@ export class RowBuilder {
         trusted = false
         continue
       }
-      // White space around a cell is invisible in a spreadsheet, and would make it a different row.
+      // White space around a cell is invisible in a spreadsheet, but would make it a different value.
       const value = given.trim()
       if (value === '') continue
       if (!wasChecked && (!value.isWellFormed() || value.includes('\0'))) trusted = false
@@ -154,7 +154,9 @@ export class RowBuilder {
     )
   }
 
-  /** A separate report for each row with problems. Most rows have none, and share one. */
+  /**
+   * Returns a report without problems. Rows with problems need separate reports. Most rows have none, and share one.
+   */
   #newReport(line: number): RowReport {
     if (this.#report.issues.length > 0) this.#report = new RowReport(this.#file, this.#missing)
     this.#report.line = line
@@ -170,12 +172,12 @@ export class RowBuilder {
     for (const issue of issues) {
       const column = columnOf(issue, columns, metadata.file_fields, metadata.attribute)
       const name = column?.name ?? (issue.field === '' ? 'the row' : issue.field)
-      // A value that isn't a string was reported already.
+      // A value that isn't a string has already been reported.
       if (!report.has(name)) report.add(column ?? issue.field, `${name} ${issue.message}`)
     }
   }
 
-  /** Builds a row from a metadata object of the API. Its receiver comes from flags or from the request. */
+  /** Builds a row from a metadata object of the API. Flags or the request specify its receiver. */
   fromMetadata(line: number, value: Record<string, unknown>): Built {
     const report = this.#newReport(line)
     for (const name of ROW_KEYS) {
@@ -227,7 +229,8 @@ export class RowBuilder {
   }
 
   /**
-   * Returns the address of a cell. The row stores the address, because a name may change its meaning before it is sent.
+   * Returns the address of a cell. The row stores the address, because a name may get another address before the row is
+   * sent.
    */
   #addressOf(kind: 'receiver' | 'sender', name: string, column: Column | null, report: RowReport): string | null {
     const { addressOf } = this.#options
@@ -242,7 +245,7 @@ export class RowBuilder {
   }
 }
 
-/** Returns the column of a problem: users know columns, not the request that is built from them. */
+/** Returns the column of a problem, because users know columns, not the request that is built from them. */
 function columnOf(
   { path }: FieldIssue,
   columns: RowInput['columns'],

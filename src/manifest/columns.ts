@@ -10,30 +10,30 @@ export type ColumnRole =
   | { kind: typeof IGNORED }
 
 export interface Column {
-  /** Name of the column, as the manifest spells it. */
+  /** Name of the column as it is spelled in the manifest. */
   name: string
-  /** 1-based position in its row, or undefined if rows have no order. */
+  /** 1-based position in the row. Undefined if rows have no order. */
   position: number | undefined
   role: ColumnRole
 }
 
 const PLAIN = ['title', 'description', 'receiver', 'sender', 'id', 'contract_address', 'blockchain'] as const
-/** All columns. Those that end with a colon take a key of your own. */
+/** All columns. Those that end with a colon take a custom key. */
 export const COLUMN_NAMES = [...PLAIN, 'image', 'file:', 'attr:', 'extra:'] as const
-/** The meaning of an ignored column. Only a mapping sets it, never the name of a column. */
+/** The meaning of an ignored column. Only a mapping can assign it, never the name of a column. */
 export const IGNORED = 'ignore'
 const PREFIXED = /^(file|attr|extra):(.*)$/s
 export const METADATA_KEYS = new Set(['title', 'description', 'file_fields', 'attribute'])
 
-// White space other than the plain space, format characters and controls, which are invisible in a header.
+// Invisible characters of a header: white space other than the plain space, format characters and controls.
 export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|(?! )\p{Z}/u
 
 /** Maximum length of the ID of a row. */
 export const MAX_ID = 200
-/** An ID that a spreadsheet shortened. */
+/** Matches an ID that a spreadsheet shortened to a number in scientific notation. */
 export const SHORTENED = /^\d[.,]\d+E\+\d+$/
 
-/** Keys that describe the row, and would be published as metadata in a metadata object. */
+/** Keys that describe the row. In a metadata object, they would be published as metadata. */
 export const ROW_KEYS = [
   'receiver',
   'sender',
@@ -44,7 +44,7 @@ export const ROW_KEYS = [
   'sender_wallet_address',
 ]
 
-/** Replaces a URL where only the rest of a metadata object is checked. */
+/** Replaces a URL if only the rest of a metadata object is checked. */
 export const SAMPLE_URL = 'https://example.com/'
 
 export type ParsedName = { role: ColumnRole } | { problem: string; hint?: string; isUnknown?: true }
@@ -55,17 +55,17 @@ export type UnknownColumns = (typeof UNKNOWN_COLUMNS)[number]
 
 /** How the names of columns are read. */
 export interface ColumnNaming {
-  /** By default they are errors. */
+  /** Default: unknown columns are errors. */
   unknownColumns?: UnknownColumns | undefined
-  /** Columns with an assigned meaning, such as `['Background', 'attr:Background']`. */
+  /** Assigns meanings to columns, such as `['Background', 'attr:Background']`. */
   columnMap?: readonly ColumnMapping[] | undefined
-  /** Like `columnMap`, which overrides it, for columns that a manifest may lack. */
+  /** Like `columnMap`, but for columns that a manifest may lack. `columnMap` takes precedence. */
   defaultMap?: readonly ColumnMapping[] | undefined
 }
 
 export type ColumnMapping = readonly [name: string, meaning: string]
 
-/** Common names of columns, in lower case with underscores. */
+/** Common names of each column, in lower case with underscores. */
 const COMMON_NAMES: Readonly<Record<(typeof COLUMN_NAMES)[number], readonly string[]>> = {
   title: ['name', 'nft_name', 'nft_title', 'token_name'],
   description: ['desc', 'nft_description'],
@@ -93,20 +93,20 @@ const MEANINGS = new Map(
   ]),
 )
 
-/** Common names that are long enough for a word near them to be a typo. */
+/** Common names that are long enough to recognize a typo of them. */
 const LONG_COMMON_NAMES = [...MEANINGS.keys()].filter((name) => name.length > 3)
 
-/** Returns the names that are read as a column, in lower case with underscores. */
+/** Returns all names of a column, in lower case with underscores. */
 export const namesOf = (column: (typeof COLUMN_NAMES)[number]): readonly string[] => [column, ...COMMON_NAMES[column]]
 
-/** Normalizes names that differ only in case, spaces, hyphens, and the code points of a letter with an accent. */
+/** Normalizes names that differ only in case, spaces, hyphens, and the encoding of accented letters. */
 const folded = (name: string): string =>
   name.slice(0, MAX_FOLDED).normalize('NFC').trim().toLowerCase().replaceAll(/[ -]+/g, '_')
 
-/** Longer names are not common names of columns. */
+/** Only so many characters of a name are compared, because all common names are shorter. */
 const MAX_FOLDED = 64
 
-/** Returns the column of a name, as the documentation spells it; an unknown name is returned unchanged. */
+/** Returns the documented column that a name means. Returns an unknown name unchanged. */
 function meaningOf(name: string, mapped: ColumnMapping | undefined): string {
   if (mapped !== undefined) return mapped[1]
   const prefixed = /^(file|attr|extra):(.*)$/is.exec(name)
@@ -133,7 +133,7 @@ export function spellingOf(role: ColumnRole): string {
   return role.kind === 'file' && role.key === 'image' ? 'image' : `${role.kind}:${role.key}`
 }
 
-/** Reads the name of a column. */
+/** Parses the name of a column. */
 export function parseColumnName(given: string, naming: ColumnNaming): ParsedName {
   if (given === '') return { problem: 'a column has no name', hint: 'Add a name to the header, or remove the column.' }
   const invisible = INVISIBLE.exec(given)
@@ -174,7 +174,7 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
   return problem === null ? { role } : { problem: `the key of the column "${name}" ${problem}` }
 }
 
-/** Returns the column whose prefix was mistyped, such as `attr:hour` for `atr:hour`; null for any other name. */
+/** Returns the column with a corrected prefix, such as `attr:hour` for `atr:hour`, or null for any other name. */
 function prefixMeant(name: string): string | null {
   const [, before = '', key = ''] = /^([^:\s]+):(.+)$/.exec(name) ?? []
   if (key === '') return null
@@ -188,7 +188,7 @@ export const mapFlag = (name: string, meaning: string): string => `--map ${shell
 
 export const leaveOutHint = (name: string): string => `To ignore the column, add ${mapFlag(name, IGNORED)}.`
 
-/** Returns the contract's problem with the key of a file, attribute or extra column. */
+/** Returns the API contract's problem with the key of a file, attribute or extra column. */
 function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: string }): string | null {
   if (kind === 'extra' && METADATA_KEYS.has(key)) return "is part of every NFT, so it can't be an extra key"
   const checked = validate(nftMetadata, {
@@ -203,11 +203,11 @@ function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: strin
 
 interface ColumnSetOptions extends Pick<ColumnNaming, 'columnMap'> {
   hasReceiver: boolean
-  /** The names in the header, including the names of unknown columns. */
+  /** All names in the header, including those of unknown columns. */
   names?: readonly string[]
 }
 
-/** Returns problems of the columns together: a repeated meaning, too many files, a missing required column. */
+/** Returns problems of the columns as a set: a repeated meaning, too many files, or a missing required column. */
 export function columnSetProblems(
   columns: readonly Column[],
   { hasReceiver, columnMap = [], names = [] }: ColumnSetOptions,
@@ -217,7 +217,7 @@ export function columnSetProblems(
   for (const column of columns) {
     const { role } = column
     if (role.kind === IGNORED) continue
-    // A file field and an extra key with one name would be the same key of the metadata.
+    // A file field and an extra key with the same name would be the same metadata key.
     const meaning = 'key' in role ? `${role.kind === 'attr' ? 'attr' : 'key'}:${role.key}` : role.kind
     const first = seen.get(meaning)
     if (first === undefined) seen.set(meaning, column)

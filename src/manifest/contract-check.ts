@@ -9,11 +9,11 @@ const MAX_PLAIN_URL = 2048
 const ORIGIN = /^https?:\/\/[\w.-]+(?::\d+)?\//i
 
 /**
- * Checks metadata by the contract. Valid metadata of CSV rows is mostly recognized without the schema, which costs more
- * than reading the row.
+ * Checks metadata against the API contract. Recognizes most valid metadata of CSV rows without the schema, because the
+ * schema costs more than reading the row.
  */
 export class ContractCheck {
-  /** `https://host/` of the last valid URL. It is also valid with any path without white space or backslash. */
+  /** `https://host/` of the last valid URL. With any path without white space or backslash, it is valid too. */
   #goodPrefix: string | null = null
 
   check(metadata: unknown): Validated<Metadata> {
@@ -21,8 +21,8 @@ export class ContractCheck {
   }
 
   /**
-   * Checks metadata whose keys were checked with the header, and whose text is well-formed and without NUL. What
-   * remains is the number of items, the required values, and the URLs. Anything unusual is left to the schema.
+   * Checks metadata whose keys were checked with the header, and whose text is well-formed and without NUL. This leaves
+   * the number of items, the required values, and the URLs. The schema checks anything unusual.
    */
   checkTrusted(metadata: Metadata): Validated<Metadata> {
     return this.#isPlainlyGood(metadata) ? { ok: true, value: metadata } : this.check(metadata)
@@ -31,7 +31,7 @@ export class ContractCheck {
   #isPlainlyGood(metadata: Metadata): boolean {
     const { title, description, file_fields, attribute } = metadata
     if (title === '' || typeof title !== 'string' || typeof description !== 'string') return false
-    // Every member is one item, but each file field counts separately, and attributes don't count.
+    // Every member counts as one item. Instead of `file_fields`, each file counts, and `attribute` doesn't count.
     let items = file_fields.length - (attribute === undefined ? 1 : 2)
     for (const _ in metadata) items++
     if (items > MAX_METADATA_ITEMS) return false

@@ -4,17 +4,16 @@ import { decodeText } from './decode.ts'
 import { ManifestError } from './manifest-error.ts'
 import { openSource } from './source.ts'
 
-/** The header of a CSV manifest. */
 export interface CsvHeader {
   separator: string
-  /** Names of the columns, as the manifest spells them. */
+  /** Names of the columns as they are spelled in the manifest. */
   names: string[]
 }
 
-/** Maximum length of the text that is read. */
+/** Maximum number of characters to read. */
 const HEAD_CHARACTERS = 64 * 1024
 
-/** Returns the header of a CSV manifest; null for another format, and for a file that can't be read. */
+/** Returns the header of a CSV manifest. Returns null for another format, or if the file can't be read. */
 export async function readCsvHeader(path: string, naming: ColumnNaming = {}): Promise<CsvHeader | null> {
   try {
     const open = await openSource({ path })

@@ -4,25 +4,25 @@ import { unescapeCell } from '../core/spreadsheet-text.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** One row of cells with its number in a spreadsheet, or its problem. */
+/** One row: its cells and its number in a spreadsheet, or its problem. */
 export type CsvRecord = {
-  /** The line of the file on which the row begins. After cells with line breaks it is larger than `line`. */
+  /** The line of the file on which the row begins. It is larger than `line` if earlier cells have line breaks. */
   fileLine: number
 } & ({ line: number; cells: string[] } | { issue: ManifestIssue })
 
 export interface CsvFile {
   header: { line: number; fileLine: number; names: string[] }
   delimiter: string
-  /** Rows in blocks, as they are read. */
+  /** Yields the rows in blocks while they are read. */
   blocks(): AsyncIterable<CsvRecord[]>
 }
 
-/** A longer row is not intended. Most likely a quote was never closed. */
+/** A longer row is most likely an error: a quote that was never closed. */
 export const MAX_ROW_CHARACTERS = 4 * 1024 * 1024
 const HEAD_CHARACTERS = 64 * 1024
 const DELIMITERS = [',', ';', '\t'] as const
 
-/** The cells of the header, and the number of its columns without unnamed columns at the end. */
+/** The number of cells in the header, and the number of columns without unnamed ones at the end. */
 interface Width {
   cells: number
   named: number
@@ -30,13 +30,14 @@ interface Width {
 
 type Dialect = { delimiter: string; newline: '\n' | '\r\n' | '\r' }
 
-/** The first line of a CSV file for Excel, such as `sep=;`. Spreadsheets don't show it. */
+/** The line before the header of a CSV file for Excel, such as `sep=;`. Spreadsheets don't show it. */
 const SEPARATOR_LINE = /^\s*("?)sep=([^"\r\n])\1[ \t]*(?:\r\n|\r|\n|$)/i
 
 /**
- * Reads a CSV file with a header. The header line determines the delimiter (comma, semicolon, tab) and the line ending.
- * A line such as `sep=;` before it determines the delimiter instead, and has no row number. `known` decides which names
- * a header may have.
+ * Opens a CSV file with a header. The header line determines the delimiter (comma, semicolon, tab) and the line ending.
+ * If a line such as `sep=;` precedes it, that line determines the delimiter, and has no row number.
+ *
+ * @param known whether a header may have this name
  */
 export async function openCsv(
   text: AsyncIterable<string>,
@@ -46,7 +47,7 @@ export async function openCsv(
   const input = text[Symbol.asyncIterator]()
   let head = ''
   let done = false
-  /** A problem after which nothing more can be read. The rows before it are still read. */
+  /** A problem after which the rest can't be read. The rows before it are still read. */
   let fatal: ManifestError | null = null
   while (!done && head.length < HEAD_CHARACTERS) {
     try {
@@ -97,7 +98,8 @@ export async function openCsv(
           yield* body.take(next.done === true ? '' : next.value, done)
         }
       } catch (error) {
-        // Text that can't be decoded has the line of the file. Here it gets the line of the row, like all others.
+        // The problem of text that can't be decoded has the line of the file. Replace it by the row number, as in other
+        // problems.
         if (!(error instanceof ManifestError)) throw error
         const { place } = error.issue
         throw new ManifestError({ ...error.issue, place: { ...place, line: body.lineOfRest() } }, place.line)
@@ -106,19 +108,19 @@ export async function openCsv(
   }
 }
 
-/** Parses text into records, a chunk at a time, and counts them like a spreadsheet, including blank lines. */
+/** Parses text into records, one chunk at a time. Counts rows like a spreadsheet, including blank lines. */
 class BodyReader {
   readonly #file: string
   readonly #dialect: Dialect
   readonly #width: Width
-  /** Columns without a name that have a cell. */
+  /** Columns that have a cell but no name. */
   readonly #unnamed = new Set<number>()
   readonly #parser: Parser
   #line: number
-  /** Line breaks within cells so far. */
+  /** Number of line breaks within cells so far. */
   #breaks: number
   #rest = ''
-  /** The length at which the unfinished row is parsed again. */
+  /** The length at which the incomplete row is parsed again. */
   #wanted = 0
 
   constructor(file: string, dialect: Dialect, width: Width, { line, more }: { line: number; more: number }) {
@@ -136,7 +138,7 @@ class BodyReader {
     if (text === '' || (!isLast && text.length < this.#wanted)) return
     const { data, errors, meta } = this.#parser.parse(text, 0, !isLast)
     this.#rest = isLast ? '' : text.slice(meta.cursor)
-    // A row longer than a chunk is parsed again only at double its length, so that the work stays linear.
+    // A row longer than a chunk is parsed again only at twice its length, so that the total work stays linear.
     this.#wanted = meta.cursor === 0 && !isLast ? text.length * 2 : 0
     const rowErrors = errors.filter(({ row = 0 }) => row < data.length)
     const quotes = rowErrors.length === 0 ? null : this.#quoteErrors(text, isLast)
@@ -177,7 +179,7 @@ class BodyReader {
     return { fileLine, issue: { place: { file: this.#file, line, column }, message, hint } }
   }
 
-  /** Returns the problem of the first cell of each column without a name; null if there is none. */
+  /** Returns the problem of a cell in an unnamed column, once for each column. Null if there is none. */
   #unnamedCell(cells: readonly string[], line: number): ManifestIssue | null {
     for (let index = this.#width.named; index < cells.length; index++) {
       if (this.#unnamed.has(index) || cells[index]?.trim() === '') continue
@@ -195,12 +197,12 @@ class BodyReader {
     return { place, message, hint: 'Save the file with one kind of line ending.' }
   }
 
-  /** Returns the row of the text that was read last. */
+  /** Returns the row number at the end of the text that was read. */
   lineOfRest(): number {
     return this.#line + this.#parser.parse(this.#rest, 0, true).data.length
   }
 
-  /** Returns problems by row, for text with wrong quotes. It is parsed again, row by row, to locate them. */
+  /** Returns the problems of text with invalid quotes, by row. Parses the text again row by row to locate them. */
   #quoteErrors(text: string, isLast: boolean): Map<number, ManifestIssue> {
     const issues = new Map<number, ManifestIssue>()
     let index = 0
@@ -211,7 +213,7 @@ class BodyReader {
         const opened = (found.index ?? 0) - 1
         const before = parserOf(this.#dialect).parse(text.slice(rowStart, opened), 0, false).data[0] ?? ['']
         const line = this.#line + index
-        // The text before the cell ends in a delimiter, so its last, empty cell is ours.
+        // The text before the cell ends with a delimiter, so its last, empty cell is the position of this one.
         const place = { file: this.#file, line, column: Math.max(1, before.length) }
         issues.set(
           index,
@@ -252,7 +254,7 @@ interface Parser {
   parse(input: string, baseIndex: number, ignoreLastRow: boolean): Parsed
 }
 
-// The parser behind papaparse's own streams. Used directly, it emits no event for each row.
+// The internal parser of papaparse, used directly to avoid an event for each row.
 function parserOf({ delimiter, newline }: Dialect, step?: (row: Parsed) => void): Parser {
   return new Papa.Parser({ delimiter, newline, step } as Papa.ParseConfig)
 }
@@ -286,10 +288,10 @@ function unclosedQuote(file: string, line: number): ManifestError {
   })
 }
 
-/** Returns the number of columns up to the last one with a name. Spreadsheets may write empty columns after it. */
+/** Returns the number of columns up to the last named one, because spreadsheets may add empty columns. */
 const namedColumns = (names: readonly string[]): number => names.findLastIndex((name) => name.trim() !== '') + 1
 
-/** Returns the letters that spreadsheets give to a column. */
+/** Returns the letters of a column in a spreadsheet. */
 function columnLetters(index: number): string {
   const last = String.fromCharCode('A'.charCodeAt(0) + (index % LETTERS))
   return index < LETTERS ? last : columnLetters(Math.floor(index / LETTERS) - 1) + last
@@ -301,7 +303,7 @@ function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell.trim() === '')
 }
 
-/** Counts line breaks within a cell like programs that show the file. */
+/** Counts the line breaks within a cell, in the same way as editors that show the file. */
 function breaksIn(cell: string, { newline }: Dialect): number {
   const mark = newline === '\r' ? '\r' : '\n'
   let breaks = 0

@@ -5,8 +5,8 @@ const LF = 10
 const CR = 13
 
 /**
- * Decodes bytes to text in chunks: UTF-8 with or without a BOM. Anything else is rejected at the first invalid byte,
- * because a replacement character in a title would stay in the metadata permanently.
+ * Decodes UTF-8, with or without a BOM, in chunks. Rejects anything else at the first invalid byte, because a
+ * replacement character in a title would remain in the metadata permanently.
  */
 export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<string> {
   let offset = 0
@@ -34,7 +34,7 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string
     const bad = firstInvalidByte(whole)
     if (bad !== null) {
       const good = whole.subarray(0, bad.index)
-      // The text before it may have problems of its own.
+      // The valid text before it may have other problems.
       if (good.length > 0) yield good.toString('utf8')
       const place = { file, line: lines.add(good) }
       throw new ManifestError({ place, message: `${bad.what} (byte ${offset + bad.index + 1})`, hint: bad.hint })
@@ -80,7 +80,7 @@ function refuseUtf16(data: Buffer, file: string): void {
   })
 }
 
-/** Returns how many bytes end on a complete character. Up to three of an incomplete one wait for the next chunk. */
+/** Returns how many bytes form complete characters. Up to three bytes of an incomplete one wait for the next chunk. */
 function completeLength(data: Buffer): number {
   for (let back = 1; back <= Math.min(3, data.length); back++) {
     const byte = data[data.length - back] ?? 0
@@ -115,12 +115,15 @@ function firstInvalid(data: Buffer): number {
   return at
 }
 
-/** Counts lines in chunks of a text: each LF ends one, and each CR without a following LF, even in the next chunk. */
+/**
+ * Counts lines in the chunks of a text. Each LF ends a line, and so does each CR without a following LF. The LF may be
+ * in the next chunk.
+ */
 class LineCounter {
   #ended = 0
   #endsInCr = false
 
-  /** The line on which the rest begins, after this chunk. */
+  /** Counts a chunk. Returns the line on which the text after it begins. */
   add(piece: Buffer): number {
     if (piece.length === 0) return this.line
     if (this.#endsInCr && piece[0] !== LF) this.#ended++

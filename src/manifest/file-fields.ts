@@ -8,18 +8,18 @@ type Metadata = ManifestRow['metadata']
 type LocalFiles = ManifestRow['localFiles']
 type FileField = Metadata['file_fields'][number]
 
-/** Reads files of manifests, by URL or path. A local file gets a sample URL until it is uploaded. */
+/** Reads the files of a manifest, which are URLs or paths. A local file gets a sample URL until it is uploaded. */
 export class FileFields {
   readonly #folder: string
   readonly #options: ManifestOptions
 
-  /** @param folder the folder of relative paths */
+  /** @param folder the base folder of relative paths */
   constructor(folder: string, options: ManifestOptions) {
     this.#folder = folder
     this.#options = options
   }
 
-  /** @param localFiles receives the file if it is a local one */
+  /** @param localFiles receives the file if it is local */
   take(field: FileField, localFiles: LocalFiles, at: Column | string, report: RowReport): FileField {
     const { key, url } = field
     if (!isLocalPath(url)) {
@@ -30,7 +30,7 @@ export class FileFields {
     return { ...field, url: SAMPLE_URL }
   }
 
-  /** Like `take`, for all files of a metadata object. Anything that isn't a file field is left to the contract. */
+  /** Like `take`, for all files of a metadata object. Leaves anything else than a file field to the API contract. */
   takeAll(value: Record<string, unknown>, localFiles: LocalFiles, report: RowReport): Record<string, unknown> {
     if (!Array.isArray(value.file_fields)) return value
     const file_fields = value.file_fields.map((field: unknown, i) =>
@@ -53,7 +53,7 @@ export class FileFields {
   }
 }
 
-/** Whether a file cell is a path, because it has no scheme. A single letter is a Windows drive. */
+/** Whether a file cell is a path: it has no scheme. A single letter before a colon is a Windows drive. */
 function isLocalPath(value: string): boolean {
   return value !== '' && !/^[a-z][a-z0-9+.-]+:/i.test(value)
 }
@@ -63,7 +63,7 @@ function isFileField(field: unknown): field is { key: string; url: string } {
   return typeof field.key === 'string' && typeof field.url === 'string'
 }
 
-/** Removes the sample URLs of local files. */
+/** Replaces the sample URLs of local files by empty ones. */
 export function withoutSamples(metadata: Metadata, localFiles: LocalFiles): Metadata {
   if (localFiles.length === 0) return metadata
   const local = new Set(localFiles.map(({ key }) => key))

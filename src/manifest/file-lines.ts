@@ -5,12 +5,11 @@ import { ManifestError } from './manifest-error.ts'
 import { openSource } from './source.ts'
 
 /**
- * Finds rows of a manifest in its file. Messages name a row of CSV by its number in a spreadsheet. If earlier cells
- * have line breaks, or a line such as `sep=;` is above the header, that is less than its line in the file.
+ * Finds rows of a CSV manifest in its file. Messages name a row by its number in a spreadsheet. That is less than its
+ * line in the file if earlier cells have line breaks, or if a line such as `sep=;` precedes the header.
  *
  * @param rows the `line` of rows and of issues
- * @returns the line of the file for each of them. It is empty for other formats, and incomplete if the file can't be
- *   read.
+ * @returns the line in the file for each of them. Empty for other formats, and incomplete if the file can't be read.
  */
 export async function fileLines(path: string, rows: ReadonlySet<number>): Promise<Map<number, number>> {
   const found = new Map<number, number>()

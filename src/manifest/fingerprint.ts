@@ -4,7 +4,7 @@ import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { type ManifestSource, type OpenSource, openSource } from './source.ts'
 
-/** Incremented when the same bytes give other rows or problems than before. */
+/** Increment it when the same bytes result in other rows or problems. */
 const READER = 3
 
 /** A hash of everything that determines the rows of a manifest: its bytes, the options, and the folder of its paths. */
@@ -18,12 +18,15 @@ export class Fingerprint {
     this.#options = options
   }
 
-  /** Fingerprint of the complete bytes; null before all are read, and for standard input, which can't be read again. */
+  /**
+   * Fingerprint of the bytes that were read. Null until all are read, and for standard input, which can't be read
+   * again.
+   */
   get ofRead(): string | null {
     return this.#ofRead
   }
 
-  /** The bytes of a manifest, hashed as they are read. */
+  /** Yields the bytes of a manifest and hashes them. */
   async *watch(open: OpenSource): AsyncIterable<Uint8Array> {
     if ('stdin' in this.#source) return yield* open.bytes
     const hash = createHash('sha256')
@@ -34,7 +37,7 @@ export class Fingerprint {
     this.#ofRead = this.#with(open, hash.digest('hex'))
   }
 
-  /** Fingerprint of the current file; null if it can't be read. */
+  /** Returns the fingerprint of the current file, or null if it can't be read. */
   async ofFile(): Promise<string | null> {
     if ('stdin' in this.#source) return null
     try {

@@ -4,10 +4,13 @@ const FOLD_CASE = 0x20
 
 /**
  * Stores strings as 64-bit hashes, each with a small number. A million of them take 24 MB, where a Map of strings takes
- * 150. At a million entries, two different strings collide with a probability of 1 in 30 million.
+ * 150 MB. With a million entries, the probability of a collision is 1 in 30 million.
  */
 export class HashTable {
-  /** Low half, high half, value. They are adjacent, because a large table has a cache miss for every array. */
+  /**
+   * Slots of low half, high half and value. They are adjacent, because a large table causes a cache miss for each
+   * array.
+   */
   #slots: Uint32Array
   #size = 0
   #mask: number
@@ -15,7 +18,7 @@ export class HashTable {
   #low = 0
   #high = 0
 
-  /** `foldHex`: for text of hex digits, whose case doesn't matter. */
+  /** @param options.foldHex whether to ignore case, for text that consists of hex digits */
   constructor({ foldHex = false } = {}) {
     this.#fold = foldHex ? FOLD_CASE : 0
     this.#slots = new Uint32Array(1024 * WIDTH)
@@ -26,7 +29,7 @@ export class HashTable {
     return this.#size
   }
 
-  /** Returns the value of a string, or undefined after storing this one for it. */
+  /** Returns the value of a string. If it has none, stores the given value and returns undefined. */
   getOrAdd(text: string, value: number): number | undefined {
     if (this.#size * 3 > this.#mask * 2) this.#grow()
     this.#hash(text)
@@ -47,11 +50,11 @@ export class HashTable {
     return this.#slots[at] === EMPTY ? undefined : this.#slots[at + 2]
   }
 
-  /** Counts a string, and returns its count so far. */
+  /** Increments the count of a string and returns it. */
   increment(text: string): number {
     const known = this.getOrAdd(text, 1)
     if (known === undefined) return 1
-    // The slot that was just found.
+    // This finds the same slot again.
     this.#slots[this.#find(this.#low, this.#high) + 2] = known + 1
     return known + 1
   }
@@ -83,7 +86,9 @@ export class HashTable {
     }
   }
 
-  /** Two FNV-1a hashes of the UTF-16 units with different primes, each mixed at the end. The low one is never 0. */
+  /**
+   * Computes two FNV-1a hashes of the UTF-16 code units with different primes, and mixes each. The low half is never 0.
+   */
   #hash(text: string): void {
     const fold = this.#fold
     let a = 0x811c9dc5
@@ -98,7 +103,7 @@ export class HashTable {
   }
 }
 
-// Spreads a change of any bit over all bits (murmur3's finalizer).
+// Spreads a change of any bit to all bits (the finalizer of murmur3).
 function stir(value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)

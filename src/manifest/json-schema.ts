@@ -24,11 +24,11 @@ export const COLUMN_NOTES: Readonly<Record<Name, string>> = {
   'extra:': 'An extra metadata key',
 }
 
-/** `@alice`, a name of the address book. */
+/** A name of the address book, such as `@alice`. */
 export const NAME_FORM = '@[\\s\\S]+'
 const PATH = '(?![a-zA-Z][a-zA-Z0-9+.-]+:)\\S(?:[\\s\\S]*\\S)?'
 
-/** A cell: white space around it is removed, and an empty one or null counts as absent. */
+/** Returns the schema of a cell. White space around it is ignored, and an empty cell or null counts as absent. */
 const cell = (...forms: readonly string[]): Json => ({
   type: ['string', 'null'],
   ...(forms.length === 0 ? {} : { pattern: `^\\s*(?:${forms.join('|')})?\\s*$` }),
@@ -54,7 +54,7 @@ const CELLS: Readonly<Record<Name, Json>> = {
 
 const eitherCase = (letter: string) => `[${letter}${letter.toUpperCase()}]`
 
-/** A pattern of the names that are read as a column: in any case, with spaces and hyphens for underscores. */
+/** Returns a pattern for all names of a column: in any case, with spaces or hyphens in place of underscores. */
 const spellings = (name: Name): string => {
   const one = (text: string) => text.replaceAll(/[a-z]/g, eitherCase).replaceAll('_', '(?:_|[ -]+)')
   return ` *(?:${namesOf(name).map(one).join('|')}) *`
@@ -62,7 +62,7 @@ const spellings = (name: Name): string => {
 
 const isPrefix = (name: Name) => name.endsWith(':')
 
-/** A pattern of the names of a column that ends with a key of your own. */
+/** Returns a pattern for the names of a column that ends with a custom key. */
 function prefixed(name: Name): string {
   const refused = { 'file:': REFUSED_KEYS.file, 'extra:': [...REFUSED_KEYS.extra, ...METADATA_KEYS] }[String(name)]
   const key =
@@ -76,7 +76,7 @@ const described = (name: Name): Json => ({ ...CELLS[name], description: COLUMN_N
 
 const PLAIN = COLUMN_NAMES.filter((name) => !isPrefix(name))
 
-/** The property that names the schema in a file; gdn ignores it. */
+/** The property that names the schema in a file. gdn ignores it. */
 export const SCHEMA_FIELD: Json = { type: 'string', description: 'The schema of this file, for editors' }
 
 /** Returns the schema of a row with columns. */
@@ -100,7 +100,7 @@ function columnsSchema(own: Json): Json {
   }
 }
 
-/** Returns the schema of metadata objects, as the API has them, with local files. */
+/** Returns the schema of metadata objects, which have the form of the API and may contain local files. */
 function metadataSchema(own: Json): Json {
   const { properties, propertyNames, ...rest } = jsonSchema(nftMetadata, 'input', {}, fieldRules) as {
     properties: { file_fields: { items: { properties: { url: Json } } } } & Json

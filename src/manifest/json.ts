@@ -3,17 +3,17 @@ import { countMembers, membersOf, repeatedKey, scanValue, skipWhite } from '../c
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** One entry of a JSON manifest with the line on which it begins, or its problem. */
+/** One entry of a JSON manifest: its value and the line on which it begins, or its problem. */
 export type JsonRecord = { line: number; value: Record<string, unknown> } | { issue: ManifestIssue }
 
-/** The members of a createnft or createnfttrans request other than `metadata`. */
+/** The members of a createnft or createnfttrans request, except `metadata`. */
 export interface RequestHead {
   line: number
   members: Record<string, unknown>
 }
 
 export interface JsonFile {
-  /** Set if the manifest is a complete request. Its entries are metadata objects. */
+  /** Set if the manifest is a complete request. Its entries are then metadata objects. */
   request: RequestHead | null
   records: AsyncIterable<JsonRecord>
 }
@@ -22,7 +22,7 @@ const MAX_ENTRY_CHARACTERS = 4 * 1024 * 1024
 const MAX_REQUEST_CHARACTERS = 256 * 1024 * 1024
 const MAX_DEPTH = 32
 
-/** Reads a list of entries in chunks, or a manifest that is one object as a whole. Null for empty text. */
+/** Opens a JSON manifest. Reads a list in chunks, and a single object as a whole. Returns null for empty text. */
 export async function openJson(text: AsyncIterable<string>, file: string): Promise<JsonFile | null> {
   const input = new TextWindow(text)
   await input.skipWhite()
@@ -112,7 +112,7 @@ async function openObject(input: TextWindow, file: string): Promise<JsonFile> {
   }
   await expectEnd(input, file)
   const record = parseEntry(scanned.text, { file, line }, scanned)
-  // It names a JSON Schema, for editors.
+  // This member names a JSON Schema for editors.
   if ('value' in record && typeof record.value.$schema === 'string') delete record.value.$schema
   if ('issue' in record || !Object.hasOwn(record.value, 'metadata')) return { request: null, records: once([record]) }
   const { metadata: _metadata, ...members } = record.value
@@ -175,7 +175,7 @@ function parseEntry(
   return { line: place.line, value: value as Record<string, unknown> }
 }
 
-/** Returns the error of JSON.parse, with its position as line and column. */
+/** Converts an error of JSON.parse to a problem with line and column. */
 function syntaxIssue(text: string, place: { file: string; line: number }, error: unknown): ManifestIssue {
   const said = messageOf(error)
   const position = /\bat position (\d+)/.exec(said)?.[1]
@@ -204,7 +204,7 @@ function breaksIn(text: string): number {
   return breaks
 }
 
-/** A moving window of a long text, and the line on which it begins. */
+/** A moving window of a long text. It knows the line on which it begins. */
 class TextWindow {
   readonly #input: AsyncIterator<string>
   #text = ''
@@ -220,7 +220,7 @@ class TextWindow {
     return this.#line
   }
 
-  /** The next character, or '' at the end. Only valid after `skipWhite`. */
+  /** Returns the next character, or '' at the end. Only valid after `skipWhite`. */
   char(): string {
     return this.#text[this.#at] ?? ''
   }
@@ -236,7 +236,7 @@ class TextWindow {
     while (this.#at >= this.#text.length && (await this.#more()))
   }
 
-  /** Takes the value that begins here; null if the text ends before. `check` may throw for its length so far. */
+  /** Reads the value that begins here. Returns null if the text ends first. `check` may throw for the length so far. */
   async scan(
     check: (length: number) => void,
   ): Promise<{ text: string; end: number; members: number; depth: number } | null> {
@@ -251,7 +251,7 @@ class TextWindow {
           return { ...scanned, text }
         }
         check(length)
-        // Scanned again only at double the length, so that the work stays linear.
+        // Scan again only at twice the length, so that the total work stays linear.
         wanted = length * 2
       }
       if (this.#done) return null

@@ -10,13 +10,13 @@ const PATH_HINT = 'Paths are relative to the folder of the manifest. URLs begin 
 const DRIVE_HINT = 'Use a path relative to the folder of the manifest, with / between folders.'
 const SLASH_HINT = 'The path is correct with / instead of \\. Use / in paths.'
 
-/** Returns the problem of a file, or a warning. A warning is returned only the first time. */
+/** Returns the problem of a file, or its warning. Returns a warning only for the first check of the file. */
 export type FileCheck = (path: string) => Promise<Inspection>
 
 /**
- * Checks local files, each once unless there are too many.
+ * Creates a check for local files, which inspects each file once unless there are too many.
  *
- * @param folders the folders whose files a manifest may name: its own, and folders that the user added
+ * @param folders the folders whose files a manifest may name: its own folder, and folders that the user added
  */
 export function createFileCheck(folders: readonly string[]): FileCheck {
   const seen = new Map<string, FileProblem | null>()
@@ -32,7 +32,7 @@ export function createFileCheck(folders: readonly string[]): FileCheck {
   }
 }
 
-/** A file outside of the folders is not opened. */
+/** Doesn't open a file outside of the folders. */
 async function checkFile(spelled: string, roots: readonly string[]): Promise<Inspection> {
   const path = await existingPath(spelled)
   const message = (await fileProblem(path)) ?? (await placeProblem(path, roots))
@@ -54,8 +54,8 @@ async function hintFor(path: string): Promise<string> {
 }
 
 /**
- * Files of a manifest are published permanently, and the manifest may come from somebody else. It must not publish one
- * of the user's keys by `../` or by a link in a repository.
+ * Checks that a file is inside the folders. Files of a manifest are published permanently, and the manifest may come
+ * from somebody else. It must not publish one of the user's keys through `../` or a link in a repository.
  */
 async function placeProblem(path: string, roots: readonly string[]): Promise<string | null> {
   const real = await realpath(path).catch(() => null)

@@ -15,30 +15,30 @@ import type { ManifestTarget } from './target.ts'
 
 export type { ManifestFormat, ManifestItem, ManifestOptions, ManifestSource, ManifestTarget }
 
-/** The rows of a manifest in their order, with its problems between them. */
+/** The rows of a manifest in order, with the problems in between. */
 export interface ManifestReading extends AsyncIterable<ManifestItem> {
-  /** The collection that flags and rows name. Complete once the first row was read. */
+  /** The collection that flags and rows specify. Complete after the first row was read. */
   readonly target: ManifestTarget
-  /** The same items in blocks, which is faster for very many. */
+  /** Yields the same items in blocks, which is faster for very many items. */
   blocks(): AsyncIterable<readonly ManifestItem[]>
   /**
-   * A hash that shows whether another reading would return the same. Available after all was read; null for standard
-   * input.
+   * Returns a hash that shows whether another reading would return the same items. Null until everything was read, and
+   * for standard input.
    */
   digest(): string | null
-  /** Like `digest`, for the current manifest, without reading its rows. Null if unavailable. */
+  /** Like `digest`, but for the current file and without reading its rows. Null if unavailable. */
   fingerprint(): Promise<string | null>
 }
 
-/** A summary of a manifest before anything is sent. */
+/** A summary of a manifest. */
 export interface ManifestSummary {
   rows: number
   /** The first issues; `issueCount` is their total number. */
   issues: ManifestIssue[]
   issueCount: number
-  /** Number of different receivers. */
+  /** Number of distinct receivers. */
   receivers: number
-  /** Number of different local files. */
+  /** Number of distinct local files. */
   files: number
   target: ManifestTarget
 }
@@ -47,8 +47,8 @@ const MAX_ISSUES = 1000
 const MAX_HEAD = 64 * 1024
 
 /**
- * Reads a manifest (CSV, JSON, JSONL) row by row, each checked by the contract. Memory stays bounded for any length.
- * Never throws for its content: every problem is an issue with its location.
+ * Reads a manifest (CSV, JSON, JSONL) row by row, and checks each row against the API contract. Memory is bounded for
+ * any length. Never throws because of its content: every problem is an issue with its location.
  *
  * @example
  * for await (const item of readManifest({ path: 'drop.csv' }, options)) if ('issue' in item) report(item.issue)
@@ -73,7 +73,7 @@ export function readManifest(source: ManifestSource, options: ManifestOptions): 
   }
 }
 
-/** Reads a whole manifest and collects its problems. `onRow` receives every valid row. */
+/** Reads a whole manifest and collects its problems. Calls `onRow` for each valid row. */
 export async function validateManifest(
   source: ManifestSource,
   options: ManifestOptions,
@@ -148,7 +148,7 @@ async function* readFormat(source: ManifestSource, context: ReadContext, fingerp
   }
 }
 
-/** Opens the names before the first text that may have one. In JSON, the `@` may be escaped. */
+/** Calls `openNames` before the first text that may contain a name. In JSON, the `@` may be escaped. */
 async function* withNames(text: AsyncIterable<string>, { openNames }: ManifestOptions): AsyncIterable<string> {
   let isOpen = openNames === undefined
   for await (const piece of text) {
@@ -160,7 +160,7 @@ async function* withNames(text: AsyncIterable<string>, { openNames }: ManifestOp
   }
 }
 
-/** Reads the first line and the beginning of the second, enough to guess the format, without losing any text. */
+/** Reads the first line and the beginning of the second, which is enough to guess the format. No text is lost. */
 async function peek(text: AsyncIterable<string>): Promise<{ head: string; text: AsyncIterable<string> }> {
   const input = text[Symbol.asyncIterator]()
   let head = ''

@@ -4,11 +4,14 @@ import type { ManifestIssue } from './row.ts'
 
 const MAX_ISSUES_PER_ROW = 20
 
-/** Returns the message of a name such as `@alice` that has no address. Most of them continue the name of the field. */
+/**
+ * Returns the message for a name such as `@alice` that has no address. Most such messages continue the name of the
+ * field.
+ */
 export const nameMessage = (field: string, { message }: { message: string }): string =>
   message.startsWith('@') ? `${field} ${message}` : message
 
-/** Collects the problems of one row, each at its column, or at a field without a column. */
+/** Collects the problems of one row. Each has a column, or a field without a column. */
 export class RowReport {
   readonly issues: ManifestIssue[] = []
   /** The line on which the row begins. */
@@ -16,7 +19,7 @@ export class RowReport {
   readonly #file: string
   readonly #kinds: Set<string>
 
-  /** @param reported columns whose problem is reported already */
+  /** @param reported columns whose problems were already reported */
   constructor(file: string, reported: ReadonlySet<string>) {
     this.#file = file
     this.#kinds = new Set(reported)

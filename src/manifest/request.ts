@@ -11,8 +11,8 @@ import type { ManifestIssue } from './row.ts'
 const SAMPLE_METADATA = [{ title: 'x', description: 'x', file_fields: [] }]
 
 /**
- * Applies the members of a complete createnft or createnfttrans request other than its metadata. Flags fill missing
- * values, and must agree with the others.
+ * Applies the members of a complete createnft or createnfttrans request, except its metadata. Flags fill in missing
+ * values, and must not contradict the request.
  */
 export function applyRequest(
   { line, members }: RequestHead,
@@ -62,7 +62,7 @@ export function applyRequest(
   }
 }
 
-/** Returns the members, with the address of a name such as `@alice`. */
+/** Returns the members with names such as `@alice` replaced by their addresses. */
 function withAddresses(
   members: Readonly<Record<string, unknown>>,
   { addressOf }: ManifestOptions,

@@ -7,5 +7,5 @@ export const PROVENANCE_ROW = 'provenance_row'
 /** The metadata key of the salt in revealed metadata. */
 export const PROVENANCE_SALT = 'provenance_salt'
 
-/** Returns the salt of revealed metadata; undefined if there is none. */
+/** Returns the salt of revealed metadata, or undefined. */
 export const saltIn = (metadata: unknown): unknown => (isObject(metadata) ? metadata[PROVENANCE_SALT] : undefined)

@@ -13,18 +13,18 @@ import type { OpenSource } from './source.ts'
 import { CELLS_SAMPLED, suggestColumns, type UnknownColumn } from './suggest-columns.ts'
 import type { ManifestTarget } from './target.ts'
 
-/** Items in blocks of a hundred: a step of an async generator for every row would cost as much as the row itself. */
+/** Items in blocks, because a step of an async generator for each row would cost as much as the row itself. */
 export type Blocks = AsyncGenerator<readonly ManifestItem[], void, undefined>
 
 export interface ReadContext {
   options: ManifestOptions
-  /** Set as soon as a row determines it. */
+  /** Set as soon as a row specifies it. */
   target: ManifestTarget
 }
 
 const JSON_BLOCK = 256
 const MAX_KEY_ISSUES = 20
-/** Sets of keys whose suggestions are remembered. */
+/** Number of key sets whose suggestions are remembered. */
 const MAX_KEY_SETS = 100
 
 export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadContext): Blocks {
@@ -38,7 +38,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
       await suggest(unknown, columns, first, { folder: open.folder, options })
     }
   } finally {
-    // They come before the problems of the first rows.
+    // Problems of the header come before those of the first rows.
     if (issues.length > 0) yield issues.map((issue) => ({ issue }))
   }
   if (missing === null) return void (await reader.return?.())
@@ -65,7 +65,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   }
 }
 
-/** Returns the cells without the `'` that an export for spreadsheets puts before formulas. */
+/** Returns the cells without the `'` that exports for spreadsheets add before formulas. */
 function unescaped(
   { line, cells }: Extract<CsvRecord, { cells: string[] }>,
   columns: readonly (Column | undefined)[],
@@ -90,7 +90,7 @@ async function* continued<Item>(
   for (let next = first ?? (await reader.next()); next.done !== true; next = await reader.next()) yield next.value
 }
 
-/** Replaces the hints of unknown columns whose first cells look like something else than an attribute. */
+/** Replaces the hints for unknown columns whose first cells don't look like attributes. */
 async function suggest(
   unknown: readonly UnknownName[],
   columns: readonly (Column | undefined)[],
@@ -116,10 +116,13 @@ interface UnknownName {
   issue: ManifestIssue
 }
 
-/** Reads the columns. `missing` has the required columns that the header lacks; null if the rows are not to be read. */
+/**
+ * Reads the columns. `missing` contains the required columns that the header lacks. It is null if the rows shouldn't be
+ * read.
+ */
 function readHeader({ header }: CsvFile, file: string, options: ManifestOptions) {
   const { line, names } = header
-  // A name that is no column still has a position, because cells are below it.
+  // A name that isn't a column still has a position, because there are cells below it.
   const columns: (Column | undefined)[] = []
   const issues: ManifestIssue[] = []
   const unknown: UnknownName[] = []
@@ -163,17 +166,17 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
   return { columns, issues, unknown, missing: new Set(required.filter((name) => !kinds.has(name))) }
 }
 
-/** Columns that `gdn batch results` adds to the manifest's columns, in their order. */
+/** Columns that `gdn batch results` appends to those of the manifest, in order. */
 const RESULT_COLUMNS = [
   ...['key', 'line', 'status', 'nft_gdn_id', 'token_id', 'contract_address', 'receiver_wallet_address', 'metadata_url'],
   ...['error', 'burned', 'verified', 'verify_error'],
 ]
 const NEEDED = ['key', 'line', 'status', 'nft_gdn_id']
 
-/** Columns of `gdn nft list` that no manifest has. */
+/** Columns of `gdn nft list` that manifests don't have. */
 const LIST_COLUMNS = ['token_id', 'status', 'nft_gdn_id']
 
-/** Returns the columns that `gdn batch results` has added to a header; none for any other header. */
+/** Returns the columns that `gdn batch results` appended to a header, or an empty list for any other header. */
 function resultColumns(names: readonly string[]): string[] {
   const at = names.indexOf('key')
   const added = new Set(names.slice(at))
@@ -181,7 +184,7 @@ function resultColumns(names: readonly string[]): string[] {
   return RESULT_COLUMNS.filter((name) => added.has(name))
 }
 
-/** Reports the columns whose meaning is not their name. */
+/** Reports the columns whose name isn't the documented one. */
 function reportMapped(columns: readonly Column[], { onMapped }: ManifestOptions): void {
   if (onMapped === undefined) return
   const mapped = columns.flatMap(({ name, role }) => {
@@ -210,7 +213,7 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
     items.push(...issues.map((issue) => ({ issue })))
     if (issues.length >= MAX_KEY_ISSUES) return
     const built = builder.fromCells({ line, columns, cells: Object.values(value), trusted: false })
-    // A row whose keys have problems is read for its other problems.
+    // A row with invalid keys is only read to find its other problems.
     if (issues.length > 0 && 'row' in built) return
     return await settle(built, columns, settling, items)
   }
@@ -260,7 +263,7 @@ function createKeyReader(file: string, folder: string, options: ManifestOptions)
       columns.push('problem' in parsed ? undefined : { name, position: undefined, role: parsed.role })
     }
     const known = columns.filter((column) => column !== undefined)
-    // A JSON row may lack a key where CSV has an empty cell. The contract reports what is missing.
+    // A JSON row may lack a key where CSV has an empty cell. The API contract reports missing values.
     for (const { column, problem, hint } of columnSetProblems(known, { hasReceiver: true })) {
       if (column !== null) report(column.name, problem, hint)
     }
@@ -291,7 +294,7 @@ interface Settling extends Pick<ManifestOptions, 'onFileWarning' | 'onRow'> {
   check: FileCheck
 }
 
-/** Adds a built row or its problems, once its local files were checked. */
+/** Checks the local files of a built row. Then adds the row or its problems. */
 async function settle(
   built: Built,
   columns: readonly (Column | undefined)[] | null,

@@ -5,11 +5,11 @@ import { HashTable } from './hash-table.ts'
 import type { RowReport } from './report.ts'
 import type { Cell } from './target.ts'
 
-/** The IDs of a manifest's rows. Each names one row, so none may be repeated. */
+/** The IDs of a manifest's rows. Each ID identifies one row, so none may be repeated. */
 export class RowIds {
   readonly #lines = new HashTable()
 
-  /** @param trusted whether the text is known to be well-formed and without NUL */
+  /** @param trusted whether the text is known to be well-formed and without NUL characters */
   check({ value, column }: Cell, line: number, trusted: boolean, report: RowReport): string {
     const problem =
       value.length > MAX_ID ? `must have at most ${MAX_ID} characters` : trusted ? null : textProblem(value)

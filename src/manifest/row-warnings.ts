@@ -4,16 +4,16 @@ import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue, ManifestRow } from './row.ts'
 
 const MAX_FILE_WARNINGS = 1000
-/** Keys of the metadata under which marketplaces find the image, if it is no file. */
+/** Metadata keys in which marketplaces look for the image if it isn't a file. */
 const IMAGE_KEYS = ['image', 'image_data', 'image_url']
 
 interface Affected {
   rows: number
-  /** The line of the first of them. */
+  /** The line of the first affected row. */
   first: number
 }
 
-/** Collects what is valid in the rows of a manifest, but most likely not intended. */
+/** Collects what is valid in the rows of a manifest but probably not intended. */
 export class RowWarnings {
   /** The name of the manifest in messages. */
   readonly file: string
@@ -28,7 +28,7 @@ export class RowWarnings {
     this.file = file
   }
 
-  /** Begins a reading of the manifest. Returns its options. */
+  /** Resets the warnings for a new reading of the manifest. Returns the options for that reading. */
   begin(): { [Name in 'onRow' | 'onFileWarning' | 'onUnescaped']: NonNullable<ManifestOptions[Name]> } {
     this.#rows = 0
     this.#withoutId = { rows: 0, first: 0 }
@@ -39,7 +39,7 @@ export class RowWarnings {
     return {
       onRow: (row, from) => {
         this.#rows++
-        // A metadata object has no place for an ID.
+        // A metadata object can't have an ID.
         if (row.id === null && from === 'columns') count(this.#withoutId, row)
         if (!hasImage(row)) count(this.#withoutImage, row)
         if (isInQuotes(row.metadata.title)) count(this.#quoted, row)

@@ -1,18 +1,18 @@
 import type { Place } from '../core/errors.ts'
 
-/** One NFT of a manifest, valid by the contract. Its local files are still paths. */
+/** One NFT of a manifest, valid according to the API contract. Its local files are still paths. */
 export interface ManifestRow {
   /**
-   * For CSV, the number that a spreadsheet shows beside the row: the header is 1, and a cell of several lines is in one
-   * row. For JSON, the 1-based line of the file on which the object begins.
+   * For CSV, the number that a spreadsheet shows next to the row: the header is 1, and a cell with line breaks is in
+   * one row. For JSON, the 1-based line of the file on which the object begins.
    */
   line: number
-  /** The column `id`, if given. */
+  /** The value of the column `id`, if there is one. */
   id: string | null
   receiver: string
   /** If set, the row is sent with createnfttrans. */
   sender: string | null
-  /** Metadata for createnft. The file field of a local file has the URL `''` until the upload. */
+  /** Metadata for createnft. The URL of a local file is `''` until it is uploaded. */
   metadata: {
     title: string
     description: string
@@ -20,9 +20,9 @@ export interface ManifestRow {
     attribute?: { tag: string; value: string }[] | undefined
     [extra: string]: unknown
   }
-  /** Local files, by file field key: absolute paths of files that were checked. */
+  /** Local files: the key of the file field, and the absolute path of a file that was checked. */
   localFiles: { key: string; path: string }[]
-  /** The metadata and files that identify the row, if it is sent with other metadata. */
+  /** The metadata and files that identify the row, if it is sent with different metadata. */
   identity?: Pick<ManifestRow, 'metadata' | 'localFiles'>
 }
 
@@ -33,13 +33,13 @@ export interface ManifestIssue {
   hint?: string | undefined
 }
 
-/** The known fields of a row with a problem, to show beside the problem. */
+/** The known fields of a row with a problem, to show with the problem. */
 export interface InvalidRow {
   line: number
   title: string | null
-  /** Local files that exist, like those of a row. */
+  /** Local files that exist, as in a row. */
   localFiles: ManifestRow['localFiles']
 }
 
-/** An item of a manifest, in the order of the file. The problems of one row follow each other. */
+/** An item of a manifest, in the order of the file. Problems of the same row are adjacent. */
 export type ManifestItem = { row: ManifestRow } | { issue: ManifestIssue; invalidRow?: InvalidRow }
