@@ -8,24 +8,23 @@ export type ManifestFormat = 'csv' | 'json' | 'jsonl'
 
 export type ManifestSource = { path: string } | { stdin: AsyncIterable<Uint8Array>; format?: ManifestFormat }
 
-/** How a plan begins that `gdn plan --out` saved. */
+/** The beginning of a plan file that `gdn plan --out` saved. */
 export const PLAN_BEGINNING = '{"gdn_plan":'
 
 export interface OpenSource {
-  /** Its name in messages. */
   name: string
   /**
-   * The folder of relative paths of local files, without links: the files of a row are part of its key, and a run opens
-   * its manifest by the real path.
+   * The base folder of relative file paths, without symbolic links: the files of a row are part of its key, and a run
+   * opens its manifest by the real path.
    */
   folder: string
-  /** Null if neither the name nor the caller defines it. */
+  /** Null if neither the file name nor the caller specifies it. */
   format: ManifestFormat | null
   bytes: AsyncIterable<Uint8Array>
 }
 
-// Few reads, because each involves another thread. Small chunks, because the objects made of them are still in use when
-// the garbage of the others is collected.
+// Large reads, because each read involves another thread. Small chunks, because fewer objects made from them are still
+// in use when garbage is collected.
 const READ_BYTES = 256 * 1024
 const PIECE_BYTES = 32 * 1024
 
@@ -40,7 +39,7 @@ const FORMATS: Readonly<Record<string, ManifestFormat>> = {
 
 export const NO_MANIFEST_HINT = 'Check the path, or run `gdn batch template` to create a manifest.'
 
-/** Opens a manifest. A FIFO or a device is refused before it is opened, because reading it could block indefinitely. */
+/** Opens a manifest. Rejects a FIFO or a device without opening it, because reading it could block indefinitely. */
 export async function openSource(source: ManifestSource): Promise<OpenSource> {
   if ('stdin' in source) {
     return { name: 'stdin', folder: resolve(), format: source.format ?? null, bytes: source.stdin }

@@ -2,23 +2,23 @@ import { stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import { leaveOutHint, mapFlag, meaningProblem } from './columns.ts'
 
-/** A column without a meaning, and some of its cells. */
+/** A column with an unknown meaning, and some of its cells. */
 export interface UnknownColumn {
   name: string
   cells: readonly unknown[]
 }
 
 interface Surroundings {
-  /** The meanings of the other columns, as the documentation spells them. */
+  /** The meanings of the other columns, as documented. */
   taken: ReadonlySet<string>
-  /** Whether rows without a receiver get one. */
+  /** Whether a receiver is set for rows that have none. */
   hasReceiver: boolean
-  /** The folder of relative paths. */
+  /** The base folder of relative paths. */
   folder: string
 }
 
 const MAX_COLUMNS = 200
-/** Cells of a column that are looked at. */
+/** Maximum number of cells of a column that are examined. */
 export const CELLS_SAMPLED = 20
 const MAX_CELL = 1000
 
@@ -37,7 +37,7 @@ interface Looked {
   length: number
 }
 
-/** Returns a hint for each unknown column whose cells look like something else than an attribute, by its name. */
+/** Returns hints by column name, for unknown columns whose cells don't look like attributes. */
 export async function suggestColumns(
   unknown: readonly UnknownColumn[],
   { taken, hasReceiver, folder }: Surroundings,
@@ -71,13 +71,13 @@ export async function suggestColumns(
   return hints
 }
 
-/** Names of a title and of a description in European languages. */
+/** Column names in European languages that mean title or description. */
 const TITLE_NAME = /tit(el|re|ol|ul)|^nom\b|^(name|naam|navn|namn)\b/i
 const DESCRIPTION_NAME = /descri|beschr|omschr|besk/i
 
 /**
- * Assigns columns of text to a missing title and description, by their names. Otherwise the longest text is the
- * description.
+ * Assigns text columns to a missing title and description by their names. If no name means a description, the column
+ * with the longest text is the description.
  */
 function textsOf(looked: readonly Looked[], free: ReadonlySet<string>): Map<string, Looked> {
   const texts = looked.filter(({ kind }) => kind === 'text')
@@ -95,7 +95,7 @@ function textsOf(looked: readonly Looked[], free: ReadonlySet<string>): Map<stri
   return assigned
 }
 
-/** Returns the kind of value that most cells of a column have; null for an empty column. */
+/** Returns the kind of value that most cells of a column have, or null for an empty column. */
 async function look(name: string, cells: readonly unknown[], folder: string): Promise<Looked | null> {
   const texts = cells
     .filter((cell) => typeof cell === 'string')
@@ -122,7 +122,7 @@ async function kindOf(cell: string, folder: string): Promise<Kind> {
   return (await isFile(cell, folder)) ? 'file' : 'text'
 }
 
-/** Whether a cell is the relative path of a file. Only a name with a dot or a slash is looked up. */
+/** Whether a cell is the relative path of an existing file. Only looks up names with a dot or a slash. */
 async function isFile(cell: string, folder: string): Promise<boolean> {
   if (!/^[^\s\0\\][^\0\\]*[./][^\0\\]*$/.test(cell) || isAbsolute(cell)) return false
   const found = await stat(resolve(folder, cell)).catch(() => null)

@@ -5,13 +5,12 @@ import { sameAddress } from '../api/same-address.ts'
 import type { Column } from './columns.ts'
 import type { RowReport } from './report.ts'
 
-/** The collection that the flags or the rows name. */
+/** The collection that the flags or the rows specify. */
 export interface ManifestTarget {
   blockchain: Blockchain | null
   contractAddress: string | null
 }
 
-/** A cell with its column. */
 export interface Cell {
   value: string
   column: Column
@@ -20,13 +19,13 @@ export interface Cell {
 const GOOD = 8192
 const ONE_TARGET = 'Split the manifest: each run has one collection.'
 
-/** The target of all rows, and whether the addresses in them are valid there. */
+/** Determines the common target of all rows and checks their addresses for its blockchain. */
 export class TargetCheck {
   #target: ManifestTarget
   #isMissingReported = false
-  /** A few addresses that were found valid: a million rows mostly repeat a few. */
+  /** Cache of valid addresses, because a million rows mostly repeat a few. */
   readonly #good = new Array<string>(GOOD).fill('')
-  /** Hashes of addresses that occurred once. Only an address that occurs again is worth storing. */
+  /** Hashes of addresses that occurred once. Only a repeated address is worth caching. */
   readonly #once = new Uint32Array(GOOD)
 
   constructor(target: ManifestTarget) {
@@ -37,7 +36,7 @@ export class TargetCheck {
     return this.#target
   }
 
-  /** Checks the columns `blockchain` and `contract_address` of a row. The first row defines what no flag sets. */
+  /** Checks the columns `blockchain` and `contract_address` of a row. The first row determines what no flag sets. */
   check(chain: Cell | undefined, contract: Cell | undefined, report: RowReport): void {
     if (chain !== undefined && chain.value !== this.#target.blockchain) this.#checkChain(chain, report)
     const { blockchain, contractAddress } = this.#target
@@ -72,20 +71,20 @@ export class TargetCheck {
     if (kind === 'sender' && !isEvm(blockchain)) {
       report.add(column ?? kind, `sender can't be used: transfers are unsupported on ${blockchain}`)
     }
-    // Searching for it among the valid ones would take longer.
+    // These addresses aren't cached, because searching the cache would take longer.
     if (isEvm(blockchain) && isLowerCaseAddress(address)) return
     const hash = hashOf(address)
     const place = hash & (GOOD - 1)
     if (this.#good[place] === address) return
     const problem = address.trim() === address ? addressProblem(address, blockchain) : 'begins or ends with whitespace'
     if (problem !== null) report.add(column ?? kind, `${kind} ${problem}`)
-    // A copy, because a substring of a chunk of the manifest keeps the whole chunk in memory.
+    // Stores a copy, because a substring would keep the whole chunk of the manifest in memory.
     else if (this.#once[place] === hash) this.#good[place] = ` ${address}`.slice(1)
     else this.#once[place] = hash
   }
 }
 
-/** Hashes some of its characters. That is enough, because addresses are random, or differ at their end. */
+/** Hashes some characters of an address. That is enough, because addresses are random or differ at their end. */
 function hashOf(address: string): number {
   let mixed = address.length
   for (let at = 3; at < 42; at += 6) mixed = Math.imul(mixed ^ address.charCodeAt(at), 0x01000193)

@@ -7,7 +7,7 @@ import { Secret } from '../core/secret.ts'
 export interface AwsCredentials {
   accessKeyId: string
   secretAccessKey: Secret
-  /** Only for temporary credentials. */
+  /** Set only for temporary credentials. */
   sessionToken: Secret | null
 }
 
@@ -29,7 +29,7 @@ export async function awsCredentials(env: NodeJS.ProcessEnv): Promise<AwsCredent
   })
 }
 
-/** Returns the credentials of a profile in the text of such a file, or null. */
+/** Returns the credentials of a profile in the text of a credentials file, or null. */
 export function credentialsIn(text: string, profile: string): AwsCredentials | null {
   const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = parseProfile(text, profile)
   return id && secret ? credentials(id, secret, token) : null
@@ -51,7 +51,7 @@ async function readIfThere(path: string): Promise<string> {
   }
 }
 
-/** Returns one section of an INI file. */
+/** Returns the settings of a profile in an INI file. */
 function parseProfile(text: string, profile: string): Record<string, string> {
   const found: Record<string, string> = {}
   let section = ''

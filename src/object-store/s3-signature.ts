@@ -1,7 +1,7 @@
 import { AwsV4Signer } from 'aws4fetch'
 import type { AwsCredentials } from './aws-credentials.ts'
 
-/** SHA-256 of no bytes, in hexadecimal: for a request without a body. */
+/** SHA-256 of an empty body, in hexadecimal. */
 export const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
 export interface S3Request {
@@ -14,7 +14,7 @@ export interface S3Request {
   credentials: AwsCredentials
 }
 
-/** Signs a request to S3 with all of its headers (Signature Version 4). A signature is valid for minutes only. */
+/** Signs a request to S3, including all headers (Signature Version 4). The signature is valid only for minutes. */
 export async function signS3(request: S3Request): Promise<{ url: string; headers: Record<string, string> }> {
   const { method, url, headers, sha256, region, credentials } = request
   const { accessKeyId, secretAccessKey, sessionToken } = credentials

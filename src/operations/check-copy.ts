@@ -16,8 +16,8 @@ interface CheckDeps {
 }
 
 /**
- * Rejects a mint that a lost state may already have sent. After the state was recognized as a copy, NFTs of the same
- * content that belong to no operation may have been minted after it was copied.
+ * Rejects a mint if the state is a copy and the collection has NFTs with the same content that belong to no operation.
+ * They may have been minted after the state was copied.
  *
  * @throws GdnError `seems_minted`
  */

@@ -12,27 +12,26 @@ import type { GdnError } from '../core/errors.ts'
 interface Failure {
   message: string
   error?: unknown
-  /** Why a retry can't help: another backend listens at the address. */
+  /** Set if a retry can't help, because another backend listens at the address. */
   stop?: GdnError | undefined
 }
 
-/** The outcome of one attempt, if it were the only one. */
+/** The outcome of one attempt, regardless of earlier attempts. */
 export type Attempt<Created> = { outcome: 'accepted'; status: number; created: Created } | FailedAttempt
 
 export type FailedAttempt = Exclude<Outcome, { outcome: 'accepted' }> & Failure
 export type NoEffectAttempt = NoEffect & Failure
 export type UnknownAttempt = Unknown & Failure
 
-/** How a sender reads responses. */
+/** How a sender interprets responses. */
 export interface Reading<Answer, Created> {
-  /** Returns the objects that a success proves to be created, or why it proves nothing. */
+  /** Returns the objects that a successful response proves to be created, or why it proves nothing. */
   created(answer: Answer): Promise<{ created: Created } | Failure> | { created: Created } | Failure
   refusal(answer: Answer): Promise<Failure> | Failure
   /** Describes a response that proves nothing. */
   describe(answer: Answer): string
 }
 
-/** Classifies the result of an attempt. */
 export async function classify<Answer extends Answered, Created>(
   result: Answer | Exclude<Sent, Answered>,
   { created, refusal, describe }: Reading<Answer, Created>,

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical-json.ts'
 
 /**
- * The identity of a single command: a hash of its request, without the API key and anything else that differs between
- * attempts. EVM addresses are compared without case. Its form never changes: `v1`.
+ * Returns the identity of a single command: a hash of its request, without the API key and anything else that differs
+ * between attempts. Ignores the case of EVM addresses. The format, `v1`, must never change.
  */
 export function commandIdentity(content: unknown): string {
   const hash = createHash('sha256')
@@ -12,7 +12,10 @@ export function commandIdentity(content: unknown): string {
   return `v1:${hash}`
 }
 
-/** Lowers the addresses of the request itself. Text in its metadata that looks like an address is unchanged. */
+/**
+ * Converts the addresses of the request itself to lower case. Text in its metadata that looks like an address is
+ * unchanged.
+ */
 function lowerAddresses(content: unknown): unknown {
   if (content === null || typeof content !== 'object' || Array.isArray(content)) return content
   return Object.fromEntries(

@@ -1,8 +1,8 @@
-/** How long commands wait for a chain, unless the caller says otherwise. */
+/** How long commands wait for a blockchain by default. */
 export const DEFAULT_TIMEOUT_MS = 5 * 60_000
 
 /** How long a server may be unreachable before sending stops. */
 export const UNREACHABLE_MS = 120_000
 
-/** Requests in flight. More than the pacer permits, so that only the pacer sets the limit. */
+/** Maximum number of requests in flight. More than the pacer permits, so that only the pacer sets the limit. */
 export const IN_FLIGHT = 8

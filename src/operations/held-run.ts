@@ -15,12 +15,15 @@ import type { State } from '../state/open-state.ts'
 import { findLive, findOperation, insertOperation, type Operation, type OperationName } from '../state/operations.ts'
 import { beat, checkFence, type HeldBy, heldBy, insertRun, letGo, type RunHold, takeRun } from '../state/runs.ts'
 
-/** Runs that this process holds in the database only because their release failed, for example on a full disk. */
+/**
+ * Runs that this process still holds in the database, but only because their release failed, for example on a full
+ * disk.
+ */
 const unreleased = new Set<string>()
 
 const nameOfHold = ({ runId, fence }: RunHold) => `${runId} ${fence}`
 
-/** A run that this process holds exclusively, in the database. */
+/** A run that this process holds exclusively in the database. */
 export class HeldRun {
   readonly #state: State
   readonly #hold: RunHold
@@ -30,7 +33,7 @@ export class HeldRun {
   constructor(state: State, hold: RunHold, beatMs: number = LOCK_TIMING.beatMs) {
     this.#state = state
     this.#hold = hold
-    // If it can't be written, other processes notice in time that the run is lost.
+    // If heartbeats can't be written, other processes notice after a while that the run is lost.
     this.#beat = setInterval(() => {
       state.write((sql) => beat(sql, hold, Date.now())).catch(() => undefined)
     }, beatMs).unref()
@@ -48,7 +51,7 @@ export class HeldRun {
     })
   }
 
-  /** Changes the run and releases it, in one transaction. */
+  /** Changes the run and releases it in one transaction. */
   async release(last: (sql: Sql) => void = () => {}): Promise<void> {
     if (this.#isReleased) return
     clearInterval(this.#beat)
@@ -70,14 +73,14 @@ export class HeldRun {
 export interface Claimed {
   operation: Operation
   run: HeldRun
-  /** Whether this process has just created it. */
+  /** Whether this call created the operation. */
   isNew: boolean
 }
 
 interface Claim {
-  /** The ID of the operation; null for any. */
+  /** The ID of the operation, or null to find it by name. */
   id?: string | null
-  /** The name of an operation that is never forgotten. */
+  /** If set, the operation is recorded permanently, under this name. */
   keptAs?: string | undefined
   /** Describes what this process does, for messages of other processes that wait for it. */
   note: string
@@ -85,7 +88,7 @@ interface Claim {
   timing?: LockTiming
 }
 
-/** A run that another process holds, as it was read. */
+/** A run that another process holds, as read from the database. */
 export interface Held {
   kind: 'held'
   by: HeldBy & { holder: LockHolder }
@@ -95,8 +98,8 @@ export interface Held {
 type ClaimAttempt = { kind: 'taken'; hold: RunHold; operation: Operation; isNew: boolean } | Held
 
 /**
- * Acquires an operation for this process: the one with an ID, else the live one of a name. It is created if there is
- * none. Of several processes that try at the same time, one succeeds.
+ * Acquires an operation for this process: the one with the ID, else the live operation with the name. Creates it if
+ * there is none. If several processes try at the same time, one succeeds.
  *
  * @throws GdnError `run_busy` while another process holds it; `usage` if the operation with the ID is another request
  */
@@ -145,13 +148,13 @@ function take(sql: Sql, operation: Operation, mine: LockHolder): ClaimAttempt {
   return heldByOther(sql, runId) ?? { kind: 'taken', hold: takeFree(sql, runId, mine), operation, isNew: false }
 }
 
-/** Returns the holder of a run; null if no process holds it. */
+/** Returns a run with its holder, or null if no process holds it. */
 export function heldByOther(sql: Sql, runId: string): Held | null {
   const { holder, ...by } = heldBy(sql, runId)
   return holder === null ? null : { kind: 'held', by: { ...by, holder }, runId }
 }
 
-/** Acquires a run that this transaction has seen free. */
+/** Acquires a run that is free in this transaction. */
 export function takeFree(sql: Sql, runId: string, mine: LockHolder): RunHold {
   const hold = takeRun(sql, runId, heldBy(sql, runId), mine, Date.now())
   if (hold === null) throw new Error('a run changed within a transaction')
@@ -160,7 +163,9 @@ export function takeFree(sql: Sql, runId: string, mine: LockHolder): RunHold {
 
 const SHORT_DIGITS = 4
 
-/** Returns the run of a single command, such as `nft-mint-3f9a`. Its ID is also that of its operation. */
+/**
+ * Returns the run of a single command, with a name such as `nft-mint-3f9a`. The run and its operation have the same ID.
+ */
 export function newRun(
   note: string,
   id: string = randomUUID(),
@@ -168,7 +173,7 @@ export function newRun(
   return { id, kind: 'command', name: `${note.replaceAll(' ', '-')}-${id.slice(0, SHORT_DIGITS)}`, note }
 }
 
-/** Resolves when no process works on a run, with its holder as it was read before. @throws GdnError `run_busy` */
+/** Resolves with the last holder of a run if no process works on the run. @throws GdnError `run_busy` */
 export async function waitUntilFree(state: State, runId: string): Promise<HeldBy> {
   const before = await state.read((sql) => heldBy(sql, runId))
   const { holder } = before
@@ -176,7 +181,7 @@ export async function waitUntilFree(state: State, runId: string): Promise<HeldBy
   return before
 }
 
-/** Resolves when the holder of a run has certainly ended. @throws GdnError `run_busy` */
+/** Resolves once it is certain that the holder of a run has ended. @throws GdnError `run_busy` */
 export async function waitForEnd(
   state: State,
   { by, runId }: Pick<Held, 'by' | 'runId'>,
@@ -196,7 +201,7 @@ export async function waitForEnd(
   const later = await state
     .read((sql) => heldBy(sql, runId), signal)
     .catch((error: unknown) => {
-      // It ended successfully meanwhile and was removed.
+      // The operation has succeeded in the meantime, and was removed.
       if (error instanceof GdnError && error.code === 'run_busy') return null
       throw error
     })

@@ -21,10 +21,10 @@ import type { AcceptedOperation, Ending, OperateDeps, SentOperation, Wanted } fr
 const LOST = 'the backend was restored from a backup and no longer knows it'
 export const ENDED_EARLY = 'gdn ended before the response arrived'
 
-/** Whether no byte of an operation has left. */
+/** Whether no byte of an operation was sent. */
 export const isUnsent = ({ state }: Operation): boolean => state === 'planned' || state === 'intended'
 
-/** Records one operation, in a run that this process holds. */
+/** Records the states of one operation, in a run that this process holds. */
 export class Journal {
   operation: Operation
   #run: HeldRun
@@ -38,7 +38,7 @@ export class Journal {
     this.#wanted = wanted
   }
 
-  /** Commits the bytes of a request. */
+  /** Commits the bytes of a request to the database. */
   async intend(request: IntendedRequest): Promise<void> {
     const { id, state } = this.operation
     await this.#run.write((sql) => {
@@ -65,7 +65,7 @@ export class Journal {
     this.operation = operation
   }
 
-  /** Records that bytes are about to leave, with the limit that they state. */
+  /** Records that the request is about to be sent, with its cost limit. */
   async sending(limit: RunLimit | null | undefined): Promise<void> {
     const maxCost = limit ? limitIn(limit) : null
     await this.#run.write((sql) => {
@@ -73,7 +73,7 @@ export class Journal {
     })
   }
 
-  /** Records that an attempt had no effect, so that the bytes count as not sent. */
+  /** Records that an attempt had no effect, so that the request counts as not sent. */
   async noEffect(): Promise<void> {
     if (this.operation.state === 'sent') await this.#endAttempt('no_effect', 'intended')
   }
@@ -82,7 +82,7 @@ export class Journal {
     await this.#endAttempt('unknown', 'unknown', reason)
   }
 
-  /** A failure is ignored: the recorded state `sent` also says that a byte may have left. */
+  /** Ignores a failure, because the recorded state `sent` also means that a byte may have been sent. */
   async #endAttempt(outcome: string, state: 'intended' | 'unknown', reason: string | null = null): Promise<void> {
     const { operation } = this
     const written = this.#run.write((sql) => {
@@ -97,7 +97,7 @@ export class Journal {
     )
   }
 
-  /** Records that the server refused the request. If the operation is kept, it leaves no record. */
+  /** Records that the server refused the request. Records nothing for a `keptAs` operation, which `release` removes. */
   async refused(reason: string): Promise<void> {
     if (this.operation.state !== 'intended' || this.#wanted.keptAs !== undefined) return
     const { id, runId } = this.operation
@@ -130,7 +130,7 @@ export class Journal {
     this.operation = { ...this.operation, state: 'unknown', reason: ENDED_EARLY }
   }
 
-  /** Records that a restored backend no longer knows the accepted operation. */
+  /** Records that a restored backend doesn't know the accepted operation. */
   async lost(): Promise<void> {
     const { id, runId } = this.operation
     await this.#run.write((sql) => {
@@ -139,7 +139,7 @@ export class Journal {
     })
   }
 
-  /** Records that another server is to get the request that was accepted. */
+  /** Records that the server has forgotten the accepted request, so that the request is sent again. */
   async forgotten(): Promise<void> {
     const { id, state } = this.operation
     await this.#run.write((sql) => {
@@ -148,7 +148,7 @@ export class Journal {
     })
   }
 
-  /** Records the end of an operation. A failure to record it is reported, since the effect can't be undone. */
+  /** Records the end of an operation. If that fails, only reports it, because the effect can't be undone. */
   async end(operation: AcceptedOperation, { state }: Ending): Promise<void> {
     const now = this.#deps.now()
     await this.#keep(() =>
@@ -161,13 +161,13 @@ export class Journal {
     )
   }
 
-  /** Releases the run, and removes it if no byte of it left. */
+  /** Releases the run. Removes it if no byte of its operation was sent. */
   async release(): Promise<void> {
     const remove = (sql: Sql) => removeRun(sql, this.#run.runId)
     await this.#run.release(isUnsent(this.operation) ? remove : undefined).catch(() => undefined)
   }
 
-  /** Records something that has already happened. A failure is reported, and the command continues. */
+  /** Records something that has already happened. If that fails, reports it and lets the command continue. */
   async #keep(write: () => Promise<unknown>): Promise<void> {
     try {
       await write()

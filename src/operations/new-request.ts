@@ -11,12 +11,12 @@ import type { OperateDeps, Wanted } from './types.ts'
 /** A request that is ready to be committed. */
 export type NewRequest = Omit<IntendedRequest, 'body'> & { request: object }
 
-/** Error codes of getnftgdnids that prevent listing a collection, but not minting in it. */
+/** Error codes of getnftgdnids for a collection that can't be listed, although minting in it may work. */
 const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
 
 /**
- * Builds the request of an operation. Checks first that a copied state may send it, and lists the collection if that is
- * the only way to resolve an unknown outcome later.
+ * Builds the request of an operation. First checks whether a copied state may send it. Lists the collection if only
+ * that can resolve an unknown outcome later.
  */
 export async function newRequest(
   deps: OperateDeps,
@@ -28,9 +28,9 @@ export async function newRequest(
   const request = await wanted.request()
   refuseSilentBackend(wanted.backend)
   const isMint = creates.effect.in === 'collection'
-  // A copied state lacks what was sent after the copy.
+  // A copied state lacks the requests that were sent after it was copied.
   if (!wanted.again && isMint && collectionId !== null) await refuseLookAlikes(deps, { collectionId, request, name })
-  // Null means that the server did not respond. Sending the request reports that with a better error.
+  // Null means that the server didn't respond. Sending the request then reports a better error.
   const honorsKey = await deps.client.learnIdempotency({ signal: deps.signal })
   const listedAt =
     honorsKey === false && isMint && collectionId !== null ? await listBefore(deps, wanted, collectionId) : null
@@ -38,8 +38,8 @@ export async function newRequest(
 }
 
 /**
- * Records the NFTs that exist before the request, where the server has no other means to resolve an unknown outcome.
- * Returns null where this isn't needed, or the server refuses to list them.
+ * Records the NFTs that exist before the request, if the server has no other means to resolve an unknown outcome.
+ * Returns null if this isn't needed or the server refuses to list them.
  */
 async function listBefore(
   { client, signal, state }: OperateDeps,
@@ -56,7 +56,7 @@ async function listBefore(
   }
 }
 
-/** Returns the bytes of a request, with reference IDs for a server that supports them. */
+/** Returns the bytes of a request. Adds reference IDs if the server supports them. */
 export function requestBytes(
   { client }: Pick<OperateDeps, 'client'>,
   creates: Creation,
@@ -68,8 +68,8 @@ export function requestBytes(
 }
 
 /**
- * Adds the reference IDs of an operation to its request. A server that supports them creates each once. Several NFTs of
- * an operation are numbered from 1.
+ * Adds the reference IDs of an operation to its request. A server that supports reference IDs creates one object for
+ * each. If an operation has several NFTs, they are numbered from 1.
  */
 function withReferences({ transactionsFrom }: Creation, id: string, request: object): object {
   const makesNfts = transactionsFrom === null && 'metadata' in request && Array.isArray(request.metadata)

@@ -28,15 +28,15 @@ import type { AcceptedOperation, Ending, OperateDeps, SentOperation, Wanted } fr
 import { timeOf, unknownOperation } from './unknown-outcome.ts'
 
 /**
- * Sends a request at most once, as a run with one operation. Its bytes are committed before any of them leaves. The
- * same command resumes an accepted operation, and resolves an unknown one or reports it as `unknown_outcome`. A request
- * that may have had an effect is repeated only where the server creates it once. With `again` another operation is
- * sent.
+ * Sends a request at most once, as a run with one operation. The bytes of the request are committed before any of them
+ * is sent. If the same command runs again, it resumes an accepted operation. It also resolves an operation with an
+ * unknown outcome, or reports it as `unknown_outcome`. A request that may have had an effect is repeated only if the
+ * server ensures that it takes effect once. With `again`, another operation is sent.
  *
  * @param act waits for the accepted operation, prints it, and returns whether it is final
  * @returns the accepted operation
  * @throws GdnError `run_busy` while another process holds the same operation, `data_dir` if nothing can be recorded,
- *   `unknown_outcome`, and what `act` throws
+ * `unknown_outcome`, and what `act` throws
  */
 export async function operate(
   deps: OperateDeps,
@@ -68,7 +68,7 @@ export async function operate(
   }
 }
 
-/** Rejects a command if an equal one, started at the same time, has ended meanwhile: only one of the two was meant. */
+/** Rejects a command if an equal one ended after this one started, because only one of the two was intended. */
 async function refuseDuplicate(
   { state, signal, startedAt: since, now }: OperateDeps,
   { again }: Wanted,
@@ -96,7 +96,7 @@ const wasRefused = ({ id, reason }: Operation): GdnError =>
     hint: 'Nothing was sent. Run the command without --operation to send another request.',
   })
 
-/** Decides how to go on with an operation, and sends it. */
+/** Decides how to continue an operation, and sends its request if needed. */
 class CommandSender {
   readonly #deps: OperateDeps
   readonly #wanted: Wanted
@@ -113,11 +113,11 @@ class CommandSender {
     this.#journal = journal
   }
 
-  /** Returns the operation once the server has accepted it, now or earlier. */
+  /** Returns the accepted operation. Sends its request unless the server accepted it earlier. */
   async accepted(isNew: boolean): Promise<AcceptedOperation> {
     const { onEvent } = this.#deps
     const earlier = this.#journal.operation
-    // The process that held it before ended before a byte left.
+    // The process that held the operation ended before it sent a byte.
     if (isNew || isUnsent(earlier)) return await this.#sendNew(await this.#newRequest(earlier.id))
     const { backend, again } = this.#wanted
     refuseSilentBackend(backend)
@@ -136,14 +136,14 @@ class CommandSender {
       await onEvent({ type: 'forgotten', operation: earlier })
       const request = await this.#newRequest(earlier.id)
       await this.#journal.forgotten()
-      // With the same key, so that nothing is created twice if the server knows the operation after all.
+      // The key stays the same, so that nothing is created twice if the server knows the operation after all.
       return await this.#sendNew({ ...request, key: earlier.request.key }, { wasKeySent: true })
     }
     await onEvent({ type: 'going_on', operation: earlier })
     return earlier
   }
 
-  /** Returns the error of a command whose time is over: what is known of the operation. */
+  /** Returns the error of a command that timed out, with what is known about the operation. */
   outOfTime(error: GdnError): GdnError {
     const { operation } = this.#journal
     if (isAccepted(operation)) {
@@ -159,7 +159,7 @@ class CommandSender {
 
   /**
    * Whether the server has forgotten an accepted operation. Only a server that honors Idempotency-Key lists accepted
-   * objects at once. Lists of other servers lag.
+   * objects at once. The lists of other servers lag, so they prove nothing.
    */
   async #isForgotten({ accepted }: AcceptedOperation): Promise<boolean> {
     const { client, signal } = this.#deps
@@ -173,7 +173,10 @@ class CommandSender {
     return await newRequest(this.#deps, this.#wanted, this.#creates, { name: this.#name, collectionId })
   }
 
-  /** Returns the run that pays for an operation; null for none. @throws what `permit` of the command throws */
+  /**
+   * Returns the limit of the run that pays for an operation; null if none does. @throws what the command's `permit`
+   * throws
+   */
   async #permit(id: string): Promise<RunLimit | null> {
     const { operation } = this.#journal
     if (this.#permitted?.id !== id) {
@@ -204,14 +207,14 @@ class CommandSender {
     await onEvent({ type: 'in_doubt', operation: earlier })
     if (earlier.state === 'sent') await this.#journal.endedEarly()
     const operation = asSent(this.#journal.operation)
-    // A restored backend may have minted and lost the record of the key or reference ID, so nothing is repeated.
+    // A restored backend may have minted and then lost the record of the key or reference ID, so nothing is repeated.
     if (!restored && (await isRepeatable(client, operation.request, { signal, refresh: false })) !== false) {
       return await this.#send(operation.reason ?? ENDED_EARLY)
     }
     return await this.#lookFor(operation)
   }
 
-  /** Looks on the server for an operation whose outcome is unknown. Sends nothing. */
+  /** Searches the server for an operation whose outcome is unknown. Doesn't send the request. */
   async #lookFor(operation: SentOperation): Promise<AcceptedOperation> {
     const { onEvent, state } = this.#deps
     const { request } = operation
@@ -271,8 +274,8 @@ class CommandSender {
   }
 
   /**
-   * Rejects a response with NFTs of another operation: it does not prove this one. A server without an ID and reference
-   * IDs may have been emptied, and give IDs again.
+   * Rejects a response with NFTs of another operation, because it doesn't prove that this one was accepted. A server
+   * without an ID and reference IDs isn't checked: it may have been emptied, and may assign the same IDs again.
    */
   async #refuseGiven(operation: SentOperation, { nfts }: Pick<Accepted, 'nfts'>): Promise<void> {
     const isNamed = referencesOf(operation.request.body).length > 0

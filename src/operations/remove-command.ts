@@ -10,7 +10,7 @@ export async function removeCommand(stateDir: string, runId: string): Promise<vo
     const before = await waitUntilFree(state, runId)
     const mine = await thisProcess('batch rm')
     await state.write((sql) => {
-      // Another process may have resumed it meanwhile.
+      // Another process may have resumed the run in the meantime.
       if (takeRun(sql, runId, before, mine, Date.now()) === null)
         throw activeHolderError(heldBy(sql, runId).holder ?? mine)
       forgetCommand(sql, runId)

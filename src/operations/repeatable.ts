@@ -5,11 +5,11 @@ import { referencesOf } from './reconcile/by-reference.ts'
 type SentBytes = Pick<OperationRequest, 'body' | 'honorsKey'>
 
 /**
- * Whether the bytes of a request have one effect however often they are sent; null if the server doesn't respond. A key
- * counts only if the server honored keys before the first attempt. A server that supports them since then has no record
- * of this one.
+ * Whether a request takes effect once, however often its bytes are sent. Null if the server doesn't respond. A key
+ * counts only if the server honored keys before the first attempt. A server that began to support keys later has no
+ * record of this one.
  *
- * @param options `refresh` before a repetition, since another version of the server may be running by then
+ * @param options `refresh`: true before a repetition, because another version of the server may be running by then
  */
 export async function isRepeatable(
   client: Pick<ApiClient, 'learnIdempotency' | 'supports'>,
@@ -22,7 +22,7 @@ export async function isRepeatable(
   return (hasReferences(request) && client.supports('references') === true) || (request.honorsKey === true && honorsNow)
 }
 
-/** Whether a server may make a repetition take effect once: by reference IDs, or by the key that it honored. */
+/** Whether a server may ensure that a repetition takes effect once: by reference IDs, or by a key that it honored. */
 export const hasMeans = (request: SentBytes): boolean => request.honorsKey === true || hasReferences(request)
 
 const hasReferences = ({ body }: SentBytes): boolean => referencesOf(body).length > 0

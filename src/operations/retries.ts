@@ -6,14 +6,14 @@ import { GdnError } from '../core/errors.ts'
 import type { FailedAttempt } from './classify.ts'
 import { UNREACHABLE_MS } from './defaults.ts'
 
-/** The parts of a failed attempt that decide about a retry. */
+/** The properties of a failed attempt that determine whether it is retried. */
 export type Failed = Pick<NoEffect | Unknown, 'cause' | 'retryAfterMs'>
 
-/** When a sender repeats a request. */
+/** When a sender retries a request. */
 export interface Retries {
-  /** How long each cause is retried, in milliseconds. Others are not retried. */
+  /** How long to retry for each cause, in milliseconds. Other causes aren't retried. */
   forMs: Partial<Record<Failed['cause'], number>>
-  /** Attempts in all; unlimited by default. */
+  /** Maximum number of attempts. Default: unlimited. */
   most?: number
   backoff: Backoff
 }
@@ -21,12 +21,12 @@ export interface Retries {
 const MINUTE = 60_000
 
 /**
- * The user waits for a command. So it repeats only requests that a server refuses for now, and for no longer than a
+ * The user waits for a command. Therefore, it retries only requests that a server refuses temporarily, for at most a
  * minute.
  */
 export const COMMAND: Retries = { forMs: { rate_limited: MINUTE }, most: 6, backoff: RETRIES }
 
-/** Only a success resolves an unknown outcome. So a command also repeats attempts that got no response. */
+/** Only a success resolves an unknown outcome. Therefore, a command also retries attempts that got no response. */
 export const COMMAND_IN_DOUBT: Retries = {
   ...COMMAND,
   forMs: { rate_limited: MINUTE, not_sent: MINUTE, unknown: MINUTE },
@@ -39,36 +39,38 @@ export const dropRetries = (unreachableMs: number = UNREACHABLE_MS): Retries => 
     unknown: unreachableMs,
     rate_limited: 10 * MINUTE,
     not_ready: 10 * MINUTE,
-    // Longer than any network takes until blocks are final.
+    // Longer than any network needs to finalize blocks.
     max_cost: 60 * MINUTE,
   },
   backoff: { firstMs: 500, maxMs: 15_000, jitter: 0 },
 })
 
-/** Attempts for a request of a drop while its outcome is unknown. */
+/** Maximum number of attempts for a request of a drop while its outcome is unknown. */
 export const MOST_IN_DOUBT = 100
 
-/** Changes of `apply` take effect once, however often they are sent. */
+/** Changes by `apply` take effect once, however often they are sent. */
 export const changeRetries = (isPending: boolean, timeoutMs: number): Retries => ({
   forMs: {
     not_sent: UNREACHABLE_MS,
     // As in a drop, the operator of the server gets time to fund the signer.
     not_ready: timeoutMs,
-    // Pending changes may leave more of the limit of their run. Nothing else does.
+    // Pending changes may leave more of their run's limit when they complete. Nothing else does.
     max_cost: isPending ? timeoutMs : -1,
   },
   backoff: RETRIES,
 })
 
-/** Causes for which the server knows when to retry. */
+/** Causes for which the server can tell when to retry. */
 export type ForNow = 'rate_limited' | 'not_ready' | 'max_cost'
 
 export const isForNow = (cause: Failed['cause']): cause is ForNow =>
   cause === 'rate_limited' || cause === 'not_ready' || cause === 'max_cost'
 
 /**
- * Whether another attempt may follow, after a number of attempts and a time since the first failed. The limit of a run
- * is final unless the server says when more of it may be left.
+ * Whether another attempt may follow. The limit of a run is final, unless the server tells when more of it may be left.
+ *
+ * @param attempts the number of attempts so far
+ * @param failingMs the time since the first of them failed
  */
 export const mayRetry = (
   { forMs, most = Number.POSITIVE_INFINITY }: Retries,
@@ -77,7 +79,7 @@ export const mayRetry = (
   failingMs: number,
 ): boolean => attempts < most && failingMs <= (forMs[cause] ?? -1) && (cause !== 'max_cost' || retryAfterMs !== null)
 
-/** Returns the milliseconds until the next attempt: the server's Retry-After, or else an increasing delay. */
+/** Returns the milliseconds until the next attempt: the server's Retry-After, or an increasing delay. */
 export const waitBefore = (
   { backoff }: Retries,
   { cause, retryAfterMs }: Failed,
@@ -89,7 +91,8 @@ export const waitBefore = (
 export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null | undefined): unknown {
   const { message, error } = attempt
   if (attempt.outcome !== 'no_effect' || attempt.cause !== 'max_cost') return error
-  // Only an explicit `--max-cost` can be raised. Other limits are the cost that was permitted at the fees at that time.
+  // Only an explicit `--max-cost` can be raised. Any other limit is the cost that was permitted at the fees of that
+  // time.
   const raise = limit && setsLimit(limit) ? 'with a higher --max-cost, or ' : ''
   return new GdnError('max_cost', message, {
     hint: `This request was not accepted. Run the same command again ${raise}when fees are lower.`,
@@ -97,7 +100,7 @@ export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null |
   })
 }
 
-/** The errors of a run name the command that resumes it. */
+/** No command in these hints, because the errors of a run name the command that resumes it. */
 const WAIT = 'Wait until the server accepts requests again.'
 
 const HINTS: Partial<Record<NoEffect['cause'], string>> = {

@@ -16,16 +16,16 @@ interface SentBody {
   reference_ids?: string[]
 }
 
-/** Returns the reference IDs of a request, from its bytes. */
+/** Returns the reference IDs in the bytes of a request. */
 export function referencesOf(body: string): string[] {
   const { reference_id, reference_ids } = JSON.parse(body) as SentBody
   return reference_ids ?? (reference_id === undefined ? [] : [reference_id])
 }
 
 /**
- * Looks up what a request created, by its reference IDs. It creates nothing.
+ * Looks up what a request created, by its reference IDs. Creates nothing.
  *
- * @returns null if the request has none, the server doesn't support them, or it doesn't know all of them
+ * @returns null if the request has no reference IDs, or the server doesn't support them or doesn't know all of them
  */
 export async function acceptedByReference(
   kind: CreatingEndpoint,
@@ -38,7 +38,7 @@ export async function acceptedByReference(
   const of = kind === 'createcollection' ? {} : { contract_address, blockchain }
   const request = { operation: kind, reference_ids: wanted, ...of } as RequestOf<'getreferences'>
   const answer = await client.call('getreferences', request, { signal }).catch((error: unknown) => {
-    // The key may lack the permission to read. Then the collection or the owner decides.
+    // The key may lack the permission to read. Then the collection or the owner determines the outcome.
     if (statusOf(error) !== undefined) return null
     throw error
   })

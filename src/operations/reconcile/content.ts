@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../core/canonical-json.ts'
 
-/** Returns a hash that is equal for NFTs with equal metadata, in any order of keys. */
+/** Returns a hash of metadata that doesn't depend on the order of keys. */
 export const contentOf = (metadata: unknown): string => hash('sha256', canonicalJson(metadata), 'base64url')
 
 const member = (metadata: unknown, key: string): unknown =>
@@ -16,11 +16,14 @@ export function identityOf(metadata: unknown, markerKey: string | undefined): st
   return typeof marker === 'string' ? `marker ${marker}` : contentOf(metadata)
 }
 
-/** Returns the title without changes that a server may make. A row with a similar title may have been rewritten. */
+/**
+ * Returns the title in a form that ignores small changes. An NFT with a similar title may be a row that a server
+ * rewrote.
+ */
 export function looseTitle(metadata: unknown): string {
   const title = member(metadata, 'title')
   return typeof title === 'string' ? title.normalize('NFKC').replace(/\s+/gu, ' ').trim().toLowerCase() : ''
 }
 
-/** Returns the metadata of a request's rows, from its bytes. */
+/** Returns the metadata of the rows in the bytes of a request. */
 export const sentMetadata = (body: string): unknown[] => (JSON.parse(body) as { metadata: unknown[] }).metadata

@@ -3,30 +3,30 @@ import { contentOf } from './content.ts'
 import { decideGroup, type Match, type RowVerdict } from './match-groups.ts'
 import { ownerOf } from './owners.ts'
 
-/** The NFTs of a request that the collection shows. */
+/** The NFTs of a request that were found in the collection. */
 export type Found =
   | { kind: 'minted'; ids: string[] }
-  /** No NFT that could be one of them. */
+  /** No NFT could be one of the request. */
   | { kind: 'none' }
   | { kind: 'undecided'; reason: string; ids: string[] }
 
 export interface Sought {
   /** The metadata of each NFT, in the order of the request. */
   metadata: readonly unknown[]
-  /** Their possible owners if they are of this request: the receiver, and for a grant the sender. */
+  /** Possible owners of an NFT of this request: the receiver, and for createnfttrans also the sender. */
   owners: readonly string[]
-  /** The number of operations of this content with an unknown outcome, including this one. */
+  /** The number of operations with this content and an unknown outcome, including this one. */
   copies: number
-  /** Why an NFT with that content may belong to something else; null if it can't. */
+  /** Returns why an NFT with the content may belong to something else; null if it can't. */
   doubtful(content: string): string | null
 }
 
-/** A single command never declares an NFT absent, so that each copy needs an NFT of its own. */
+/** A single command never declares an NFT absent, so each copy needs its own NFT. */
 const FEWER = { reason: 'the collection shows fewer NFTs with this metadata than were requested', passing: true }
 
 /**
- * Finds the NFTs of a request among those that belong to nothing known: all of them or none. It decides as a run does
- * for its rows.
+ * Finds the NFTs of a request among those that belong to no known row or operation. Finds all of them or none. The
+ * rules are those of a run for its rows.
  */
 export function findMinted(candidates: readonly NftRecord[], sought: Sought): Found {
   const wanted = sought.metadata.map(contentOf)

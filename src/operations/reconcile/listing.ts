@@ -3,7 +3,7 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import type { CallOptions, RequestOf, ResponseOf } from '../../client/api-client.ts'
 import { pagesOfNfts } from '../../client/read-records.ts'
 
-/** The caller: a run, a check before a run, or a single command. The client applies the rate limit. */
+/** The client and signal of a run, a check before a run, or a single command. The client applies the rate limit. */
 export interface Asker {
   client: ListingClient
   signal: AbortSignal | undefined
@@ -26,15 +26,15 @@ interface Collection {
 /** Maximum number of IDs in a getnfts request. */
 export const IDS_PER_CALL = 100
 
-/** How long the listing of a collection may lag behind what the server accepted, at least. */
+/** The listing of a collection may lag behind what the server accepted by at least this time. */
 export const LISTING_LAG_MS = 30_000
 /** Time between two listings. */
 export const LOOK_GAP_MS = 5_000
 
 /**
- * Returns the IDs of a collection, each once.
+ * Returns the IDs of the NFTs in a collection.
  *
- * @throws GdnError, or the reason of the signal once it is aborted
+ * @throws GdnError, or the signal's reason once it is aborted
  */
 export async function listIds(
   { client, signal }: Asker,
@@ -49,10 +49,10 @@ export async function listIds(
 }
 
 /**
- * Reads NFTs in pages, so that none of them need be kept. The server omits NFTs that it doesn't know.
+ * Reads NFTs in pages, so that the caller doesn't need to keep them. The server omits NFTs that it doesn't know.
  *
  * @returns pages with the number of IDs requested so far
- * @throws GdnError, or the reason of the signal once it is aborted
+ * @throws GdnError, or the signal's reason once it is aborted
  */
 export async function* readPages(
   { client, signal }: Asker,

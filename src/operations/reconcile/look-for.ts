@@ -20,22 +20,22 @@ export interface LookDeps {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
   /**
-   * Returns the listed IDs that the collection did not have at a counter of the state, and that no other operation of
-   * this machine has.
+   * Returns the listed IDs that are new in the collection and belong to no other operation on this machine. `listedAt`
+   * is the counter in the state at which the collection was listed before.
    */
   newIds(listed: ReadonlySet<string>, listedAt: number | null): Promise<string[]>
-  /** Contents of batch rows whose outcome isn't known. An NFT with the same content may be theirs. */
+  /** Returns contents of batch rows with an unknown outcome. An NFT with the same content may belong to one of them. */
   unresolved(contract: string, blockchain: Blockchain): Promise<ReadonlySet<string>>
-  /** The number of operations of the same content with an unknown outcome, including this one. */
+  /** Returns the number of operations with the same content and an unknown outcome, including this one. */
   copies(): Promise<number>
-  /** Returns other operations with an unknown outcome in the collection, and when it was listed before. */
+  /** Returns other operations with an unknown outcome in the collection, and the counter at which each listed it. */
   others(): Promise<readonly { metadata: readonly unknown[]; listedAt: number | null }[]>
   onLook(looked: { ids: number; ofIds: number } | { waitingMs: number }): Promise<void> | void
 }
 
 /**
- * Looks on the server for the effect of a request that can't be repeated. It sends nothing that has an effect. Only
- * what is seen counts as done: seeing nothing never proves that nothing was done.
+ * Searches the server for the effect of a request that can't be repeated. Sends nothing that has an effect. Only a
+ * visible effect counts as done, because its absence never proves that nothing was done.
  */
 export async function lookFor(request: OperationRequest, { effect }: Creation, deps: LookDeps): Promise<Looked> {
   switch (effect.in) {
@@ -62,7 +62,8 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
   const unresolved = await deps.unresolved(body.contract_address, body.blockchain)
   const wanted = body.metadata.map(contentOf)
   const rivals = await rivalsFor(wanted, deps)
-  // All NFTs that any of them may have created. If these are fewer than requested, a transferred one looks like ours.
+  // The search includes all NFTs that a rival may have created. If there are fewer than all operations requested, a
+  // rival's NFT that was transferred looks like one of this request.
   const since = rivals.reduce<number | null>((first, { listedAt }) => earlier(first, listedAt), request.listedAt)
   let pool: readonly NftRecord[] = []
   const isShort = (content: string, copies: number): boolean => {
@@ -94,7 +95,8 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
       sought,
     )
   }
-  // A listing that lags may show it soon. Counts the time slept, since a clock may be set back meanwhile.
+  // A lagging listing may show the NFTs soon. The loop counts the time slept, because a clock may be set back
+  // meanwhile.
   let left = Math.min(LISTING_LAG_MS, (request.sentAt ?? 0) + LISTING_LAG_MS - deps.now())
   let matches = await look()
   for (; matches.kind !== 'minted' && left > 0; left -= LOOK_GAP_MS) {
@@ -111,7 +113,7 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
   return { kind: 'accepted', accepted: acceptedAs(matches.ids, deps.now()) }
 }
 
-/** Returns the other operations with an unknown outcome that requested some of these contents. */
+/** Returns the other operations with an unknown outcome that requested some of the same contents. */
 async function rivalsFor(
   wanted: readonly string[],
   deps: LookDeps,
@@ -125,11 +127,11 @@ async function rivalsFor(
     .filter(({ contents }) => contents.length > 0)
 }
 
-/** Returns the earlier of two counters; null is before any. */
+/** Returns the earlier of two counters. Null is before any counter. */
 const earlier = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : Math.min(one, other)
 
-/** Returns the NFTs of the collection that belong to nothing known. A complete record isn't read again. */
+/** Returns the NFTs of the collection that belong to no known operation. Doesn't read complete records again. */
 async function newNfts(
   body: MintBody,
   newIds: (listed: ReadonlySet<string>) => Promise<string[]>,
@@ -156,8 +158,8 @@ interface TransferBody {
 }
 
 /**
- * Determines the outcome of a transfer by the NFT's owner. It is done if the receiver is the owner. Otherwise, a
- * pending transfer can't be distinguished from one that never arrived.
+ * Determines the outcome of a transfer by the NFT's owner. The transfer is complete if the receiver is the owner.
+ * Otherwise, a pending transfer can't be distinguished from one that never arrived.
  */
 async function lookForOwner(request: OperationRequest, { client, signal, now }: LookDeps): Promise<Looked> {
   const body = JSON.parse(request.body) as TransferBody
@@ -183,7 +185,7 @@ const acceptedAs = (ids: readonly string[], at: number): Accepted => ({
   at,
 })
 
-/** Whether the server knows what it accepted. True if it has no endpoint for that. */
+/** Whether the server knows what it accepted. True if the server has no endpoint to check that. */
 export async function isKnown(
   accepted: Accepted,
   { transactionsFrom }: Creation,

@@ -1,44 +1,44 @@
 import { count } from '../../core/count.ts'
 
-/** A requested NFT whose outcome isn't known: of a row of a run, or of a command. */
+/** A requested NFT with an unknown outcome, from a row of a run or from a command. */
 export interface Copy {
-  /** Possible owners of its NFT if it was never transferred: the receiver, and for createnfttrans also the sender. */
+  /** Possible owners of the NFT if it was never transferred: the receiver, and for createnfttrans also the sender. */
   owners: readonly string[]
-  /** Why its absence can't be proved; null where it can. `passing`: another look may decide. */
+  /** Why the absence of the NFT can't be proved; null if it can. `passing`: whether another look may decide. */
   unprovable: { reason: string; passing: boolean } | null
 }
 
-/** An NFT with the metadata of the copies that is assigned to no row or command on this machine. */
+/** An NFT with the metadata of the copies that belongs to no known row or command on this machine. */
 export interface Match {
   id: string
-  /** Its present owner; null where the server doesn't know it yet. */
+  /** The current owner; null if the server doesn't know it yet. */
   owner: string | null
 }
 
 /** Copies with the same content, and the NFTs found for them. */
 export interface Group {
   copies: readonly Copy[]
-  /** Earlier requests of such rows that were declared absent. The rows were sent again since. */
+  /** Earlier requests of these rows that were declared absent. The rows have been sent again since then. */
   superseded: readonly Pick<Copy, 'owners'>[]
   matches: readonly Match[]
-  /** NFTs with nearly the same content: a server may have rewritten them. */
+  /** Number of NFTs with nearly the same content. A server may have rewritten them. */
   alike: number
-  /** Why a match may not belong to this run; null if it certainly does. */
+  /** Why a match may not belong to this run; null if it certainly belongs to it. */
   doubtful: string | null
-  /** Whether each row has a unique marker. Then owners don't matter. */
+  /** Whether each row has a unique marker. If so, owners don't matter. */
   marked: boolean
 }
 
 export type RowVerdict =
   | { kind: 'adopted'; id: string }
   | { kind: 'absent' }
-  /** `passing`: another look may decide. */
+  /** `passing`: whether another look may decide. */
   | { kind: 'undecided'; reason: string; passing: boolean }
 
 export interface GroupVerdict {
-  /** One for each copy. */
+  /** One verdict for each copy, in the same order. */
   rows: RowVerdict[]
-  /** NFTs that can only come from requests that were declared absent. */
+  /** IDs of NFTs that can only come from requests that were declared absent. */
   late: string[]
 }
 
@@ -47,9 +47,9 @@ const undecided = (reason: string, passing = false): RowVerdict => ({ kind: 'und
 export const MOVED = 'an NFT with the same metadata belongs to another wallet: it may have been transferred since'
 
 /**
- * Resolves the copies of one content by the NFTs in the collection. At most as many copies were accepted as there are
- * matches. Only owners show which ones, and owners change. So a row is adopted if an owner identifies it, absent only
- * if no NFT could be it, and undecided otherwise.
+ * Decides the outcome of copies with the same content by the NFTs in the collection. At most as many copies were
+ * accepted as there are matches. Only owners show which copies were accepted, and owners change. Therefore, a row is
+ * adopted if an owner identifies it, absent only if no NFT could belong to it, and otherwise undecided.
  */
 export function decideGroup(group: Group): GroupVerdict {
   const { copies, matches, doubtful, marked } = group
@@ -81,7 +81,7 @@ export function decideGroup(group: Group): GroupVerdict {
   return { rows: copies.map((copy) => verdicts.get(copy) ?? undecided(MOVED)), late }
 }
 
-/** Copies that are interchangeable: the same content for the same owners. */
+/** Interchangeable copies: the same content for the same owners. */
 interface Class {
   copies: readonly Copy[]
   superseded: number
@@ -101,14 +101,14 @@ function classesOf({ copies, superseded }: Group) {
   return [...classes.values()]
 }
 
-/** @param others how many matches belong to other wallets */
+/** @param others the number of matches that belong to other wallets */
 function decideClass(group: Group, { copies, superseded, matches }: Class, others: number): GroupVerdict {
   const surplus = matches.length - copies.length
   if (surplus > superseded) {
     const reason = `${count(matches.length, 'NFT')} with the same metadata were found, more than the ${copies.length} requested`
     return { rows: copies.map(() => undecided(reason)), late: [] }
   }
-  // It makes no difference which interchangeable copy gets an NFT, except for copies whose absence can't be proved.
+  // Interchangeable copies can get any of the NFTs. Copies whose absence can't be proved get theirs first.
   const byNeed = copies.slice().sort((a, b) => Number(b.unprovable !== null) - Number(a.unprovable !== null))
   const chosen = new Map(byNeed.map((copy, index) => [copy, matches[index]]))
   const rows = copies.map((copy): RowVerdict => {

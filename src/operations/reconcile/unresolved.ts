@@ -5,10 +5,11 @@ import { unresolvedBodies } from '../../state/row-requests.ts'
 import { contentOf, sentMetadata } from './content.ts'
 
 /**
- * Returns contents of rows and commands with an unknown outcome. An NFT with the same content may be one of them.
+ * Returns the contents of rows and commands with an unknown outcome. An NFT with the same content may belong to one of
+ * them.
  *
- * @param runId the run that asks, whose rows are left out. Null for a single command: then all commands are left out,
- *   because those with the same content are counted elsewhere
+ * @param runId the run that asks, whose rows are omitted. Null for a single command: then all commands are omitted,
+ * because those with the same content are counted elsewhere
  */
 export function unresolvedContents(
   sql: Sql,
