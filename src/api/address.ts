@@ -12,7 +12,10 @@ const MANGLED = 'is a number, not an address: a spreadsheet seems to have change
 /** A name of a name service, such as `vitalik.eth`. */
 const NAME = /^(?=.*\p{L})[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+$/u
 
-/** Returns the problem of a text that is not an address of any blockchain, if it can be recognized. */
+/**
+ * Describes what a text is instead of an address, such as a mangled number or a name. Returns null if it isn't
+ * recognized.
+ */
 function otherThanAddress(text: string): string | null {
   if (MANGLED_NUMBER.test(text)) return MANGLED
   if (isInQuotes(text)) return 'is in quotes: remove them'
@@ -23,7 +26,7 @@ const NINE = 0x39
 const SMALL_A = 0x61
 const CASE_STEP = 0x20
 
-/** How many addresses are hashed before loading a faster implementation is worth it. */
+/** Number of addresses to hash before it is worth loading the faster implementation. */
 const FEW = 50
 let hashed = 0
 let loading: Promise<void> | null = null
@@ -33,17 +36,19 @@ const DIGIT = 1
 const LOWER = 2
 const UPPER = 4
 const OTHER = 8
-/** The kind of hex digit of each ASCII character. */
 const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
   const char = String.fromCharCode(code)
   return /[0-9]/.test(char) ? DIGIT : /[a-f]/.test(char) ? LOWER : /[A-F]/.test(char) ? UPPER : OTHER
 })
 
-// The digits of the address that was read last, as they are spelled and in lower case.
+// The digits of the last address that `readDigits` scanned: as spelled, and in lower case.
 const spelt = new Uint8Array(DIGITS)
 const lower = new Uint8Array(DIGITS)
 
-/** Reads the digits of an address in one pass, and returns their kinds; 0 for anything of another form. */
+/**
+ * Scans the hex digits of an address once and returns which kinds of digit occur, or 0 if it isn't 0x and 40 hex
+ * digits.
+ */
 function readDigits(address: string): number {
   if (address.length !== DIGITS + 2 || !address.startsWith('0x')) return 0
   let kinds = 0
@@ -58,13 +63,16 @@ function readDigits(address: string): number {
   return kinds
 }
 
-/** Returns Keccak-256 of the digits that were read last, in lower case, as ASCII. */
+/**
+ * Returns the Keccak-256 hash of the last scanned digits, in lower case, as ASCII. Starts to load the faster
+ * implementation after enough calls.
+ */
 function digitsHash(): Uint8Array {
   if (hashed++ === FEW) loading = useFastKeccak()
   return keccak(lower)
 }
 
-/** The plain implementation is used until this one is loaded, and if the runtime has no WebAssembly. */
+/** Loads the faster implementation. If that fails, for example without WebAssembly, the plain one stays in use. */
 async function useFastKeccak(): Promise<void> {
   try {
     const { createFastKeccak } = await import('../core/fast-keccak.ts')
@@ -77,12 +85,14 @@ async function useFastKeccak(): Promise<void> {
 /** Whether EIP-55 writes the letter at this position in upper case. */
 const isUpperAt = (hash: Uint8Array, i: number): boolean => ((hash[i >> 1] ?? 0) & (i % 2 === 0 ? 0x80 : 0x08)) !== 0
 
-/** Waits for the faster implementation if it is being loaded: a manifest would hash thousands slowly meanwhile. */
+/**
+ * Waits for the faster implementation if it is loading, so that a manifest doesn't hash thousands of addresses slowly.
+ */
 export async function fastKeccakLoaded(): Promise<void> {
   await loading
 }
 
-/** Returns the EIP-55 spelling of an address of 40 hex digits, in any case. Other text is unchanged. */
+/** Returns the EIP-55 spelling of an EVM address. Text that isn't 0x and 40 hex digits is returned unchanged. */
 export function checksumAddress(address: string): string {
   if (readDigits(address) === 0) return address
   const hash = digitsHash()
@@ -94,7 +104,7 @@ export function checksumAddress(address: string): string {
   return `0x${spelled.toString('latin1')}`
 }
 
-/** Whether the digits that were read last have a valid checksum. */
+/** Whether the last scanned digits have a valid checksum (EIP-55). */
 function hasChecksum(): boolean {
   const hash = digitsHash()
   for (let i = 0; i < DIGITS; i++) {
@@ -104,22 +114,24 @@ function hasChecksum(): boolean {
   return true
 }
 
-/** Whether an address is a valid EVM address in lower case, which has no checksum. */
+/** Whether an address is a valid EVM address without upper-case letters, so that it has no checksum to verify. */
 export function isLowerCaseAddress(address: string): boolean {
   if (address.length !== ZERO_ADDRESS.length || !address.startsWith('0x')) return false
   let kinds = 0
   for (let at = 2; at < ZERO_ADDRESS.length; at++) {
     const kind = KINDS[address.charCodeAt(at)] ?? OTHER
-    // Most addresses with a checksum end here after a few letters.
+    // Most addresses with a checksum are ruled out here after a few letters.
     if (kind >= UPPER) return false
     kinds |= kind
   }
   return kinds !== DIGIT || address !== ZERO_ADDRESS
 }
 
-/** Returns the problem of an EVM address, or null. All lower and all upper case are valid (EIP-55). */
+/**
+ * Returns the problem of an EVM address, or null. An address in all lower or all upper case needs no checksum (EIP-55).
+ */
 export function evmAddressProblem(address: string): string | null {
-  // Valid addresses are checked first and in few steps, because a manifest may have a million.
+  // Valid addresses are checked first and quickly, because a manifest may have a million of them.
   const kinds = readDigits(address)
   if (kinds !== 0) {
     if (kinds === DIGIT && address === ZERO_ADDRESS) return 'is the zero address, which has no owner'
@@ -153,16 +165,16 @@ export function addressProblem(address: string, blockchain: Blockchain): string 
   return isEvm(blockchain) ? evmAddressProblem(address) : solanaAddressProblem(address)
 }
 
-/** Returns a blockchain that has addresses of this form. */
+/** Returns a blockchain whose addresses have this form: `solana` or, for any other text, an EVM blockchain. */
 export const blockchainLike = (address: string): Blockchain =>
   /^0x/i.test(address) || solanaAddressProblem(address) !== null ? 'polygon' : 'solana'
 
-/** Returns the spelling under which an address of a blockchain is stored. */
+/** Returns the spelling in which an address is stored. */
 export function canonicalAddress(address: string, blockchain: Blockchain): string {
   return isEvm(blockchain) ? checksumAddress(address) : address
 }
 
-/** Returns the problem of an address of any blockchain, or null. */
+/** Returns the problem of a text that should be an address of any blockchain, or null. */
 export function anyAddressProblem(address: string): string | null {
   if (/^0x/i.test(address) || address === '') return evmAddressProblem(address)
   if (solanaAddressProblem(address) === null) return null

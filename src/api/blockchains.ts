@@ -1,17 +1,17 @@
 /**
- * The names of blockchains: those that need no configuration, with facts from viem/chains, and those that an operator
- * of a backend gives to other EVM networks.
+ * Blockchain names: those that need no configuration, with facts from viem/chains, and those that a backend's operator
+ * gives to other EVM networks.
  */
 import { distance } from '../core/nearest.ts'
 import { EVM_CHAINS } from './generated/evm-chains.ts'
 
 export type SolanaBlockchain = 'solana' | 'solana-testnet'
 type KnownEvmBlockchain = keyof typeof EVM_CHAINS
-/** A blockchain that every gdn knows. Creating NFTs and collections works on each of them. */
+/** A blockchain that every gdn knows and on which it can create NFTs and collections. */
 export type KnownBlockchain = KnownEvmBlockchain | SolanaBlockchain
 
 declare const configured: unique symbol
-/** A name that an operator gave to an EVM network. Only `isBlockchain` makes one. */
+/** A name that an operator gave to an EVM network. Only `isBlockchain` returns this type. */
 type ConfiguredName = string & { readonly [configured]: true }
 
 export type EvmBlockchain = KnownEvmBlockchain | ConfiguredName
@@ -34,21 +34,21 @@ export const SOLANA_BLOCKCHAINS = Object.keys(SOLANA) as SolanaBlockchain[]
 /** The names that need no configuration. A backend may have more. */
 export const KNOWN_NAMES: readonly KnownBlockchain[] = [...KNOWN_EVM_NAMES, ...SOLANA_BLOCKCHAINS]
 
-/** The form of a name that an operator gives to an EVM network. */
+/** The pattern of names that an operator can give to an EVM network. */
 export const OWN_NAME = /^(?!solana)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])$/
 
-/** Whether every gdn knows the blockchain, and not only the server where it is configured. */
+/** Whether every gdn knows the blockchain, as opposed to only the server that configures it. */
 export const isKnown = (name: string): name is KnownBlockchain =>
   Object.hasOwn(EVM_CHAINS, name) || Object.hasOwn(SOLANA, name)
 
 /**
- * Whether this can be the name of a blockchain on some server. Nothing else begins with `solana`. A name that is close
- * to a known one is not accepted, because it is probably misspelled.
+ * Whether this can be the name of a blockchain on some server. Names that begin with `solana` are reserved. A name
+ * close to a known one is rejected, because it is probably misspelled.
  */
 export const isBlockchain = (name: string): name is Blockchain =>
   isKnown(name) || (OWN_NAME.test(name) && misspelled(name) === null)
 
-/** Names that people use for a known network: its coin, or its former or short name. */
+/** Other names that people use for known networks: the coin, or a former or short name. */
 const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
   matic: 'polygon',
   pol: 'polygon',
@@ -62,8 +62,8 @@ const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
 }
 
 /**
- * Returns the known name that was meant by another name of the network, or by one that differs by one typing error;
- * null if there is none.
+ * Returns the known name that was probably meant: by another name of the network, or by a name with one typing error.
+ * Returns null if there is none.
  */
 export const misspelled = (name: string): KnownBlockchain | null =>
   (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ??
@@ -72,14 +72,14 @@ export const misspelled = (name: string): KnownBlockchain | null =>
 
 export const isEvm = (name: Blockchain): name is EvmBlockchain => !Object.hasOwn(SOLANA, name)
 
-/** Returns the facts of a blockchain; null for a name that only its operator knows. */
+/** Returns the facts of a blockchain, or null for a name that an operator configured. */
 export function factsOf(name: Blockchain): BlockchainFacts | null {
   if (!isEvm(name)) return SOLANA[name]
   return Object.hasOwn(EVM_CHAINS, name) ? { kind: 'evm', ...EVM_CHAINS[name as KnownEvmBlockchain] } : null
 }
 
-/** Returns the EIP-155 chain ID of a blockchain; null on Solana, and for a name that only its operator knows. */
+/** Returns the EIP-155 chain ID of a blockchain, or null on Solana and for a name that an operator configured. */
 export const chainIdOf = (name: Blockchain): number | null => factsOf(name)?.chainId ?? null
 
-/** Whether a blockchain is a testnet for certain. */
+/** Whether a blockchain is known to be a testnet. False for a name that an operator configured. */
 export const isTestnet = (name: Blockchain): boolean => factsOf(name)?.testnet === true

@@ -3,13 +3,15 @@ import { addressProblem, anyAddressProblem } from './address.ts'
 import { type Blockchain, isEvm } from './blockchains.ts'
 
 /**
- * An object-level check that the named fields are addresses of the object's blockchain, and of an EVM blockchain if it
- * has none. Optional fields may be absent.
+ * Returns an object-level check that the named fields are addresses of the object's blockchain, or EVM addresses if it
+ * has no blockchain. Optional fields may be absent.
  */
 export const checkAddresses = <Field extends string>(...fields: readonly Field[]) =>
   checkFields(fields, (value) => addressProblem(value, 'polygon'))
 
-/** Same, but an object without a blockchain may have addresses of any: its NFTs may be on Solana. */
+/**
+ * Like `checkAddresses`, but accepts addresses of any blockchain in an object without one: its NFTs may be on Solana.
+ */
 export const checkAnyAddresses = <Field extends string>(...fields: readonly Field[]) =>
   checkFields(fields, anyAddressProblem)
 
@@ -26,7 +28,7 @@ function checkFields<Field extends string>(
       if (value === undefined) continue
       const problem = blockchain === undefined ? problemWithoutBlockchain(value) : addressProblem(value, blockchain)
       if (problem === null) continue
-      // The address is valid, but the collection is on another blockchain (API reference v1.1, Blockchain identifiers).
+      // The address is valid, but belongs to another blockchain (API reference v1.1, Blockchain identifiers).
       const inconsistent = field === 'contract_address' && blockchain !== undefined && isElsewhere(value, blockchain)
       context.issues.push({
         code: 'custom',
@@ -39,7 +41,7 @@ function checkFields<Field extends string>(
   }
 }
 
-/** Whether an address is valid on the other kind of blockchain: Solana's on an EVM blockchain, or the reverse. */
+/** Whether an address is valid on the other kind of blockchain: on Solana if the blockchain is EVM, or the reverse. */
 function isElsewhere(address: string, blockchain: Blockchain): boolean {
   return addressProblem(address, isEvm(blockchain) ? 'solana' : 'polygon') === null
 }

@@ -1,44 +1,45 @@
-/** The objects that a server accepted, according to its response. */
+/** The IDs of the objects that a server accepted, as its response lists them. */
 export interface AcceptedIds {
-  /** The NFTs that were requested; empty for anything else. */
+  /** The requested NFTs. Empty if the request creates no NFTs. */
   nfts: { nft_gdn_id: string; accepted_date: string }[]
-  /** The transaction of a transfer or of a collection. */
+  /** The transaction of a transfer, another change or a collection. Null for NFTs. */
   transaction_gdn_id: string | null
   accepted_date: string | null
 }
 
 /**
- * Describes an endpoint that creates something, so that a client's request takes effect at most once even if the
- * response is lost.
+ * Describes an endpoint that creates something. With it, a client ensures that a request takes effect at most once even
+ * if the response is lost.
  */
 export interface Creation<Request = unknown, Response = unknown> {
-  /** Why a response of the right form does not prove that the request was accepted; null where it does. */
+  /** Returns why a response of the right form doesn't prove that the request was accepted, or null if it does. */
   problem(request: Request, response: Response): string | null
-  /** Returns the IDs of the accepted objects, from the response. */
   accepted(response: Response): AcceptedIds
-  /** The endpoint that knows the `transaction_gdn_id` of a response; null where a response has NFTs instead. */
+  /** The endpoint that returns the status of a response's `transaction_gdn_id`. Null if a response has NFTs instead. */
   readonly transactionsFrom: 'getcollections' | 'gettransactions' | null
-  /** Where the effect of a request is visible if its outcome is unknown and it can't be repeated. */
+  /** Where a request's effect is visible if its outcome is unknown and it can't be repeated. */
   readonly effect: Effect
   /** Hints for a request with an unknown outcome. */
   readonly hints: {
-    /** After a single request: what to check before it is repeated. */
+    /** Shown after a single request: what to check before you repeat it. */
     readonly request: string
-    /** After a command, which records its request. */
+    /** Shown after a command that records its request. */
     readonly command: string
   }
 }
 
 /**
- * `collection`: as new NFTs of a collection. `owner`: as the owner of an NFT. `none`: nowhere, for the reason given.
+ * Where to see that a request took effect. `collection`: the collection has new NFTs. `owner`: the NFT has a new owner.
+ * `none`: nowhere, for the given reason.
  */
 export type Effect = { readonly in: 'collection' | 'owner' } | { readonly in: 'none'; readonly reason: string }
 
-/** The hint for a command that looks for the effect of its request when it is repeated. */
+/** The hint of commands that check the outcome of their previous request when you repeat them. */
 export const REPEAT_LATER = 'Run the same command again later. It checks the outcome before it sends anything.'
 
 /**
- * Returns the body of a response that accepted NFTs, with `nfts`: v1.2 of the hosted service lists them as `response`.
+ * Returns a response body with its accepted NFTs in `nfts`. The v1.2 API of the hosted service lists them in
+ * `response`.
  */
 export function withNfts(json: unknown): unknown {
   if (typeof json !== 'object' || json === null || 'nfts' in json || !('response' in json)) return json
@@ -55,7 +56,7 @@ interface NftsRequest {
   reference_ids?: readonly string[] | undefined
 }
 
-/** The parts of a creation that `createnft` and `createnfttrans` have in common. */
+/** The part of the description that `createnft` and `createnfttrans` share. */
 export const creatingNfts: Creation<NftsRequest, NftsResponse> = {
   problem({ metadata, reference_ids }, { nfts }) {
     const ids = nfts.map((nft) => nft.nft_gdn_ids)
@@ -81,7 +82,7 @@ interface TransactionResponse {
   response: { transaction_gdn_id: string; accepted_date: string; reference_id?: string | undefined }
 }
 
-/** Why a response does not prove that a transfer or a collection was accepted; null where it does. */
+/** Returns why a response doesn't prove that a transfer or a collection was accepted, or null if it does. */
 export function transactionProblem(
   request: { reference_id?: string | undefined },
   { response }: TransactionResponse,
@@ -92,18 +93,20 @@ export function transactionProblem(
 
 const OTHER_REFERENCE = 'the reference ID of another operation'
 
-/** Whether a response names another reference ID than the request. A server without support for them names none. */
+/**
+ * Whether a response has another reference ID than its request. A server without support for reference IDs returns
+ * none.
+ */
 const isOther = (answered: string | undefined, asked: string | undefined): boolean =>
   answered !== undefined && asked !== undefined && answered !== asked
 
-/** Returns the transaction that an endpoint accepted. */
 export const acceptedTransaction = ({ response }: TransactionResponse): AcceptedIds => ({
   nfts: [],
   transaction_gdn_id: response.transaction_gdn_id,
   accepted_date: response.accepted_date,
 })
 
-/** The parts of a creation that the endpoints for changes have in common. */
+/** The part of the description that endpoints for changes share. */
 export const startingTransaction = {
   problem: transactionProblem,
   accepted: acceptedTransaction,

@@ -4,8 +4,8 @@ import type { ErrorForm } from './errors.ts'
 import type { Permission } from './permissions.ts'
 
 /**
- * Everything that client, server and documentation need to know about one endpoint. All are POST. The schemas are of
- * zod/mini or of zod, whose schemas have the same methods and more.
+ * Everything that client, server and documentation need to know about one endpoint. All endpoints use POST. The schemas
+ * come from zod/mini or from zod, whose schemas have all methods of zod/mini.
  */
 export interface Endpoint<
   Request extends z.ZodMiniType = z.ZodMiniType,
@@ -16,9 +16,9 @@ export interface Endpoint<
   readonly name: Name
   readonly path: `/api/v1/${Name}`
   readonly summary: string
-  /** The heading that the API documentation lists it under. */
+  /** The heading of the endpoint in the API documentation. */
   readonly tag: 'Collections' | 'NFTs' | 'Wallets' | 'Files'
-  /** `reference` is the API reference v1.1 (in `v12`, v1.2). `extension` is ours, supported by gdn's backend only. */
+  /** `reference`: from the API reference v1.1 (or v1.2 in `v12`). `extension`: only gdn backends support it. */
   readonly origin: 'reference' | 'extension'
   readonly permissions: readonly Permission[]
   /** Whether all of the permissions are required, or any of them. */
@@ -26,15 +26,17 @@ export interface Endpoint<
   /** Allowed requests per second for each key; null if the reference has no limit. */
   readonly ratePerSecond: number | null
   readonly errorForm: ErrorForm
-  /** HTTP status of a request that breaks the schema. */
+  /** HTTP status of the response to a request that violates the schema. */
   readonly validationStatus: 400 | 422
-  /** Set for an endpoint that creates something. Exactly these honor Idempotency-Key. */
+  /**
+   * Null if the endpoint creates nothing. All endpoints that create something, and no others, honor Idempotency-Key.
+   */
   readonly creates: Creates
   readonly contentType: 'application/json' | 'multipart/form-data'
   readonly request: Request
   readonly response: Response
   readonly example: { readonly request: z.input<Request>; readonly response: z.input<Response> }
-  /** The differences in the API reference v1.2. The rest of the contract is the same in v1.1 and v1.2. */
+  /** The differences in the API reference v1.2. Everything else applies to v1.1 and v1.2. */
   readonly v12: Partial<Pick<Endpoint, 'request' | 'validationStatus' | 'origin' | 'example'>>
 }
 
@@ -47,8 +49,8 @@ type Declaration<Request extends z.ZodMiniType, Response extends z.ZodMiniType, 
   Partial<Omit<Endpoint<Request, Response, Name>, RequiredKey | 'path' | 'creates'>>
 
 /**
- * Defines an endpoint with its path and the defaults: NFTs, all permissions, form A, 400, no rate limit, JSON, of the
- * reference, the same in v1.2.
+ * Defines an endpoint with its path and the defaults: tag NFTs, from the reference, all permissions required, no rate
+ * limit, error form A, validation status 400, JSON, no differences in v1.2.
  */
 export function defineEndpoint<
   Request extends z.ZodMiniType,
@@ -70,7 +72,7 @@ export function defineEndpoint<
   }
 }
 
-/** As `defineEndpoint`, for an endpoint that creates something. */
+/** Like `defineEndpoint`, for an endpoint that creates something. */
 export function defineCreatingEndpoint<
   Request extends z.ZodMiniType,
   Response extends z.ZodMiniType,

@@ -1,8 +1,8 @@
 import type { Endpoint } from './endpoint.ts'
 
 /**
- * The contracts of all endpoints, the reference's first, then ours. Building all schemas takes longer than a call on
- * loopback, so each is loaded when it is needed.
+ * Loaders of all endpoint contracts: those of the reference first, then the extensions. Building all schemas takes
+ * longer than a call on loopback, so each contract is loaded when it is needed.
  */
 const CONTRACTS = {
   createnft: async () => (await import('./endpoints/createnft.ts')).createnft,
@@ -42,7 +42,6 @@ const LOADERS: { [Name in EndpointName]: () => Promise<Contracts[Name]> } = CONT
 
 export const ENDPOINT_NAMES = Object.keys(CONTRACTS) as EndpointName[]
 
-/** The names of the endpoints that create something. */
 export type CreatingEndpoint = {
   [Name in EndpointName]: Contracts[Name]['creates'] extends null ? never : Name
 }[EndpointName]
@@ -52,12 +51,10 @@ export function endpointAt(path: string): EndpointName | undefined {
   return ENDPOINT_NAMES.find((name) => path === `/api/v1/${name}` || path === `/api/v1/${name}/`)
 }
 
-/** Returns the contract of an endpoint, without loading the others. */
 export async function loadEndpoint<Name extends EndpointName>(name: Name): Promise<Contracts[Name]> {
   return await LOADERS[name]()
 }
 
-/** Returns the contracts of all endpoints, by name. */
 export async function loadEndpoints(): Promise<Contracts> {
   const loaded = await Promise.all(ENDPOINT_NAMES.map(async (name) => [name, await loadEndpoint(name)] as const))
   return Object.fromEntries(loaded) as Contracts

@@ -17,9 +17,8 @@ export const aliasreferences = defineEndpoint({
       contract_address: address,
       blockchain,
       reference_ids: oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST),
-      /** The NFT of each reference ID. Its own reference ID was made from content. */
+      /** The NFT for each reference ID. These NFTs already have a reference ID that was made from their content. */
       nft_gdn_ids: oneOrMore(nftGdnId, MAX_REFERENCES_PER_REQUEST),
-      /** The label of the NFTs. */
       reference_label: referenceLabel.optional(),
     })
     .check(checkAnyAddresses('contract_address'))
@@ -31,7 +30,7 @@ export const aliasreferences = defineEndpoint({
     }),
   response: z.looseObject({
     requests: z.looseObject({ reference_ids: z.unknown(), nft_gdn_ids: z.unknown() }),
-    /** The number of reference IDs that are new. */
+    /** Number of aliases that weren't stored before. */
     aliased: z.number(),
   }),
   example: {

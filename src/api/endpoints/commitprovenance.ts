@@ -5,7 +5,7 @@ import { defineCreatingEndpoint } from '../endpoint.ts'
 import { address, transactionResponse } from '../fields.ts'
 import { referenceId } from '../reference-id.ts'
 
-/** A SHA-256 hash as the contract has it: 0x and 64 hex digits, not all of them 0. In lower case. */
+/** A SHA-256 hash, as the contract stores it: 0x and 64 hex digits, not all of them 0. Parsed to lower case. */
 export const provenance = z
   .string({ error: 'must be a hash of 32 bytes: 0x and 64 hex digits' })
   .regex(/^0x(?!0{64}$)[0-9a-f]{64}$/i, { error: 'must be a hash of 32 bytes: 0x and 64 hex digits, not all 0' })

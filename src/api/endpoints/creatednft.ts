@@ -3,9 +3,7 @@ import { createnft } from './createnft.ts'
 
 const { permissions, creates, request, response, example } = createnft
 
-/**
- * Takes everything that createnft takes. The reference's rules for its file fields are narrower (API reference v1.2).
- */
+/** Accepts the same request as createnft. The reference allows fewer file fields here (API reference v1.2). */
 export const creatednft = defineCreatingEndpoint({
   name: 'creatednft',
   summary: 'Create NFTs whose metadata can be updated',

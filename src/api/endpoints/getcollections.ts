@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { defineEndpoint } from '../endpoint.ts'
 import { oneOrMore, transactionGdnId } from '../fields.ts'
 
-/** A collection record. `status` (initiated, deployed, failed) and what comes after it are extensions. */
+/** A collection record. `status` (initiated, deployed, failed) and the fields after it are extensions. */
 export const collectionRecord = z.looseObject({
   transaction_gdn_ids: z.string(),
   contract_address: z.string().nullish(),
@@ -36,7 +36,7 @@ export const getcollections = defineEndpoint({
   request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnId, 1000) }),
   response: z.looseObject({
     requests: z.looseObject({ transaction_gdn_ids: z.unknown() }),
-    // The field name inside is plural, but it has one ID.
+    // `transaction_gdn_ids` of a record has one ID, despite the plural.
     collections: z.array(collectionRecord),
   }),
   example: {

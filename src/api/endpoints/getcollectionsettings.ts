@@ -2,25 +2,25 @@ import * as z from 'zod'
 import { defineEndpoint } from '../endpoint.ts'
 import { oneOrMore, transactionGdnId } from '../fields.ts'
 
-/** Reading the settings of one takes several calls to its chain. */
+/** Lower than for other requests, because the settings of one collection take several calls to its chain. */
 export const MAX_COLLECTIONS_WITH_SETTINGS = 100
 
-/** The current settings of a collection. Its owners may have changed them since its creation. */
+/** The current settings of a collection. Its owners may have changed them since it was created. */
 export const collectionSettings = z.looseObject({
   transaction_gdn_id: z.string(),
-  /** Whether the contract was read. Otherwise, the values are from the creation request and known changes. */
+  /** Whether the values come from the contract. Otherwise, they come from the creation request and known changes. */
   is_read_from_chain: z.boolean(),
-  /** Why the contract, or its metadata, was not read; null if nothing is missing. */
+  /** Why the contract or its metadata could not be read; null if both were read. */
   problem: z.string().nullable(),
   wallet_address: z.string(),
-  /** The wallet that the ownership was offered to, or null. */
+  /** The wallet that ownership was offered to; null if there is no offer. */
   pending_wallet_address: z.string().nullable(),
   enable_api: z.boolean(),
   enable_transfer: z.boolean(),
   is_frozen: z.boolean(),
   royalty_bps: z.number(),
   royalty_receiver: z.string().nullable(),
-  /** The URI of its metadata (ERC-7572), if its owner has set one. */
+  /** The URI of the collection's metadata (ERC-7572), if its owner has set one. */
   contract_uri: z.string().nullable(),
   description: z.string().nullable(),
   image: z.string().nullable(),

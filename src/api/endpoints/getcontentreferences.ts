@@ -18,14 +18,14 @@ export const getcontentreferences = defineEndpoint({
       contract_address: address,
       blockchain,
       reference_label: referenceLabel,
-      /** The `next` of the previous response. */
+      /** The `next` value of the previous response. */
       after: referenceId.optional(),
     })
     .check(checkAnyAddresses('contract_address')),
   response: z.looseObject({
     requests: z.looseObject({ operation: z.string(), reference_label: z.string() }),
     references: z.array(z.looseObject({ reference_id: z.string(), nft_gdn_id: z.string() })),
-    /** Null at the end. A response may have fewer reference IDs than there are, and a next one. */
+    /** The `after` value for the next page; null on the last page. Even a page that isn't full may have a next one. */
     next: z.string().nullable(),
   }),
   example: {

@@ -11,17 +11,17 @@ export const feesRecord = z.looseObject({
   /** Symbol of the network's coin; null if it isn't known. */
   currency: z.string().nullable(),
   /**
-   * Gas prices of recent blocks. `offered`: the maximum gas price of a transaction that is signed now.
-   * `max`: the maximum that the server ever offers, even for a stuck transaction.
+   * Gas prices of recent blocks. `offered`: the maximum gas price of a transaction that is signed now. `max`: the
+   * highest gas price that the server ever offers, even for a stuck transaction.
    */
   gas_price: z.looseObject({ low: wei, typical: wei, high: wei, offered: wei, max: wei.optional() }),
-  /** Additional cost of the data of a transaction with `bytes` bytes: a fee (OP Stack) or gas (Arbitrum). */
+  /** Additional cost of a transaction with `bytes` bytes of data: a fee (OP Stack) or gas (Arbitrum). */
   data: z.looseObject({ bytes: z.int().positive(), fee: wei, gas: wei }),
   /** The signer with the most funds, as of the last check. Null if none is known. */
   funds: z.looseObject({ signer: z.string(), balance: wei, owed: wei }).nullish(),
   /**
-   * If no signer can pay for the next request: the signer that lacks the least, with the balance that it needs for all
-   * accepted requests. Null if nothing is missing.
+   * Set if no signer can pay for the next request: the signer that lacks the least, and the balance that it needs for
+   * all accepted requests.
    */
   shortage: z
     .looseObject({ signer: z.string(), balance: wei, needed: wei, reserve: wei, waiting_nfts: z.int().nonnegative() })

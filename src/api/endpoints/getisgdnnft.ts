@@ -13,7 +13,7 @@ export const getisgdnnft = defineEndpoint({
     .strictObject({
       receiver_wallet_address: address,
       blockchain,
-      // Typed as a string in the parameter table, sent as a list in the sample. Either way it is one ID.
+      // The parameter table says string, the sample has a list. Both contain one ID.
       nft_gdn_ids: oneOrMore(nftGdnId, 1),
     })
     .check(checkAddresses('receiver_wallet_address')),

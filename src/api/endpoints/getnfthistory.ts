@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { defineEndpoint } from '../endpoint.ts'
 import { NFT_STATUSES, nftGdnId } from '../nft-record.ts'
 
-/** Maximum number of events in one getnfthistory response. */
+/** Maximum number of events in one response. */
 export const MAX_EVENTS_PER_REQUEST = 100
 
 export const HISTORY_KINDS = ['mint', 'transfer', 'update', 'freeze', 'burn'] as const
@@ -13,34 +13,37 @@ const text = z.string().nullable()
 export const historyRecord = z.looseObject({
   kind: z.enum(HISTORY_KINDS),
   status: z.enum(NFT_STATUSES),
-  /** Null for the mint, and for events outside of the service. */
+  /** Null for the mint and for events outside the service. */
   transaction_gdn_id: text,
-  /** When the service accepted it; null for an event outside of the service. */
+  /** When the service accepted the request; null for events outside the service. */
   accepted_date: text,
-  /** The time of its block; null while it has none, or if the blockchain doesn't respond. */
+  /** The time of the event's block; null if it isn't in a block yet, or if the blockchain doesn't respond. */
   block_date: text,
-  /** On Solana the slot. */
+  /** The slot on Solana. */
   block_number: z.number().nullable(),
   transaction_hash: text,
-  /** The owner before and after it; null if the event changes no owner. */
+  /** The owners before and after the event; null if it doesn't change the owner. */
   from: text,
   to: text,
-  /** The revision that an update made. */
+  /** The metadata revision that an update created. */
   revision: z.number().nullable(),
-  /** The fields that an update changed, as text of at most 500 characters; null if its metadata isn't known. */
+  /**
+   * The fields that an update changed; null if its metadata isn't known. `before` and `after` have at most 500
+   * characters.
+   */
   changes: z.array(z.looseObject({ field: z.string(), before: text, after: text })).nullable(),
-  /** Number of further changes, beyond the first 100. */
+  /** Number of changes beyond the first 100, which are not listed. */
   changes_left_out: z.number(),
   error: text,
   /**
-   * The gas that the mint of this NFT used, and the fee that it paid, in wei. If the transaction minted several NFTs,
-   * both are the NFT's share. Absent for other events.
+   * For a mint: the gas it used and the fee it paid, in wei. If its transaction minted several NFTs, both are this
+   * NFT's share. Absent for other events.
    */
   gas_used: z.string().nullish(),
   fee_paid: z.string().nullish(),
   currency: z.string().nullish(),
   is_simulated: z.boolean().nullish(),
-  /** The transaction in a block explorer, on a network whose configuration names one. */
+  /** The transaction's page in a block explorer, if the network's configuration names one. */
   explorer_url: z.string().nullish(),
 })
 
@@ -51,15 +54,15 @@ export const getnfthistory = defineEndpoint({
   permissions: ['nft:read'],
   request: z.strictObject({
     nft_gdn_id: nftGdnId,
-    /** The number of events to skip, from the first. */
+    /** Number of events to skip from the start. */
     offset: z.int().min(0).max(1_000_000_000).optional(),
     limit: z.int().min(1).max(MAX_EVENTS_PER_REQUEST).optional(),
   }),
   response: z.looseObject({
     requests: z.looseObject({ nft_gdn_id: z.string() }),
-    /** The events, oldest first. Pending events are last. */
+    /** Oldest first; pending events come last. */
     events: z.array(historyRecord),
-    /** The offset of the next page; null after the last event. */
+    /** The offset of the next page; null on the last page. */
     next_offset: z.number().nullable(),
   }),
   example: {

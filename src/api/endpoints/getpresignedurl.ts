@@ -11,7 +11,7 @@ export const getpresignedurl = defineEndpoint({
   errorForm: 'B',
   request: z.strictObject({
     email: z.email().max(254, { error: 'must have at most 254 characters' }),
-    /** Minutes. */
+    /** In minutes. */
     timeout: z.int().min(1).max(MAX_SIGNED_URL_MINUTES).optional(),
   }),
   response: z.looseObject({
@@ -29,14 +29,14 @@ export const getpresignedurl = defineEndpoint({
   },
 })
 
-/** The response of a POST to the signed URL (API reference v1.1, generate wallet address). It needs no key. */
+/** The response to a POST to the signed URL, which needs no API key (API reference v1.1, generate wallet address). */
 export const generatedWallet = z.looseObject({
   request: z.looseObject({
     expiry: z.int(),
     issued_at: z.int(),
     action: z.string(),
     issuer: z.string(),
-    // Empty in our response: the reference omits the value.
+    // Empty in gdn's response, because the reference omits the value.
     signature: z.string().nullish(),
   }),
   wallet: z.looseObject({ address: z.string(), private_key: z.string() }),

@@ -6,11 +6,11 @@ import { address } from '../fields.ts'
 /** A hash that a collection is committed to. */
 export const provenanceRecord = z.looseObject({
   provenance: z.string(),
-  /** ID of the first token that was minted after it, or will be. Null while it is pending. */
+  /** ID of the first token that is minted after the commitment. Null while the commitment is pending. */
   first_token_id: z.string().nullable(),
   status: z.string(),
   transaction_gdn_id: z.string(),
-  /** Null while it is pending, or if the backend didn't make it itself. */
+  /** Null while the commitment is pending, or if the backend didn't send its transaction. */
   transaction_hash: z.string().nullable(),
   block_number: z.number().nullable(),
 })

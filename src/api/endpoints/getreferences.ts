@@ -22,17 +22,17 @@ const reference_ids = oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST)
 /** The object that a reference ID identifies. */
 export const referenceRecord = z.looseObject({
   reference_id: z.string(),
-  /** For createnft, createnfttrans and creatednft; otherwise `transaction_gdn_id`. */
+  /** Set for createnft, createnfttrans and creatednft. Other operations have a `transaction_gdn_id`. */
   nft_gdn_id: z.string().nullish(),
   transaction_gdn_id: z.string().nullish(),
   status: z.string(),
   digest: z.string(),
   accepted_date: acceptedDate,
   is_free: z.boolean(),
-  /** Null where the request had none. */
+  /** Null if the request had no label. */
   reference_label: z.string().nullish(),
   reference_kind: z.string().nullish(),
-  /** The reference ID that the NFT got when its row got an ID; null if there is none. */
+  /** The reference ID that the NFT got later, when its row got an ID; null if there is none. */
   reference_alias: z.string().nullish(),
 })
 
@@ -48,12 +48,12 @@ export const getreferences = defineEndpoint({
         .strictObject({
           operation: z.enum(OF_COLLECTION),
           contract_address: address,
-          // Absent where the operation had none: updatednft, and transfernft in v1.2.
+          // Absent if the operation had no blockchain, like updatednft and v1.2 of transfernft.
           blockchain: z.optional(blockchain),
           reference_ids,
         })
         .check(checkAnyAddresses('contract_address')),
-      // Not in a collection, but in the account.
+      // createcollection has no collection yet: its reference IDs are unique in the account.
       z.strictObject({ operation: z.literal('createcollection'), reference_ids }),
     ],
     { error: `must be one of ${[...OF_COLLECTION, 'createcollection'].join(', ')}` },

@@ -3,32 +3,31 @@ import { defineEndpoint } from '../endpoint.ts'
 
 const digits = z.string().regex(/^[0-9]{1,60}$/)
 
-/** The costs of a run's transactions. Amounts are in wei, as decimal digits. */
+/** The transaction costs of a run. Amounts are in wei, as decimal digits. */
 export const runCosts = z.looseObject({
   blockchain: z.string(),
   /** Whether the blockchain is an embedded chain, where coins have no value. */
   is_simulated: z.boolean(),
   currency: z.string().nullable(),
-  /** Gas of transactions in blocks. If one has other NFTs too, only the share of the run. */
+  /** Gas used by transactions in blocks. If a transaction also has other NFTs, only the run's share counts. */
   gas_used: digits,
   fee_paid: digits,
-  /** Number of signed transactions whose fee is not known yet, so that it is not part of `fee_paid`. */
+  /** Number of signed transactions whose fee isn't known yet. `fee_paid` doesn't include them. */
   pending_transactions: z.int().nonnegative().optional(),
-  /** The part of it that no reorg changes. */
+  /** The final part of `fee_paid`, which no reorg can change. */
   final_fee_paid: digits.optional(),
-  /** The limit of the run; null if there is none. */
+  /** The run's cost limit; null if there is none. */
   max_cost: digits.nullable(),
   /**
-   * The part of the limit that is used: what no reorg changes, and the most that everything else that was accepted can
-   * cost. Null without a limit.
+   * The used part of the limit: final fees plus the maximum cost of everything else that was accepted. Null without a
+   * limit.
    */
   counted: digits.nullable().optional(),
-  /** Maximum gas price of the run; null without a limit. */
+  /** The run's maximum gas price; null if there is none. */
   max_fee: digits.nullable(),
   /**
-   * Why nothing is signed for the run's NFTs at the moment: the funds that the signers lack, what the limit waits for
-   * before more NFTs are accepted, or which signed transaction is stuck because of the limit. Null if none of these
-   * apply.
+   * Why nothing is signed for the run's NFTs at the moment: the funds that the signers lack, what must happen before
+   * the limit allows more NFTs, or which signed transaction is stuck because of the limit. Null if none of these apply.
    */
   waiting: z.string().nullable(),
 })

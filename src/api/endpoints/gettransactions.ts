@@ -8,16 +8,19 @@ export const transactionRecord = z.looseObject({
   transaction_hash: z.string().nullish(),
   /** Decimal digits. */
   gas_used: z.string().nullish(),
-  /** Fee that it paid, in wei, once it is in a block. It may contain other changes too. Only from gdn backends. */
+  /**
+   * Fee of the transaction in wei, once it is in a block. The transaction may contain other changes too. Only gdn
+   * backends return it.
+   */
   fee_paid: z.string().nullish(),
   /** Symbol of the coin; null if it isn't known. */
   currency: z.string().nullish(),
   /** Whether the blockchain is an embedded chain, where coins have no value. */
   is_simulated: z.boolean().nullish(),
   error: z.string().nullish(),
-  /** Why the transaction is not signed yet: the funds that the signers of its blockchain lack. */
+  /** Why the transaction isn't signed yet: the funds that the blockchain's signers lack. */
   pending_reason: z.string().nullish(),
-  /** The transaction in a block explorer, on a network whose configuration names one. */
+  /** The transaction's page in a block explorer, if the network's configuration names one. */
   explorer_url: z.string().nullish(),
 })
 

@@ -16,15 +16,15 @@ export const relabelreferences = defineEndpoint({
       contract_address: address,
       blockchain,
       reference_ids: oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST),
-      /** The label that they have. */
+      /** The current label. */
       replaces_label: referenceLabel,
-      /** The label that they get. */
+      /** The new label. */
       reference_label: referenceLabel,
     })
     .check(checkAnyAddresses('contract_address')),
   response: z.looseObject({
     requests: z.looseObject({ reference_ids: z.unknown(), reference_label: z.string() }),
-    /** The number of reference IDs whose label changed. */
+    /** Number of reference IDs whose label changed. */
     relabeled: z.number(),
   }),
   example: {

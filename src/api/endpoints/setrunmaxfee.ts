@@ -16,7 +16,7 @@ export const setrunmaxfee = defineEndpoint({
       contract_address: address,
       blockchain,
       max_fee: wei,
-      /** Keeps the limit of the run if it has one. */
+      /** Keeps the run's existing limit, if it has one. */
       only_if_unset: z.boolean().optional(),
     })
     .check(checkAddresses('contract_address')),

@@ -6,7 +6,7 @@ import { address, tokenId, transactionResponse, transferBlockchain } from '../fi
 import { nftGdnId } from '../nft-record.ts'
 import { referenceId } from '../reference-id.ts'
 
-/** The parameter table says `token_id`, the request sample `tokenid`. Both are accepted, as token_id. */
+/** Renames `tokenid` to `token_id`: the parameter table says `token_id`, but the request sample says `tokenid`. */
 function spellTokenId(body: unknown): unknown {
   if (body === null || typeof body !== 'object' || !('tokenid' in body) || 'token_id' in body) return body
   const { tokenid, ...rest } = body
@@ -24,7 +24,10 @@ const parties = {
 }
 const checkParties = checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')
 
-/** v1.2 finds the collection by its address alone. The blockchain distinguishes collections with the same address. */
+/**
+ * v1.2 identifies the collection by its address alone. The optional blockchain distinguishes collections with equal
+ * addresses.
+ */
 export const transferRequest12 = z.preprocess(
   spellTokenId,
   z.strictObject({ ...parties, blockchain: transferBlockchain.optional() }).check(checkParties),
