@@ -9,14 +9,14 @@ const similar = (name: unknown): string => {
   return near === null ? '' : `, but ${near} is`
 }
 
-/** Any blockchain. A backend rejects blockchains that it doesn't serve. */
+/** Any blockchain. A backend rejects those that it doesn't serve. */
 export const blockchain = z.string().pipe(
   z.custom<Blockchain>((name) => typeof name === 'string' && isBlockchain(name), {
     error: ({ input }) => `is not a known blockchain${similar(input)}`,
   }),
 )
 
-/** Blockchains on which the service transfers (API reference v1.1, Blockchain identifiers). */
+/** Blockchains on which the service supports transfers (API reference v1.1, Blockchain identifiers). */
 export const transferBlockchain = blockchain.check((context) => {
   if (!isEvm(context.value)) {
     context.issues.push({ code: 'custom', message: 'transfers are unsupported on Solana', input: context.value })
@@ -33,13 +33,15 @@ export const transactionResponse = z.looseObject({
   ...referenceFields,
 })
 
-/** A version of the API in a configuration. YAML reads 1.2 without quotes as a number. */
+/** An API version in a configuration file. YAML reads 1.2 without quotes as a number. */
 export const apiVersion = z.preprocess(
   (value) => (typeof value === 'number' ? String(value) : value),
   z.enum(API_VERSIONS, { error: `must be ${API_VERSIONS.map((version) => `"${version}"`).join(' or ')}` }),
 )
 
-/** A field that the reference types as a string and shows as a list. It becomes a list. */
+/**
+ * Returns the schema of a field that the reference types as a string but shows as a list. A single item becomes a list.
+ */
 export function oneOrMore<Item extends z.core.$ZodType>(item: Item, max: number) {
   return z.preprocess(
     (value) => (value === undefined || Array.isArray(value) ? value : [value]),
@@ -50,7 +52,7 @@ export function oneOrMore<Item extends z.core.$ZodType>(item: Item, max: number)
   )
 }
 
-/** A token ID: a decimal string on EVM chains (may exceed 2^53), a mint address on Solana. Numbers lose digits. */
+/** A token ID: a decimal string on EVM chains, a mint address on Solana. JSON numbers would lose digits above 2^53. */
 export const tokenId = text.check(
   z.regex(/^(0|[1-9][0-9]{0,77}|[1-9A-HJ-NP-Za-km-z]{32,44})$/, {
     error: 'must be a token ID: decimal digits in a string, or a mint address on Solana',

@@ -1,8 +1,10 @@
 import { count } from '../core/count.ts'
 
-/** Returns why the next request of a run waits: its limit leaves more once earlier transactions are final. */
+/** Returns why a run's next request waits. Its limit allows more once earlier transactions are final. */
 export const finalityReason = (blocks: number): string => `waiting for finality, ${count(blocks, 'block')} left`
 
-/** Returns a reason to wait, or null if it is only that of a next request and the run has none. */
+/**
+ * Returns the reason why a run waits. Returns null if the reason concerns only the next request and nothing is unsent.
+ */
 export const reasonOfRun = (reason: string | null, hasUnsent: boolean): string | null =>
   !hasUnsent && /^waiting for finality, [0-9]+ blocks? left$/.test(reason ?? '') ? null : reason

@@ -2,35 +2,37 @@
 export const HEADERS = {
   apiKey: 'x-api-key',
   idempotencyKey: 'idempotency-key',
-  /** Code of an error for programs; see `IDEMPOTENCY_ERRORS` and `REFERENCE_ERRORS`. */
+  /** The error code for programs, such as those in `IDEMPOTENCY_ERRORS` and `REFERENCE_ERRORS`. */
   errorCode: 'error-code',
   idempotencyReplayed: 'idempotency-replayed',
-  /** `no` with a 503 of ours: nothing was accepted or stored, and the same request may be accepted later. */
+  /** `no` with a 503 of a gdn backend: nothing was accepted or stored, and the same request may be accepted later. */
   requestAccepted: 'request-accepted',
   requestId: 'x-request-id',
-  /** The batch run of a request: a hash, which reveals nothing about the manifest. */
+  /** The batch run of a request: a hash that reveals nothing about the manifest. */
   run: 'gdn-run',
-  /** The most that the transactions of that run may cost: wei, and `;set` where a person has set it. */
+  /** The cost limit of that run in wei, followed by `;set` if a person has set it. */
   runMaxCost: 'gdn-run-max-cost',
   /**
-   * The blockchains whose coins have no value on the server, separated by commas; `*` for all of them. Requests on any
-   * other blockchain may cost money, and so may every request to a server without this header.
+   * The blockchains whose coins have no value on the server, separated by commas, or `*` for all. Requests on other
+   * blockchains may cost money. Without this header, every request may cost money.
    */
   blockchainsWithoutValue: 'blockchains-without-value',
   /** `yes` in a request: reject it if the coins of its blockchain have value. */
   onlyWithoutValue: 'gdn-only-without-value',
-  /** The UUID of a backend's database, and that of its incarnation, which changes when the database is restored. */
+  /**
+   * The UUID of the backend's database, and the UUID of its incarnation, which changes when the database is restored.
+   */
   backendId: 'gdn-backend-id',
   incarnation: 'gdn-incarnation',
   rateLimitPolicy: 'ratelimit-policy',
   retryAfter: 'retry-after',
 } as const
 
-/** The extensions that a server may have, and the header whose value `yes` announces each. */
+/** The extensions that a server may support. Each has a header that announces it with the value `yes`. */
 export const CAPABILITIES = {
   /** The server honors Idempotency-Key. */
   idempotency: 'idempotency-supported',
-  /** Every creating endpoint creates each reference ID once, and `getreferences` knows them. */
+  /** The server executes each reference ID at most once in every creating endpoint, and has `getreferences`. */
   references: 'reference-ids-supported',
   /** The server stores a label and kinds with reference IDs, and has `relabelreferences`. */
   labels: 'reference-labels-supported',
@@ -65,20 +67,22 @@ export const REFERENCE_ERRORS = {
   repeated: 'reference_id_repeated',
 } as const
 
-/** Values of the header `Error-Code`: why a request for a blockchain without value is rejected. It had no effect. */
+/**
+ * Values of the header `Error-Code`: why a request that permits only coins without value is rejected. It had no effect.
+ */
 export const VALUE_ERRORS = {
   /** 412: the coins of its blockchain have value. */
   hasValue: 'blockchain_has_value',
 } as const
 
-/** Values of the header `Error-Code`: why nothing is accepted for a blockchain now. The request had no effect. */
+/** Values of the header `Error-Code`: why a blockchain accepts nothing at the moment. The request had no effect. */
 export const CHAIN_ERRORS = {
-  /** 503: its signers lack funds, or it isn't set up. The operator of the backend can change that; waiting can't. */
+  /** 503: the blockchain's signers lack funds, or it isn't set up. Only the backend's operator can change that. */
   notReady: 'blockchain_not_ready',
 } as const
 
 /** Values of the header `Error-Code`: why rows of a run are rejected. The request had no effect. */
 export const RUN_ERRORS = {
-  /** 409: the rows may cost more than the remaining limit of the run. With Retry-After, more may be left later. */
+  /** 409: the rows may cost more than the run's remaining limit. A Retry-After means that more may be left later. */
   maxCost: 'run_max_cost',
 } as const

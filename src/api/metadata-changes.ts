@@ -1,9 +1,9 @@
 import { canonicalJson } from '../core/canonical-json.ts'
 import type { NftMetadata } from './metadata.ts'
 
-/** A field of metadata whose value differs. A missing value is null. */
+/** A metadata field whose value differs. A missing value is null. */
 export interface MetadataChange {
-  /** `title`, `file image`, `attribute level` and so on. */
+  /** Such as `title`, `file image` or `attribute level`. */
   field: string
   before: unknown
   after: unknown
@@ -17,7 +17,7 @@ function fieldsOf({ file_fields, attribute, ...others }: Partial<NftMetadata>): 
   ])
 }
 
-/** Returns the fields that differ, in the order of the old metadata, then of the new one. */
+/** Returns the fields that differ: first those of the old metadata, in its order, then those that are new. */
 export function metadataChanges(before: Partial<NftMetadata>, after: Partial<NftMetadata>): MetadataChange[] {
   const [old, now] = [fieldsOf(before), fieldsOf(after)]
   return [...new Set([...old.keys(), ...now.keys()])]

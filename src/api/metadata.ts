@@ -3,19 +3,19 @@ import { fileUrlProblem } from './file-url.ts'
 import { shortText, text, textProblem } from './text.ts'
 
 /**
- * Metadata items per NFT: title, description, every file field and every extra key (API reference v1.2, NFT metadata).
+ * Maximum number of metadata items per NFT: title, description, each file field and each extra key (API reference v1.2,
+ * NFT metadata).
  */
 export const MAX_METADATA_ITEMS = 10
-/**
- * Files per NFT (API reference v1.1, Limits). The reference states it by itself, so it doesn't follow from the items.
- */
+/** Maximum number of files per NFT. The reference states it as a separate limit (v1.1, Limits). */
 export const MAX_FILE_FIELDS = 8
 /**
- * Maximum in one request to gdn's backend. The reference has no limit, so clients of hosted services don't check it.
+ * Maximum number of NFTs in one request to a gdn backend. The reference has no limit, so clients of hosted services
+ * don't check it.
  */
 export const MAX_NFTS_PER_REQUEST = 1000
 
-// Keys that the ERC-721 metadata file uses itself, and those that are unsafe in JavaScript.
+// Keys that the ERC-721 metadata file itself uses, and keys that are unsafe in JavaScript.
 export const RESERVED_EXTRA = new Set(['name', 'image', 'attributes', 'nft_gdn_id'])
 export const RESERVED_FILE = new Set([
   'name',
@@ -49,12 +49,11 @@ function keyProblem(name: string, reserved: ReadonlySet<string>): string | null 
   return textProblem(name)
 }
 
-/** The names of the extra keys of a metadata object. */
 export function extraKeys(metadata: Readonly<Record<string, unknown>>): string[] {
   return Object.keys(metadata).filter((name) => !KNOWN.has(name))
 }
 
-/** The number of metadata items of a metadata object. Attributes are none, and their number has no limit. */
+/** Returns the number of metadata items. Attributes don't count, and their number has no limit. */
 export const metadataItems = (
   metadata: Readonly<Record<string, unknown>> & { file_fields: readonly unknown[] },
 ): number => 2 + metadata.file_fields.length + extraKeys(metadata).length
@@ -62,8 +61,8 @@ export const metadataItems = (
 const TEXT_FIELDS = 'is not a field of metadata: make each text a key of its own, such as "artist": "E. Tide"'
 
 /**
- * Rejects `__proto__`, which zod omits silently, and names of other APIs, of which zod would only reject the value or
- * miss another field.
+ * Rejects `__proto__`, which zod drops silently, and field names of other APIs. For those, zod would only reject the
+ * value or report another field as missing.
  */
 function refuseKeys(value: unknown, context: z.core.ParsePayload): unknown {
   if (value === null || typeof value !== 'object') return value
@@ -117,7 +116,7 @@ export const nftMetadata = z.preprocess(refuseKeys, metadataObject)
 
 export type NftMetadata = z.output<typeof nftMetadata>
 
-/** The parameter metadata: one object or a list of them, which becomes a list. */
+/** The parameter `metadata`: one object or a list. A single object becomes a list. */
 export const nftMetadataList = z.preprocess(
   (value) => (value === undefined || Array.isArray(value) ? value : [value]),
   z.array(nftMetadata).min(1, { error: 'must have at least one metadata object' }),

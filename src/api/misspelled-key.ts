@@ -1,12 +1,12 @@
 import { distance } from '../core/nearest.ts'
 
-/** Fields of metadata that an extra key may be meant for. A title is missed where its key is misspelled. */
+/** Metadata fields for which an extra key may be a typing error. Without its title, metadata is rejected anyway. */
 const LONG_KEYS = ['description', 'attribute', 'file_fields']
 const MOST_EDITS = 2
 
 /**
- * Returns the first extra key of a request's metadata that is nearly a field of it, with its path: it would be minted
- * permanently. Null if there is none.
+ * Returns the first extra key of a request's metadata that looks like a misspelled field, with its path. It would be
+ * minted permanently. Returns null if there is none.
  */
 export function misspelledKey(request: unknown): { path: (string | number)[]; message: string } | null {
   const { metadata = [] } = Object(request) as { metadata?: unknown }

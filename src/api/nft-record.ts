@@ -1,5 +1,5 @@
-// Apart from the other fields, because building a schema takes longer than using it once, and lookups need no others.
-// This file and what it imports use zod/mini for the same reason: it loads in two thirds of the time.
+// In a separate file, because lookups need no other fields, and building a schema takes longer than using it once. This
+// file and its imports use zod/mini for the same reason: it loads in two thirds of the time.
 import * as z from 'zod/mini'
 import { shortText } from './text.ts'
 
@@ -10,8 +10,8 @@ export const NFT_STATUSES = ['initiated', 'deployed', 'failed'] as const
 const optionalText = z.nullish(z.string())
 
 /**
- * An NFT detail record (API reference v1.1, NFT). A client accepts any status; ours are NFT_STATUSES. Other servers
- * return null for values that are unknown before an NFT is deployed.
+ * An NFT record (API reference v1.1, NFT). Clients accept any status; gdn backends use NFT_STATUSES. Other servers
+ * return null for values that are unknown until the NFT is deployed.
  */
 export const nftRecord = z.looseObject({
   nft_gdn_id: z.string(),
@@ -21,35 +21,32 @@ export const nftRecord = z.looseObject({
   status: z.string(),
   request_metadata: z.unknown(),
   metadata_url: optionalText,
-  /** Why the NFT is `failed`; from our backend only. */
+  /** Why the NFT is `failed`. Only gdn backends return it. */
   error: optionalText,
-  /** Why the NFT is still `initiated`, if its files delay it; from our backend only. */
+  /** Why the NFT is still `initiated`, if its files cause a delay. Only gdn backends return it. */
   pending_reason: optionalText,
-  /**
-   * The number of the last update; 0 if there is none. This field and the following ones are extensions of gdn's
-   * backend.
-   */
+  /** Number of the NFT's last update, or 0. This field and all that follow are extensions of gdn backends. */
   revision: z.nullish(z.number()),
   /** The NFT's first owner. */
   minted_to: optionalText,
-  /** Number of its transfers through the API that are final. */
+  /** Number of final transfers through the API. */
   transfers: z.nullish(z.number()),
-  /** The reference ID of that update, if it has one. */
+  /** The reference ID of the last update, if it has one. */
   revision_reference_id: optionalText,
-  /** The change that is in progress: an `update` or `freeze` with its reference ID, a `transfer` or a `burn`. */
+  /** The change in progress: an `update` or `freeze` with its reference ID, a `transfer` or a `burn`. */
   pending_change: z.nullish(z.looseObject({ kind: z.string(), reference_id: optionalText })),
   is_dynamic: z.nullish(z.boolean()),
   is_frozen: z.nullish(z.boolean()),
   burned: z.nullish(z.boolean()),
-  /** Keys of file fields whose URLs are unchanged in the metadata; from our backend only, absent if there are none. */
+  /** Keys of the file fields whose URLs are unchanged in the metadata. Absent if there are none. */
   files_not_stored: z.nullish(z.array(z.string())),
 })
 
 export type NftRecord = z.output<typeof nftRecord>
 
 /**
- * Renames `nft_gdn_ids` of a record to `nft_gdn_id`: clients have seen it before an NFT is on chain (API reference
- * v1.2).
+ * Renames a record's `nft_gdn_ids` to `nft_gdn_id`: some servers use the plural before an NFT is on chain (API
+ * reference v1.2).
  */
 export function spellId(record: z.input<typeof nftRecord>): z.input<typeof nftRecord> {
   const { nft_gdn_ids: id } = Object(record) as { nft_gdn_ids?: unknown }

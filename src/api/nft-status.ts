@@ -1,7 +1,7 @@
-// Apart from the record, whose schema needs zod.
+// In a separate file, because the schema of records needs zod.
 const FAILED = new Set(['failed', 'error'])
 
-/** Whether a server's status of an NFT or a transaction is that of a failure. */
+/** Whether a server's status of an NFT or a transaction means failure. */
 export const hasFailed = (status: string) => FAILED.has(status)
 
 export const isFinal = (status: string) => status === 'deployed' || hasFailed(status)

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical-json.ts'
 
-/** The metadata of one NFT as it was sent. */
+/** The metadata of one NFT, as the client sent it. */
 type Metadata = Readonly<Record<string, unknown>>
 
-/** The fields that identify an operation of each creating endpoint, in addition to its collection or account. */
+/** The fields that, together with the collection or account, identify an operation of each creating endpoint. */
 export interface OperationFields {
   createnft: { metadata: Metadata; receiver_wallet_address: string }
   createnfttrans: { metadata: Metadata; receiver_wallet_address: string; sender_wallet_address?: string | undefined }
@@ -28,7 +28,7 @@ export interface OperationFields {
     enable_api?: boolean | undefined
     enable_transfer?: boolean | undefined
     is_locked?: boolean | undefined
-    /** These have no defaults here: digests from before they existed stay the same. */
+    /** The following fields have no defaults, so that older digests without them stay valid. */
     dynamic?: true | undefined
     enable_burn?: true | undefined
     royalty_bps?: number | undefined
@@ -39,7 +39,9 @@ export interface OperationFields {
 /** An endpoint whose operations may have reference IDs. */
 export type Operation = keyof OperationFields
 
-/** The flags of a collection have the same digest whether they are omitted or have their default values. */
+/**
+ * Default values of a collection's flags. They make the digest the same whether a flag is omitted or has its default.
+ */
 const DEFAULTS: { readonly [Name in Operation]: Partial<OperationFields[Name]> } = {
   createnft: {},
   createnfttrans: {},
@@ -52,15 +54,16 @@ const DEFAULTS: { readonly [Name in Operation]: Partial<OperationFields[Name]> }
   createcollection: { enable_api: true, enable_transfer: false, is_locked: false },
 }
 
-/** Returns an EVM address in lower case, because its case has no meaning. Returns other values unchanged. */
+/** Returns an EVM address in lower case, because its case has no meaning. Other values are unchanged. */
 const sameCase = (value: unknown) =>
   typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value) ? value.toLowerCase() : value
 
 /**
- * Returns the digest of one operation: `v1:` and the SHA-256 in hex of its fields in canonical JSON (RFC 8785). It does
- * not depend on how requests are grouped, nor on the order of keys, white space, or the case of EVM addresses.
+ * Returns the digest of one operation: `v1:` and the hexadecimal SHA-256 hash of its fields in canonical JSON (RFC
+ * 8785). The digest doesn't depend on how requests are grouped, the order of keys, white space, or the case of EVM
+ * addresses.
  *
- * Servers store digests permanently, so this definition never changes. A new one gets another version.
+ * Servers store digests permanently, so this definition never changes. A new definition gets another version.
  *
  * @example
  * const metadata = { title: 'Dawn', description: '', file_fields: [] }

@@ -9,7 +9,7 @@ export const PERMISSIONS = [
   'wallet:create',
 ] as const
 
-/** Permissions whose requests cost something, each of which may limit the cost of a run. */
+/** Permissions for requests that cost something. A key with any of them may limit a run's cost. */
 export const SPENDING_PERMISSIONS = [
   'collection:create',
   'nft:create',

@@ -4,24 +4,23 @@ import { textProblem } from './text.ts'
 export const MAX_REFERENCE_ID_LENGTH = 200
 
 /**
- * A client's own name for an operation, which the server stores permanently: printable ASCII without spaces. Extension
- * of gdn's backend.
+ * A client's own ID for an operation, in printable ASCII without spaces. The server stores it permanently. Extension of
+ * gdn backends.
  */
 export const referenceId = z.string().regex(new RegExp(`^[!-~]{1,${MAX_REFERENCE_ID_LENGTH}}$`), {
   error: `must have 1 to ${MAX_REFERENCE_ID_LENGTH} characters of printable ASCII without spaces`,
 })
 
-/** A reference ID for each NFT of a request. A single one becomes a list, as with `metadata`. */
+/** A reference ID for each NFT of a request. A single ID becomes a list, as with `metadata`. */
 export const referenceIds = z
   .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(referenceId))
   .optional()
 
 export const MAX_REFERENCE_LABEL_LENGTH = 500
 
-// Control characters, and line and paragraph separators.
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u
 
-/** Returns why a text can't be the label of reference IDs, or null. */
+/** Returns why a text can't be a label of reference IDs, or null. */
 export function labelProblem(label: string): string | null {
   if (label === '') return 'must not be empty'
   if (label.length > MAX_REFERENCE_LABEL_LENGTH) return `must have at most ${MAX_REFERENCE_LABEL_LENGTH} characters`
@@ -29,8 +28,8 @@ export function labelProblem(label: string): string | null {
 }
 
 /**
- * The drop to which the reference IDs of a request belong, such as the path of a manifest. The server rejects them in a
- * request with another label. Extension of gdn's backend.
+ * The drop that a request's reference IDs belong to, such as the path of a manifest. If they already have another
+ * label, the server rejects the request. Extension of gdn backends.
  */
 export const referenceLabel = z
   .string()
@@ -44,12 +43,12 @@ export const referenceLabel = z
 export const referenceKind = z.enum(['id', 'content'])
 export type ReferenceKind = z.output<typeof referenceKind>
 
-/** A kind for each reference ID of a request. A single one becomes a list, as with `reference_ids`. */
+/** A kind for each reference ID of a request. A single kind becomes a list, as with `reference_ids`. */
 const referenceKinds = z
   .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(referenceKind))
   .optional()
 
-/** The fields of a request that names the NFTs it creates. */
+/** The fields with which a request identifies the NFTs that it creates. */
 export const namedNfts = {
   reference_ids: referenceIds,
   reference_label: referenceLabel.optional(),
@@ -63,7 +62,7 @@ interface NamedNfts {
   reference_kinds?: readonly string[] | undefined
 }
 
-/** An object-level check that a request has as many reference IDs and kinds as NFTs, or none. */
+/** An object-level check that a request has a reference ID and a kind for each NFT, or no IDs or kinds. */
 export function checkReferenceIds(context: z.core.ParsePayload<NamedNfts>): void {
   const { metadata, reference_ids: ids, reference_label: label, reference_kinds: kinds } = context.value
   const add = (path: string, message: string, input: unknown) =>

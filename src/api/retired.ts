@@ -1,11 +1,11 @@
 import type { Blockchain, KnownBlockchain } from './blockchains.ts'
 
-/** A network whose operators moved on to another one. It is still available as an embedded chain. */
+/** A network that was shut down or succeeded by another one. It is still available as an embedded chain. */
 export interface Retired {
-  /** When the network ended or was succeeded, as text. */
+  /** When the network was shut down or succeeded, as text. */
   since: string
   successor: KnownBlockchain
-  /** Whether nodes of it may still respond. */
+  /** Whether some of its nodes may still respond. */
   stillRuns: boolean
 }
 
@@ -16,9 +16,9 @@ const RETIRED: Partial<Record<KnownBlockchain, Retired>> = {
   fantom: { since: 'December 2024', successor: 'sonic', stillRuns: true },
 }
 
-/** Returns the known facts about the end of a network; null for a network in use. */
+/** Returns how a network was retired, or null if it is in use. */
 export const retirementOf = (name: Blockchain): Retired | null => RETIRED[name as KnownBlockchain] ?? null
 
-/** Says what happened to a network: `polygon-mumbai was shut down in April 2024`. */
+/** Returns a sentence on a network's retirement: `polygon-mumbai was shut down in April 2024`. */
 export const retirementText = (name: Blockchain, { since, successor, stillRuns }: Retired): string =>
   stillRuns ? `${name} was succeeded by ${successor} in ${since}` : `${name} was shut down in ${since}`

@@ -5,19 +5,19 @@ interface StuckTransaction {
   /** The transaction's maximum gas price, and the gas price that the next block requires, in wei. */
   offered: bigint
   needed: bigint
-  /** The flags with the limits that allow higher fees: `--max-cost 0.5`. */
+  /** The flags that raise the limits enough: `--max-cost 0.5`. */
   flags: string
 }
 
-/** Returns why a signed transaction waits that the limit of its run keeps from higher fees. */
+/** Returns why a signed transaction is stuck: the limit of its run allows no higher fee. */
 export const stuckReason = ({ hash, offered, needed, flags }: StuckTransaction): string =>
   `the transaction ${hash} is stuck: the next block needs ${inGwei(needed)} gwei, but the transaction offers at most ${inGwei(offered)} gwei, and the limit of its run allows no higher fee; repeat the run's command with ${flags} or more to raise the limit`
 
-/** Whether the limit of a run keeps a signed transaction from higher fees, by the reason why it waits. */
+/** Whether the reason for waiting is a transaction that is stuck because of its run's limit. */
 export const isStuck = (reason: string | null | undefined): boolean =>
   /the transaction 0x[0-9a-f]{64} is stuck: /.test(reason ?? '')
 
-/** Returns the flags that a reason to wait names, with higher limits; null if it names none. */
+/** Returns the flags with higher limits that a reason for waiting mentions, or null. */
 export const raisingFlag = (reason: string | null | undefined): string | null =>
   /; repeat the run's command with ((?:--max-(?:cost|fee-gwei) [0-9.]+ )+)or more to raise the limit/
     .exec(reason ?? '')?.[1]

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 
-/** Returns why not every store and chain can hold a text, or null. */
+/** Returns why some store or chain can't hold a text, or null. */
 export function textProblem(value: string): string | null {
   if (!value.isWellFormed()) return 'has half of a surrogate pair, which is not a character'
   return value.includes('\0') ? 'has a NUL character' : null
@@ -12,7 +12,6 @@ export const text = z.string().check((context) => {
   if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
 })
 
-/** Non-empty text of bounded length. */
 export const shortText = (max: number) =>
   text.check(
     z.minLength(1, { error: 'must not be empty' }),

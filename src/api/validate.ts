@@ -1,6 +1,9 @@
 import type * as z from 'zod/mini'
 
-/** One problem of an input, with its location (`metadata[0].title`). An empty field is the input itself. */
+/**
+ * One problem of an input, with its location (`metadata[0].title`). `field` is empty if the problem concerns the whole
+ * input.
+ */
 export interface FieldIssue {
   field: string
   path: readonly (string | number)[]
@@ -9,7 +12,7 @@ export interface FieldIssue {
   code: string
   /** The limit that was exceeded, if there is one. */
   limit?: number | undefined
-  /** The expected type if the value has another; for an exceeded limit, what it limits. */
+  /** For a value of another type, the expected type. For an exceeded limit, the kind of value that it limits. */
   expected?: string
   /** The value is missing. */
   missing?: true
@@ -31,7 +34,7 @@ const kindOf = (value: unknown): string =>
 const article = (expected: string): string =>
   expected === 'array' ? 'a list' : /^[aeio]/.test(expected) ? `an ${expected}` : `a ${expected}`
 
-/** The sentences of problems that a schema doesn't describe itself. */
+/** Returns the message of a problem for which a schema has none. zod's default applies to undefined. */
 export const sentences: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
@@ -88,7 +91,7 @@ const TOO_MANY: FieldIssue = { field: '', path: [], message: 'has too many probl
 /** Listing 99,000 unknown fields of one object takes as long as parsing them. */
 const MAX_UNKNOWN_FIELDS = 1000
 
-/** Compiling a schema takes as long as about fifty parses, so only a schema that is used repeatedly is compiled. */
+/** Compiling a schema takes as long as about fifty parses, so only schemas that are used repeatedly are compiled. */
 const USES_BEFORE_COMPILED = 8
 const uses = new WeakMap<z.ZodMiniType, number>()
 
@@ -99,13 +102,13 @@ function isRare(schema: z.ZodMiniType): boolean {
   return true
 }
 
-/** Parses a value by a schema. On failure, returns every problem with its location and a sentence. */
+/** Parses a value with a schema. On failure, returns every problem with its location and a message. */
 export function validate<Schema extends z.ZodMiniType>(schema: Schema, value: unknown): Validated<z.output<Schema>> {
   let result: z.core.util.SafeParseResult<z.output<Schema>>
   try {
     result = schema.safeParse(value, { error: sentences, reportInput: true, jitless: isRare(schema) })
   } catch (error) {
-    // zod passes problems as arguments of a call, and about 100,000 of them don't fit on the stack.
+    // zod passes problems as arguments of a call, and about 100,000 arguments overflow the stack.
     if (error instanceof RangeError) return { ok: false, issues: [TOO_MANY] }
     throw error
   }
@@ -114,7 +117,7 @@ export function validate<Schema extends z.ZodMiniType>(schema: Schema, value: un
     : { ok: false, issues: result.error.issues.filter(isTightest).flatMap(toIssues) }
 }
 
-/** Keeps only the field's own limit if a whole number also exceeds the limit of all whole numbers. */
+/** Whether to report a problem: not the limit of all whole numbers if a value also exceeds its field's own limit. */
 function isTightest(issue: z.core.$ZodIssue, index: number, all: readonly z.core.$ZodIssue[]): boolean {
   if ((issue.code !== 'too_big' && issue.code !== 'too_small') || issue.origin !== 'int') return true
   const next = all[index + 1]

@@ -1,13 +1,16 @@
 import type { Endpoint } from './endpoint.ts'
 
-/** The versions of the API. They share all paths, so a key has a version (API reference v1.2, Versioning). */
+/**
+ * The versions of the API. All versions have the same paths, so the API key determines the version (API reference v1.2,
+ * Versioning).
+ */
 export const API_VERSIONS = ['1.1', '1.2'] as const
 
 export type ApiVersion = (typeof API_VERSIONS)[number]
 
-/** The default API version of servers and of clients' requests. */
+/** The default API version of servers and of client requests. */
 export const DEFAULT_API_VERSION: ApiVersion = '1.1'
 
-/** Returns the contract of an endpoint in a version. */
+/** Returns an endpoint's contract in an API version. */
 export const inVersion = (endpoint: Endpoint, version: ApiVersion): Endpoint =>
   version === '1.2' ? { ...endpoint, ...endpoint.v12 } : endpoint

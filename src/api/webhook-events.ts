@@ -1,4 +1,4 @@
-/** The events of webhooks. `webhook.test` is sent on request only. */
+/** The webhook events that occur on their own. `webhook.test` is sent only on request. */
 export const EVENT_TYPES = [
   'nft.deployed',
   'nft.failed',
@@ -18,16 +18,18 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number] | 'webhook.test'
 
-/** Header fields of a delivery, spelled as in its documentation. */
+/** Header names of a delivery, spelled as in the documentation. */
 export const EVENT_ID_HEADER = 'Gdn-Event-Id'
 export const SIGNATURE_HEADER = 'Gdn-Signature'
 
-/** Maximum difference between the time of a signature and the receiver's clock, in seconds, in both directions. */
+/** Maximum difference between a signature's time and the receiver's clock in either direction. */
 export const SIGNATURE_TOLERANCE_SECONDS = 300
 
-/** Prefixes of the IDs of events. */
+/** Prefixes of event IDs. */
 export const EVENT = 'evt_'
 export const TEST_EVENT = 'evt_test_'
 
-/** Returns whether an event was sent on request. Only that makes it a test: it may have the type of a real one. */
+/**
+ * Whether an event was sent on request. Only its ID shows that, because a test event may have the type of a real one.
+ */
 export const isTestEvent = (id: string): boolean => id.startsWith(TEST_EVENT)

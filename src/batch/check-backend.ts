@@ -6,18 +6,18 @@ import { lastRequest } from '../state/row-requests.ts'
 import type { RunStore } from './runs/run-store.ts'
 import type { BatchOptions, CheckDeps } from './types.ts'
 
-/** The known facts about the backend of a run. */
+/** What the connection to a run's backend revealed. */
 export interface Met {
-  /** Whether its data was restored since the run was last active. */
+  /** Whether the backend was restored from a backup since the run was last active. */
   restored: boolean
   notes: string[]
 }
 
 /**
- * Compares the backend that responds now with the backend of the run. After a restore, every row with an ID is checked
- * before anything is planned or sent. Rows whose NFT the backend no longer knows have an unknown outcome.
+ * Compares the backend that responds with the backend of the run. After a restore, every row that has an ID is checked
+ * before anything is planned or sent. If the backend no longer knows a row's NFT, the row's outcome is unknown.
  *
- * @param writes whether the result is recorded; false in a dry run
+ * @param writes whether to record the result; false in a dry run
  * @throws GdnError `wrong_backend`
  */
 export async function checkBackend(
@@ -55,7 +55,7 @@ export async function checkBackend(
   }
 }
 
-/** Reads every NFT of the run once, and returns the operations of NFTs that the backend no longer knows. */
+/** Reads every NFT of the run once and returns the operations whose NFTs the backend doesn't know. */
 async function lostRows(store: RunStore, { signal }: BatchOptions, { client, onEvent }: CheckDeps): Promise<string[]> {
   const lost: string[] = []
   if (client === null) return lost

@@ -8,7 +8,7 @@ const header = (description: string, example: string): Json => ({
   example,
 })
 
-/** Headers of responses, by the names that the operations refer to. */
+/** Response headers, by the names with which operations refer to them. */
 export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   'x-request-id': header(
     "The ID of the request in the server's log. If the request has an x-request-id, this is its value.",
@@ -67,7 +67,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
 export const headerRefs = (...names: string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-/** Title, meaning and an example of each error status. */
+/** Title, meaning and an example for each error status. */
 const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, example: string]>> = {
   400: [
     TITLES.badRequest,
@@ -125,7 +125,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   ],
 }
 
-/** Headers that come with some errors. */
+/** Headers that are only in some error responses, by status. */
 const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
   409: ['Error-Code'],
   412: ['Error-Code'],
@@ -133,7 +133,7 @@ const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
   429: ['RateLimit-Policy', 'RateLimit', 'Retry-After'],
 }
 
-/** Returns an error response in one of the two forms. */
+/** Returns the description of an error response. */
 function errorAnswer(status: number, form: ErrorForm): Json {
   const [title, description, message] = ERRORS[status] ?? ['', '', '']
   const example = form === 'A' ? { error: { title, message } } : { errorCode: errorCodeOf(title), message, detail: [] }

@@ -56,7 +56,6 @@ const COMPONENTS = {
   headers: RESPONSE_HEADERS,
 }
 
-/** A route that a server has registered. */
 export interface RegisteredRoute {
   method: string
   url: string
@@ -65,13 +64,13 @@ export interface RegisteredRoute {
 export interface OpenApiOptions {
   /** The version of gdn. */
   version: string
-  /** The blockchains of the server. */
+  /** The blockchains that the server supports. Default: all known ones. */
   names?: readonly string[]
-  /** The version of the API; 1.1 by default. */
+  /** Default: 1.1. */
   apiVersion?: ApiVersion
 }
 
-/** Limits the field `blockchain` of requests to the names that a server has. */
+/** Restricts the field `blockchain` of requests to the server's blockchains. */
 function nameBlockchains(part: unknown, names: readonly string[]): void {
   if (typeof part !== 'object' || part === null) return
   const { blockchain } = ('properties' in part ? part.properties : {}) as { blockchain?: Json }
@@ -80,7 +79,7 @@ function nameBlockchains(part: unknown, names: readonly string[]): void {
 }
 
 /**
- * Builds the OpenAPI 3.1 document of a server, from the contracts of those endpoints that the server has.
+ * Builds the OpenAPI 3.1 document of a server. It describes only endpoints that the server has registered.
  *
  * @example
  * await buildOpenApi([{ method: 'POST', url: '/api/v1/createnft' }], { version: '0.1.0' })

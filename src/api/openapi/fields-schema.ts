@@ -17,18 +17,18 @@ import { type Json, when } from './json-schema.ts'
 const EVM_ADDRESS = '0x[0-9a-fA-F]{40}'
 const SOLANA_ADDRESS = '[1-9A-HJ-NP-Za-km-z]{32,44}'
 
-/** Forms of addresses, as regular expressions without ^ and $. */
+/** Address forms, as regular expressions without ^ and $. */
 export const ADDRESS_FORMS = [EVM_ADDRESS, SOLANA_ADDRESS]
 
-/** Returns the rule that a text has one of the forms. */
+/** Returns the rule that a text has one of these forms. */
 export const textOf = (forms: readonly string[]): Json => ({ pattern: `^(?:${forms.join('|')})$` })
 
-/** Returns the rule that a text is one of the names of blockchains, or one that an operator may give. */
+/** Returns the rule that a text is one of these blockchain names, or a name that an operator may configure. */
 export const blockchainOf = (names: readonly string[]): Json => ({
   anyOf: [{ enum: names }, { pattern: OWN_NAME.source }],
 })
 
-/** Keys that files and extra keys can't have. */
+/** Keys that file fields and extra keys can't have. */
 export const REFUSED_KEYS = { file: [...RESERVED_FILE, ...UNSAFE], extra: [...RESERVED_EXTRA, ...UNSAFE] }
 
 const keysBut = (refused: readonly string[]): Json => ({
@@ -36,7 +36,7 @@ const keysBut = (refused: readonly string[]): Json => ({
   not: { enum: refused },
 })
 
-/** Returns the rules that JSON Schema can express for fields whose rules are functions. */
+/** Returns what JSON Schema can express of the rules that are functions in the contract. */
 export function fieldRules(schema: z.core.$ZodType): Json | undefined {
   if (schema === address) return textOf(ADDRESS_FORMS)
   if (schema === blockchain) return blockchainOf(KNOWN_NAMES)
@@ -50,10 +50,10 @@ export function fieldRules(schema: z.core.$ZodType): Json | undefined {
 }
 
 /**
- * Returns the rules that addresses are of the object's blockchain, if the object names it.
+ * Returns the rules that addresses belong to the object's blockchain, if the object names one.
  *
- * @param fields the fields with addresses
- * @param rule the rule of an address of a form
+ * @param fields names of the address fields
+ * @param rule returns the rule for an address of a form
  */
 export function addressesOfBlockchain(
   fields: readonly string[],

@@ -5,13 +5,13 @@ import { FIELD_NOTES } from './field-notes.ts'
 /** Part of an OpenAPI document or of a JSON Schema. */
 export type Json = Record<string, unknown>
 
-/** Whether the contract preprocesses a list, because it accepts a single item instead (`oneOrMore` and similar). */
+/** Whether the contract preprocesses a list so that it also accepts a single item (`oneOrMore` and similar). */
 const isPreprocessed = (schema: z.core.$ZodType): boolean => {
   const { def } = schema._zod as z.core.$ZodPipe['_zod']
   return (def.type as string) === 'pipe' && def.in._zod.def.type === 'transform'
 }
 
-/** Adds descriptions to fields that have none, by their names. */
+/** Adds descriptions by name to the fields that have none. */
 export function describeFields(schema: unknown, notes: Readonly<Record<string, string>>): void {
   if (!isObject(schema)) return
   for (const [name, field] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
@@ -22,8 +22,9 @@ export function describeFields(schema: unknown, notes: Readonly<Record<string, s
 }
 
 /**
- * States the type of further fields by a pattern that excludes the named fields. `additionalProperties` means the same
- * to a validator, but type generators apply it to the named fields too, and no request would match.
+ * Moves the type of additional fields to a pattern that excludes the named fields. For a validator,
+ * `additionalProperties` means the same, but type generators apply it to the named fields too, so that no request would
+ * match.
  */
 function separateFurtherFields(schema: Json): void {
   const { properties, additionalProperties: further } = schema
@@ -32,17 +33,17 @@ function separateFurtherFields(schema: Json): void {
   schema.additionalProperties = true
 }
 
-/** Returns the schema that applies one or the other schema by a condition. */
+/** Returns a schema that applies `yes` or `no`, depending on whether the condition matches. */
 export const when = (condition: Json, yes: Json, no?: Json): Json =>
   Object.fromEntries([['if', condition], ['then', yes], ...(no === undefined ? [] : [['else', no]])])
 
-/** Returns additions to the JSON Schema that zod derives from a schema; undefined for most schemas. */
+/** Returns what to add to the JSON Schema that zod generates from a schema. Undefined for most schemas. */
 export type Addition = (schema: z.core.$ZodType) => Json | undefined
 
 /**
- * Returns the JSON Schema (2020-12, as in OpenAPI 3.1) of the input or the output of a schema of the contract.
+ * Returns the JSON Schema (2020-12, as in OpenAPI 3.1) for the input or output of a contract's schema.
  *
- * @param notes descriptions of fields by name, which replace the usual ones
+ * @param notes descriptions of fields by name, which override the usual ones
  */
 export function jsonSchema(
   schema: z.core.$ZodType,
@@ -51,12 +52,12 @@ export function jsonSchema(
   addition: Addition = () => undefined,
 ): Json {
   const made = plainJsonSchema(schema, io, addition)
-  // Not in `override`, where fields of the same type are still one object.
+  // Not in `override`, where fields of the same type still share one object.
   describeFields(made, { ...FIELD_NOTES, ...notes })
   return made
 }
 
-/** As `jsonSchema`, with the descriptions of the schema itself only. */
+/** Like `jsonSchema`, but only with descriptions from the schema itself. */
 export function plainJsonSchema(schema: z.core.$ZodType, io: 'input' | 'output', addition: Addition): Json {
   const { $schema: _dialect, ...made } = z.toJSONSchema(schema, {
     io,

@@ -27,8 +27,8 @@ function describe({ permissions, needs, ratePerSecond, creates, origin }: Endpoi
 }
 
 /**
- * The reference spells it `token_id` in its parameter table and `tokenid` in its sample. A request has one of them.
- * There are two complete objects, because type generators can't express a choice of required fields.
+ * Accepts a request with `token_id`, as in the reference's parameter table, or with `tokenid`, as in its sample. There
+ * are two complete objects, because type generators can't express a choice between required fields.
  */
 function withBothSpellings(schema: Json): Json {
   const { properties, required, ...rest } = schema as { properties: Json; required: string[] }
@@ -57,7 +57,7 @@ function requestBody(endpoint: Endpoint): Json {
   return { required: true, content: { [contentType]: { schema: taken, example: example.request } } }
 }
 
-/** Endpoints that create nothing, but can conflict with existing reference IDs. */
+/** Endpoints that create nothing, but can return a conflict with existing reference IDs. */
 const CONFLICTING = ['relabelreferences', 'aliasreferences']
 
 function statusesOf({ name, validationStatus, creates, ratePerSecond }: Endpoint): number[] {
@@ -66,7 +66,6 @@ function statusesOf({ name, validationStatus, creates, ratePerSecond }: Endpoint
   return [...usual, ...conflicts, ...(ratePerSecond === null ? [] : [429])]
 }
 
-/** Returns the OpenAPI operation of an endpoint. */
 export function operationOf(endpoint: Endpoint): Json {
   const { name, summary, permissions, needs, ratePerSecond, errorForm, creates, response, example } = endpoint
   const headers = [

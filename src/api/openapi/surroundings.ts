@@ -4,12 +4,12 @@ import { API_VERSIONS } from '../versions.ts'
 import { errorAnswers } from './answers.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 
-/** A route of a server apart from the endpoints of the contract. */
+/** A route of a server that isn't an endpoint of the contract. */
 export interface Surrounding {
   method: 'GET' | 'POST'
-  /** In the form of routes: `/rpc/:blockchain`, `/ipfs/*`. */
+  /** The route's pattern: `/rpc/:blockchain`, `/ipfs/*`. */
   route: string
-  /** In the form of OpenAPI; several if a part may be omitted. */
+  /** The OpenAPI paths; several if a part of the path may be omitted. */
   paths: readonly string[]
   operation: Json
 }
@@ -44,7 +44,7 @@ const rpcCall = {
   required: ['jsonrpc', 'method'],
 }
 
-/** None of these routes needs an API key. */
+/** Routes that need no API key. */
 export const SURROUNDINGS: readonly Surrounding[] = [
   {
     method: 'POST',
@@ -199,7 +199,7 @@ export const SURROUNDINGS: readonly Surrounding[] = [
   },
 ]
 
-/** Returns the parameters of a path with placeholders that its operation doesn't define. */
+/** Returns the parameters of a path's placeholders, if its operation doesn't define them. */
 export function pathParameters(path: string): Json[] {
   if (!path.startsWith('/ipfs/')) return []
   const parameters = [{ ...inPath('cid', 'A CID, version 0 or 1.', text), example: CID }]
