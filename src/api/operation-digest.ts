@@ -16,7 +16,7 @@ export interface OperationFields {
   }
   creatednft: { metadata: Metadata; receiver_wallet_address: string }
   updatednft: { nft_gdn_id: string; metadata: Metadata; replaces_revision?: number | undefined }
-  freezenft: { nft_gdn_ids: readonly string[] }
+  freezenft: { nft_gdn_ids: readonly string[]; replaces_revisions?: readonly number[] | undefined }
   burnnft: { nft_gdn_id: string; holder_wallet_address: string }
   commitprovenance: { provenance: string }
   createcollection: {

@@ -73,7 +73,7 @@ const SPENDING = /\/(create\w+|updatednft|freezenft|burnnft|transfernft|commitpr
 export interface RecordingProxy {
   url: string
   /** Calls a function with the endpoint and the Idempotency-Key of each request that spends. */
-  record(to: (key: string) => void): void
+  record(to: (key: string) => void | Promise<void>): void
   /** Loses the answers to requests that spend, and calls a function at each; null loses none. */
   lose(then: (() => void) | null): void
   close(): Promise<void>
@@ -81,11 +81,11 @@ export interface RecordingProxy {
 
 /** The address of a backend that restarts on other ports. */
 export async function startRecordingProxy(target: () => string): Promise<RecordingProxy> {
-  let onKey: (key: string) => void = () => {}
+  let onKey: (key: string) => void | Promise<void> = () => {}
   let onLost: (() => void) | null = null
   const server = createServer(async (request, response) => {
     const endpoint = SPENDING.exec(request.url ?? '')?.[1]
-    if (endpoint !== undefined) onKey(`${endpoint} ${request.headers['idempotency-key']}`)
+    if (endpoint !== undefined) await onKey(`${endpoint} ${request.headers['idempotency-key']}`)
     const exchanged = await forward(target(), request)
     const isLost = endpoint !== undefined && onLost !== null
     if (isLost) onLost?.()

@@ -9,6 +9,16 @@ import { referenceId } from '../reference-id.ts'
 /** Maximum number of NFTs in one freezenft request: one transaction can freeze as many. */
 export const MAX_FROZEN_PER_REQUEST = 200
 
+function checkRevisions({
+  value,
+  issues,
+}: z.core.ParsePayload<{ nft_gdn_ids: unknown[]; replaces_revisions?: unknown }>) {
+  const { nft_gdn_ids, replaces_revisions: revisions } = value
+  if (!Array.isArray(revisions) || revisions.length === nft_gdn_ids.length) return
+  const message = `must have one revision for each of nft_gdn_ids (${nft_gdn_ids.length})`
+  issues.push({ code: 'custom', message, path: ['replaces_revisions'], input: revisions })
+}
+
 export const freezenft = defineCreatingEndpoint({
   name: 'freezenft',
   summary: 'Make the metadata of NFTs final',
@@ -23,9 +33,11 @@ export const freezenft = defineCreatingEndpoint({
     .strictObject({
       contract_address: address,
       nft_gdn_ids: oneOrMore(nftGdnId, MAX_FROZEN_PER_REQUEST),
+      replaces_revisions: z.array(z.int().min(0, { error: 'must be 0 or a revision' })).optional(),
       reference_id: referenceId.optional(),
     })
-    .check(checkAnyAddresses('contract_address')),
+    .check(checkAnyAddresses('contract_address'))
+    .check(checkRevisions),
   response: z.looseObject({
     requests: z.looseObject({ contract_address: z.string(), nft_gdn_ids: z.unknown() }),
     response: transactionResponse,

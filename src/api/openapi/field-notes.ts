@@ -82,6 +82,8 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
     'The label that the reference IDs have now. With any other label, nothing changes and the response is 409.',
   replaces_revision:
     'Extension: the revision that the update replaces, 0 for none. The update is rejected if the NFT has another revision.',
+  replaces_revisions:
+    'Extension: the revision that each of nft_gdn_ids has now, in their order; 0 for none. The freeze is rejected if an NFT has another revision.',
   replaces_transfers:
     'Extension: the number of transfers that the NFT has now (`transfers` in getnfts). The transfer is rejected if the NFT has more.',
   request_metadata: 'The metadata as requested by the last update, or at creation if the NFT was never updated.',

@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import { freezenft } from '../../api/endpoints/freezenft.ts'
 import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
+import type { Db } from '../store/schema.ts'
 import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
@@ -13,20 +14,27 @@ type Parsed = z.output<typeof freezenft.request>
 /** Accepts a permanent freeze of the metadata of NFTs. One transaction freezes all of them. */
 export async function freezeNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline } = deps
+  const { contract_address, replaces_revisions } = request.parsed
   const nft_gdn_ids = [...new Set(request.parsed.nft_gdn_ids)]
   return await acceptChange(deps, request, {
     operation: freezenft.name,
-    fields: { nft_gdn_ids },
-    echo: { contract_address: request.parsed.contract_address, nft_gdn_ids: request.body.nft_gdn_ids },
+    fields: { nft_gdn_ids, replaces_revisions },
+    echo: {
+      contract_address,
+      nft_gdn_ids: request.body.nft_gdn_ids,
+      ...(replaces_revisions === undefined ? {} : { replaces_revisions }),
+    },
     async check(collection) {
       for (const id of nft_gdn_ids) requireToken(await findNft(store.db, id), collection)
       await refusePending(store.db, ...nft_gdn_ids)
+      await refuseStale(store.db, request.parsed)
       const state = await askChain(deps, collection, "the collection's state", (facts) => facts.state(collection))
       refuseUnlessService(state)
     },
     async write(db, { id, request_id, collection, acceptedAt }) {
       await lockNfts(db, nft_gdn_ids)
       await refusePending(db, ...nft_gdn_ids)
+      await refuseStale(db, request.parsed)
       const rows = nft_gdn_ids.map((nft_id) => ({
         ...{ id, request_id, collection_id: collection.id, nft_id, blockchain: collection.blockchain },
         ...({ kind: 'freeze', metadata: '{}', files: null, step: 'sign', next_attempt_at: acceptedAt } as const),
@@ -35,4 +43,16 @@ export async function freezeNft(deps: ServiceDeps, request: ServiceRequest<Parse
     },
     accepted: (collectionId) => pipeline.nftsAccepted(collectionId, { files: false, mint: true }),
   })
+}
+
+/** Rejects a freeze of metadata that the client has not seen. */
+async function refuseStale(db: Db, { nft_gdn_ids, replaces_revisions = [] }: Parsed): Promise<void> {
+  for (const [at, replaces] of replaces_revisions.entries()) {
+    const id = nft_gdn_ids[at] ?? ''
+    const revision = (await findNft(db, id))?.revision ?? 0
+    if (replaces === revision) continue
+    throw badRequest(
+      `replaces_revisions has ${replaces} for the NFT ${id}, which has revision ${revision}: read it again with getnfts`,
+    )
+  }
 }

@@ -64,6 +64,7 @@ const USUAL: Readonly<Record<string, string>> = {
   relabeled: 'relabelreferences',
   replaces_label: 'relabelreferences',
   replaces_revision: 'updatednft',
+  replaces_revisions: 'freezenft',
   status: 'getcollections getprovenances gettransactions getnfthistory getreferences',
   tag: 'creatednft updatednft',
   title: 'creatednft updatednft',

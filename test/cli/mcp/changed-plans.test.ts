@@ -15,7 +15,9 @@ import {
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
+import { holdSigning } from '../../helpers/hold.ts'
 import { type McpSession, openMcpSession, type RecordingProxy, startRecordingProxy } from '../../helpers/mcp-session.ts'
+import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 import { dynamicNfts, ended, update } from '../../helpers/updates.ts'
 import { cli, tempHome } from '../harness.ts'
 
@@ -44,7 +46,7 @@ beforeEach(async () => {
   await mkdir(join(home, 'project'))
   session = await open()
   sent = []
-  proxy.record((key) => sent.push(key))
+  proxy.record((key) => void sent.push(key))
 })
 
 async function open(): Promise<McpSession> {
@@ -179,7 +181,16 @@ test('a plan that was started holds only what it showed, also in another process
   expect(sent).toEqual([])
 })
 
-/** Tools whose plans other tests change: collection_set in test/e2e/mcp.test.ts, and runs by the code of batch_mint. */
+test('a freeze of an NFT that is updated in the last instant is rejected', async () => {
+  const made = await world()
+  const planned = await session.call('nft_freeze', one(made))
+  proxy.record(async () => await retitle(made))
+  const refused = await session.call('nft_freeze', { dry_run: false, plan_id: planned.plan_id })
+  expect(refused.error?.message).toMatch(/replaces_revisions has 0 for the NFT .*, which has revision 1/)
+  expect(await shown(made.ids[0] ?? '')).toMatchObject({ is_frozen: false })
+})
+
+/** Tools whose plans other tests change: collection_set in test/e2e/mcp.test.ts, and the others below. */
 const ELSEWHERE = ['collection_set', 'batch_mint', 'batch_resume', 'batch_retry', 'reveal']
 
 test('every tool with a dry run records what its plan showed', async () => {
@@ -202,26 +213,42 @@ test('every tool with a dry run records what its plan showed', async () => {
   }
 })
 
-describe('a plan of batch_mint', () => {
+describe('a plan of a run', () => {
   let manifest: string
   beforeEach(() => {
     manifest = join(home, 'project', 'drop.csv')
   })
-  const csv = `title,description,receiver\nOne,x,${OWNER}\nTwo,x,${OWNER}\n`
+  const csv = `title,description,receiver\n${['One', 'Two', 'Three'].map((title) => `${title},x,${OWNER}\n`).join('')}`
 
-  /** Starts the run in a terminal, which ends after its first request. */
-  async function mintOneRow(contract: string): Promise<void> {
-    const stop = new AbortController()
-    proxy.record(() => stop.abort(new GdnError('interrupted', 'interrupted by this test')))
-    const argv = ['batch', 'mint', manifest, '-c', contract, '-b', 'polygon', '--chunk-size', '1', '--in-order']
+  /** Runs gdn in a terminal. */
+  async function terminal(argv: readonly string[], signal = new AbortController().signal): Promise<number> {
     const flags = ['--base-url', proxy.url, '--state-dir', join(home, 'state'), '--yes']
     const env = { HOME: home, GDN_PACE_DIR: join(home, 'pace'), GDN_API_KEY: backend.apiKey.reveal() }
-    const { code, stderr } = await cli([...argv, ...flags], {
-      ...{ env, cwd: join(home, 'project'), signal: stop.signal },
-    })
-    expect(code, stderr).not.toBe(0)
+    const { code } = await cli([...argv, ...flags], { env, cwd: join(home, 'project'), signal })
     sent = []
-    proxy.record((key) => sent.push(key))
+    proxy.record((key) => void sent.push(key))
+    return code
+  }
+
+  /** Runs a command that ends after its first request, of one row. */
+  async function sendOneRow(argv: readonly string[]): Promise<void> {
+    const stop = new AbortController()
+    proxy.record(() => stop.abort(new GdnError('interrupted', 'interrupted by this test')))
+    await terminal([...argv, '--chunk-size', '1'], stop.signal)
+    expect(stop.signal.aborted).toBe(true)
+  }
+
+  const target = (contract: string) => ['-c', contract, '-b', 'polygon']
+  const mintOneRow = (contract: string) => sendOneRow(['batch', 'mint', manifest, ...target(contract), '--in-order'])
+
+  async function expectRefused(tool: string, values: object, change: () => Promise<unknown>): Promise<void> {
+    const { plan_id, error } = await session.call(tool, values)
+    expect([plan_id, error]).toEqual([expect.any(String), null])
+    await change()
+    sent = []
+    const refused = await session.call(tool, { dry_run: false, plan_id })
+    expect(refused.error?.message).toMatch(/^rows: \w+ changed from \d to \d after it was shown$/)
+    expect(sent).toEqual([])
   }
 
   async function planned(): Promise<() => Promise<Answer>> {
@@ -235,7 +262,7 @@ describe('a plan of batch_mint', () => {
   }
   let known: string
 
-  test('refuses another collection, in which a terminal has started its run meanwhile', async () => {
+  test('refuses to mint in another collection, in which a terminal has started its run meanwhile', async () => {
     const run = await planned()
     const other = await createTestCollection(backend)
     await mintOneRow(other.address)
@@ -244,10 +271,45 @@ describe('a plan of batch_mint', () => {
     expect(sent).toEqual([])
   })
 
-  test('refuses other rows, of which a terminal has sent some meanwhile', async () => {
+  test('refuses to mint other rows, of which a terminal has sent some meanwhile', async () => {
     const run = await planned()
     await mintOneRow(known)
     expect((await run()).error?.message).toMatch(/^rows: (to_send|unknown) changed from \d to \d after it was shown$/)
     expect(sent).toEqual([])
+  })
+
+  test('refuses to resume other rows, of which a terminal has sent some meanwhile', async () => {
+    const { address } = await createTestCollection(backend)
+    await writeFile(manifest, csv)
+    await mintOneRow(address)
+    await expectRefused('batch_resume', { run: 'drop' }, () => sendOneRow(['batch', 'resume', 'drop']))
+  })
+
+  test('refuses to retry other rows, of which a terminal has sent some meanwhile', async () => {
+    const owner = newWallet()
+    const { address } = await createTestCollection(backend, { wallet_address: owner.address })
+    const enableApi = async (args: [boolean]) =>
+      await rpcOf(backend).send(owner, address, { functionName: 'setEnableApi', args })
+    await writeFile(manifest, csv)
+    const letGo = await holdSigning(dataDir.path, 'mint')
+    expect(await terminal(['batch', 'mint', manifest, ...target(address), '--no-wait'])).toBe(0)
+    await enableApi([false])
+    await letGo()
+    expect(await terminal(['batch', 'mint', manifest, ...target(address)])).toBe(7)
+    await enableApi([true])
+    await expectRefused('batch_retry', { run: 'drop' }, () => sendOneRow(['batch', 'retry', 'drop']))
+  })
+
+  test('refuses to reveal other NFTs, of which one was updated meanwhile', async () => {
+    const { address } = await createTestCollection(backend, { dynamic: true })
+    await writeFile(manifest, csv)
+    const placeholder = join(home, 'project', 'hidden.json')
+    await writeFile(placeholder, JSON.stringify({ title: 'Hidden', description: '', file_fields: [] }))
+    expect(await terminal(['batch', 'mint', manifest, ...target(address), '--unrevealed', placeholder])).toBe(0)
+    const { data } = await session.call('nft_list', { contract: address })
+    const [first] = data as { nft_gdn_id: string }[]
+    await expectRefused('reveal', { manifest, contract: address }, () =>
+      retitle({ address, ids: [first?.nft_gdn_id ?? ''] }),
+    )
   })
 })

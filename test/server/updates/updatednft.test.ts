@@ -263,6 +263,19 @@ describe('an update is rejected', () => {
     expectRefused(await request(collection, ids[1]), /the metadata of the collection is frozen/)
   })
 
+  it('by a freeze that names other revisions than the NFTs have, and freezes none of them', async () => {
+    const { collection, ids } = await dynamicNfts(backend, ['a', 'b'])
+    await ended(backend, await update(backend, collection, ids[1] ?? '', 'c'))
+    const request = { contract_address: collection.address, nft_gdn_ids: ids }
+    const stale = await post('freezenft', { ...request, replaces_revisions: [0, 0] })
+    expectRefused(stale, /replaces_revisions has 0 for the NFT .*, which has revision 1/)
+    const uneven = await post('freezenft', { ...request, replaces_revisions: [0] })
+    expect([uneven.status, uneven.json.error.message]).toEqual([400, expect.stringContaining('one revision for each')])
+    expect((await showNfts(backend, ids)).map(({ is_frozen }) => is_frozen)).toEqual([false, false])
+    const { response } = await call(backend, 'freezenft', { ...request, replaces_revisions: [0, 1] })
+    expect(await ended(backend, response.transaction_gdn_id)).toMatchObject({ status: 'deployed' })
+  })
+
   it('for an NFT of another collection, one that is not deployed, and unknown ones', async () => {
     const { collection, ids } = await dynamicNfts(backend, ['a'])
     const other = await createTestCollection(backend, { dynamic: true })

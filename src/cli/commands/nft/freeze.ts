@@ -104,7 +104,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
             refuseChanged(intentOf(asked), now, { isBegun: false, hint: CHANGED_HINT })
           }
           isConfirmed = true
-          return { contract_address, nft_gdn_ids }
+          return { contract_address, nft_gdn_ids, replaces_revisions: revisionsOf(together) }
         },
       }
       await changeOnce(deps, connection, flags, change, async (seen) => {
@@ -130,6 +130,12 @@ const intentOf = (nfts: readonly FoundNft[]): Intent =>
       return [nft.nft_gdn_id, { ...shortRecord(nft), metadata, revision, is_frozen, burned }]
     }),
   )
+
+/** Returns the revisions that the freeze makes final; undefined where the server has none. */
+function revisionsOf(nfts: readonly FoundNft[]): number[] | undefined {
+  const revisions = nfts.map(({ revision }) => revision).filter((one) => typeof one === 'number')
+  return revisions.length === nfts.length ? revisions : undefined
+}
 
 const idsOf = (nfts: readonly FoundNft[]): string[] => nfts.map(({ nft_gdn_id }) => nft_gdn_id)
 
