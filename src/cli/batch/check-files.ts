@@ -10,13 +10,12 @@ import { type Io, safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
 import { type LocalFiles, noPlaceForFiles } from './local-files.ts'
 
-/** The first place of a file URL in a manifest, and the number of rows that use it. */
+/** The place where a manifest first uses a file URL, and the number of rows that use the URL. */
 interface Use {
   place: Place
   uses: number
 }
 
-/** The distinct file URLs of a manifest, collected while it is read. */
 export class FileUrls {
   readonly uses = new Map<string, Use>()
 
@@ -34,8 +33,7 @@ export interface FileCheck {
 }
 
 /**
- * Requests every file once and returns the files that the server couldn't fetch, each at its first place.
- *
+ * Requests each file once. Returns a problem, at its first place, for each file that the server couldn't fetch. ||
  * @param server the server that will mint the manifest; null if unknown
  */
 export async function checkFiles(deps: Deps, files: FileUrls, server: Server | null): Promise<FileCheck> {
@@ -87,7 +85,7 @@ export function filesProblem({ errors, warnings }: FileCheck): GdnError | null {
 
 const MAX_WARNINGS_SHOWN = 50
 
-/** Prints problems that may be temporary, or may exist on this machine only. */
+/** Prints the warnings. They may be temporary, or apply only to this machine. */
 export function printWarnings(io: Io, { warnings }: Pick<FileCheck, 'warnings'>): void {
   for (const warning of warnings.slice(0, MAX_WARNINGS_SHOWN)) {
     printWarning(io, warning)
@@ -100,7 +98,10 @@ export function printWarnings(io: Io, { warnings }: Pick<FileCheck, 'warnings'>)
 export const printWarning = (io: Io, warning: ManifestIssue): void =>
   io.warn(`${io.errPaint.busy('warning:')} ${safe(formatProblem(warning))}`)
 
-/** Returns a warning if gdn's own backend doesn't store the file of an ipfs URL. Its IPFS node may still have it. */
+/**
+ * Returns a warning if gdn's own backend doesn't store the file of an ipfs URL. The backend's IPFS node may still have
+ * the file.
+ */
 async function isStored(
   lenient: Prober,
   { baseUrl, origin }: Server,
@@ -140,8 +141,8 @@ interface PlannedFiles {
 }
 
 /**
- * Checks that there is a storage for local files and, if requested, that file URLs can be read. Returns the warnings
- * that it printed.
+ * Checks that local files can be stored and, if requested, that file URLs can be read. Returns the warnings that it
+ * printed.
  */
 export async function checkPlannedFiles(
   deps: Deps,

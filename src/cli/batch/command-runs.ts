@@ -6,7 +6,6 @@ import { type CommandRun, commandRuns } from '../../state/runs.ts'
 import type { OperationState } from '../../state/transitions.ts'
 import type { DataRecord } from '../render/cells.ts'
 
-/** Maps the state of a command's operation to the status of a row. */
 const ROW_STATUS: Readonly<Record<OperationState, RowStatus>> = {
   planned: 'pending',
   intended: 'pending',
@@ -20,7 +19,7 @@ const ROW_STATUS: Readonly<Record<OperationState, RowStatus>> = {
 
 type CommandRecord = DataRecord & Omit<RowCounts, 'total'>
 
-/** Returns the single commands of this machine as records of runs. */
+/** Returns the single commands recorded on this machine, in the form of run records. */
 export async function commandRunRecords(stateDir: string, server: ServerOfRuns | undefined): Promise<CommandRecord[]> {
   const state = await openStateIfThere(stateDir)
   if (state === null) return []
@@ -57,7 +56,7 @@ async function recordOf(run: CommandRun): Promise<CommandRecord> {
   }
 }
 
-/** The state of a command. With `--no-wait`, it is finished once its request was accepted. */
+/** Returns the state of a command. With `--no-wait`, a command is finished once its request is accepted. */
 function wordFor(status: RowStatus, isReleased: boolean): string {
   if (status === 'unknown' || status === 'failed') return status
   return status === 'deployed' || isReleased ? 'finished' : 'unfinished'

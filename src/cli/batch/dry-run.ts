@@ -61,23 +61,23 @@ export const DRY_RUN_VIEW: View = {
 interface DryRunning {
   by: FinishedBy
   options: BatchOptions
-  /** Null plans the rows as recorded. */
+  /** Reads the manifest; null to plan the rows as recorded. */
   read: (() => AsyncIterable<ManifestItem>) | null
   files?: FileUrls | null
   localFiles?: LocalFiles | null
-  /** The mapped columns, if the manifest is read. */
+  /** The mapped columns; undefined if the manifest isn't read. */
   mapped?: MappedColumns
-  /** Warnings about valid but most likely unintended parts of the manifest. */
+  /** Warnings about parts of the manifest that are valid but probably unintended. */
   warnings?: RowWarnings
   settings: Settings
   output: Output
   flags: Pick<BatchMintFlags, 'stateDir' | 'allowDuplicates' | 'maxCost' | 'maxFeeGwei'> & CostFlags
 }
 
-/** Prints what a run would send, after all checks that a run makes before it sends anything. */
+/** Prints what a run would send, after every check that a run makes before it sends. */
 export async function printBatchDryRun(deps: Deps, running: DryRunning): Promise<void> {
   const { options, settings } = running
-  // A plan without a lookup needs no server and no key.
+  // Without a lookup, the plan needs no server and no key.
   const connection = options.skipLookup === true ? null : await deps.connect(settings, 'bulk')
   try {
     await printPlan(deps, running, connection, await planRun(deps, running, connection))
@@ -188,8 +188,8 @@ function planOf({ status, kept }: FinishedRun): DryRun {
 }
 
 /**
- * Returns the fees of the network; null if neither the server nor a node returns them. A node that a flag names must
- * respond.
+ * Returns the network fees, or null if neither the server nor a node returns them. Throws if a node named by a flag
+ * doesn't respond.
  */
 async function feesIfKnown(
   deps: Deps,
@@ -286,7 +286,7 @@ interface Request {
   }
 }
 
-/** The URL of a local file is only a placeholder before the upload. */
+/** Before the upload, the URL of a local file is only a placeholder. */
 const fileText = (url: string): string =>
   /^ipfs:\/\/ba{40,}$/.test(url) ? 'local file, uploaded before the request' : url
 
@@ -299,7 +299,7 @@ function shortened(value: unknown): string {
   return text.length > MAX_SHOWN_TEXT ? `${text.slice(0, MAX_SHOWN_TEXT).toWellFormed()} …` : text
 }
 
-/** Returns the fields of the first request for the user to review. `--json` prints all fields. */
+/** Returns fields of the first request for the user to review. `--json` prints all of them. */
 function firstPairs(request: unknown): [string, unknown][] | null {
   if (request === null || request === undefined) return null
   const { endpoint, body } = request as Request

@@ -11,23 +11,23 @@ import { manifestOptions } from './manifest-options.ts'
 
 const MAX_SHOWN = 5
 
-/** How a manifest was edited since its run read it. */
+/** The edits of a manifest since its run read it. */
 interface Edits {
-  /** The manifest, as a word of a command. */
+  /** The path of the manifest, quoted for use in a command. */
   file: string
-  /** Says what differs, for people; empty if nothing does. */
+  /** The differences as text for the user; empty if there are none. */
   warnings: string[]
-  /** Whether the manifest has errors now, so that its rows are unknown. */
+  /** Whether the manifest has errors. Its rows are then unknown. */
   isInvalid: boolean
-  /** The keys of rows with other content than was sent; undefined where they are unknown. */
+  /** The keys of rows whose content differs from what was sent; undefined if unknown. */
   edited: ChangesSince['edited'] | undefined
-  /** How many failed rows it no longer has as they were planned. */
+  /** The number of failed rows that the manifest no longer contains as planned. */
   failed: number
-  /** The rows that aren't part of the run. */
+  /** The rows of the manifest that aren't part of the run. */
   rows: ChangesSince['rows']
 }
 
-/** Compares the manifest of a run with the rows that the run has. Returns null if it is unchanged, or gone. */
+/** Compares a run's manifest with the rows of the run. Returns null if the manifest is unchanged or deleted. */
 export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   const { manifestPath, blockchain, contractAddress } = run
   if (manifestPath === null || !existsSync(manifestPath)) return null
@@ -60,7 +60,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   }
 }
 
-/** Warns of rows of a manifest that are missing in the printed output of its run. */
+/** Warns about edits that the printed rows of a run don't reflect. */
 export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
   if (edits === null || edits.warnings.length === 0) return
   const { file, warnings, isInvalid, rows } = edits

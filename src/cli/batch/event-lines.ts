@@ -8,8 +8,8 @@ const EVERY_MS = 500
 const COALESCED = new Set<BatchEvent['type']>(['rows', 'looking_up', 'reconciling'])
 
 /**
- * Prints a run as NDJSON: one line on stdout for each event, with the field names of the API, and the summary last.
- * Coalesced events are printed at most twice a second. The newest of them is always printed before another event.
+ * Prints a run as NDJSON on stdout: one line for each event, with the API's field names, and the summary as the last
+ * line. Prints coalesced events at most twice a second, and always prints the newest of them before any other event.
  */
 export class EventLines {
   readonly #io: Io
@@ -30,7 +30,7 @@ export class EventLines {
       if (this.#now() - (this.#printedAt.get(type) ?? Number.NEGATIVE_INFINITY) >= EVERY_MS) this.#flush(type)
       return
     }
-    // Request events come by the hundred, so they don't flush held events. All others do.
+    // Request events come by the hundred, so they don't flush held events. All other events do.
     if (type !== 'sending' && type !== 'answered') this.#flush()
     this.#write(eventData(event))
   }
@@ -61,7 +61,6 @@ export class EventLines {
   }
 }
 
-/** Returns an event as JSON data. */
 function eventData(batchEvent: BatchEvent): DataRecord {
   const { type: event } = batchEvent
   switch (batchEvent.type) {

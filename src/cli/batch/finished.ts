@@ -25,7 +25,7 @@ export interface FinishedRun {
   rows: NamedRows
 }
 
-/** Returns the run of the error `run_finished`. @throws any other error */
+/** Returns the finished run that a `run_finished` error reports. @throws any other error */
 export async function finishedRun(error: unknown, { stateDir }: Pick<BatchOptions, 'stateDir'>): Promise<FinishedRun> {
   if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
   const { run_id, kept_accepted } = error.details as { run_id: string; kept_accepted: number }
@@ -34,7 +34,7 @@ export async function finishedRun(error: unknown, { stateDir }: Pick<BatchOption
   return { status, kept: kept_accepted, rows: await nameRows(runResults(run), status.counts, 0) }
 }
 
-/** The commands that can find a run finished. */
+/** The commands that can encounter a finished run. */
 export type FinishedBy = 'mint' | 'resume' | 'retry' | 'retry --absent'
 
 interface Printing {
@@ -46,10 +46,8 @@ interface Printing {
 }
 
 /**
- * Prints the summary of a finished run, with the fields of a run that was sent now. That is a success: a script may
- * repeat its command.
- *
- * @throws GdnError `batch_failed_rows` where rows failed, `verify_failed`
+ * Prints the summary of a finished run, with the same fields as after sending. This counts as success, because a script
+ * may repeat its command. || @throws GdnError `batch_failed_rows` if rows failed, `verify_failed`
  */
 export async function printFinished(
   deps: Deps,
@@ -92,7 +90,7 @@ const NOTHING_TO_DO: Readonly<Record<FinishedBy, string>> = {
   'retry --absent': 'No row is absent',
 }
 
-/** Says that a run is finished. @throws GdnError `batch_failed_rows` where rows failed */
+/** Prints that a run is finished. @throws GdnError `batch_failed_rows` if rows failed */
 export function noteFinished(
   { io }: Deps,
   { status, kept, rows }: FinishedRun,

@@ -14,7 +14,7 @@ export function flagsAgain(flags: BatchMintFlags): string {
   return given.map((flag) => ` ${flag}`).join('') + serverFlagsAgain(flags)
 }
 
-/** Formats all flags that decide what a plan of the same manifest compares, for another command. */
+/** Formats all flags that affect the plan of the same manifest, for another command. */
 export function planFlagsAgain(flags: BatchMintFlags & { takeOver?: boolean }): string {
   const { run, takeOver, newRows, adopt, allowExchanged } = flags
   return [

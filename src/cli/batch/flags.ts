@@ -54,7 +54,7 @@ export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, Ver
   dryRun?: boolean
   checkFiles?: boolean
   yes?: boolean
-  /** The file with the metadata that the NFTs have until they are revealed. */
+  /** The file with the NFTs' metadata until they are revealed. */
   unrevealed?: string
 }
 
@@ -66,10 +66,10 @@ export const TARGET_ALIASES = {
   '--sender-wallet-address': '--sender',
 }
 
-/** Names of other tools for the flags of `addPaceFlags`. */
+/** Names that other tools use for the flags of `addPaceFlags`. */
 export const PACE_ALIASES = { '--batch-size': '--chunk-size' }
 
-/** Adds flags for the collection and the wallets that rows of a manifest don't specify. */
+/** Adds flags for the collection, and for the wallets of rows that don't specify any. */
 export function addTargetFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '-c, --contract <address>', 'Collection of the drop', { parse: notEmpty })
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
@@ -78,7 +78,7 @@ export function addTargetFlags(command: GdnCommand): GdnCommand {
   return addColumnFlags(command)
 }
 
-/** Adds flags that set the meaning of manifest columns. */
+/** Adds flags that assign meanings to manifest columns. */
 export function addColumnFlags(command: GdnCommand, group?: string): GdnCommand {
   valueFlag(command, '--map <column=meaning>', 'Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable', {
     group,
@@ -91,7 +91,7 @@ export function addColumnFlags(command: GdnCommand, group?: string): GdnCommand 
   })
 }
 
-/** Parses `column=meaning`, where the meaning is a documented column. */
+/** Parses `column=meaning`, where the meaning is the name of a documented column. */
 const columnMapping: Parse<KeyValue> = (raw, flag) => {
   const mapping = keyValue(raw, flag)
   const { key, value } = mapping
@@ -105,7 +105,6 @@ const columnMapping: Parse<KeyValue> = (raw, flag) => {
   })
 }
 
-/** Adds `--check-files`. */
 export function addCheckFlag(command: GdnCommand): GdnCommand {
   return switchFlag(command, '--check-files', 'Request every file URL first, a few at a time')
 }
@@ -138,12 +137,10 @@ export function addRunFlags(command: GdnCommand): GdnCommand {
   return switchFlag(command, '--in-order', "Send rows in the manifest's order", RUN)
 }
 
-/** Adds `--allow-duplicates`. */
 export function addDuplicatesFlag(command: GdnCommand, group?: string): GdnCommand {
   return switchFlag(command, '--allow-duplicates', 'Mint duplicate rows without a prompt', group)
 }
 
-/** Adds `--allow-exchanged`. */
 export function addExchangedFlag(command: GdnCommand, group?: string): GdnCommand {
   return switchFlag(command, '--allow-exchanged', 'Permit rows to exchange their values, content or IDs', group)
 }

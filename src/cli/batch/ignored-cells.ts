@@ -7,11 +7,11 @@ import type { ManifestOptions } from '../../manifest/options.ts'
 import { readManifest } from '../../manifest/read.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 
-/** The cells of the rows in a CSV manifest as it is now. The state has no cells of ignored columns. */
+/** The cells in the current CSV manifest. The state database doesn't store cells of ignored columns. */
 export interface CellsOfFile {
-  /** Returns the cells of a row of the run; undefined if the file no longer has it. */
+  /** Returns the cells of a run's row; undefined if the file doesn't contain the row. */
   of(key: string, row: ManifestRow): readonly string[] | undefined
-  /** The number of rows of the run that the file no longer has. */
+  /** The number of rows of the run for which `of` found no cells. */
   missing: number
 }
 
@@ -20,10 +20,9 @@ interface OtherRow {
   values: ReadonlySet<string>
 }
 
-/** Reads the cells of a run's manifest. */
 export async function cellsOfFile(run: Run, options: ManifestOptions): Promise<CellsOfFile> {
   const byKey = new Map<string, readonly string[]>()
-  /** Rows that aren't part of the run, by their lines. An edited row without an ID is one of them. */
+  /** Rows that aren't part of the run, by line number. They include edited rows without an ID. */
   const others = new Map<number, OtherRow>()
   if (run.manifestPath !== null) await readCells(run, run.manifestPath, { options, byKey, others })
   const found: CellsOfFile = {
@@ -65,7 +64,7 @@ async function readCells(
       byLine.clear()
     }
   } catch (error) {
-    // The comparison of the manifest with the run has reported it.
+    // The comparison of the manifest with the run has already reported this error.
     if (!(error instanceof GdnError)) throw error
   }
 }
@@ -81,7 +80,7 @@ function valuesOf({ receiver, metadata, localFiles }: ManifestRow): Set<string> 
   ])
 }
 
-/** Returns the cells of a row at the line of another one, if most of their values are equal. */
+/** Returns the cells of another row at the same line if most of its values equal those of the row. */
 function editedCells(other: OtherRow | undefined, row: ManifestRow): readonly string[] | undefined {
   if (other === undefined) return undefined
   const before = valuesOf(row)

@@ -15,7 +15,7 @@ export class LocalFiles {
   }
 }
 
-/** Returns an error for each row with a local file, if there is no storage for such files. */
+/** Creates the error for local files that can't be stored. Its issues list the first rows that name one. */
 export function noPlaceForFiles(origin: string, files: LocalFiles | null): GdnError {
   const why = `${origin} accepts no uploads, and the profile has no storage`
   const issues = (files?.first ?? []).map(

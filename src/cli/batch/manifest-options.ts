@@ -17,9 +17,8 @@ type TargetFlags = Pick<
 type ColumnSettings = Pick<Settings, 'columnMap' | 'unknownColumns'>
 
 /**
- * Returns the options for reading a manifest that the flags and the project's file set.
- *
- * @throws GdnError `invalid_config`
+ * Returns the options for reading a manifest, from the flags and the project's file. || @throws GdnError
+ * `invalid_config`
  */
 export function manifestOptions(
   { addresses, cwd }: Deps,
@@ -49,7 +48,7 @@ export function manifestOptions(
   }
 }
 
-/** Checks the keys of attributes and files, which the schema of the configuration doesn't. */
+/** Checks the names of attributes and files, which the configuration schema doesn't check. */
 function checkedMap({ value, from }: NonNullable<Settings['columnMap']>): ColumnMapping[] {
   const map = Object.entries(value)
   for (const [column, meaning] of map) {
@@ -61,10 +60,10 @@ function checkedMap({ value, from }: NonNullable<Settings['columnMap']>): Column
 }
 
 const MAX_SHOWN = 12
-/** The rows of a JSON manifest may each spell their keys in a different way. */
+/** Limits the output: each row of a JSON manifest may spell its keys differently. */
 const MAX_MAPPED = 200
 
-/** Collects the mapped columns of a manifest, and prints each of them once. */
+/** Collects the mapped columns of a manifest and prints each once. */
 export class MappedColumns {
   readonly #meanings = new Map<string, string>()
   readonly #io: Io
@@ -90,7 +89,7 @@ export class MappedColumns {
     this.#io.note(`Columns: ${shown.join(', ')}${file === null ? '' : ` (${safe(file)})`}`)
   }
 
-  /** Returns the project's file if it gave one of the columns its meaning. */
+  /** Returns the project's file if it maps at least one of the columns. */
   #fileOf(mapped: readonly ColumnMapping[]): string | null {
     const { columnMap, unknownColumns } = this.#settings
     const names = Object.keys(columnMap?.value ?? {}).map((name) => name.toLowerCase())

@@ -30,7 +30,7 @@ import { summaryView } from './summary.ts'
 
 /** Mints a manifest as a run, or resumes its run, for `batch mint` and `nft mint -f`. */
 export async function mintManifest(deps: Deps, manifest: string, given: BatchMintFlags): Promise<void> {
-  // A reveal updates its NFTs.
+  // A reveal updates the NFTs, so they must be dynamic.
   const flags = given.unrevealed === undefined ? given : { ...given, dynamic: true }
   const view = flags.dryRun ? (await import('./dry-run.ts')).DRY_RUN_VIEW : summaryView(flags.stateDir)
   const output = createOutput(deps.io, flags, view, { manifest })
@@ -73,7 +73,7 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
   }
 }
 
-/** Returns the command that resumes the mint of a manifest; undefined if only the name of the run does. */
+/** Returns the command that resumes the mint of a manifest; undefined if resuming requires the run's name. */
 function mintAgain(manifest: string, flags: BatchMintFlags): string | undefined {
   const { run, again, unrevealed, newRows, allowExchanged, inOrder } = flags
   if (manifest === '-' || again) return undefined
@@ -87,7 +87,6 @@ function mintAgain(manifest: string, flags: BatchMintFlags): string | undefined 
   ].join(' ')
 }
 
-/** A manifest with its run: its collection, its server and its rows. */
 export interface OpenedManifest {
   settings: Settings
   options: BatchOptions
@@ -158,7 +157,7 @@ export const labelOf = async (manifestPath: string | null, runName: string | und
     },
   )
 
-/** Returns the paths of the local files that rows name, also of rows with problems. */
+/** Returns the paths of the local files in a manifest's rows, including invalid rows. */
 export async function localFilesIn(
   path: string,
   options: Pick<ManifestOptions, 'columnMap' | 'defaultMap' | 'fileFolders'>,
@@ -175,7 +174,7 @@ interface Details {
   count?: number
 }
 
-/** Adds what the user needs next to an error that prevents a run: how to plan offline, or the lines of the rows. */
+/** Adds a way out to an error that prevents a run: how to plan offline, or the lines of the affected rows. */
 export function withWayOut(error: unknown, isDryRun = false): unknown {
   if (!(error instanceof GdnError)) return error
   const { code, message, hint = '', details } = error
@@ -192,7 +191,7 @@ export function withWayOut(error: unknown, isDryRun = false): unknown {
   return error
 }
 
-/** Returns the options of a run that flags and profile set. */
+/** Returns the run options that come from flags and the profile. */
 export function runOptions(flags: BatchMintFlags, settings: Settings): Partial<BatchOptions> {
   const { rate } = settings
   return {
@@ -217,7 +216,7 @@ export function runOptions(flags: BatchMintFlags, settings: Settings): Partial<B
 
 const asTarget = ({ contract, blockchain }: Collection) => ({ contractAddress: contract, blockchain })
 
-/** Checks that the manifest is readable, before gdn looks for a server and a collection. */
+/** Checks that the manifest is readable. Runs before gdn looks for a server and a collection. */
 async function checkManifestFile(manifest: string): Promise<void> {
   try {
     await access(manifest, constants.R_OK)
@@ -231,18 +230,19 @@ async function checkManifestFile(manifest: string): Promise<void> {
   }
 }
 
-/** The options that shape the rows of a manifest, as the state database keeps them. */
+/** Returns the options that shape a manifest's rows, for the state database. */
 const readingOf = ({ addressOf, openNames, fileFolders, ...shaping }: ManifestOptions) => shaping
 
 interface Target {
   settings: Settings
   server: Server
-  /** The fields that identify the runs of the manifest. */
+  /** The fields that identify the manifest's runs. */
   named: Omit<Parameters<typeof collectionOfRuns>[0], 'blockchain'>
 }
 
 /**
- * Returns the collection from flags, the manifest's columns or configuration, or else that of its runs or a known one.
+ * Returns the collection that the flags, the manifest's columns or the configuration select. Otherwise returns the
+ * collection of the manifest's runs, or a known one.
  */
 async function targetOf(
   deps: Deps,
@@ -265,7 +265,9 @@ async function targetOf(
   return collection ?? (await whichCollection(deps, wanted, server, deps.io))
 }
 
-/** Reads the target of the first row. Errors of the row are reported when all rows are read. */
+/**
+ * Reads the target of the first row. Doesn't report the row's errors, because they are reported when all rows are read.
+ */
 async function peekTarget(deps: Deps, manifest: string, given: ManifestOptions) {
   const reading = readManifest(manifestSource(deps, manifest), given)
   for await (const _first of reading) break

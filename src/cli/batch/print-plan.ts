@@ -5,9 +5,8 @@ import { safe } from '../io/io.ts'
 import { keptText } from '../render/kept-text.ts'
 
 /**
- * Prints the plan of a run before it is sent, with changes since the last time.
- *
- * @param isApplied whether it is part of `gdn apply`, which has printed the changes of rows
+ * Prints the plan of a run before it is sent, with the manifest's changes since the last time. || @param isApplied
+ * whether the run is part of `gdn apply`, which has printed the row changes
  */
 export function printPlan(
   { io }: Deps,
@@ -27,7 +26,7 @@ export function printPlan(
   for (const note of notes) io.note(`  ${safe(note)}`)
   if (reordered) io.note("  Token IDs won't follow the manifest's order. Add --in-order to keep it.")
   const { added, changed, removed, keptAccepted, examples } = changes
-  // The plan of `gdn apply` counts what differs from the NFTs, not from the rows that the run read last.
+  // `gdn apply` counts differences from the NFTs, not from the rows that the run read last.
   if (resumed && !isApplied && added + changed + removed > 0) {
     io.note(`  The manifest changed: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`)
     if (keptAccepted > 0) io.note(`  ${keptText(keptAccepted)}`)

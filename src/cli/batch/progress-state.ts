@@ -1,6 +1,6 @@
 import type { BatchEvent, RowCounts } from '../../batch/types.ts'
 
-/** The current phase of a run. Times are on the same clock as the events. */
+/** The current phase of a run. Its times use the same clock as the events. */
 export type Phase =
   | { kind: 'reading' }
   | { kind: 'uploading'; done: number; total: number }
@@ -16,19 +16,19 @@ export type Phase =
   | { kind: 'waiting'; reason: string | null }
   | { kind: 'stopping'; why: 'signal' | 'time' }
 
-/** The rate covers the last minute. It is known after this many responses in this time. */
+/** The rate covers this period. It is known only after a minimum number of responses. */
 const WINDOW_MS = 60_000
 const ENOUGH_ANSWERS = 5
 const ENOUGH_MS = 4_000
 const MOST_ANSWERS = 512
 
-/** Shorter holds are normal, and not shown. */
+/** Shorter holds are normal and aren't shown. */
 const SHORT_HOLD_MS = 2_000
 
 /** After this many attempts without a response, the server counts as unreachable. */
 const AWAY_AFTER = 2
 
-/** The known state of a run before its first event. */
+/** The state of a run that is known before its first event. */
 export interface Known {
   name: string
   counts: RowCounts
@@ -36,14 +36,14 @@ export interface Known {
 
 /** The displayed state of a run, derived from its events. */
 export class ProgressState {
-  /** The start, later by the time that the display was stopped, for example for a prompt. */
+  /** The start time, moved forward by the time that the display was stopped, for example for a prompt. */
   startedAt: number
   title: string | null = null
   counts: RowCounts | null = null
   #phase: Phase = { kind: 'reading' }
   #requests = 0
   #done = 0
-  /** Requests with an unknown outcome. They are counted already, so their later responses are not. */
+  /** Requests with an unknown outcome. They are already counted as done, so their later responses aren't counted. */
   readonly #unknown = new Set<number>()
   #answers: number[] = []
   /** Consecutive attempts without a response. */
@@ -70,7 +70,7 @@ export class ProgressState {
         this.#enter({ kind: 'looking_up', done: event.done, total: event.total })
         break
       case 'sending':
-        // A retry doesn't mean that the server is back. Its response does.
+        // A retry doesn't mean that the server is back. Only its response does.
         if (this.#phase.kind !== 'held' || this.#phase.reason === 'unknown') this.#enter({ kind: 'sending' })
         break
       case 'answered':
@@ -100,7 +100,7 @@ export class ProgressState {
     }
   }
 
-  /** Marks the run as stopping, at a signal or at its --timeout. Later events don't change the phase. */
+  /** Marks the run as stopping because of a signal or its --timeout. Later events don't change the phase. */
   stop(why: 'signal' | 'time'): void {
     this.#phase = { kind: 'stopping', why }
   }
@@ -110,7 +110,10 @@ export class ProgressState {
     return phase.kind === 'held' && phase.reason === 'rate_limited' && now >= phase.until ? { kind: 'sending' } : phase
   }
 
-  /** Responses per second over the last minute; null until there are enough, and after everything was sent. */
+  /**
+   * Returns the responses per second over the last minute. Null if there are too few responses, or if everything was
+   * sent.
+   */
   rate(now: number): number | null {
     if (this.#pending === 0) return null
     const recent = this.#answers.filter((at) => now - at <= WINDOW_MS)
@@ -119,7 +122,7 @@ export class ProgressState {
     return ((recent.length - 1) * 1000) / (now - first)
   }
 
-  /** The estimated time for the remaining requests at the current rate. */
+  /** Returns the estimated time for the remaining requests at the current rate. */
   millisecondsLeft(now: number): number | null {
     const rate = this.rate(now)
     const left = Math.max(0, this.#requests - this.#done)
@@ -146,7 +149,7 @@ export class ProgressState {
     if (this.#silent >= AWAY_AFTER) {
       this.#enter({ kind: 'held', reason: 'unreachable', until: now, message: message ?? 'no response' })
     } else if (status !== null && this.#phase.kind === 'held' && this.#phase.reason !== 'rate_limited') {
-      // The server responds again. What it waits for lasts until it accepts or refuses a request.
+      // The server responds again. But the reason for a wait persists until the server accepts or refuses a request.
       const isWaiting = this.#phase.reason === 'not_ready' || this.#phase.reason === 'max_cost'
       if (!isWaiting || outcome !== 'no_effect') this.#enter({ kind: 'sending' })
     }

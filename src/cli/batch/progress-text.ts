@@ -16,7 +16,7 @@ export interface BlockLook {
 const STATES = ['deployed', 'accepted', 'failed', 'unknown', 'pending'] as const
 type State = (typeof STATES)[number]
 
-// Each state has its own mark, so that the bar is readable without color.
+// Each state has its own mark, so the bar is readable without color.
 const MARKS: Readonly<Record<State, string>> = { deployed: '█', accepted: '▒', failed: 'x', unknown: '?', pending: '·' }
 const ASCII_MARKS: Readonly<Record<State, string>> = { ...MARKS, deployed: '#', accepted: '=', pending: '.' }
 
@@ -39,9 +39,8 @@ export function formatBlock(state: ProgressState, now: number, look: BlockLook):
 }
 
 /**
- * Formats the progress as one line, for a log.
- *
- * @param isSaid whether an earlier line has the reason to wait, which is then left out
+ * Formats the progress as one line, for a log. || @param isSaid whether an earlier line contains the reason to wait, so
+ * that this line omits it
  */
 export function formatLine(state: ProgressState, now: number, isSaid = false): string {
   const { counts, title } = state
@@ -68,7 +67,10 @@ function headOf({ title, counts }: ProgressState): string {
 
 type Counts = Readonly<Record<State, number>> & { total: number }
 
-/** Divides the bar by number of rows. A state with rows gets at least one column, at the cost of the largest state. */
+/**
+ * Divides the bar in proportion to the number of rows. Each state with rows gets at least one column, which the largest
+ * state gives up.
+ */
 export function barWidths(counts: Counts, width: number): Record<State, number> {
   const widths = { deployed: 0, accepted: 0, failed: 0, unknown: 0, pending: 0 }
   const sum = STATES.reduce((all, name) => all + counts[name], 0)
@@ -88,7 +90,7 @@ function bar(counts: Counts, width: number, look: BlockLook): string {
   return STATES.map((name) => painted(name, marks[name].repeat(widths[name]), look.paint)).join('')
 }
 
-/** Formats the legend: each mark with its number of rows and its state, on as many lines as needed. */
+/** Formats the legend: the mark, row count and name of each state, on as many lines as needed. */
 function legend(counts: Counts, width: number, look: BlockLook): string[] {
   const marks = look.ascii ? ASCII_MARKS : MARKS
   const lines: string[] = []
@@ -115,7 +117,7 @@ function painted(state: State, text: string, paint: Paint): string {
   return state === 'pending' ? paint.dim(text) : paint.bad(text)
 }
 
-/** Reasons to wait for which nothing is sent: the rate only falls, and the estimate only grows. */
+/** Reasons to wait during which nothing is sent. The rate only falls then, and the estimate only grows. */
 const STANDSTILLS: ReadonlySet<string> = new Set(['max_cost', 'not_ready', 'unreachable'])
 
 function paceOf(state: ProgressState, now: number): string[] {
@@ -145,7 +147,10 @@ export function roughly(ms: number): string {
 
 const secondsTo = (until: number, now: number) => `${Math.max(1, Math.ceil((until - now) / 1000))} s`
 
-/** How a reason to wait is shown: in a block with the time that is left, or in a log, where that is never updated. */
+/**
+ * How to show a reason to wait: with the time left in a live block, once in a log (where the time isn't updated), or
+ * not at all.
+ */
 type Reasons = 'live' | 'first' | 'without'
 
 function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons: Reasons = 'live'): string {
@@ -213,8 +218,8 @@ function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconcil
 }
 
 /**
- * Returns the text of a search. Without unknown rows, this is the second search, which confirms rows that the lookup
- * adopted or found absent.
+ * Describes a search. If no rows are unknown, this is the second search, which confirms rows that the lookup adopted or
+ * found absent.
  */
 function lookingFor(unknown: number): string {
   return unknown === 0

@@ -12,13 +12,13 @@ import { formatBlock, formatLine } from './progress-text.ts'
 /** Minimum intervals between two drawings of the block, and between two lines in a log. */
 const DRAW_EVERY_MS = 100
 const LINE_EVERY_MS = 10_000
-/** An unchanged line is repeated at this interval, to show that the run is alive. */
+/** An unchanged line is repeated at this interval to show that the run is alive. */
 const SAME_LINE_EVERY_MS = 60_000
 const TICK_MS = 1_000
 
 export interface ProgressClock {
   now: Now
-  /** Calls `act` at an interval, until the returned function is called. */
+  /** Calls `act` at an interval until the returned function is called. */
   every(ms: number, act: () => void): () => void
 }
 
@@ -61,7 +61,7 @@ export class BatchProgress {
   async start(): Promise<void> {
     if (this.#stopTicking !== null || this.#io.settings.quiet || this.#io.settings.machine) return
     this.#block = await this.#io.block()
-    // The block itself shows that the run is stopping. Another message would be written into the block.
+    // The block itself shows that the run is stopping. Another message would be written into it.
     if (this.#block !== null) this.#signals.instead(() => {})
     this.#signals.signal.addEventListener('abort', this.#onAbort)
     this.#state.startedAt += this.#clock.now() - this.#stoppedAt
@@ -76,7 +76,8 @@ export class BatchProgress {
     }
     if (event.type === 'resized')
       this.#io.note(`Continuing with ${count(event.chunkSize, 'row')} per request: ${safe(event.message)}`)
-    // After a retry of absent rows, gdn checks whether the first request arrived late. Usually it did not.
+    // After a retry of absent rows, gdn checks whether the first request arrived late. That check usually finds
+    // nothing, and then isn't printed.
     if (event.type === 'reconciled' && event.adopted + event.absent + event.undecided > 0) {
       this.#io.note(reconciledText(event))
     }
@@ -109,8 +110,8 @@ export class BatchProgress {
   }
 
   /**
-   * Prints a line when the phase changes, and one every ten seconds while the text changes. A reason to wait is printed
-   * once: a run that waits again and again for the same thing prints nothing new.
+   * Prints a line when the phase changes, and every ten seconds while the text changes. Each reason to wait is printed
+   * once, so a run that waits repeatedly for the same thing prints nothing new.
    */
   #say(now: number): void {
     const phase = this.#state.phase(now)
@@ -131,8 +132,8 @@ export class BatchProgress {
 }
 
 /**
- * Returns a key for the reason why a run waits, which stays the same while the amounts in it change; null if there is
- * no reason.
+ * Returns a key for the reason why a run waits; null if there is no reason. The key stays the same when amounts in the
+ * reason change.
  */
 function reasonOf(phase: Phase): string | null {
   if (phase.kind === 'held') return `${phase.reason} ${stateOf(phase.message)}`

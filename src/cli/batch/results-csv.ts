@@ -12,24 +12,24 @@ import type { CellsOfFile } from './ignored-cells.ts'
 
 const CHUNK_CHARS = 64 * 1024
 
-/** A result as it is printed, with its row; null if the row was removed from the manifest and isn't recorded. */
+/** A result to print, with its row. The row is null if it was removed from the manifest and isn't recorded. */
 export interface ResultRecord {
   record: DataRecord
   row: ManifestRow | null
 }
 
 interface ResultsCsv {
-  /** The cells of the manifest as it is now. */
+  /** The cells in the current manifest. */
   inFile?: CellsOfFile | undefined
   /** The columns that the rows use. */
   columns: ShownColumns
   chosen: readonly ChosenColumn[]
   csv: Csv
-  /** Returns the fields of a result as they are shown; as they are by default. */
+  /** Returns the displayed fields of a result. Default: the fields of its record. */
   shown?: View['cells'] | undefined
 }
 
-/** A column of the output: the manifest's at `at`, or null for a field of the results. */
+/** A column of the output. `at` is the index of a manifest column, or null for a field of the results. */
 interface ChosenColumn {
   name: string
   at: number | null
@@ -37,18 +37,16 @@ interface ChosenColumn {
 
 interface ShownColumns {
   names: readonly string[]
-  /** Whether some of them are ignored columns, whose cells only the file has. */
+  /** Whether some columns are ignored ones, whose cells are only in the file. */
   hasIgnored: boolean
-  /** Returns the row's cells in the order of `names`, or null where it uses an unknown column. */
+  /** Returns the row's cells in the order of `names`, or null if the row uses an unknown column. */
   cells(row: ManifestRow, inFile: readonly string[] | undefined): readonly string[] | null
 }
 
 /**
- * Returns columns in the order of a manifest's header, by the names in it or by the documented names. Columns that the
- * header doesn't have (any more) follow by their documented names.
- *
- * @param naming how the manifest was read
- * @param reserved names that an ignored column must not have; without it, ignored columns are left out
+ * Returns columns in the order of a manifest's header, with the names of the header or the documented names. Columns
+ * that aren't in the header follow with their documented names. || @param naming how the manifest was read
+ * @param reserved names that an ignored column must not have; null omits ignored columns
  */
 export function columnsLike(
   columns: ManifestColumns,
@@ -82,10 +80,9 @@ export function columnsLike(
 }
 
 /**
- * Returns the columns that `--fields` selects, or all: the manifest's own, then the fields of the results. A manifest's
- * column has its name in the header or in the documentation, and precedes a field of the results with the same name.
- *
- * @throws GdnError `usage`
+ * Returns the columns that `--fields` selects. By default, returns the manifest's own columns and then the fields of
+ * the results. `--fields` may name a manifest column by its header or its documented name. It takes precedence over a
+ * field of the results with the same name. || @throws GdnError `usage`
  */
 export function chooseFields(
   given: readonly string[] | undefined,
@@ -109,13 +106,13 @@ export function chooseFields(
   })
 }
 
-/** Returns all columns of a manifest, and fields that follow them. */
+/** Returns all columns of a manifest, followed by the given fields. */
 export const ownAnd = ({ names }: ShownColumns, fields: readonly string[]): ChosenColumn[] => [
   ...names.map((name, at) => ({ name, at })),
   ...fields.map((name) => ({ name, at: null })),
 ]
 
-/** Prints the chosen columns of each row. The manifest's cells are unchanged. */
+/** Prints the chosen columns of each row. Doesn't change the manifest's cells. */
 export async function printResultsCsv(
   io: Io,
   results: AsyncIterable<ResultRecord>,

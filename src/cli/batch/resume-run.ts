@@ -18,7 +18,7 @@ import { sendAndPrint } from './send-run.ts'
 import { summaryView } from './summary.ts'
 import { findRun, settingsOfRun } from './which-server.ts'
 
-/** Resumes a run with the rows that it last recorded, for resume, retry and reconcile. */
+/** Resumes a run with its recorded rows, for resume, retry and reconcile. */
 export async function resumeRun(
   deps: Deps,
   name: string,
@@ -59,7 +59,8 @@ export async function resumeRun(
 }
 
 /**
- * Finds a run on any server: `settingsOfRun` rejects a flag for another one. If several match, the flag selects one.
+ * Finds a run on any server, because `settingsOfRun` rejects a flag that selects another server. If several runs match,
+ * the flag selects one.
  */
 async function findOnAny(deps: Deps, name: string, flags: BatchMintFlags): Promise<Run> {
   const { stateDir } = await deps.settings(flags)
@@ -70,13 +71,13 @@ async function findOnAny(deps: Deps, name: string, flags: BatchMintFlags): Promi
   }
 }
 
-/** Returns the number of rows that may be sent. Those that are accepted already are not sent again. */
+/** Returns the number of rows that may be sent. Accepted rows are not sent again. */
 const rowsToSend = (
   { counts: { pending, failed, unknown } }: RunStatus,
   { retryFailed }: Partial<BatchOptions>,
 ): number => pending + unknown + (retryFailed === true ? failed : 0)
 
-/** Prompts before rows are minted that the manifest has no more. @throws GdnError `not_confirmed` */
+/** Prompts before minting rows that the manifest no longer contains. @throws GdnError `not_confirmed` */
 async function confirmPlanned({ io }: Deps): Promise<void> {
   await io.confirm('Send the rows as they were planned?', '--yes')
 }
@@ -85,15 +86,15 @@ interface Edits {
   /** Whether the manifest differs from the planned rows. */
   isEdited: boolean
   /**
-   * The manifest's rows with content that differs from the sent content; undefined if it is unchanged or can't be read.
+   * The manifest's rows whose content differs from what was sent; undefined if the manifest is unchanged or can't be
+   * read.
    */
   editedRows?: ReadonlySet<string> | undefined
 }
 
 /**
- * Warns if the manifest differs from the planned rows, which are sent as planned.
- *
- * @throws GdnError `edited_rows` if failed rows are to be sent, and the manifest no longer has them as planned
+ * Warns if the manifest differs from the planned rows. They are sent as planned. || @throws GdnError `edited_rows` if
+ * failed rows are to be sent and the manifest no longer contains them as planned
  */
 async function warnOfEdits(
   deps: Deps,
@@ -105,7 +106,7 @@ async function warnOfEdits(
   if (edits === null) return { isEdited: false }
   const { file, warnings, isInvalid, edited: editedRows, failed } = edits
   for (const warning of warnings) deps.io.warn(warning)
-  // An unrevealed drop can only be minted as it was committed.
+  // An unrevealed drop can only be minted with the rows that it committed to.
   const mayBeEdited = retryFailed === true && !isUnrevealed(run)
   if (mayBeEdited && failed > 0) throw editedFailed(run, file, failed, flags)
   if (warnings.length === 0) return { isEdited: false, editedRows }
@@ -117,7 +118,8 @@ async function warnOfEdits(
 }
 
 /**
- * A failed row has no NFT, so its edit can be minted. Sending the planned row would mint what the user has corrected.
+ * Creates the error for edited failed rows. A failed row has no NFT, so its edit can be minted. Sending the planned row
+ * would mint what the user has corrected.
  */
 function editedFailed({ runName }: Run, file: string, failed: number, flags: BatchMintFlags): GdnError {
   const isOne = failed === 1

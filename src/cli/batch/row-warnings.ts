@@ -10,7 +10,7 @@ const NONE: Duplicates = { count: 0, rows: [] }
 
 const told = ({ line, equals }: DuplicateRow) => `line ${line} equals line ${equals}`
 
-/** Returns a warning for each of the first identical rows of a manifest. */
+/** Returns a warning for each of the listed identical rows of a manifest. */
 export function duplicateWarnings(file: string, { count: all, rows }: Duplicates = NONE): ManifestIssue[] {
   const shown = rows.map(({ line, equals }) => ({ place: { file, line }, message: `equals line ${equals}` }))
   const left = all - rows.length
@@ -20,7 +20,7 @@ export function duplicateWarnings(file: string, { count: all, rows }: Duplicates
 
 const MAX_BRIEF = 3
 
-/** Prints the first warnings of a manifest whose rows are planned, without their hints. */
+/** Prints the first warnings of a planned manifest, without their hints. */
 export function printBriefly({ io }: Pick<Deps, 'io'>, warnings: readonly ManifestIssue[]): void {
   if (io.settings.quiet) return
   for (const warning of warnings.slice(0, MAX_BRIEF)) printWarning(io, warning)
@@ -28,7 +28,7 @@ export function printBriefly({ io }: Pick<Deps, 'io'>, warnings: readonly Manife
   if (left > 0) io.warn(`  … and ${count(left, 'more warning')}; \`gdn batch validate\` lists them`)
 }
 
-/** Refuses identical rows where nobody can be asked. @throws GdnError `not_confirmed` */
+/** Refuses identical rows if gdn can't prompt. @throws GdnError `not_confirmed` */
 export function refuseDuplicates(
   { io }: Pick<Deps, 'io'>,
   allowed: boolean | undefined,
@@ -45,8 +45,7 @@ export function refuseDuplicates(
 }
 
 /**
- * Names identical rows, and prompts before they are minted. Off a terminal, only --allow-duplicates permits them.
- *
+ * Lists identical rows and prompts before they are minted. Without a terminal, only --allow-duplicates permits them. ||
  * @throws GdnError `not_confirmed`
  */
 export async function confirmDuplicates(
@@ -68,7 +67,6 @@ export async function confirmDuplicates(
   })
 }
 
-/** Names identical rows. */
 export function printDuplicates({ io }: Pick<Deps, 'io'>, { count: all, rows }: Duplicates, file?: string): void {
   for (const row of rows.slice(0, MAX_SHOWN)) {
     printWarning(io, { place: { file }, message: told(row) })

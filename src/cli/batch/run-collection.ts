@@ -22,7 +22,9 @@ interface Place {
   backend: SeenBackend
 }
 
-/** Returns the collection of a manifest's runs on this machine; null if it has none, or several collections. */
+/**
+ * Returns the collection of a manifest's runs on this machine. Null if it has no runs, or runs in several collections.
+ */
 export async function collectionOfRuns({
   stateDir,
   origin,
@@ -45,10 +47,9 @@ const isOf = (run: Run, { manifestPath, runName }: Pick<Named, 'manifestPath' | 
   runName === undefined ? run.runName === null && run.manifestPath === manifestPath : run.runName === runName
 
 /**
- * Refuses a manifest whose run in the collection belongs to another backend that was at the address of this one, for
- * example before `gdn local reset`. A collection that is known to be of this backend is another one.
- *
- * @throws GdnError `wrong_backend`
+ * Refuses a manifest whose run in the collection belongs to a different backend that had the same address, for example
+ * before `gdn local reset`. If this backend is known to have the collection, it's a different collection, and the
+ * manifest is accepted. || @throws GdnError `wrong_backend`
  */
 export async function refuseRunOfOther(
   deps: Deps,

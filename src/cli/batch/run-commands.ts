@@ -1,16 +1,16 @@
 import { shellWord } from '../../core/shell-word.ts'
 import { safe } from '../io/io.ts'
 
-/** Formats commands that work on a run, ready to type. */
+/** Formats a ready-to-type command that works on a run. */
 export type RunCommands = (verb: 'results' | 'resume' | 'retry' | 'reconcile', more?: string) => string
 
-/** Commands that replace the `gdn batch` commands that work on a run. */
+/** Commands to suggest instead of the `gdn batch` commands for a run. */
 export interface SameCommand {
   resume?: string | undefined
   retry?: string | undefined
 }
 
-/** @param stateDir the state directory, if a flag named one: the next command needs it again */
+/** @param stateDir the state directory, if a flag set it: the next command needs the same flag */
 export function runCommands(run: string, stateDir: string | undefined, same: SameCommand = {}): RunCommands {
   const where = stateDir === undefined ? '' : ` --state-dir ${shellWord(safe(stateDir))}`
   return (verb, more) => {

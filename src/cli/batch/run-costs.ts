@@ -9,7 +9,7 @@ import { openMeter } from '../cost/estimate.ts'
 import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps, SpendingRun } from '../deps.ts'
 
-/** Compares the collection of a run and the rows that it is about to send with a plan. @throws GdnError `refused` */
+/** Compares the run's collection and the rows that it is about to send with a plan. @throws GdnError `refused` */
 export async function checkRunPlan(
   { checkPlan }: Pick<Deps, 'checkPlan'>,
   { blockchain, contractAddress: contract_address }: Pick<BatchOptions, 'blockchain' | 'contractAddress'>,
@@ -24,7 +24,10 @@ export async function checkRunPlan(
   )
 }
 
-/** Returns the maximum gas of requests, with the commitment of an unrevealed drop, and the estimate for the mints. */
+/**
+ * Returns the maximum gas of the mints and of the commitments of an unrevealed drop, and the estimate for the mints. ||
+ * @param others the number of commitments
+ */
 export async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Promise<PricedUse> {
   const meter = await openMeter(dynamic)
   for await (const { receiver, sender, count } of each()) meter.add(receiver, count, sender)
@@ -33,8 +36,8 @@ export async function worstOfMints({ dynamic, each }: PlannedMints, others: numb
 }
 
 /**
- * Reads the rows of a run that no server has accepted, and what they use at most and reserve of a limit in requests of
- * `largest` rows.
+ * Reads the rows of a run that no server has accepted. Returns their maximum use and what they reserve of a limit, in
+ * requests of `largest` rows.
  */
 export async function unsentRows(
   run: string,
@@ -48,7 +51,7 @@ interface ReadRows {
   dynamic?: boolean | undefined
 }
 
-/** Reads the rows of a run that have one of these statuses, and what they use in requests of `largest` rows. */
+/** Reads the rows of a run that have one of the statuses, and computes their use in requests of `largest` rows. */
 async function rowsWith(
   statuses: readonly RowStatus[],
   run: string,
@@ -72,7 +75,7 @@ async function rowsWith(
   return { rows: total, worst, smallestMint: worst.smallestMint, reserved }
 }
 
-/** Returns the summary, which names the limit that is enough if the run was stopped by its limit. */
+/** Returns the summary. If the run stopped at its limit, the summary's hint names a sufficient limit. */
 export async function withEnoughCost(
   summary: BatchSummary,
   enoughCost: () => Promise<string | null>,
@@ -84,28 +87,30 @@ export async function withEnoughCost(
   return { ...summary, stopped: { ...stopped, hint } }
 }
 
-/** The limits of a run. */
 export interface Limits {
   connection: Connection
   blockchain: Blockchain
-  /** The limit of the cost that this command was given, and that of the run. */
+  /** The cost limit of this command (`given`) and of the run (`kept`), in wei. */
   given: bigint | null
   kept: bigint | null
-  /** The maximum fee that this command was given, in wei. */
+  /** The maximum fee of this command, in wei. */
   maxFee: bigint | null
   /** Requests in addition to the mints. */
   others: number
 }
 
-/** Returns the limit that each request carries. Requests with an unknown outcome may be sent again. */
+/**
+ * Returns the limit that each request carries. It covers requests with an unknown outcome, because they may be sent
+ * again.
+ */
 export async function permitRun(deps: Deps, planned: PlannedEvent, limits: Limits): Promise<bigint | null> {
   const spending = await spendingOfRun(deps, planned, limits)
   return spending === null ? null : await deps.permit(spending)
 }
 
 /**
- * Returns the amount that a run is about to spend, with the accepted rows that a higher limit lets continue; null if it
- * spends nothing.
+ * Returns the amount that a run is about to spend, or null if it spends nothing. The amount includes accepted rows that
+ * a higher fee limit lets continue.
  */
 export async function spendingOfRun(
   deps: Deps,
@@ -116,7 +121,7 @@ export async function spendingOfRun(
     rows.accepted > 0 && (await raisedLimits(deps, connection, { run: run.id, maxCost: null, maxFee })).length > 0
   const freed = isFeeRaised ? rows.accepted : 0
   const count = rows.pending + rows.unknown + others + freed
-  // A limit of the cost that this command was given also lets accepted rows go on.
+  // A cost limit of this command also lets accepted rows continue.
   if (count === 0 && given === null) return null
   const maxCost = given ?? kept
   return {
@@ -134,16 +139,16 @@ export async function spendingOfRun(
   }
 }
 
-/** The subject of a run's prompt. */
+/** What a run prompts for. */
 export interface RunQuestion {
   what: string
-  /** The gas and data of accepted rows that continue with a higher limit; null if there are none. */
+  /** The gas and data of accepted rows that continue because a limit is raised; null if there are none. */
   accepted: WorstUse | null
 }
 
 /**
- * Returns the question to prompt for: the rows to mint, and the limits that the command raises, with which accepted
- * rows continue. Null if the command does neither.
+ * Returns the question to prompt for: the rows to mint, and the limits that the command raises so that accepted rows
+ * can continue. Null if the command does neither.
  */
 export async function questionOfRun(
   deps: Deps,

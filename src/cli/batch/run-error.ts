@@ -24,13 +24,16 @@ type RunProblems = Pick<BatchSummary, 'run' | 'counts'> & NamedRows
 const MAX_REASONS = 5
 const MAX_LINES = 10
 
-/** The error of deployed rows that differ from their requests. */
+/** Creates the error for deployed rows that differ from their requests. */
 export const differingRows = (verified: Verified): GdnError =>
   new GdnError('verify_failed', differingParts(verified).join('\n'), {
     details: { differing_rows: verified.differing },
   })
 
-/** Returns the error of a run that ended with problems: exit code, rows by reason, and hints. Null if all went well. */
+/**
+ * Returns the error of a run that ended with problems, with the exit code, the rows by reason, and hints. Null if the
+ * run had no problems.
+ */
 export function errorOfRun(
   summary: BatchSummary,
   commands: RunCommands,
@@ -55,7 +58,7 @@ export function errorOfRun(
   if (counts.pending > 0) parts.push(`${count(counts.pending, 'row')} not sent yet`)
   if (differing.length > 0) parts.push(...differingParts(verified))
   const code = exitCode === EXIT.ok ? 'verify_failed' : (CODE_BY_EXIT[exitCode] ?? stopped?.code ?? 'unexpected')
-  // Every run that was interrupted is resumed by one of the next steps.
+  // One of the next steps resumes the interrupted run.
   const isInterrupted = stopped?.code === 'interrupted' || stopped?.code === 'terminated'
   const hints = [isInterrupted ? null : (stopped?.hint ?? null), ...nextSteps(summary, commands)].filter(
     (hint) => hint !== null,
@@ -100,7 +103,7 @@ function differingParts({ counts, differing }: Verified): string[] {
   ]
 }
 
-/** The error of a comparison with chain and storage, without a run. */
+/** Creates the error for rows that differ from chain or storage, without a run. */
 export function verifyFailed(verified: Verified): GdnError {
   return new GdnError('verify_failed', differingParts(verified).join('\n'), {
     hint: 'The server of the run reports no changes that explain the differences. Investigate each difference.',
@@ -117,7 +120,7 @@ const withReason =
   <Key extends string>(key: Key) =>
   (row: { line: number } & Readonly<Record<Key, string>>): Named => ({ line: row.line, reason: row[key] })
 
-/** Describes rows with an unknown outcome by the findings of reconciling. It names only the first rows of many. */
+/** Describes rows with an unknown outcome by what reconciling found. If there are many rows, names only the first. */
 function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchSummary): string[] {
   const namedKeys = new Set([...absentRows, ...undecidedRows].map(({ key }) => key))
   const others = unknownRows.filter(({ key }) => !namedKeys.has(key))
@@ -154,7 +157,7 @@ export function linesOf(rows: readonly { line: number }[]): string {
   return `${rows.length > 1 ? 'lines' : 'line'} ${shown.join(', ')}${ranges.length > MAX_LINES ? ', …' : ''}`
 }
 
-/** Returns the next steps that make sense, one line each, in their order. */
+/** Returns the applicable next steps in order, one line each. */
 function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
   const { counts, absentRows, stopped } = summary
   const steps: string[] = []
@@ -173,7 +176,7 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
     steps.push(
       `Run \`${commands('resume', flag)}\` to raise the limit, or resume without the flag once fees have fallen.`,
     )
-    // The hint of a limit that is reached says how to resume.
+    // The hint for a reached limit says how to resume.
   } else if (stopped?.code !== 'max_cost' && counts.pending + counts.accepted > 0)
     steps.push(`Run \`${commands('resume')}\` to resume the run.`)
   if (counts.failed > 0) steps.push(`Run \`${commands('retry')}\` to retry failed rows, after you fix the cause.`)

@@ -19,7 +19,10 @@ import { mintManifest } from './mint-manifest.ts'
 
 const CLOSE_WITHIN_MS = 5000
 const LOOK_EVERY_MS = 500
-/** How often in a row signers must be found unable to sign, for the same reason and with the same rows. */
+/**
+ * The rehearsal stops after this many consecutive checks in which signers can't sign, for the same reason and with the
+ * same row counts.
+ */
 const HALTED_LOOKS = 6
 const HINT = 'Nothing was sent to the network. Fix the cause, and rehearse again.'
 const NO_ROWS: RowCounts = { total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 }
@@ -43,7 +46,7 @@ interface Outcome {
   failure: GdnError | null
 }
 
-/** Mints the manifest by the code of `batch mint`, in a temporary backend and a temporary state directory. */
+/** Mints the manifest with the code of `batch mint`, in a temporary backend and a temporary state directory. */
 export async function runRehearsal(
   deps: Deps,
   manifest: string,
@@ -103,7 +106,7 @@ interface Minted {
   failure: GdnError | null
 }
 
-/** @throws the error of a run that didn't begin */
+/** @throws the error of a run that didn't start */
 async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, tell }: Minting): Promise<Minted> {
   const seen = { counts: NO_ROWS, requests: 0, hasEnded: false }
   /**
@@ -135,7 +138,7 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
   try {
     const { contract, blockchain } = target
     const own = { contract, blockchain, baseUrl: rehearsal.url, yes: true, output: 'ndjson' } as const
-    // The state directory has saved addresses only: the run has its own.
+    // From the state directory, only saved addresses are used. The rehearsal has its own.
     const { json: _json, fields: _fields, stateDir: _stateDir, ...asGiven } = flags
     const inner = await depsOf(deps, rehearsal, folder, stop.signal, read)
     await mintManifest(inner, manifest, { ...asGiven, ...own })
@@ -150,7 +153,7 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
   }
 }
 
-/** Returns the dependencies of the run: those of this command, but with another server, state and output. */
+/** Returns this command's dependencies with a different server, state and output. */
 async function depsOf(
   deps: Deps,
   { url, apiKey }: Rehearsal,
@@ -158,7 +161,7 @@ async function depsOf(
   signal: AbortSignal,
   read: (text: string) => void,
 ): Promise<Deps> {
-  // A job summary would list NFTs that were not minted.
+  // A job summary would list NFTs that weren't minted.
   const { GDN_PROFILE: _profile, GITHUB_ACTIONS: _actions, ...rest } = deps.env
   const env = {
     ...rest,
@@ -182,7 +185,7 @@ async function depsOf(
   return { ...makeDeps(edge, io, { exitCode: 0 }, deps.run, () => undefined), addresses: deps.addresses }
 }
 
-/** Calls back once no signer can sign any more: funds never arrive on a copy. */
+/** Calls `onHalt` once no signer can sign. That is final, because funds never arrive on a copy. */
 async function watchSigners(
   rehearsal: Rehearsal,
   { over, rows }: { over: AbortSignal; rows: () => string },

@@ -35,31 +35,31 @@ import type { VerifyTally } from './verify-tally.ts'
 export interface Sending {
   settings: Settings
   options: BatchOptions
-  /** Null resumes with the rows as recorded. */
+  /** Reads the manifest; null to resume with the rows as recorded. */
   read: (() => AsyncIterable<ManifestItem>) | null
-  /** File URLs to check after the manifest was read and before anything is sent. */
+  /** File URLs to check after reading the manifest and before sending anything. */
   files?: FileUrls | null
-  /** The local files of the manifest; null if it isn't read. */
+  /** The local files of the manifest; null if the manifest isn't read. */
   localFiles?: LocalFiles | null
-  /** Warnings about valid but most likely unintended parts of the manifest. */
+  /** Warnings about parts of the manifest that are valid but probably unintended. */
   warnings?: RowWarnings
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir' | 'allowDuplicates'> & VerifyFlags & LimitFlags
   run: typeof runBatch
   /** Called after the confirmation. Throws to refuse the run. */
   check?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
   /**
-   * Called once the limit of the run is set, before anything that costs is sent. Requests of the run carry the limit.
+   * Called after the run's limit is set, and before anything that costs is sent. Requests of the run carry the limit.
    */
   beforeSending?: ((planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>) | undefined
-  /** Requests of the run in addition to its mints. */
+  /** Number of requests in addition to the mints. */
   others?: number
-  /** The changes of NFTs that follow the mints, and what they use at most. */
+  /** The NFT changes that follow the mints, and their maximum use. */
   changes?: Required<Pick<Unsent, 'changes' | 'worst'>> | undefined
-  /** The limit that this command was given, in wei; read from the flags if undefined. */
+  /** The cost limit of this command, in wei. If undefined, the limit is read from the flags. */
   given?: bigint | null
-  /** The command that resumes the run; `gdn batch resume` if undefined. */
+  /** The command that resumes the run. Default: `gdn batch resume`. */
   resumedBy?: string | undefined
-  /** Whether `gdn apply` sends it, which also retries rows, and updates edited ones. */
+  /** Whether `gdn apply` sends the run. It also retries rows and updates edited ones. */
   isApplied?: boolean
   /** The status of a resumed run. */
   known?: RunStatus
@@ -72,27 +72,29 @@ const NO_CHANGES: Required<Pick<Unsent, 'changes' | 'worst'>> = { changes: 0, wo
 export interface SentRun {
   summary: BatchSummary
   verified: VerifyTally | null
-  /** Warnings about valid but most likely unintended parts of the manifest, if it has rows to send. */
+  /**
+   * Warnings about parts of the manifest that are valid but probably unintended. Empty if there are no rows to send.
+   */
   warnings: readonly ManifestIssue[]
-  /** Notes for people about the plan of the run. */
+  /** Notes about the run's plan, for the user. */
   notes: readonly string[]
-  /** The cost of the run so far. The fields are null if the server doesn't report it. */
+  /** The cost of the run so far. Its fields are null if the server doesn't report them. */
   paid: DataRecord
 }
 
 export interface RunLimits {
-  /** Set if the flags of this command contain the limit of the cost. */
+  /** Set if this command's flags include a cost limit. */
   stated: Awaited<ReturnType<typeof costLimit>> | null
-  /** The limit of the cost that this command was given, in wei. */
+  /** The cost limit of this command, in wei. */
   maxCost: bigint | null
   maxFee: bigint | null
 }
 
-/** Whether a run may have sent rows, for which its limit holds. */
+/** Returns whether a run may have sent rows. Its limit applies to them. */
 export const hasBegun = ({ rows: { accepted, unknown, deployed } }: PlannedEvent): boolean =>
   accepted + unknown + deployed > 0
 
-/** Answers the questions of a run while it is planned and sent: about its cost, and with prompts. */
+/** Answers the questions that a run has while it is planned and sent: its cost, and whether to continue. */
 export class RunSender {
   readonly #deps: Deps
   readonly #sending: Sending
@@ -159,7 +161,7 @@ export class RunSender {
   async #permit(planned: PlannedEvent, kept: bigint | null, mints: PlannedMints): Promise<bigint | null> {
     const { options, others = 0, isApplied } = this.#sending
     const { stated, maxCost: given, maxFee } = this.#limits
-    // apply compares its saved plan with the NFTs.
+    // `gdn apply` compares its saved plan with the NFTs instead.
     if (!isApplied) await checkRunPlan(this.#deps, options, planned, mints)
     await stated?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, others)))
     const { blockchain } = options
@@ -195,7 +197,7 @@ export class RunSender {
     return [...inRows, ...duplicateWarnings(warnings?.file ?? '', planned.duplicates), ...inFiles]
   }
 
-  /** Prompts with the most that the run can cost, or notes it with `--yes`. @throws GdnError `not_confirmed` */
+  /** Prompts with the maximum cost of the run, or prints it as a note with `--yes`. @throws GdnError `not_confirmed` */
   async #confirmCost(planned: PlannedEvent, runLimit: RunLimit, mints: PlannedMints): Promise<void> {
     const { options, flags, others = 0 } = this.#sending
     const { maxCost: limit, maxFee } = this.#limits
@@ -221,7 +223,7 @@ export class RunSender {
     await this.#progress.start()
   }
 
-  /** Reads unsent rows again only after some were sent: a large run has many. */
+  /** Returns the unsent rows. Reads them again only if some were sent since, because a large run has many. */
   #readUnsent(): ReturnType<typeof unsentRows> {
     if (this.#unsent?.pending === this.#pending) return this.#unsent.rows
     const rows = unsentRows(this.#run, { ...this.#sending.options, largest: this.#largest })
@@ -229,7 +231,7 @@ export class RunSender {
     return rows
   }
 
-  /** Returns the limit that is enough for the unsent rows at the current fees; null if it isn't known. */
+  /** Returns a sufficient limit for the unsent rows at the current fees; null if unknown. */
   async #sufficientLimit(): Promise<string | null> {
     const { options, others = 0 } = this.#sending
     const provenance = await worstOfChanges('provenance', others)

@@ -59,10 +59,10 @@ export function runView({ stdoutTty, columns }: Io, now: number, stateDir: strin
   }
 }
 
-/** A terminal of this width shows the collection of each run. */
+/** A terminal of at least this width shows each run's collection. */
 const WIDE = 100
 
-/** Returns a file with its folder, because manifests in several folders often have one name. */
+/** Returns a file name with its folder, because manifests in different folders often have the same name. */
 const shortPath = (path: string): string => path.split(/[\\/]/).slice(-2).join('/')
 
 /** Returns the state of a run in one word. */

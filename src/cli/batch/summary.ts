@@ -8,8 +8,8 @@ import type { Card, View } from '../render/view.ts'
 import { runCommands } from './run-commands.ts'
 
 /**
- * Counts of deployed rows compared with chain and storage. `changed`: as their server says that they are now. Rows that
- * are `unread` could not be read.
+ * Counts of deployed rows that were compared with chain and storage. `changed` rows match the current record of their
+ * server, but not their request. `unread` rows could not be read.
  */
 export interface VerifiedCounts {
   verified: number
@@ -18,7 +18,7 @@ export interface VerifiedCounts {
   unread: number
 }
 
-/** @param stateDir the state directory, if a flag named one */
+/** @param stateDir the state directory, if a flag set it */
 export const summaryView = (stateDir: string | undefined): View =>
   withRunPaid({
     fields: [
@@ -71,9 +71,8 @@ function verifiedText({ verified, changed, differing, unread }: DataRecord): str
 const NOT_VERIFIED = { verified: null, differing: null, unread: null, changed: null }
 
 /**
- * Returns the summary as JSON data, with the same fields for every run. `paid` adds the paid fees.
- *
- * @param warnings the warnings of the manifest, if it has rows to send
+ * Returns the summary as JSON data. Every run has the same fields; `paid` adds the paid fees. || @param warnings the
+ * manifest's warnings, if it has rows to send
  * @param notes the notes of the run's plan
  */
 export function summaryData(
@@ -110,7 +109,7 @@ export function summaryData(
   }
 }
 
-/** Prints the outcome and the next command, if the summary went to a file or a program. */
+/** Prints the outcome and the next command, for users whose summary goes to a file or a program. */
 export function printNextSteps(io: Io, { run, counts, burned }: BatchSummary, stateDir: string | undefined): void {
   io.note(io.errPaint.good(rowsByState({ ...counts, burned })))
   io.note(`Results: ${runCommands(run.name, stateDir)('results')}`)

@@ -32,11 +32,10 @@ interface Unrevealed {
 }
 
 /**
- * Returns how a manifest is minted with `--unrevealed`: its rows with the metadata of the placeholder, after the chain
- * has what commits to them. Without the flag, returns it as it is, and refuses it where the collection is committed to
- * it.
- *
- * @throws GdnError `refused` if the run was begun the other way, or the manifest was edited since; `invalid_input`
+ * Returns how to mint a manifest with `--unrevealed`: the rows get the placeholder's metadata, and a commitment to the
+ * real rows goes on chain first. Without the flag, the manifest is returned unchanged, and it is refused if the
+ * collection is committed to it. || @throws GdnError `refused` if the run started the other way; `edited_rows` if the
+ * manifest was edited since; `invalid_input`
  */
 export async function openUnrevealed(
   deps: Deps,
@@ -54,7 +53,7 @@ export async function openUnrevealed(
         )
   }
   if (file === undefined) {
-    // A run that has begun, or that --again begins, mints its rows as they are on purpose.
+    // A run that already started this way, or that --again starts, mints its rows as they are on purpose.
     if (kept !== undefined || flags.again === true) return { options, read }
     return {
       options,
@@ -75,14 +74,14 @@ export async function openUnrevealed(
   )
   const progress = await deps.io.progress('Hashing the rows and their files')
   const rows = await readCommitment(read()).finally(() => progress.stop())
-  // Reading them again reports their problems.
+  // Reading the rows again reports their problems.
   if (rows === null) return { options, read: () => committable(read()) }
   const { provenance, seed } = rows.commitment
   if (kept?.commitment && kept.commitment.provenance !== provenance) {
     throw editedRows(kept.run, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
   }
   return {
-    // A collection need not be dynamic as a whole.
+    // Only these NFTs must be dynamic, not the whole collection.
     options: { ...options, dynamic: true, reading: { ...options.reading, provenance, seed: seed.toString('hex') } },
     read: () => unrevealedItems(read(), placeholder, rows, leavesPath(stateDir, provenance)),
     // The commitment.
@@ -100,21 +99,23 @@ const committed = () =>
     'Add --unrevealed <file>. To also mint the rows as they are, add --again.',
   )
 
-/** Whether a collection is committed to a manifest. Where it has no commitment, the manifest is not read. */
+/**
+ * Returns whether a collection is committed to a manifest. Reads the manifest only if the collection has a commitment.
+ */
 export async function isCommitted(
   { signals: { signal } }: Deps,
   { client }: Connection,
   { blockchain, contractAddress: contract_address, manifestPath }: BatchOptions,
   read: () => AsyncIterable<ManifestItem>,
 ): Promise<boolean> {
-  // Standard input can't be read again, and is never committed to.
+  // Standard input can't be read again, so a commitment never covers it.
   if (!isEvm(blockchain) || manifestPath === null) return false
   await client.learnIdempotency({ signal })
   if (client.supports('updates') !== true) return false
   const { provenances } = await client
     .call('getprovenances', { contract_address }, { signal })
     .catch((error: unknown) => {
-      // A key without the permission to read can't be told from a collection without a commitment.
+      // Without the permission to read, the result is the same as for a collection without a commitment.
       if (!lacksEndpoint(error) && statusOf(error) !== 403) throw error
       return { provenances: [] }
     })
@@ -123,7 +124,7 @@ export async function isCommitted(
   return valid.some(({ provenance }) => provenance === rows?.commitment.provenance)
 }
 
-/** @throws GdnError `usage`: the manifest is read more than once */
+/** @throws GdnError `usage`: the manifest must be read more than once */
 export function refuseStandardInput(manifest: string): void {
   if (manifest !== '-') return
   throw new GdnError('usage', 'an unrevealed drop needs a manifest file, not standard input', {
@@ -137,10 +138,8 @@ const otherRun = (message: string, hint: string) =>
 const MAX_NAMED = 10
 
 /**
- * The error of a manifest that was edited after the commitment.
- *
- * @param file the manifest
- * @param lines of the rows that differ, null for one that is missing; null if they can't be named
+ * Creates the error for a manifest that was edited after the commitment. || @param file the manifest
+ * @param lines the lines of the rows that differ, with null for a missing row; null if the rows are unknown
  */
 export function editedRows(
   run: string,
@@ -164,7 +163,7 @@ export function editedRows(
   )
 }
 
-/** Names the command for rows that were edited after the reveal. */
+/** Returns a hint with the command for rows that were edited after the reveal. */
 export const updateRevealed = (file: string | null, flags: BatchMintFlags): string =>
   `If the NFTs are revealed, run \`gdn apply ${shellWord(safe(file ?? '<manifest>'))}${planFlagsAgain(flags)}\` to update them.`
 
@@ -177,7 +176,7 @@ interface Committing {
   limit: RunLimit
 }
 
-/** Commits to the rows on chain, once, and waits for its confirmations. */
+/** Commits to the rows on chain, unless they are committed already, and waits for the confirmations. */
 async function commit(
   deps: Deps,
   connection: Connection,

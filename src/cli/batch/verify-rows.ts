@@ -12,9 +12,7 @@ import type { Verifier } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { verifyText } from '../render/verify-text.ts'
 
-/**
- * The result of the comparison of a row. `changed`: it differs only by changes after the mint that its server reports.
- */
+/** The result of comparing a row. `changed`: the row differs only by changes after the mint that its server reports. */
 export type RowVerification = Verification | { verified: null; changed: string }
 
 export interface VerifiedRow extends RunRow {
@@ -22,19 +20,18 @@ export interface VerifiedRow extends RunRow {
   verification: RowVerification | null
 }
 
-/** Returns the present records of NFTs from their server, without NFTs that the server doesn't know. */
+/** Returns the current records of NFTs from their server, without NFTs that the server doesn't know. */
 export type ReadRecords = (ids: readonly string[]) => Promise<NftRecord[]>
 
-/** Rows verified together: two calls each, as many as a node accepts in one batch. */
+/** Number of rows verified together. Each row takes two calls, and a node accepts only so many calls in one batch. */
 const TOGETHER = 50
 
 /**
- * Compares each deployed row with chain and storage. Other rows pass through. A row that differs from its request is
- * compared with what its server reports as the present state. If that is also what this machine recorded of the row
- * last, it is verified. Otherwise it is `changed`, because only the server says so.
- *
- * @param records null if the server of the run can't be asked
- * @param signal ends reading local files
+ * Compares each deployed row with chain and storage. Other rows pass through. If a row differs from its request, it is
+ * compared with the current state that its server reports. It is verified if this machine last recorded the same state.
+ * Otherwise it is `changed`, because only the server says so. || @param records null if the run's server can't be
+ * queried
+ * @param signal stops reading local files
  */
 export async function* verifyRows(
   rows: AsyncIterable<RunRow>,
@@ -101,7 +98,7 @@ async function verificationsOf(
   })
 }
 
-/** Describes the result of a row in a sentence. Null if everything is as requested. */
+/** Describes the result of a row in a sentence. Null if the row is as requested. */
 export const rowVerifyText = (verification: RowVerification): string | null =>
   'changed' in verification
     ? `changed since the mint, according to the server: ${verification.changed}`
@@ -113,7 +110,7 @@ interface Changed {
   record: NftRecord
 }
 
-/** Returns the state of the NFT that the server reports now. Null if it reports an update without its metadata. */
+/** Returns the NFT's state as the server reports it. Null if the server reports an update without its metadata. */
 function presentClaim({ claim, record }: Changed): Claim | null {
   const owner = record.receiver_wallet_address ?? claim.owner
   if (!isUpdated(record)) return { ...claim, owner }
@@ -123,8 +120,9 @@ function presentClaim({ claim, record }: Changed): Claim | null {
 }
 
 /**
- * Returns a claim with owner and metadata of the row that this machine recorded last, with the URLs of its local files
- * as they are now. Null if a file can't be read. The salt of a reveal is not in the manifest.
+ * Returns a claim with the owner and metadata that this machine last recorded for the row, and the current URLs of its
+ * local files. Null if a file can't be read. The salt of a reveal comes from `present`, because the manifest doesn't
+ * contain it.
  */
 async function recordedClaim(row: RunRow | undefined, present: Claim, contents: LocalContents): Promise<Claim | null> {
   const recorded = row?.row ?? null
@@ -138,7 +136,7 @@ async function recordedClaim(row: RunRow | undefined, present: Claim, contents: 
   return { ...present, owner: recorded.receiver, requested: { ...salted, file_fields } }
 }
 
-/** Returns the URLs of local files by their keys; null if one can't be read. */
+/** Returns the URLs of local files by their keys; null if a file can't be read. */
 async function urlsOf(files: ManifestRow['localFiles'], contents: LocalContents): Promise<Map<string, string> | null> {
   const urls = new Map<string, string>()
   try {
@@ -152,7 +150,7 @@ async function urlsOf(files: ManifestRow['localFiles'], contents: LocalContents)
 
 const isUpdated = ({ revision }: NftRecord): boolean => (revision ?? 0) > 0
 
-/** Whether the token is not on the chain. */
+/** Returns whether the token is missing on the chain. */
 const isMissing = (verification: Verification | null): boolean =>
   verification?.verified === false && verification.isMissing === true
 
@@ -176,8 +174,8 @@ async function claimOf({ result, row, sentMetadata }: RunRow): Promise<Claim | n
 }
 
 /**
- * Returns a function that reads current records. If the server doesn't respond, it returns none, so that differences
- * stay differences.
+ * Returns a function that reads current records. If the server doesn't respond, the function returns none, so rows that
+ * differ count as differing.
  */
 export function recordsOf(deps: Deps, connect: () => Promise<Pick<Connection, 'client'>>): ReadRecords {
   let client: Promise<Connection['client']> | null = null

@@ -10,7 +10,7 @@ import { differingRows } from './run-error.ts'
 import { type ReadRecords, recordsOf, verifyRows } from './verify-rows.ts'
 import { VerifyTally } from './verify-tally.ts'
 
-/** Verifies a run that was finished before. */
+/** Verifies a run that has already finished. */
 export async function verifyFinished(
   deps: Deps,
   settings: Settings,
@@ -23,13 +23,16 @@ export async function verifyFinished(
   return await verifyRun(deps, { run, counts: run.counts }, options, { flags, server, records })
 }
 
-/** @throws GdnError `verify_failed` if rows differ from their requests, or none was verified */
+/**
+ * @throws GdnError `verify_failed` if rows differ from their requests; `unreachable` or `pending` if no row was
+ * verified
+ */
 export function refuseDiffering(tally: VerifyTally): void {
   if (tally.differing.length > 0) throw differingRows(tally)
   refuseUnverified(tally)
 }
 
-/** Rejects a verification that verified nothing: a script must not read it as a success. */
+/** Throws if nothing was verified, so that a script doesn't take it as a success. */
 export function refuseUnverified(tally: VerifyTally): void {
   tally.refuseUnread()
   if (tally.counts.verified + tally.counts.changed > 0) return
@@ -38,7 +41,7 @@ export function refuseUnverified(tally: VerifyTally): void {
   })
 }
 
-/** Compares deployed rows with chain and storage, and warns about rows that can't be read. */
+/** Compares deployed rows with chain and storage, and warns about rows that changed or can't be read. */
 export async function verifyRun(
   deps: Deps,
   { run, counts }: Pick<BatchSummary, 'run' | 'counts'>,

@@ -8,13 +8,13 @@ import { rowVerifyText, type VerifiedRow } from './verify-rows.ts'
 const MAX_NAMED = 50
 const MAX_TITLES = 5
 
-/** Counts the results of comparing rows with chain and storage, and collects the first rows that differ. */
+/** Counts the results of comparing rows with chain and storage. Collects the first rows that differ. */
 export class VerifyTally {
   readonly counts: VerifiedCounts = { verified: 0, changed: 0, differing: 0, unread: 0 }
   readonly differing: DifferingRow[] = []
-  /** The first rows that changed. Rows that were removed from the manifest have no line. */
+  /** The first rows that changed. The line is null if the row was removed from the manifest. */
   readonly #changed: { line: number | null; title: string | null }[] = []
-  /** Why rows could not be read; null if all could. */
+  /** Why rows could not be read; null if all could be read. */
   reason: string | null = null
 
   add({ result, row, verification }: VerifiedRow): void {
@@ -35,7 +35,7 @@ export class VerifyTally {
     }
   }
 
-  /** Warns about rows that were changed or could not be read, so that they aren't taken as verified. */
+  /** Warns about rows that changed or could not be read, so that users don't take them as verified. */
   warn(io: Io): void {
     const { unread, changed } = this.counts
     if (changed > 0) {
@@ -54,7 +54,7 @@ export class VerifyTally {
     return [...(lines.length === 0 ? [] : [linesOf(lines)]), ...named].join('; ')
   }
 
-  /** Rejects a verification that read nothing: a script must not take it as a success. */
+  /** Throws if nothing could be read, so that a script doesn't take it as a success. */
   refuseUnread(): void {
     const { verified, changed, unread } = this.counts
     if (verified + changed > 0 || unread === 0) return

@@ -19,7 +19,7 @@ export function addRunContractFlag(command: GdnCommand): void {
   valueFlag(command, '-c, --contract <address>', 'Collection of the run, if several runs match', { parse: notEmpty })
 }
 
-/** Returns the specified run. If there is none, prompts for one of the runs on this machine. */
+/** Returns the specified run. If none is specified, prompts for one of the runs on this machine. */
 export async function whichRun(deps: Deps, given: string | undefined, flags: RunFlags): Promise<string> {
   if (given !== undefined) return given
   const choices = mayAsk(deps.io) ? await runChoices(deps, flags) : []

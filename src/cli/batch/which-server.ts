@@ -18,7 +18,7 @@ export interface RunFlags extends ServerFlags {
 /** A run with the values that identify its server. */
 type RunOnServer = Pick<Run, 'name' | 'origin' | 'url' | 'backendId'>
 
-/** Returns the server that a flag selects; undefined means any server. It may be unreachable. */
+/** Returns the server that a flag selects; undefined means any server. The server may be unreachable. */
 export async function whichServer(deps: Deps, flags: ServerFlags): Promise<ServerOfRuns | undefined> {
   return namesServer(flags) ? await configuredServer(deps, await deps.settings(flags)) : undefined
 }
@@ -40,9 +40,8 @@ export async function configuredServer(deps: Deps, settings: Settings): Promise<
 
 /**
  * Finds a run by its ID, name or manifest. Flags limit the search to one server and one collection. If several runs
- * match, the server and the contract of the environment, the project or the profile select one.
- *
- * @throws GdnError `not_found_locally` if no run matches, or if several do
+ * match, the server and contract from the environment, the project or the profile select one. || @throws GdnError
+ * `not_found_locally` if no run matches, or if several do
  */
 export async function findRun(deps: Deps, name: string, flags: RunFlags): Promise<Run> {
   const settings = await deps.settings(flags)
@@ -61,11 +60,11 @@ export async function findRun(deps: Deps, name: string, flags: RunFlags): Promis
   }
 }
 
-/** Whether an error names runs to choose from. */
+/** Returns whether the details of an error list runs to choose from. */
 export const namesRuns = (error: unknown): boolean =>
   error instanceof GdnError && error.code === 'not_found_locally' && error.details !== undefined
 
-/** Returns the backend that responds at a server; null if none does. */
+/** Returns the backend that responds at a server; null if none responds. */
 async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
   const seen = await deps.identify(server, 'once').catch((error: unknown) => {
     if (error instanceof GdnError && error.code === 'bad_answer') return null
@@ -75,10 +74,10 @@ async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
 }
 
 /**
- * Returns the settings that reach the server of a run. A backend on this machine is recognized by its ID, on any port.
- * It may be the configured server, the local backend, or the backend at the URL where the run began.
- *
- * @throws GdnError `wrong_backend` if the flags select another server; `unreachable` if the backend is not found
+ * Returns settings that reach a run's server. A backend on this machine is recognized by its ID, on any port. It may be
+ * the configured server, the local backend, or the backend at the URL where the run started. || @throws GdnError
+ * `wrong_backend` if the flags select another server, or if another backend is at the run's URL; `unreachable` if no
+ * backend responds there
  */
 export async function settingsOfRun<Flags extends ServerFlags>(
   deps: Deps,
@@ -118,7 +117,7 @@ async function refuseOtherServer(deps: Deps, run: RunOnServer, server: Server): 
   })
 }
 
-/** The error if the backend of a run doesn't respond, or if another one responds in its place. */
+/** Creates the error for a run whose backend doesn't respond, or whose URL has another backend. */
 async function notFound(deps: Deps, run: RunOnServer, last: Server): Promise<GdnError> {
   const seen = await seenAt(deps, last)
   const hint = 'Run `gdn local start`, or start the backend and add --base-url <url>.'
@@ -139,7 +138,7 @@ async function notFound(deps: Deps, run: RunOnServer, last: Server): Promise<Gdn
   )
 }
 
-/** Like `settingsOfRun`, but null if no flag selects a server and the backend of the run isn't found. */
+/** Like `settingsOfRun`, but returns null if no flag selects a server and the run's backend isn't found. */
 export async function settingsIfFound(deps: Deps, run: RunOnServer, flags: ServerFlags): Promise<Settings | null> {
   return await settingsOfRun(deps, run, flags).catch((error: unknown) => {
     const isGone = error instanceof GdnError && (error.code === 'unreachable' || error.code === 'wrong_backend')
