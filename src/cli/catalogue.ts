@@ -2,8 +2,8 @@ import type { CommandModule, Effect, GdnCommand } from './command.ts'
 import type { Deps } from './deps.ts'
 
 /**
- * A command as declared in this table. Routing, suggestions and most help need only this, so the file of a command is
- * loaded only when it runs.
+ * A command as declared in this table. Routing, suggestions and most help need only this data, so a command's file is
+ * loaded only when the command runs.
  */
 export interface Verb {
   readonly name: string
@@ -198,7 +198,7 @@ export function isNoun(entry: Noun | Verb): entry is Noun {
   return 'verbs' in entry
 }
 
-/** Every command, in the order of the help. */
+/** Every command, in the order of the help text. */
 export const COMMANDS: readonly Verb[] = ENTRIES.flatMap((entry) => (isNoun(entry) ? entry.verbs : [entry]))
 
 /** Builds a command with its name and summary from this table, without running it. */

@@ -7,7 +7,7 @@ export interface CommandTree {
   summary: string
   groups: TreeGroup[]
   commands: TreeCommand[]
-  /** The flags of every command, and the flags of `gdn` itself. */
+  /** The global flags, which every command accepts and `gdn` itself too. */
   flags: TreeFlag[]
   topics: { name: string; summary: string }[]
   exit_codes: TreeExitCode[]
@@ -25,7 +25,6 @@ export interface TreeCommand {
   name: string
   group: string
   summary: string
-  /** The effect of the command: `read`, `write` or `spend`. */
   effect: Effect
   about: string | null
   usage: string
@@ -55,11 +54,9 @@ export interface TreeFlag {
   type: ValueType | 'boolean'
   values: string[] | null
   repeatable: boolean
-  /** Whether the command requires the value. Other values may come from the configuration. */
+  /** Whether the command requires the value. Values of other flags may come from the configuration. */
   required: boolean
-  /**
-   * The default as the summary says it, in parentheses at its end. True for a flag without a value that is in effect.
-   */
+  /** The default that the summary ends with, in parentheses. True for a flag without a value that is on by default. */
   default: string | true | null
 }
 

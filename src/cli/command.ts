@@ -9,25 +9,25 @@ export interface CommandModule {
 }
 
 /**
- * The effect of a command. `read` changes only caches. `write` changes files, settings or records of this machine or a
- * server. `spend` sends transactions, or has a server send them, which costs money on a public network.
+ * The effect of a command. `read` changes only caches. `write` changes files, settings, or records on this machine or a
+ * server. `spend` sends transactions or has a server send them, which costs money on a public network.
  */
 export type Effect = 'read' | 'write' | 'spend'
 
-/** Help of a command, besides its name and summary, which are in the catalogue. */
+/** Help text of a command. Its name and summary are in the catalogue. */
 export interface CommandText {
   /** Details beyond the summary, if there are any. */
   about?: string
-  /** A comment and the lines to type. At least one example. */
+  /** At least one example: a comment and the lines to type. */
   examples: readonly [does: string, line: string, ...more: string[]][]
   /** Aliases of long flags, mostly names of API fields. */
   aliases?: Readonly<Record<string, string>>
 }
 
-/** Type of a value, for the command tree in JSON and for completions. */
+/** The type of a value, for the JSON command tree and for completions. */
 export interface Takes {
   readonly type: ValueType
-  /** All allowed values, if they are a few words. */
+  /** All allowed values, if there are only a few. */
   readonly values?: readonly string[]
 }
 
@@ -39,7 +39,7 @@ export type ValueType =
   | 'url'
   | 'file'
   | 'directory'
-  /** One of `values`. With `words`, several of them, separated by commas. */
+  /** `word` is one of `values`. `words` is several of them, separated by commas. */
   | 'word'
   | 'words'
   | 'list'
@@ -54,13 +54,13 @@ export type ValueType =
   /** Another program and its arguments. */
   | 'command'
 
-/** A Commander command with the data that our help and flag parsing need. */
+/** A Commander command with additional data for our help and flag parsing. */
 export class GdnCommand extends Command {
   readonly text: CommandText
-  /** Facts about each long flag that Commander's own option does not have. */
+  /** Facts about each long flag that Commander's `Option` doesn't have. */
   readonly flagFacts = new Map<string, { takes: Takes | undefined; repeatable: boolean; required: boolean }>()
 
-  /** Whether --timeout is the deadline of everything that it waits for. */
+  /** Whether --timeout limits everything that the command waits for. */
   endsAtTimeout = false
 
   constructor(text: CommandText) {
@@ -74,11 +74,11 @@ export class GdnCommand extends Command {
     this.allowExcessArguments(false)
   }
 
-  /** Overrides the usage line after the name, if Commander's own would be misleading. */
+  /** Overrides the usage line after the name if Commander's own is misleading. */
   usageLine: string
 }
 
-/** Where to read on after an error in the arguments of a command. */
+/** The hint for an error in a command's arguments. */
 export const usageHint = (command: GdnCommand) => `Run \`gdn ${command.name()} --help\` for its usage.`
 
 /** Parses the value of a flag. Throws a GdnError that names the flag. */
@@ -91,9 +91,9 @@ export interface Parse<Value> {
 interface ValueFlag<Value> {
   group?: string | undefined
   parse?: Parse<Value> | undefined
-  /** Several values make a list. */
+  /** Whether the flag may be repeated. Its values form a list. */
   repeatable?: boolean
-  /** Whether the command requires the value. The command itself reports if it is missing. */
+  /** Whether the command requires the value. The command itself reports a missing value. */
   required?: boolean
   hidden?: boolean
 }
@@ -130,13 +130,12 @@ export function valueFlag<Value = string>(
   return command
 }
 
-/** Adds a flag without a value. */
 export function switchFlag(command: GdnCommand, flags: string, description: string, group = 'Flags'): GdnCommand {
   command.addOption(new Option(flags, description).helpGroup(group))
   return command
 }
 
-/** Adds `--name` and `--no-name`. Both at once are an error. */
+/** Adds `--name` and `--no-name`. Using both is an error. */
 export function eitherFlag(command: GdnCommand, name: string, yes: string, no: string, group = 'Flags'): GdnCommand {
   command.addOption(new Option(`--${name}`, yes).helpGroup(group))
   command.addOption(new Option(`--no-${name}`, no).helpGroup(group))
@@ -151,7 +150,9 @@ export function eitherFlag(command: GdnCommand, name: string, yes: string, no: s
   return command
 }
 
-/** Adds an argument that is one of a few words. The command itself rejects others and suggests the nearest. */
+/**
+ * Adds an argument that must be one of a few words. The command itself rejects other words and suggests the nearest.
+ */
 export function wordArgument(command: GdnCommand, name: string, words: readonly string[]): GdnCommand {
   const argument = new Argument(name)
   argument.argChoices = [...words]

@@ -104,7 +104,9 @@ interface NewLimit {
   only_if_unset?: boolean
 }
 
-/** Prompts before a request raises a limit of a run. Accepted requests that wait for the limit can then be sent. */
+/**
+ * Prompts before a request raises a run's limit, because accepted requests that wait for the limit can then be sent.
+ */
 async function confirmLimit(
   deps: Deps,
   { yes }: ApiFlags,
@@ -116,7 +118,7 @@ async function confirmLimit(
   const { name } = endpoint
   if (name !== 'setrunmaxcost' && name !== 'setrunmaxfee') return
   const { request } = await loadEndpoint(name)
-  // The server rejects a request that isn't valid.
+  // The server rejects an invalid request.
   const content = request.safeParse(body).data as (NewLimit & { run: string; blockchain: Blockchain }) | undefined
   if (content === undefined || content.only_lower || content.only_if_unset) return
   const { run, blockchain, max_cost, max_fee } = content
@@ -128,7 +130,7 @@ async function confirmLimit(
   await confirmRaise(deps, yes, blockchain, connection, { ...limits, effect: ACCEPTED_GO_ON })
 }
 
-/** Returns the maximum gas of a request; null if it isn't known. */
+/** Returns the maximum gas of a request; null if unknown. */
 async function pricedOf(
   deps: Deps,
   connection: Connection,
@@ -148,7 +150,7 @@ async function pricedOf(
   }
 }
 
-/** Returns the blockchain of the collection of a request, or else the configured one; null if there is none. */
+/** Returns the blockchain of a request's collection, or else the configured one; null if neither is known. */
 async function blockchainOfRequest(
   deps: Deps,
   connection: Connection,

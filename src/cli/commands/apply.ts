@@ -74,7 +74,7 @@ const FIELDS = [
   'failed',
   'unknown',
 ]
-/** Fields that people see only if they are not 0. */
+/** The card shows these fields only if they are not 0. */
 const COUNTS = FIELDS.slice(FIELDS.indexOf('minted'))
 const VIEW: View = withRunPaid({
   fields: [...FIELDS, 'warnings', 'notes'],
@@ -128,7 +128,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
   try {
     await openPlan(deps, connection, opened, opened.takeOver, async (plan) => {
       if (plan.moved.count > 0) throw changedSince(plan.moved)
-      // Identical rows are named before they are minted.
+      // The warnings are printed before anything is minted.
       const warnings = pendingCount(plan.counts) > 0 ? (opened.warnings?.all ?? []) : []
       printBriefly(deps, warnings)
       const { blockchain, contractAddress: contract_address, stateDir } = opened.options
@@ -150,7 +150,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       }).catch((error: unknown) => {
         throw stoppedAfter(error, noChanges(), { all, minted: null, again })
       })
-      // A row that ends now forgets what was recorded of its changes.
+      // Called after the mint, because a row that settles during the mint loses the changes that were recorded for it.
       await noteSeen(opened.options, plan)
       const print = async (changes: DataRecord) =>
         await output.one({
@@ -172,12 +172,12 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       try {
         await changeNfts(deps, connection, opened, plan, { flags, limit: minted.limit, outcomes })
       } catch (error) {
-        // After Ctrl-C, nothing more is asked of the server.
+        // After Ctrl-C, gdn sends no further requests.
         if (error instanceof GdnError && !deps.signals.signal.aborted) await print(summaryOf(outcomes))
         throw stoppedAfter(error, outcomes, { all, minted: minted.rows, again })
       }
       await note(deps, connection, opened, plan).catch((error: unknown) => {
-        // The changes are made. The next apply records them.
+        // The changes are complete. The next apply records them.
         if (!(error instanceof GdnError)) throw error
         io.debug(`can't record the changes: ${error.message}`)
       })
@@ -191,7 +191,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
   }
 }
 
-/** Returns the notes on the IDs that the command stores, and on the changes that it skips. */
+/** Returns notes on the IDs that the command stores and on the changes that it skips. */
 function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 'skipped', string | null> {
   const stored = pendingPairs(plan)
   const skipped = only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
@@ -201,7 +201,7 @@ function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 's
   }
 }
 
-/** Records the changes, and the rows as they are in the manifest. A mint has stored them. */
+/** Records the changes, and the rows of the current manifest unless a mint has stored them. */
 async function note(deps: Deps, connection: Connection, { options, read }: Opened, plan: ChangePlan): Promise<void> {
   const { signal } = deps.signals
   await noteMade({ ...options, signal }, connection.client, plan)
@@ -217,18 +217,18 @@ async function* rowsOf(plan: ChangePlan) {
 }
 
 interface Given {
-  /** The limit of the run's cost that this command was given, in wei. */
+  /** The cost limit of this command, in wei. */
   given: bigint | null
 }
 
-/** Returns the sentence that says where all changes of the plan are. */
+/** Returns the sentence that says where to find all changes of the plan. */
 function whereAllAre(manifest: string, flags: ApplyFlags, isSaved: boolean): string {
   const file = shellWord(safe(manifest))
   if (isSaved) return `${file} has all of them.`
   return `To print all of them, run \`gdn plan ${file}${planFlagsAgain(flags)} -o ndjson\`.`
 }
 
-/** Returns the command that goes on after an interruption. The run keeps its limit. */
+/** Returns the command that resumes after an interruption. It omits --max-cost, because the run keeps its limit. */
 function applyAgain(manifest: string, flags: ApplyFlags): string {
   const { only, maxBurns, allowDuplicates } = flags
   return [
@@ -243,9 +243,7 @@ type Opened = Awaited<ReturnType<typeof openSource>>
 
 /**
  * Shows the plan and prompts, even if nothing costs money, because changes and burns can't be undone. Returns whether
- * the changes are confirmed.
- *
- * @throws GdnError `refused` while a change is impossible, `max_cost`, `not_confirmed`
+ * the changes are confirmed. || @throws GdnError `refused` if a change is impossible, `max_cost`, `not_confirmed`
  */
 async function confirmPlan(
   deps: Deps,
@@ -273,7 +271,7 @@ async function confirmPlan(
     )
   }
   if (counts.mint > 0) {
-    // A saved plan was made with the rows that it mints. The mint would refuse others after the prompt.
+    // A saved plan includes the rows to mint. Without this check, the mint would refuse edited rows after the prompt.
     if (newRows !== true) await plan.refuseEdited()
     refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates(), warnings?.file)
   }
@@ -307,9 +305,8 @@ async function confirmPlan(
 const MAX_TITLES = 20
 
 /**
- * Names the NFTs to burn, unless the list of changes has.
- *
- * @throws GdnError `refused` if they are more than permitted
+ * Lists the NFTs to burn, unless the list of changes already includes them. || @throws GdnError `refused` if the plan
+ * burns more than permitted
  */
 async function checkBurns(
   io: Deps['io'],
@@ -333,22 +330,22 @@ async function checkBurns(
 }
 
 interface Minted {
-  /** Rows that are deployed now. */
+  /** Number of rows that this command deployed. */
   rows: number
-  /** Rows of the run that are not. */
+  /** Number of rows that are not deployed. */
   left: { pending: number; failed: number; unknown: number }
   /** Warnings about the rows that were sent, in addition to the manifest's warnings. */
   warnings: readonly ManifestIssue[]
   notes: readonly string[]
-  /** Why the run ended with them; null if all went well. */
+  /** Why the run ended with undeployed rows; null if it succeeded. */
   failure: unknown
-  /** The limit that was permitted for the mints and the changes that follow. */
+  /** The permitted limit for the mints and the changes that follow. */
   limit: RunLimit
 }
 
 const NONE_LEFT = { pending: 0, failed: 0, unknown: 0 }
 
-/** Limits the run, and mints the rows of the plan as `batch mint` does. */
+/** Limits the run, and mints the plan's rows in the same way as `batch mint`. */
 async function mint(
   deps: Deps,
   connection: Connection,
@@ -365,7 +362,7 @@ async function mint(
     const carried = isSent ? await limitChanges(deps, connection, options, { limit, given }) : limit
     if (plan.unsettled === 0)
       return { rows: 0, left: NONE_LEFT, warnings: [], notes: [], failure: null, limit: carried }
-    // An earlier command was interrupted while it waited. Nothing is sent.
+    // An earlier command was interrupted while it waited for accepted rows. Nothing is sent.
     const settling = { ...options, reconcileOnly: true }
     const sending = { settings, options: settling, read: null, flags, resumedBy, isApplied: true, run: runBatch }
     return { ...(await runMints(deps, plan, { ...sending, given: null })), limit: carried }
@@ -377,7 +374,7 @@ async function mint(
       ...options,
       maxCost: given ?? undefined,
       keepEdited: true,
-      // Labels are replaced by now, and rows are adopted only by their reference IDs.
+      // Labels are already replaced at this point, so rows match by their reference IDs alone.
       adopt: false,
       retryFailed: counts.retries > 0,
     },
@@ -397,7 +394,7 @@ async function mint(
   return { ...minted, rows: Math.min(counts.mint, minted.rows), limit }
 }
 
-/** Sends the rows to mint, if there are any, and waits until all that were accepted are deployed. */
+/** Sends the rows to mint, if any, and waits until all accepted rows are deployed. */
 async function runMints(
   deps: Deps,
   plan: ChangePlan,

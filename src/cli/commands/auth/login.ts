@@ -69,7 +69,7 @@ export async function login(deps: Deps, flags: LoginFlags): Promise<void> {
     io.note(`To make this server your default: gdn config set base_url ${server.baseUrl}`)
 }
 
-/** Checks a key before it is saved. A key that does not work is not saved. */
+/** Checks a key before it is saved. A key that the server rejects isn't saved. */
 async function checkKey(deps: Deps, flags: LoginFlags, server: Server, key: Secret): Promise<void> {
   const settings = await deps.settings(flags)
   const progress = await deps.io.progress(`Checking the key at ${server.origin}`)

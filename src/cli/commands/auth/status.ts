@@ -43,7 +43,7 @@ export function command(deps: Deps, run = status): GdnCommand {
 /** A key and where it was found. */
 interface Found {
   server: string
-  /** URL to send the key to, or null if that server is not running. */
+  /** The URL to send the key to; null if the server isn't running. */
   url: string | null
   in_use: boolean
   profiles: string
@@ -116,14 +116,14 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
       profiles: profilesOf(serverInUse),
       kept_in: 'environment',
       place: 'GDN_API_KEY',
-      // The same rule as for every command: a server that only a project's file names may not get the key.
+      // As for every command, a server that only a project's file names may not receive the key.
       key: async () => await settings.apiKey(await settings.server()),
     })
   }
   return [...found, ...(await localKey(deps, settings.profile === 'local' && serverInUse === null))]
 }
 
-/** Returns the key of the local backend, if one was ever started. */
+/** Returns the key of the local backend. Empty if none was ever started. */
 async function localKey({ env }: Deps, isInUse: boolean): Promise<Found[]> {
   const dataDir = localDataDirectory(env)
   const key = await localApiKeyIfThere(dataDir).catch((error: unknown) => error)

@@ -42,7 +42,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   }) as GdnCommand
 }
 
-/** Loads the code that mints separately. Loading everything at once opens more files than some machines permit. */
+/** Loads the minting code separately, because loading everything at once opens more files than some machines permit. */
 async function mint(deps: Deps, manifest: string, flags: BatchMintFlags): Promise<void> {
   const { mintManifest } = await import('../../batch/mint-manifest.ts')
   await mintManifest(deps, manifest, flags)

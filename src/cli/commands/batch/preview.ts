@@ -37,13 +37,13 @@ const FIELDS = [
   'run',
   'minted',
 ]
-// The mapped columns are printed while the manifest is read.
+// Mapped columns are already printed while the manifest is read.
 const SHOWN = FIELDS.filter((field) => field !== 'mapped_columns')
 const VIEW: View = {
   fields: FIELDS,
   columns: FIELDS,
   id: 'file',
-  // The page counts the valid rows too.
+  // Like the page, the card counts only valid rows.
   card: (record) =>
     SHOWN.map((field) => [field === 'rows' && record.errors !== 0 ? 'valid rows' : field, record[field]] as const),
 }
@@ -75,7 +75,7 @@ const MAX_ISSUES = 1000
 const hasImageOnTheWeb = ({ metadata }: ManifestRow) =>
   metadata.file_fields.some(({ key, url }) => key === 'image' && /^https?:/i.test(url))
 
-/** Returns the newest run of a manifest, in the collection and on the server that flags specify. */
+/** Returns the newest run of a manifest in the collection and on the server that the flags specify. */
 async function runOf(deps: Deps, manifest: string, flags: PreviewFlags, stateDir: string): Promise<Run | null> {
   const path = await manifestPath(deps, manifest)
   if (path === null) return null
@@ -123,7 +123,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   let invalidRows = 0
   let sent = 0
   let minted = 0
-  /** Errors of the current row. They arrive one at a time. */
+  /** Errors of the current row, which arrive one at a time. */
   let current: { issues: ManifestIssue[]; invalidRow: InvalidRow | undefined } | null = null
   const settle = async () => {
     if (current === null) return
@@ -137,7 +137,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
         if ('row' in item) {
           await settle()
           rows++
-          // Those of a run were permitted when it began.
+          // Duplicates in an existing run were permitted when it started.
           if (run === null) duplicates.add(item.row)
           if (hasImageOnTheWeb(item.row)) onTheWeb++
           receivers.getOrAdd(item.row.receiver.toLowerCase(), 0)
@@ -161,7 +161,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
       deps.signals.signal.throwIfAborted()
     }
     await settle()
-    // There is nothing to show if the file itself can't be read.
+    // If the file itself can't be read, there is nothing to show.
     if (rows === 0 && issues.every(({ place }) => place.line === undefined)) throwProblems({ issues, issueCount }, null)
     const { target } = reading
     const counts = { receivers: receivers.size, duplicates: duplicates.count }

@@ -94,7 +94,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   const output = createOutput(io, flags, VIEW, { manifest: run.manifestPath })
   const status = await runStatus(run)
   const { path, replace } = await whereTo(deps, `${run.name}-report.html`, flags)
-  // The local backend may not run.
+  // The local backend may not be running.
   const settings = await settingsIfFound(deps, run, flags)
   const server = (await settings?.server().catch(() => null)) ?? null
   const [
@@ -169,14 +169,13 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
 const MAX_REASONS = 1000
 const MAX_LINES = 12
 
-/** Counts of the rows that were written. */
 class Tally {
   readonly counts: Record<RowStatus, number> = { deployed: 0, accepted: 0, pending: 0, failed: 0, unknown: 0 }
   readonly failures = new Map<string, { count: number; lines: number[] }>()
   readonly #owners = new HashTable({ foldHex: true })
   rows = 0
   burned = 0
-  /** Number of NFTs to which something happened after their mint. */
+  /** Number of NFTs that changed after their mint. */
   changed = 0
 
   get owners(): number {
@@ -214,7 +213,7 @@ async function clientOf(deps: Deps, server: Server | null, settings: Settings | 
 }
 
 interface ServerFacts {
-  /** Whether the server is a backend of ours. */
+  /** Whether the server is a gdn backend. */
   isOurs: boolean
   spent: DataRecord | null
   collection: string | null
@@ -226,7 +225,7 @@ const collectionAnswer = z.object({
   transaction: z.object({ explorer_url: z.string().nullable() }).nullable(),
 })
 
-/** Reads facts that only a gdn backend returns, and only if it permits. A report works without them. */
+/** Reads facts that only a gdn backend returns, and only with permission. A report works without them. */
 async function readServerFacts(
   deps: Deps,
   run: Awaited<ReturnType<typeof runStatus>>,
@@ -263,8 +262,8 @@ async function readServerFacts(
 }
 
 /**
- * Returns the base URL of a block explorer, such as `https://polygonscan.com`, from the page of a transaction. Null for
- * one on this machine, which others can't open.
+ * Returns the base URL of a block explorer, such as `https://polygonscan.com`, from the URL of a transaction page. Null
+ * for an explorer on this machine, because others can't open it.
  */
 function blockExplorerOf(transaction: string): string | null {
   const base = /^(https?:\/\/.+)\/tx\/[^/]+$/.exec(transaction)?.[1]

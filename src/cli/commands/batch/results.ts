@@ -30,7 +30,7 @@ import type { View } from '../../render/view.ts'
 
 const STATUSES = ['pending', 'accepted', 'deployed', 'failed', 'unknown', 'burned'] as const
 
-/** The status of a row as people filter by it: a burned one is not deployed any more. */
+/** The status of a row as users filter by it. A burned row doesn't count as deployed. */
 type ShownStatus = RowStatus | 'burned'
 
 export interface ResultsFlags extends OutputFlags, RunFlags, VerifyFlags {
@@ -97,7 +97,7 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   const view = flags.verify ? VERIFIED_VIEW : VIEW
   const run = await findRun(deps, name, flags)
   const isCsv = flags.output === 'csv'
-  // The columns of a manifest are no fields of the view.
+  // Manifest columns aren't fields of the view.
   const output = createOutput(io, isCsv ? withoutFields(flags) : flags, view, { manifest: run.manifestPath })
   const inCsv = isCsv ? await csvOf(deps, run, view, flags) : null
   const edits = await editsSince(deps, run)
@@ -135,7 +135,7 @@ const isListedForPrograms = (mode: OutputMode): boolean => mode === 'json' || mo
 
 const withoutFields = ({ fields: _, ...others }: ResultsFlags): OutputFlags => others
 
-/** Returns how the rows of a run are printed as CSV. */
+/** Returns how to print a run's rows as CSV. */
 async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
   const own = await runColumns(run)
   const options = readingOf(deps, run, await deps.settings(flags))
@@ -148,12 +148,15 @@ async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
     chosen: chooseFields(flags.fields, view, columns, others.names),
     csv: createCsv(deps.io, flags, header?.separator),
     inFile: columns.hasIgnored ? await cellsOfFile(run, options) : undefined,
-    // A person filters a sheet by the status. Programs get the outcome of the mint.
+    // Users filter a spreadsheet by the displayed status. Programs get the outcome of the mint.
     shown: flags.forSpreadsheet === true ? view.cells : undefined,
   }
 }
 
-/** Returns the options that a run's manifest was read with. The project's own map, if it has one, names columns too. */
+/**
+ * Returns the options that a run's manifest was read with. If the project has its own map, that map replaces the
+ * recorded one.
+ */
 function readingOf(deps: Deps, run: Run, settings: Settings): ManifestOptions {
   const { blockchain, contractAddress, reading } = run
   const project = manifestOptions(deps, {}, settings)
@@ -164,7 +167,7 @@ function readingOf(deps: Deps, run: Run, settings: Settings): ManifestOptions {
 const headerOf = async ({ manifestPath }: Run, naming: ColumnNaming): Promise<CsvHeader | null> =>
   manifestPath === null ? null : await readCsvHeader(manifestPath, naming)
 
-/** Prints the results with their comparison to chain and storage. Throws if a row differs from its request. */
+/** Prints the results of comparing rows with chain and storage. Throws if a row differs from its request. */
 async function printVerified(
   deps: Deps,
   run: Run,
@@ -204,7 +207,7 @@ async function* counted<Row>(rows: AsyncIterable<Row>, count: () => void): Async
 const noRowIs = (statuses: readonly ShownStatus[]): string =>
   statuses.join() === 'failed' ? 'No row has failed.' : `No row has the status ${statuses.join(' or ')}.`
 
-/** A row that was removed has no line: another row may have it now. */
+/** A removed row has no line, because another row may occupy that line. */
 const recordOf = ({ result, row }: RunRow): DataRecord => (row === null ? { ...result, line: null } : { ...result })
 
 async function* plainRecords(rows: AsyncIterable<RunRow>): AsyncGenerator<ResultRecord> {
@@ -221,7 +224,7 @@ async function* verifiedRecords(rows: AsyncIterable<VerifiedRow>, tally: VerifyT
   }
 }
 
-/** Yields the results, and rows of the manifest that aren't part of the run. */
+/** Yields the results, followed by manifest rows that aren't part of the run. */
 async function* recordsOf(
   results: AsyncIterable<ResultRecord>,
   { fields, rows }: { fields: readonly string[]; rows: ChangesSince['rows'] },

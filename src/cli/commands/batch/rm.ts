@@ -83,7 +83,6 @@ async function rmNamed(
   return [run]
 }
 
-/** Removes the record of a single command. */
 async function rmCommand(
   deps: Deps,
   stateDir: string,
@@ -103,7 +102,7 @@ async function rmCommand(
   return { id, name }
 }
 
-/** Removes finished runs. Later drops go first, because an earlier drop can't be removed before a later one. */
+/** Removes finished runs. Starts with the latest drop, because a drop can't be removed before later ones. */
 async function rmFinished(deps: Deps, stateDir: string, flags: RmFlags): Promise<Run[]> {
   const { io } = deps
   const limits = { server: await whichServer(deps, flags), collection: flags.contract }
@@ -118,7 +117,7 @@ async function rmFinished(deps: Deps, stateDir: string, flags: RmFlags): Promise
       await removeRun(run)
       removed.push(run)
     } catch (error) {
-      // Another process resumed the run, or a later run isn't finished. The run stays.
+      // Another process resumed the run, or a later run isn't finished. Keeps the run.
       if (!(error instanceof GdnError && error.code === 'run_busy')) throw error
     }
   }
@@ -136,7 +135,7 @@ function refuseRunning({ name, running }: Pick<Run, 'name' | 'running'>): void {
 
 const isFinished = ({ counts }: RunStatus): boolean => openRows(counts) === 0
 
-/** Describes what removing a run loses. */
+/** Describes what is lost when a run is removed. */
 function lossOf({ counts }: RunStatus): string {
   const { pending, accepted, unknown } = counts
   const losses = [
@@ -147,7 +146,7 @@ function lossOf({ counts }: RunStatus): string {
   return `${rowsByState({ ...counts })}. Removing it deletes the record of ${losses.join(', and of ')}. On a server without reference IDs, the same manifest may then mint every row again`
 }
 
-/** A finished run still protects its rows from being minted twice. */
+/** Prompts, because even a finished run protects its rows from being minted twice. */
 async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: string): Promise<void> {
   if (yes) return
   if (io.interactive)

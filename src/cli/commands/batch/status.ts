@@ -59,7 +59,7 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
     if (flags.costs && !seen.hasSpent) deps.io.note('The server of the run does not report its cost.')
     return
   }
-  // There are no rows to show.
+  // A single command has no rows to show.
   const card: View['card'] = (record) => view.card?.(record).filter(([field]) => field !== 'results') ?? []
   const spent = flags.costs ? await spentByCommand(deps, command, flags) : null
   await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...spent })
@@ -75,7 +75,7 @@ interface Seen {
   hasSpent: boolean
 }
 
-/** Shows a run while a process mints it. Nothing else changes what this machine has recorded. */
+/** Shows a run while a process mints it. Only such a process changes what this machine has recorded. */
 async function watchRun(
   deps: Deps,
   flags: StatusFlags,
@@ -96,7 +96,7 @@ async function watchRun(
   return seen
 }
 
-/** Returns the amount that a single command has spent; null if its server doesn't report it. */
+/** Returns the cost of a single command; null if its server doesn't report it. */
 async function spentByCommand(
   deps: Deps,
   command: Awaited<ReturnType<typeof commandRunRecords>>[number],

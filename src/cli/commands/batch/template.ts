@@ -40,7 +40,7 @@ export function command(deps: Deps, run = template): GdnCommand {
   return templateCommand.action(async (flags: TemplateFlags) => await run(deps, flags)) as GdnCommand
 }
 
-// Addresses of the examples of EIP-55, and of Solana's system accounts.
+// Addresses from the examples of EIP-55, and of Solana's system accounts.
 const EXAMPLES = {
   evm: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'],
   solana: ['11111111111111111111111111111111', 'SysvarRent111111111111111111111111111111111'],

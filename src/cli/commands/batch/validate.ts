@@ -39,7 +39,7 @@ const VIEW: View = {
   ],
   columns: ['valid', 'rows', 'issue_count', 'receivers', 'files'],
   id: 'valid',
-  // The warnings and mapped columns are printed before it.
+  // The warnings and mapped columns are printed before the card.
   card: ({ mapped_columns: _mapped, warnings, ...record }) => [
     ...Object.entries(record),
     ['warnings', (warnings as readonly unknown[]).length],
@@ -134,7 +134,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   deps.io.note([`${summary} ${next}`, ...missing].join('\n'))
 }
 
-/** Returns the run of a manifest on the selected server if it minted every row; null otherwise. */
+/** Returns the manifest's run on the selected server if it minted every row; null otherwise. */
 async function mintedRun(deps: Deps, manifest: string, flags: ValidateFlags, settings: Settings): Promise<Run | null> {
   const { stateDir } = settings
   try {
@@ -144,13 +144,13 @@ async function mintedRun(deps: Deps, manifest: string, flags: ValidateFlags, set
     const { pending, accepted, unknown, failed } = (await runStatus(run)).counts
     return pending + accepted + unknown + failed === 0 ? run : null
   } catch (error) {
-    // The suggestion is no reason to fail.
+    // Failing to find a suggestion is no reason to fail.
     if (error instanceof GdnError) return null
     throw error
   }
 }
 
-/** Lists what minting still needs. Validating needs neither a server nor a collection. */
+/** Lists what minting still needs. Validating itself needs neither a server nor a collection. */
 async function missingFlags(
   deps: Deps,
   settings: Settings,
@@ -168,14 +168,14 @@ async function missingFlags(
   ]
 }
 
-/** Rejects an invalid address of the flag. The address of a column is checked with its row. */
+/** Rejects an invalid address from the flag. An address from a column is checked with its row. */
 function refuseContract(contract: string | undefined, blockchain: Blockchain | null): void {
   const problem = contract === undefined || blockchain === null ? null : addressProblem(contract, blockchain)
   if (problem === null) return
   throw new GdnError('usage', `the contract address ${contract} ${problem}`, { place: { flag: '--contract' } })
 }
 
-/** Throws the problems of rows and of files, all at once. */
+/** Throws one error with the problems of rows and files. */
 export function throwProblems(
   found: Pick<ManifestSummary, 'issues' | 'issueCount'>,
   check: Pick<FileCheck, 'errors' | 'warnings'> | null,
@@ -191,7 +191,10 @@ export function throwProblems(
   })
 }
 
-/** Returns the specified collection or the only one created on this machine; null if unclear or without a server. */
+/**
+ * Returns the specified collection, or the only one created on this machine. Null if it is ambiguous or no server is
+ * specified.
+ */
 export async function knownCollection(deps: Deps, settings: Settings): Promise<Collection | null> {
   try {
     return await whichCollection(deps, settings, await settings.server())
@@ -200,7 +203,10 @@ export async function knownCollection(deps: Deps, settings: Settings): Promise<C
   }
 }
 
-/** Returns the server, or null: files can be checked without one. It decides which files of this machine it can get. */
+/**
+ * Returns the server that will fetch the files, or null if none is specified. Files can be checked without one, but it
+ * decides which files on this machine can be fetched.
+ */
 async function serverIfNamed(settings: Settings): Promise<Server | null> {
   try {
     return await settings.server()
@@ -209,7 +215,7 @@ async function serverIfNamed(settings: Settings): Promise<Server | null> {
   }
 }
 
-/** Whether a server is specified. It may be unreachable. */
+/** Returns whether a server is specified, even if it is unreachable. */
 async function isServerNamed(settings: Settings): Promise<boolean> {
   try {
     await settings.server()

@@ -32,10 +32,10 @@ export function addChainFlags(command: GdnCommand): GdnCommand {
 export const addBlockchainArgument = (command: GdnCommand): GdnCommand =>
   wordArgument(command, '<blockchain>', KNOWN_NAMES)
 
-/** @throws GdnError `usage` for a word that can't name a blockchain */
+/** @throws GdnError `usage` if the word can't name a blockchain */
 export const anyBlockchain = (word: string): Blockchain => blockchainName(word, '<blockchain>')
 
-/** @throws GdnError `usage` for a word that names no EVM blockchain */
+/** @throws GdnError `usage` if the word isn't an EVM blockchain */
 export function evmBlockchain(word: string): EvmBlockchain {
   const blockchain = anyBlockchain(word)
   if (isEvm(blockchain)) return blockchain
@@ -44,7 +44,7 @@ export function evmBlockchain(word: string): EvmBlockchain {
   })
 }
 
-/** Warns that a network was succeeded by another one. */
+/** Warns if a network was replaced by a successor. */
 export function warnIfRetired(io: Io, blockchain: EvmBlockchain): void {
   const retired = retirementOf(blockchain)
   if (retired === null) return
@@ -54,7 +54,7 @@ export function warnIfRetired(io: Io, blockchain: EvmBlockchain): void {
   )
 }
 
-/** @throws GdnError `usage` for a data directory that does not exist, and can't have a configuration */
+/** @throws GdnError `usage` if the data directory doesn't exist and no configuration is specified */
 export async function chainPlace(
   deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify' | 'signals'>,
   flags: ChainFlags,
@@ -72,7 +72,7 @@ export async function chainPlace(
   }
 }
 
-/** Returns the command that sets a network up, for the backend that these flags name. */
+/** Returns the command that sets up a network for the backend that the flags select. */
 export function setupCommand(
   blockchain: string,
   flags: ChainFlags,
@@ -82,6 +82,6 @@ export function setupCommand(
   return `gdn chain setup ${blockchain}${placeWords(flags)}${admin}`
 }
 
-/** Returns the `gdn chain setup` command, with a keystore of the admin unless the admin's key is in a remote signer. */
+/** Returns the `gdn chain setup` command. Includes an admin keystore unless the admin's key is in a remote signer. */
 export const setupOf = (blockchain: string, flags: ChainFlags, { admin }: Pick<ChainSettings, 'admin'>): string =>
   setupCommand(blockchain, flags, { adminKeystore: admin === undefined ? 'admin.json' : null })

@@ -24,7 +24,7 @@ const STATUS_VIEW: View = {
   id: 'signer',
 }
 
-/** `gdn chain setup` for a Solana cluster. Deploys and spends nothing. */
+/** Runs `gdn chain setup` for a Solana cluster. Deploys and spends nothing. */
 export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flags: SetupFlags): Promise<void> {
   for (const [flag, given] of [
     ['--admin-keystore', flags.adminKeystore],
@@ -57,7 +57,7 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
   })
 }
 
-/** `gdn chain status` for a Solana cluster. */
+/** Runs `gdn chain status` for a Solana cluster. */
 export async function solanaStatus(deps: Deps, blockchain: SolanaBlockchain, flags: StatusFlags): Promise<void> {
   const output = createOutput(deps.io, flags, STATUS_VIEW)
   const { clusterStatus, withCluster } = await import('../../../server/setup/cluster.ts')

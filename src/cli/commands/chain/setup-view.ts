@@ -18,7 +18,7 @@ export const SETUP_VIEW: View = {
   ],
 }
 
-/** Formats a decimal amount of a record for people: `0.0043 ETH`. */
+/** Formats a decimal amount of a record for display: `0.0043 ETH`. */
 export function coinsOf(record: DataRecord, field: string, rounding: Rounding): string | null {
   const amount = record[field]
   const wei = typeof amount === 'string' ? parseUnits(amount) : null
@@ -27,15 +27,16 @@ export function coinsOf(record: DataRecord, field: string, rounding: Rounding): 
 
 const gasOf = (gas: unknown) => `${Number(gas).toLocaleString('en-US')} gas`
 
-/** Returns the maximum cost of the setup, and the balance of the admin. */
+/** Returns rows for the setup's maximum cost and the admin's balance. */
 const plannedRows = (record: DataRecord): CardRow[] => [
   ['cost', `at most ${coinsOf(record, 'cost', 'up')} for ${gasOf(record.gas)}`],
   ['balance', coinsOf(record, 'balance', 'down')],
 ]
 
 /**
- * Returns the cost of the deployment by its receipt, even if an earlier run deployed, and the maximum cost of the
- * authorizations in this run. If there are any, `gas` counts only them, because a new factory authorizes its operators.
+ * Returns rows for the deployment cost and the maximum authorization cost. The deployment cost comes from the receipt,
+ * even if an earlier run deployed. A new factory authorizes its operators itself, so `gas` counts only authorizations
+ * if there are any.
  */
 function paidRows(record: DataRecord): CardRow[] {
   const { deployment_cost: paid, deployment_gas: gas, to_appoint: authorized } = record

@@ -77,7 +77,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
   ])
   const place = await chainPlace(deps, flags)
   const { adminKeystore: file } = flags
-  // Before the prompt for a password.
+  // Reports invalid settings before the password prompt.
   await chainSettings(place, blockchain)
   if (file !== undefined) checkKeystoreFile(file)
   const given =
@@ -122,7 +122,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
       if (!flags.yes) await io.confirm(`${what}?`, '--yes')
     }
     const progress = await io.progress(`Setting up ${blockchain}`)
-    /** Steps whose number of blocks was printed: a log gets it once. */
+    /** Steps whose number of blocks was already printed. A log gets that number only once per step. */
     const counted = new Set<string>()
     if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_TIMEOUT_MS)
     try {
@@ -135,7 +135,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
         now: deps.now,
         log: SILENT,
         signal: deps.signals.signal,
-        // Off a terminal, every message is printed: there are few, and one reports that the network is unreachable.
+        // Without a terminal, every message is printed: there are few, and one reports that the network is unreachable.
         say: (text) => (io.stderrTty ? progress.update(safe(text)) : io.note(safe(text))),
         sayLeft(text, blocks) {
           const left = `${text}: ${count(blocks, 'block')} left`
@@ -169,7 +169,7 @@ function factoryAt(text: string): `0x${string}` {
   return checksumAddress(text) as `0x${string}`
 }
 
-/** Adds how to resume to the error of a signal. */
+/** Adds a hint about resuming to an error. */
 const resumable = (error: unknown): unknown =>
   error instanceof GdnError ? error.with({ hint: 'Run the same command again to resume the setup.' }) : error
 

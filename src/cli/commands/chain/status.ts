@@ -32,7 +32,7 @@ const VIEW: View = {
   id: 'signer',
 }
 
-/** Returns the view for a terminal: amounts have their unit, and problems are printed in full below the table. */
+/** Returns the view. On a terminal, amounts have units, and problems are printed in full below the table. */
 const viewFor = ({ stdoutTty }: Io, { fields }: StatusFlags): View =>
   stdoutTty && fields === undefined
     ? {
@@ -47,7 +47,7 @@ const viewFor = ({ stdoutTty }: Io, { fields }: StatusFlags): View =>
       }
     : VIEW
 
-/** Returns the work that waits for a signer: `2 transactions, 24 NFTs`. */
+/** Formats the work that waits for a signer: `2 transactions, 24 NFTs`. */
 function waitingText({ waiting, waiting_nfts }: DataRecord): string {
   const [transactions, nfts] = [Number(waiting), Number(waiting_nfts)]
   const parts = [transactions > 0 ? count(transactions, 'transaction') : '', nfts > 0 ? count(nfts, 'NFT') : '']

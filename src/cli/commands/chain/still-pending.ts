@@ -1,6 +1,6 @@
 import { GdnError } from '../../../core/errors.ts'
 import { isTimeUp } from '../../../core/time-up.ts'
 
-/** Replaces the error of a --timeout that expired after a request was sent with an error that says what is missing. */
+/** If --timeout expired after a request was sent, replaces the error with one that says what is missing. */
 export const stillPending = (error: unknown, missing: string): unknown =>
   isTimeUp(error) ? new GdnError('pending', missing, { hint: 'Run the same command again to resume.' }) : error

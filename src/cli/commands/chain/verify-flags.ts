@@ -17,7 +17,7 @@ export interface VerifyFlags extends OutputFlags, ChainFlags {
   timeout?: number
 }
 
-/** The key is in a file or the environment, because other users see the arguments of a process. */
+/** Reads the key from a file or the environment only, because other users can see a process's arguments. */
 export async function etherscanKey(
   { cwd, env }: Deps,
   { etherscanKeyFile, etherscanUrl }: VerifyFlags,

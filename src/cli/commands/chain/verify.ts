@@ -30,7 +30,7 @@ const VIEW: View = {
   id: 'address',
 }
 
-/** Returns the view. A terminal prints the reasons below the table, and a written input has no verdict of a service. */
+/** Returns the view. A terminal prints the reasons below the table. With --to, no service returns a verdict. */
 function viewFor({ stdoutTty }: Io, { to }: VerifyFlags): View {
   const hidden = to !== undefined ? ['service', 'match', 'message'] : stdoutTty ? ['message'] : []
   return { ...VIEW, columns: VIEW.columns.filter((column) => !hidden.includes(column)) }
@@ -116,7 +116,7 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
             const verdict: Verdict =
               unreachable ?? (await verifier.verify(contract).catch((error: unknown) => failureOf(deps, error)))
             if (verdict.status === 'rejected') deps.setExitCode(EXIT.refused)
-            // The next request would take as long to fail.
+            // The next request would take just as long to fail.
             if (verdict.status === 'failed') unreachable = verdict
             records.push(record(contract, verifier.service, verdict))
           }
@@ -136,7 +136,7 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
   )
 }
 
-/** Prints each reason once and in full for people, because a table on a terminal has no room for it. */
+/** On a terminal, prints each reason once and in full, because the table has no room for it. */
 function printReasons(io: Io, mode: string, records: readonly { service: string | null; message: string | null }[]) {
   if (mode !== 'table' || !io.stdoutTty) return
   const reasons = records.flatMap(({ service, message }) => (message === null ? [] : [`${service}: ${safe(message)}`]))
@@ -160,7 +160,7 @@ async function openVerifiers({ env }: Deps, flags: VerifyFlags, { chainId, signa
   return [sourcify, createEtherscan({ ...at(flags.etherscanUrl ?? ETHERSCAN_URL), key, pages })]
 }
 
-/** A service that fails doesn't prevent the others from verifying. */
+/** Returns the verdict for a service that failed, so that other services can still verify. */
 function failureOf(deps: Deps, error: unknown): Verdict {
   if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
   deps.setExitCode(EXIT_BY_CODE[error.code])

@@ -18,7 +18,7 @@ interface Asked {
   enable_burn: unknown
 }
 
-/** Prompts for missing fields of a collection request, on a terminal. */
+/** Prompts for missing fields of a collection request. Without a terminal, returns the fields unchanged. */
 export async function askForMissing(
   { io, addresses }: Pick<Deps, 'io' | 'addresses'>,
   { yes = false }: { yes?: boolean },
@@ -43,11 +43,11 @@ export async function askForMissing(
     value ?? (wantsMore ? await askLine(io, { message, flag }) : undefined)
   const description = await ask(given.description, 'Description', '--description')
   const image = await ask(given.image, 'URL of the image', '--image')
-  // No prompt if the output is captured or --yes is given: the API's defaults apply.
+  // If the output is captured or --yes is used, the API's defaults apply.
   const mayAskMore = !yes && io.stdoutTty && known !== undefined && isEvm(known)
   const whether = async (value: unknown, message: string, flag: string) =>
     value ?? (mayAskMore ? await askWhether(io, { message, flag, default: false }) : undefined)
-  // A request contains these only if they are true, because the hosted service doesn't know them.
+  // A request contains `dynamic` and `enable_burn` only if they are true, because the hosted service doesn't know them.
   const dynamic =
     (await whether(given.dynamic, `Let the API update the metadata of NFTs? ${PERMANENT}`, '--dynamic')) || undefined
   const enable_burn =
@@ -59,7 +59,7 @@ export async function askForMissing(
   return { ...given, name, blockchain, wallet_address, description, image, dynamic, enable_burn, enable_transfer }
 }
 
-/** Rejects an address before the prompts that follow it. @throws GdnError `usage` */
+/** Rejects an invalid address before the prompts that follow. @throws GdnError `usage` */
 function refuseWrongAddress(given: unknown, blockchain: Blockchain | undefined): void {
   if (typeof given !== 'string' || blockchain === undefined) return
   const problem = addressProblem(given, blockchain)

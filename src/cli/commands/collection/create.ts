@@ -40,7 +40,7 @@ export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, Operat
   locked?: boolean
   dynamic?: boolean
   enableBurn?: boolean
-  /** Parts of 10,000. */
+  /** The royalty in basis points (1/10,000). */
   royalty?: number
   royaltyReceiver?: string
   file?: string
@@ -102,7 +102,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const output = createOutput(io, flags, withPaid(COLLECTION_VIEW))
   warnOfQuotes(io, '--name', flags.name)
   const settings = await deps.settings(flags)
-  // A missing server is reported before the prompts.
+  // Reports a missing server before the prompts.
   if (mayAsk(io) && !flags.dryRun) await settings.server()
   const fromFile =
     flags.file === undefined
@@ -173,7 +173,7 @@ function withWalletHint(error: unknown, server: Server): unknown {
   )
 }
 
-/** Refuses rights that the server would ignore, because they can't be added later. */
+/** Refuses rights that the server would ignore, because they can't be added to the collection later. */
 async function refuseUnlessKnown(
   { signals: { signal } }: Deps,
   { client, server }: Connection,
@@ -203,7 +203,7 @@ async function finish(
   const { io } = deps
   const { server } = connection
   const { transaction_gdn_id, accepted_date, at } = taken.accepted
-  // Only a response accepts a collection: the API has no list to find one in.
+  // Only a response can accept a collection, because the API has no list to find it in.
   if (transaction_gdn_id === null) throw new Error('a collection was accepted without an ID')
   const known = {
     transaction_gdn_id,

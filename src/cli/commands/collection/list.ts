@@ -39,7 +39,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const connection = await deps.connect(settings)
   const ids = known.map(({ transaction_gdn_id }) => transaction_gdn_id)
   const records = await awaitResponse(deps.io, server.origin, ask(deps, connection, ids))
-  // The table has no column that the owner changes.
+  // No column of the table shows a setting that the owner can change.
   const shown = isAskedFor(flags) ? await withSettings(deps, connection, records) : records.map(collectionData)
   const byId = new Map<unknown, DataRecord>(shown.map((record) => [record.transaction_gdn_id, record]))
   await output.many(
@@ -51,7 +51,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   )
 }
 
-/** Reads the records of collections from the server. They are none if the server has no such endpoint. */
+/** Reads collection records from the server. Returns none if the server lacks the endpoint. */
 async function ask(deps: Deps, { client }: Connection, ids: readonly string[]): Promise<CollectionRecord[]> {
   try {
     return await readCollections({ client }, ids, deps.signals.signal)

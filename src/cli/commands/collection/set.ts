@@ -54,7 +54,7 @@ export async function set(deps: Deps, address: string | undefined, flags: SetFla
   if (address !== undefined && (flags.blockchain === undefined || isEvm(flags.blockchain))) evmAddress(address)
   const settings = await deps.settings(address === undefined ? flags : { ...flags, contract: address })
   const node = namedNode(deps, flags)
-  // A new owner may know the collection, a node, and no server.
+  // A new owner may know only the collection and a node, so gdn connects to the server only if necessary.
   let opened: Promise<Connection> | undefined
   const connect = () => (opened ??= deps.connect(settings))
   const { contract, blockchain } =

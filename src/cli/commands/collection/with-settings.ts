@@ -22,15 +22,15 @@ export const SETTINGS_VIEW: View = {
 }
 
 /**
- * Returns collections as they are printed, with their current settings, because a collection record has the royalty,
- * description and image of its creation. If the settings can't be read, these values remain, and a note says so.
+ * Returns collections for display, with their current settings. A collection record contains only the royalty,
+ * description and image from its creation. If the settings can't be read, those values remain, and a note says so.
  */
 export async function withSettings(
   { io, signals }: Deps,
   { client, server }: Connection,
   found: readonly CollectionRecord[],
 ): Promise<DataRecord[]> {
-  // Servers of others have no such endpoint.
+  // Other vendors' servers don't have this endpoint.
   if (client.incarnation() === null) return found.map(collectionData)
   const settings = new Map<string, CollectionSettings>()
   try {

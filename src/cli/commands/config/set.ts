@@ -67,7 +67,7 @@ export async function set(deps: Deps, name: string, value: string, flags: SetFla
       place: { field: 'base_url' },
     })
   }
-  // Reports a mistyped name now, not when the wallet is used.
+  // Reports a mistyped name immediately, not only when the wallet is used.
   if (setting === 'wallet' && value.startsWith('@')) (await deps.addresses()).resolve(value, { field: 'wallet' })
   const parsed = parseSetting(setting, value)
   if (setting === 'contract' || (setting === 'wallet' && !value.startsWith('@'))) refuseOtherThanAddress(setting, value)
@@ -77,18 +77,21 @@ export async function set(deps: Deps, name: string, value: string, flags: SetFla
   await print(output, flags, { name: setting, value: changed[setting] ?? null, profile })
 }
 
-/** @throws GdnError `usage` for a text that is an address on no blockchain */
+/** @throws GdnError `usage` if the value isn't an address on any blockchain */
 function refuseOtherThanAddress(field: string, value: string): void {
   const problem = addressProblem(value, blockchainLike(value))
   if (problem !== null) throw new GdnError('usage', `${value} ${problem}`, { place: { field } })
 }
 
-/** Prints what was set, if a flag asks for output. */
+/** Prints the saved setting if a flag requests output. */
 async function print(output: Output, flags: SetFlags, record: DataRecord): Promise<void> {
   if (isAskedFor(flags)) await output.one(record)
 }
 
-/** A key on the command line would be visible in the shell's history and in the list of processes. */
+/**
+ * Saves a key from standard input. Rejects a key on the command line, where the shell's history and the list of
+ * processes would show it.
+ */
 async function setKey(deps: Deps, value: string, flags: SetFlags, output: Output): Promise<void> {
   if (value !== '-') {
     throw new GdnError('usage', 'the key was not saved: other users can read the command line', {

@@ -26,8 +26,8 @@ export interface SettingInEffect {
 }
 
 /**
- * Returns every setting with its value in effect and its source. Unset versions, manifest, storage and wallet settings
- * are left out.
+ * Returns the settings with their effective values and sources. Omits the optional ones that are unset: API version,
+ * columns, storage, prices, email and wallet URL.
  */
 export function settingsInEffect(settings: Settings): SettingInEffect[] {
   const { profile, profileFrom, baseUrl, blockchain, contract, wallet, rate, apiVersion, columnMap, unknownColumns } =
@@ -60,7 +60,7 @@ export function settingsInEffect(settings: Settings): SettingInEffect[] {
   ]
 }
 
-/** Formats a map of columns as `--map` takes it. */
+/** Formats a column map in the syntax of `--map`. */
 const mapText = (map: Readonly<Record<string, string>>): string =>
   Object.entries(map)
     .map(([column, meaning]) => `${column}=${meaning}`)

@@ -15,7 +15,7 @@ export function addDatabasePlace(command: GdnCommand): GdnCommand {
   return addDataDirFlag(command)
 }
 
-/** Returns the path of an export. It holds secrets and is verified as a whole, so it is never a stream. */
+/** Returns the path of an export. Rejects a stream, because an export contains secrets and is verified as a whole. */
 export function exportFile(cwd: string, file: string): string {
   if (file !== '-') return resolve(cwd, file)
   throw flagError('<file>', 'must be a file, not a stream', 'Use the path of a file.')

@@ -14,8 +14,9 @@ export interface BackendFlags {
 }
 
 /**
- * Checks the database, storage and networks of a backend that a flag, the environment or the configuration in the data
- * directory names. A local backend without configuration has none that could be unreachable.
+ * Checks the database, storage and networks of a backend that is selected by a flag, the environment, or the
+ * configuration in the data directory. Returns no findings for a local backend without configuration, because it uses
+ * nothing that could be unreachable.
  */
 export async function checkBackend(deps: Deps, flags: BackendFlags): Promise<Finding[]> {
   const place = databasePlace(deps, flags)

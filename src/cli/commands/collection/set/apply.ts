@@ -36,14 +36,14 @@ import { type Change, changesOf, textOf } from './changes.ts'
 import type { SetFlags } from './flags.ts'
 import { changeMetadata, readCreation } from './metadata.ts'
 
-/** Embedded chains mine at once. */
+/** Short, because embedded chains mine immediately. */
 const EMBEDDED_POLL_MS = 200
 
 export interface SettingsTarget {
-  /** Opens the connection to the server, once. */
+  /** Connects to the server at the first call only. */
   connect: () => Promise<Connection>
   settings: Settings
-  /** The node that the user names; null for the embedded chain of the server. */
+  /** The node that the user selected; null for the server's embedded chain. */
   node: Node | null
   contract: Hex
   blockchain: EvmBlockchain
@@ -51,7 +51,7 @@ export interface SettingsTarget {
   output: Output
 }
 
-/** Makes the changes that the flags ask for, each by a transaction of the wallet. */
+/** Makes the changes that the flags request. Each is a transaction of the wallet. */
 export async function applySettings(
   deps: Deps,
   { connect, settings, node, contract, blockchain, flags, output }: SettingsTarget,
@@ -79,7 +79,7 @@ export async function applySettings(
     if (flags.dryRun) {
       deps.checkPlan?.(intentOf(changes))
       await deps.quote?.({ ...spending, most: offer.most }, null)
-      // The columns of a terminal would truncate the values.
+      // On a terminal, the columns of a table would truncate the values.
       if (io.stdoutTty && !isAskedFor(flags)) await io.read(changes.map(textOfChange).join(''))
       else await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offeredOf(offer, change) })))
       return io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
@@ -100,12 +100,12 @@ export async function applySettings(
     try {
       const sleep = () => deps.sleep(network.publicNetwork.pollMs, deps.signals.signal)
       const nonce = await untilIdle(network, from, sleep)
-      // An interrupted command may have made some of them.
+      // An interrupted command may have already made some of the changes.
       const { changes: left } = await compare()
       deps.checkPlan?.(intentOf(left))
       refuseChanged(intentOf(changes), intentOf(left), { isBegun: true, hint: CHANGED_HINT })
       await deps.permit({ ...spending, most: left.reduce((sum, change) => sum + costOf(offer, change).most, 0n) })
-      // Files are uploaded before anything is sent.
+      // All files are uploaded before any transaction is sent.
       const calls: Hex[] = []
       for (const change of left) calls.push(encodeOwnerCall(await change.call()))
       for (const [index, change] of left.entries()) {
@@ -128,7 +128,7 @@ export async function applySettings(
       throw isSending ? stillPending(error, 'the network has not confirmed every change yet') : error
     } finally {
       progress.stop()
-      // After an error too: these changes are made.
+      // Also after an error, because the recorded changes are made.
       await output.many(records)
       const paid = records.filter(({ fee_paid_wei }) => typeof fee_paid_wei === 'string')
       if (paid.length > 0) io.note(safe(`Paid: ${spentText(totalOf(paid))}`))
@@ -141,9 +141,11 @@ export async function applySettings(
   })
 }
 
-/** Returns the error of a server that was asked for an embedded chain and has none. */
+/**
+ * Returns a `usage` error if the server was asked for an embedded chain and has none. Returns other errors unchanged.
+ */
 export function withoutNode(error: unknown, blockchain: EvmBlockchain): unknown {
-  // The server has responded, but not as a node.
+  // The server has responded, but it isn't a node.
   const isNoNode =
     error instanceof NodeFailed && (error.cause instanceof RpcError || error.cause instanceof SyntaxError)
   if (!isNoNode) return error
@@ -170,7 +172,7 @@ const recordOf = ({ setting, before, after, final }: Change, status: 'planned' |
   simulated: null,
 })
 
-/** Adds up what transactions have paid. */
+/** Adds up the fees of transactions. */
 const totalOf = (records: readonly DataRecord[]): DataRecord => {
   const sum = (field: string) => String(records.reduce((total, record) => total + BigInt(String(record[field])), 0n))
   return { ...records[0], gas_used: sum('gas_used'), fee_paid_wei: sum('fee_paid_wei') }
@@ -180,7 +182,7 @@ const costOf = ({ costs }: Offer, { setting }: Change): MostCost => costs.get(se
 
 const offeredOf = (offer: Offer, change: Change): DataRecord => ({ max_fee_wei: String(costOf(offer, change).most) })
 
-/** The most that a transaction can use: gas, and wei. */
+/** The maximum gas of a transaction, and its maximum cost in wei. */
 interface MostCost {
   gas: bigint
   most: bigint
@@ -190,9 +192,9 @@ interface Offer {
   fees: Fees
   /** Maximum cost of each setting. */
   costs: ReadonlyMap<string, MostCost>
-  /** The maximum cost of all, in wei. */
+  /** The maximum total cost, in wei. */
   most: bigint
-  /** The same in coins: `0.001 POL`. */
+  /** The maximum total cost in coins: `0.001 POL`. */
   text: string
 }
 
@@ -219,7 +221,7 @@ async function priceChanges(
   return { fees, costs, most, text: `${inCoins(most, 'up')} ${coinOf(network.chainId) ?? 'of its coin'}` }
 }
 
-/** Opens the keystore of the wallet that may make the changes. */
+/** Opens the keystore of the wallet that is allowed to make the changes. */
 async function openWallet(deps: Deps, { wallet, passwordFile, acceptOwner }: SetFlags, wanted: Hex): Promise<Signer> {
   const role = acceptOwner ? 'new owner' : 'owner'
   if (wallet === undefined) {
@@ -244,7 +246,7 @@ async function openWallet(deps: Deps, { wallet, passwordFile, acceptOwner }: Set
   }
 }
 
-/** Names the wallet of this machine that has the address, if there is one. */
+/** Returns a hint that names this machine's wallet with the address, if there is one. */
 async function walletHint(deps: Deps, address: Hex): Promise<string> {
   const wallets = (await deps.addresses()).list()
   const own = wallets.find(({ kind, problem, ...one }) => {
@@ -254,7 +256,7 @@ async function walletHint(deps: Deps, address: Hex): Promise<string> {
   return 'Add --wallet with @name or a keystore file, or --dry-run, which needs no wallet.'
 }
 
-/** Formats the old and the new value of a setting as a line. */
+/** Formats the old and new value of a setting as a line. */
 function textOfChange({ setting, before, after }: Change): string {
   const [old, wanted] = [before, after].map((value) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : value))
   return `${safe(`${setting}: ${old === null ? '' : `${textOf(old)} → `}${wanted === null ? 'none' : textOf(wanted)}`)}\n`
@@ -262,7 +264,7 @@ function textOfChange({ setting, before, after }: Change): string {
 
 interface Plan {
   isPublic: boolean
-  /** The name of the collection; null where that isn't known. */
+  /** The name of the collection; null if unknown. */
   name: string | null
   contract: Hex
   blockchain: EvmBlockchain
@@ -270,7 +272,7 @@ interface Plan {
   offer: Offer
 }
 
-/** Prompts before gas is spent on a public network, and before anything that can't be undone. */
+/** Prompts before spending gas on a public network, and before making a change that can't be undone. */
 async function confirm({ io }: Deps, { yes }: SetFlags, plan: Plan): Promise<void> {
   const { isPublic, contract, blockchain, changes, offer, name } = plan
   const final = changes.flatMap((change) => change.final ?? [])
@@ -283,7 +285,7 @@ async function confirm({ io }: Deps, { yes }: SetFlags, plan: Plan): Promise<voi
   await io.confirm(`${what} (${collection} on ${blockchain}${cost})?`, '--yes')
 }
 
-/** Resolves with the next nonce of an account once none of its transactions waits for a block. */
+/** Waits until an account has no pending transactions. Returns its next nonce. */
 async function untilIdle(network: RemoteNetwork, account: Hex, sleep: () => Promise<void>): Promise<number> {
   for (;;) {
     const nonce = await idleNonce(network, account)

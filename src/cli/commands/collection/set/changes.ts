@@ -6,27 +6,25 @@ import { wrongAddress } from '../../../flag-errors.ts'
 import type { SetFlags } from './flags.ts'
 import type { MetadataChange } from './metadata.ts'
 
-/** One setting that differs from what the flags ask for. */
+/** A setting whose value differs from what the flags request. */
 export interface Change {
   setting: string
   before: unknown
   after: unknown
   /** Returns the call that makes the change. It may upload files first. */
   call(): Promise<OwnerCall>
-  /** A call that needs as much gas, known before anything is uploaded. */
+  /** A call that needs the same amount of gas, and is known before any upload. */
   estimate: OwnerCall
-  /** The change that the user must confirm, because it can't be undone. */
+  /** Describes a change that can't be undone, so the user must confirm it. */
   final?: string | undefined
 }
 
-/** A placeholder with the length of the URI of an uploaded file. */
+/** A placeholder with the same length as the URI of an uploaded file. */
 const URI_LIKE = `ipfs://bafkrei${'a'.repeat(52)}`
 
 /**
- * Returns the settings that differ, in the order of sending. The ownership is last, because only the owner may do the
- * rest.
- *
- * @throws GdnError `usage`, `refused` for changes that the contract doesn't support
+ * Returns the changes in the order of sending. The ownership is last, because only the owner can make the other
+ * changes. || @throws GdnError `usage`; `refused` for changes that the contract doesn't support
  */
 export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: MetadataChange | null): Change[] {
   const plain = (setting: string, before: unknown, after: unknown, call: OwnerCall, final?: string): Change => ({
@@ -115,7 +113,7 @@ const sameRoyalty = (a: Royalty | null, b: Royalty | null): boolean =>
 const shownRoyalty = (royalty: Royalty | null) =>
   royalty === null ? null : { percent: royalty.basisPoints / 100, receiver: royalty.receiver }
 
-/** Formats a value for people: `5% to 0x…`, or the fields of metadata. */
+/** Formats a value for display: `5% to 0x…`, or the fields of metadata. */
 export function textOf(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
   if ('percent' in value && 'receiver' in value) return `${value.percent}% to ${value.receiver}`

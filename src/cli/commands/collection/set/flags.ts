@@ -9,9 +9,9 @@ import { percentage } from '../../../flags/percentage.ts'
 import { addTimeoutFlag } from '../../../flags/wait.ts'
 import { addPasswordFlag } from '../../wallet/password.ts'
 
-/** The settings that can be changed. Their names are the names of Commander's options. */
+/** The settings that can be changed. The property names are those of Commander's options. */
 export interface SettingFlags {
-  /** Parts of 10,000. */
+  /** The royalty in basis points (1/10,000). */
   royalty?: number
   royaltyReceiver?: string
   image?: string
@@ -72,7 +72,7 @@ export function addSetFlags(command: GdnCommand): void {
   addOutputFlags(command)
 }
 
-/** Rejects flags that contradict each other, and a command without any change. */
+/** Rejects flags that contradict each other, and a command without changes. */
 export function checkSetFlags(flags: SetFlags): void {
   const { contractUri, image, banner, description, externalLink, newOwner, acceptOwner } = flags
   if (contractUri !== undefined && [image, banner, description, externalLink].some((value) => value !== undefined)) {

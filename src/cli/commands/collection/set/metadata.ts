@@ -17,26 +17,25 @@ import type { SetFlags } from './flags.ts'
 /** The metadata of a collection (ERC-7572): name, description, image, banner_image, external_link and others. */
 export type ContractMetadata = Readonly<Record<string, unknown>>
 
-/** Changed metadata. */
 export interface MetadataChange {
-  /** The fields that change, as they are; null if none of them is set. */
+  /** The current values of the fields that change; null if none of them is set. */
   before: ContractMetadata | null
-  /** The same fields as they will be, with the paths of local files. */
+  /** The new values of these fields, with the paths of local files. */
   after: ContractMetadata
   /** Uploads files and metadata. Returns the URI of the metadata. */
   upload(): Promise<string>
 }
 
-/** Where the metadata of a collection is read from. */
+/** Sources of a collection's metadata. */
 export interface MetadataSource {
   connect: () => Promise<Connection>
-  /** Returns the description and image of the creation. */
+  /** Returns the description and image from the creation of the collection. */
   creation: () => Promise<ContractMetadata>
-  /** Where the contract says that its metadata is. */
+  /** The metadata URI in the contract. */
   uri: string
 }
 
-/** Returns the metadata with the changes of the flags; null if they change nothing. */
+/** Returns the metadata with the changes from the flags; null if they change nothing. */
 export async function changeMetadata(
   deps: Deps,
   { connect, creation, uri }: MetadataSource,
@@ -84,7 +83,7 @@ const shown = (metadata: ContractMetadata, files: readonly { path: string; place
     ]),
   )
 
-/** Returns the description and image of the creation. The contract doesn't have them, only the server. */
+/** Returns the description and image from the creation of a collection. Only the server has them, not the contract. */
 export async function readCreation(deps: Deps, connection: Connection, contract: string): Promise<ContractMetadata> {
   const known = findByAddress(await knownCollections(deps, connection), contract)
   if (known === undefined) {
