@@ -16,13 +16,12 @@ import type { BatchOptions, CheckDeps, DryRun } from './types.ts'
 
 const DEFAULT_RATE = 2
 
-// A placeholder with the length of the URL that an uploaded file gets.
+// A placeholder as long as the URL of an uploaded file.
 const UPLOADED = `ipfs://b${'a'.repeat(58)}`
 
 /**
  * Returns the plan that `runBatch` would execute with the same options, up to the first request. It makes the same
- * checks and fails with the same errors. It sends the server the same queries, and writes nothing to the state
- * directory.
+ * checks and the same queries to the server, and fails with the same errors. It writes nothing to the state directory.
  *
  * @throws GdnError as `runBatch`
  */
@@ -37,16 +36,16 @@ export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promi
 }
 
 /**
- * Passes the run of a manifest for reading. A new run is not stored, and nothing in the state directory changes.
+ * Calls `look` with the run of a manifest. A new run is not stored, and nothing in the state directory changes.
  *
- * @throws GdnError `run_busy` while another process holds it
+ * @throws GdnError `run_busy` if another process holds the run
  */
 export async function lookingAtRun<Result>(
   options: BatchOptions,
   look: (store: RunStore) => Promise<Result>,
 ): Promise<Result> {
   const elsewhere = await mkdtemp(join(tmpdir(), 'gdn-dry-run-'))
-  // Without a state there is nothing to compare with, and none is created.
+  // If there is no state, an empty temporary one takes its place, so that none is created in the state directory.
   const state = (await openStateIfThere(options.stateDir)) ?? (await openState(elsewhere))
   try {
     for (const { holder } of await state.read((sql) => dropsOf(sql, familyOf(sql, options)))) {
@@ -95,7 +94,7 @@ async function describePlan(
   }
 }
 
-/** Describes the order of the token IDs. Requests in flight at the same time may be processed in either order. */
+/** Describes the order of the token IDs. The server may process concurrent requests in any order. */
 function orderOf({ requests, reordered }: Plan, inOrder: boolean): string {
   if (inOrder || requests <= 1) return 'Token IDs follow the order of the manifest'
   return reordered

@@ -23,8 +23,8 @@ import { requestMetadata } from './send/request.ts'
 import type { BatchOptions } from './types.ts'
 
 /**
- * Enters the rows of the run in one transaction. The transaction checks other runs once more, because they may have
- * claimed rows since the plan was made, for example while the confirmation prompt was open.
+ * Enters the rows of the run in one transaction. The transaction checks other runs again, because they may have claimed
+ * rows since the plan was made, for example while the confirmation prompt was open.
  */
 export async function enterRows(
   store: RunStore,
@@ -38,7 +38,7 @@ export async function enterRows(
   const retried = options.reconcileOnly === true ? [] : retriedStates(options)
   const entered = plan.rows + before.adopted.length
   const renamed = renamedOf(pairs)
-  // Local files of rows that get other keys may have been moved as well.
+  // Local files of rows whose keys change may have been moved as well.
   const relocated = [...gathered.relocated, ...(await relocatedPairs(store, gathered.rows, renamed))]
   await store.write((sql) => {
     refuseTaken(sql, store, options, { ...gathered, pending: enteredPositions(plan, before), renamed })
@@ -47,7 +47,7 @@ export async function enterRows(
     if (isNew && before.listed !== null) {
       updateDrop(sql, id, { listed_at: enterKnown(sql, store.drop.collectionId, before.listed) })
     }
-    // The rows of another drop may have the same IDs.
+    // Rows of another drop may have the same IDs.
     if (isNew && hasOtherDrops(sql, store)) store.drop.scope = ownScope(id)
     updateDrop(sql, id, {
       scope: store.drop.scope,
@@ -77,7 +77,7 @@ function* enteredPositions(plan: Plan, { adopted }: EarlierMints): Generator<num
   for (const { row } of adopted) yield row.position
 }
 
-/** @throws GdnError `run_busy` where another run or command got an NFT that was to be adopted */
+/** @throws GdnError `run_busy` if another run or command has adopted an NFT that this run was about to adopt */
 function refuseGiven(sql: Sql, runId: string, adopted: readonly Adopted[]): void {
   const ids = adopted.map(({ nftGdnId }) => nftGdnId)
   const given = ids.length === 0 ? [] : givenToOtherRuns(sql, runId, ids)
@@ -90,7 +90,7 @@ function refuseGiven(sql: Sql, runId: string, adopted: readonly Adopted[]): void
 
 const FOUND_PER_REQUEST = 50
 
-/** Returns rows that were minted before, grouped by receiver and sender. */
+/** Returns the adopted rows as requests: grouped by receiver and sender. */
 function foundRequests(adopted: readonly Adopted[]) {
   const groups = new Map<string, { receiver: string; sender: string | null; pieces: Adopted[][] }>()
   for (const adoptedRow of adopted) {

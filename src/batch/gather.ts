@@ -33,34 +33,34 @@ import { isContentKey, shownKey } from './rows/row-key.ts'
 import type { RunStore } from './runs/run-store.ts'
 import type { BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
 
-/** The rows of a run. Stored rows are unchanged so far: the run doesn't point to a new set yet. */
+/** The rows of a run. The stored rows are unchanged until the run points to the new set. */
 export interface Gathered {
   rows: RowsIn
-  /** Whether the manifest was read. Otherwise they are the stored rows. */
+  /** Whether the manifest was read. Otherwise, these are the stored rows. */
   isRead: boolean
   changes: ManifestChanges
-  /** Sent rows whose local files were moved. They don't count as changed. */
+  /** Sent rows whose local files were moved. These rows don't count as changed. */
   relocated: readonly Relocated[]
   fingerprint: string | null
   localFiles: FileIdentity[]
-  /** Positions of rows that were sent with other content; known once the rows are planned. */
+  /** Positions of rows that were sent with other content. Empty until the rows are planned. */
   changed: number[]
-  /** The rows of a new run, which has sent none of them. Null for a run that has begun. */
+  /** The rows of a new run, none of which was sent. Null for a run that has begun. */
   unsent: PlanBuilder | null
-  /** How the operations of all rows are found; known once the rows are planned. */
+  /** How the operations of all rows are found. Determined when the rows are planned. */
   foundBy: FoundBy
 }
 
 type Options = Pick<BatchOptions, 'reconcileOnly' | 'retryFailed' | 'retryAbsent'>
 
-/** With more files than this, checking each of them takes as long as reading the manifest. */
+/** With more files, checking each of them takes as long as reading the manifest. */
 const MAX_LOCAL_FILES = 10_000
 export const MAX_EXAMPLES = 50
 const MAX_ISSUES = 10_000
-/** Rows that wait for the draft. With 10,000 the heap grows by 35 MB. */
+/** Number of rows that are entered into the draft together. With 10,000, the heap grows by 35 MB. */
 const ENTERED_TOGETHER = 1_000
 /**
- * Bytes of rows that are moved to the set in one transaction. Limits how long the event loop and other processes wait.
+ * Bytes of rows that one transaction moves to the set. This limits how long the event loop and other processes wait.
  * With a transaction for every 2,000 rows, half of the time was spent waiting for a busy disk.
  */
 const MOVED_TOGETHER = 2 * 1024 * 1024
@@ -68,8 +68,8 @@ const MOVED_TOGETHER = 2 * 1024 * 1024
 export const noChanges = (): ManifestChanges => ({ added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] })
 
 /**
- * Reads the manifest into a new set of rows, which nothing points to yet. A dry run reads it into a draft. Uses the
- * stored rows instead where the manifest and its local files are unchanged.
+ * Reads the manifest into a new set of rows that nothing points to yet, or into a draft in a dry run. If the manifest
+ * and its local files are unchanged, it uses the stored rows instead.
  *
  * @throws GdnError `invalid_manifest`, `not_found_locally`, `data_dir`
  */
@@ -127,8 +127,8 @@ const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered =>
 /**
  * Reads a manifest into a new set of the run, or into the draft.
  *
- * @param planned gets each row
- * @returns the paths of its local files
+ * @param planned receives each row
+ * @returns the paths of all local files
  * @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issue_count }`
  */
 export async function readRows(
@@ -244,7 +244,6 @@ export async function changesFrom(
   return { changes, relocated: moved, differing }
 }
 
-/** Plans the rows to be sent, and counts all rows. */
 export async function planRows(store: RunStore, gathered: Gathered, options: Options): Promise<Plan> {
   const { drop } = store
   const { rows, unsent } = gathered
@@ -264,7 +263,7 @@ export async function planRows(store: RunStore, gathered: Gathered, options: Opt
   }
   gathered.foundBy = 'line'
   let sentRows = await findRows(store, gathered, options)
-  // If every operation was found, the other rows have none. Otherwise they may have been sent from another line.
+  // If every operation was found, the remaining rows have none. Otherwise, they may have been sent from another line.
   if (sentRows.sent !== sent) {
     gathered.foundBy = 'identity'
     sentRows = await findRows(store, gathered, options)
@@ -284,8 +283,8 @@ export async function planRows(store: RunStore, gathered: Gathered, options: Opt
 }
 
 /**
- * Whether each row was sent. Counting shows it as long as the rows are those that the run began with. To compare a
- * million rows with their operations takes seconds.
+ * Whether every row was sent. Counting is enough if the run still has the rows that it began with. Comparing a million
+ * rows with their operations takes seconds.
  */
 async function isAllSent(store: RunStore, { rows }: Gathered, sent: number): Promise<boolean> {
   if (rows === 'draft' || rows.set !== store.drop.firstSet) return false
@@ -293,8 +292,8 @@ async function isAllSent(store: RunStore, { rows }: Gathered, sent: number): Pro
 }
 
 /**
- * Returns the plan without rows that are known to be minted, though the run has not sent them. Adopted rows count as
- * accepted, and renamed rows under the keys that they were sent with.
+ * Returns the plan without the rows that are known to be minted, although this run didn't send them. Adopted rows count
+ * as accepted. Renamed rows already count under the keys that they were sent with.
  */
 export function withoutMinted(
   store: RunStore,
@@ -308,11 +307,10 @@ export function withoutMinted(
   return rest
 }
 
-/** Looks up the operations of rows, and collects the rows to be sent. */
 async function findRows(store: RunStore, { rows, foundBy }: Gathered, options: Options) {
   const pending = new PlanBuilder()
   const changed: number[] = []
-  /** Operations by state that no longer count, because their rows are sent again or adopted. */
+  /** Operations by state that don't count, because their rows are sent again or adopted. */
   const left = new Map<OperationState, number>()
   let [sent, failed] = [0, 0]
   for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
@@ -329,7 +327,7 @@ async function findRows(store: RunStore, { rows, foundBy }: Gathered, options: O
   return { pending, changed, left, sent, failed }
 }
 
-/** The states of rows that this start sends again. */
+/** Returns the states whose rows this start sends again. */
 export const retriedStates = ({ retryFailed, retryAbsent }: Options): OperationState[] => [
   ...(retryFailed === true ? (['failed'] as const) : []),
   ...(retryAbsent === true ? (['absent'] as const) : []),
@@ -344,7 +342,7 @@ function isPending({ state, isChanged }: PlannedRow, options: Options): boolean 
   return retriedStates(options).includes(state)
 }
 
-/** Sizes and times of local files; null where there are too many, or one can't be read. */
+/** Returns sizes and times of local files. Returns null if there are too many files or one can't be read. */
 async function identitiesOf(paths: ReadonlySet<string>): Promise<FileIdentity[] | null> {
   if (paths.size > MAX_LOCAL_FILES) return null
   const identities: FileIdentity[] = []

@@ -8,24 +8,24 @@ import { shownKey } from './rows/row-key.ts'
 import { RunStore } from './runs/run-store.ts'
 import type { Items, ManifestChanges, Run } from './types.ts'
 
-/** How a manifest that was changed differs from the planned rows of a run. */
+/** How a changed manifest differs from the planned rows of a run. */
 export interface ChangesSince {
-  /** Null if it has the same rows. */
+  /** Null if both have the same rows. */
   changes: ManifestChanges | null
-  /** The keys of rows whose content differs from what was sent, or planned. */
+  /** The keys of rows whose content differs from the sent or planned content. */
   edited: ReadonlySet<string>
-  /** How many failed rows the manifest no longer has as they were planned. */
+  /** Number of failed rows that the manifest no longer has as planned. */
   failed: number
-  /** The rows of the manifest that the run doesn't have, or has with other content. */
+  /** The rows that are new in the manifest or have other content in the run. */
   rows: { kind: 'new' | 'edited'; key: string; line: number; title: string }[]
 }
 
 /**
  * Compares a manifest with the planned rows of a run. Returns null if the file is unchanged.
  *
- * @param isAsCommitted whether the manifest is what an unrevealed drop has committed to. Its rows then differ from the
- *   placeholders until they are revealed, without being edited.
- * @throws GdnError `invalid_manifest` if it has errors now
+ * @param isAsCommitted whether the manifest is the one that an unrevealed drop has committed to. Its rows differ from
+ *   the placeholders until they are revealed, but they aren't edited.
+ * @throws GdnError `invalid_manifest` if the manifest has errors
  */
 export async function changesSince(
   { stateDir, id }: Run,
@@ -57,7 +57,7 @@ export async function changesSince(
   }
 }
 
-/** Returns the positions of rows that are recorded as their placeholders. */
+/** Returns the positions of rows that are stored as placeholders. */
 async function unrevealedRows(state: StateReader, set: number): Promise<number[]> {
   const positions: number[] = []
   const pages = pagesOf(state, (sql, after, limit) => pageOf(sql, { set }, after, limit))

@@ -8,16 +8,16 @@ import { rowsWithMovedFiles } from './moved-files.ts'
 import { findPairs, type Pair, renamedOf } from './pairing.ts'
 import { ServerNames } from './server-names.ts'
 
-// A mint (`prepare`) and a plan (`withPlan`) find out in the same way which rows were minted under another key. Both
+// Both a mint (`prepare`) and a plan (`withPlan`) use this file to find rows that were minted under another key. Both
 // then call `refuseTaken`.
 
 /** Rows that were minted under another key, with their NFTs. */
 export interface RowPairs {
   /** Rows that got an ID since their mint, and rows without an ID whose local files were moved since. */
   all: readonly Pair[]
-  /** Those that got an ID. */
+  /** The pairs whose rows got an ID. */
   identified: readonly Pair[]
-  /** Those of the run, whose operations get another key. */
+  /** The pairs of this run, whose operations get another key. */
   renamed: ReturnType<typeof renamedOf>
   paired: Paired
 }
@@ -28,9 +28,9 @@ const pairedOf = (pairs: readonly Pair[]): Paired => ({
 })
 
 /**
- * Returns the rows that were minted under another key: no row of them may be minted again.
+ * Returns the rows that were minted under another key. None of them may be minted again.
  *
- * @param client null to ask no server
+ * @param client null to query no server
  * @throws GdnError `edited_rows` as `findPairs`
  */
 export async function pairRows(
@@ -47,10 +47,10 @@ export async function pairRows(
 }
 
 /**
- * Returns the operations of sent rows that new rows of a run are minted in addition to; none for a new run. Rows that
- * another machine has minted are not new.
+ * Returns the operations of sent rows that left the manifest while new rows are to be minted. Returns none for a new
+ * run. Rows that another machine minted don't count as new.
  *
- * @param client null to ask no server
+ * @param client null to query no server
  * @param paired rows that were minted under another key, and operations whose rows may be gone
  * @throws GdnError `edited_rows` unless new rows are permitted
  */
@@ -68,9 +68,9 @@ export async function findReplacedRows(
 }
 
 /**
- * Adds the rows that are new to this machine, and that the server knows by their reference IDs: another machine has
- * minted them, so they are no edits of rows that left the manifest. If other rows are new, it also adds the rows that
- * left the manifest and whose NFTs failed or were burned.
+ * Adds the rows that are new to this machine but that the server knows by their reference IDs. Another machine minted
+ * them, so they are not edits of rows that left the manifest. If other rows are new, it also adds the rows that left
+ * the manifest and whose NFTs failed or were burned.
  */
 async function withMintedElsewhere(
   store: RunStore,
@@ -87,7 +87,7 @@ async function withMintedElsewhere(
   if (client.supports('references') === null) await client.learnIdempotency({ signal: options.signal })
   const names = new Map(fresh.map((row) => [row, referenceOf(drop, row)]))
   const nfts = client.supports('references') === true ? await server.nftsOf([...names.values()]) : new Map()
-  // A row with the reference ID of a row that left the manifest is an edit of it: for example, it got another file.
+  // A row with the reference ID of a row that left the manifest is an edit of that row, for example with another file.
   const own = new Set<unknown>(missing.flatMap(({ key, nft }) => (isContentKey(key) ? [nft] : [])))
   const known = [...names].flatMap(([{ position }, name]) =>
     nfts.has(name) && !own.has(nfts.get(name)) ? position : [],

@@ -26,20 +26,23 @@ interface NamedRow {
 
 interface Taken {
   rows: NamedRow[]
-  /** A row that several runs have is one row. */
+  /** A row that belongs to several runs counts as one row. */
   keys: Set<string>
-  /** By name, and whether the run is finished. */
+  /** Whether each run is finished, by its name. */
   runs: Map<string, boolean>
-  /** Whether each of them has another manifest, which may be another drop with the same IDs. */
+  /** Whether each of these runs has another manifest, which may be another drop with the same IDs. */
   ofOtherFiles: boolean
-  /** How the run takes over theirs, if their manifests were moved, and how a command uses a run of this manifest. */
+  /**
+   * Hints: how this run takes over another one whose manifest was moved, and how a command continues a run of this
+   * manifest.
+   */
   moves: Set<string>
 }
 
 /** The rows that a run would send. */
 interface Checked {
   rows: RowsIn
-  /** Whether the manifest was read. Otherwise they are the stored rows. */
+  /** Whether the manifest was read. Otherwise, these are the stored rows. */
   isRead: boolean
   /** Positions of pending rows. All other rows have a live operation. */
   pending: Iterable<number>
@@ -48,10 +51,10 @@ interface Checked {
 }
 
 /**
- * Throws where another run of the collection has a row that this run would send, whether it was sent or only planned.
- * Called again in the transaction that enters the rows of the run, where the answer can't be outdated.
+ * Throws if another run of the collection has a row that this run would send, whether it was sent or only planned. The
+ * transaction that enters the rows of the run calls this function again, because the result can't be outdated there.
  *
- * Each other run of the collection is compared by these rules:
+ * It compares each other run of the collection by these rules:
  *
  * - Rows are the same if their keys are: the ID, or the content and the number of the copy.
  * - Two runs with different names and manifests are different drops (`isAnotherDrop`). They may use the same IDs, so
@@ -59,12 +62,12 @@ interface Checked {
  * - Rows that are the same only by their content differ if their local files have different sizes.
  * - A second drop (`--again`) repeats rows on purpose. Once it has begun, only rows that were added since are compared.
  * - A row that got an ID since its mint is not sent. Only its new key must be free.
- * - If a new run shares a row with another run by its key, both are of one manifest. Then rows that were edited since
- *   are refused as well (`refuseEdited`).
+ * - If a new run shares a row with another run by its key, both use one manifest. Then rows that were edited since are
+ *   refused as well (`refuseEdited`).
  *
  * For example, the run jan has the rows 1 and 2, and a new run of another manifest has 1, 2 and 3. Without a name, the
- * new run is refused because of 1 and 2. With `--run feb`, it may send each of them whose content differs from that in
- * jan. With `--again`, nothing is compared, and all three rows are sent.
+ * new run is refused because of 1 and 2. With `--run feb`, it may send each row whose content differs from that in jan.
+ * With `--again`, nothing is compared, and all three rows are sent.
  *
  * @throws GdnError `already_accepted`, `edited_rows`
  */
@@ -85,7 +88,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
   for (const other of others) {
     let isChecked = (_key: string): boolean => true
     if (drop.setId !== null && (drop.again || other.again)) {
-      // A second drop repeats rows on purpose, and does not revoke the claim of the first. Rows added since are
+      // A second drop repeats rows on purpose, but the first drop keeps its claim. Only rows that were added since are
       // checked.
       if (!checked.isRead) continue
       added ??= addedKeys(sql, checked.rows, drop)
@@ -134,15 +137,15 @@ function seemsRenamed(rows: NamedRow[]): GdnError {
   })
 }
 
-/** Whether the collection has runs of other drops, whose rows may have the IDs of this one. */
+/** Whether the collection has runs of other drops, whose rows may have the same IDs as rows of this run. */
 export function hasOtherDrops(sql: Sql, store: RunStore): boolean {
   const collections = new Set(store.collections(sql))
   return listDrops(sql).some((other) => collections.has(other.collectionId) && isAnotherDrop(store.drop, other))
 }
 
 /**
- * Whether two runs are different drops, whose rows may have the same IDs: one has a name, and each has a manifest of
- * its own. Where the manifest of the other is gone, it may have been moved here.
+ * Whether two runs are different drops, whose rows may have the same IDs. They are if at least one has a name and each
+ * has its own manifest. If the other run's manifest is gone, it may have been moved here.
  */
 function isAnotherDrop(drop: Drop, other: Drop): boolean {
   const { manifest } = other
@@ -153,9 +156,9 @@ function isAnotherDrop(drop: Drop, other: Drop): boolean {
 }
 
 /**
- * Throws where another run of the collection minted an NFT that this run would change: a manifest of the same name in
- * another folder has the same reference IDs. That run may know the NFT under another key, because another machine gave
- * its row an ID.
+ * Throws if another run of the collection minted an NFT that this run would change. Manifests of the same name in
+ * different folders have the same reference IDs. The other run may know the NFT under another key, if another machine
+ * gave its row an ID.
  *
  * @throws GdnError `already_accepted`
  */
@@ -185,7 +188,7 @@ const haveOtherFiles = ({ body, otherBody }: SharedRow): boolean => areOther(fil
 const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
   body === null ? [] : rowOfParts(partsOf(body)).localFiles
 
-/** Whether files of the same names differ, by their sizes. A file that no longer exists may have been moved. */
+/** Whether files under the same key differ in size. A file that isn't at its path may have been moved. */
 function areOther(files: ManifestRow['localFiles'], others: ManifestRow['localFiles']): boolean {
   return files.some(({ key, path }) => {
     const other = others.find((file) => file.key === key)
@@ -196,7 +199,7 @@ function areOther(files: ManifestRow['localFiles'], others: ManifestRow['localFi
 }
 
 function isFinished(sql: Sql, drop: Drop): boolean {
-  // A run that was about to send failed rows again has not ended.
+  // A run that was about to retry failed rows has not ended.
   return drop.endedAt !== null && openRows(countDrop(sql, drop, false)) === 0
 }
 

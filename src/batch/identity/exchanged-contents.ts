@@ -5,7 +5,10 @@ import { MAX_NAMED } from './claim.ts'
 
 type ExchangedContent = ReturnType<typeof rowsOfOtherNfts>[number]
 
-/** The error of rows whose IDs seem to be exchanged: each has the content of the NFT that another ID names. */
+/**
+ * Returns the error for rows whose IDs seem to be exchanged: each row has the content of an NFT that belongs to another
+ * ID.
+ */
 export function exchangedContents(rows: readonly ExchangedContent[]): GdnError {
   const [{ key = '', was = '' } = {}] = rows
   const many =

@@ -10,17 +10,17 @@ import { keptRow } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
 import { seemChanged } from './renumbered.ts'
 
-/** With fewer values, people may well have exchanged them: two titles, or a trait of a few rows. */
+/** Minimum number of values. With fewer, the exchange may well be intended: two titles, or a trait of a few rows. */
 const MIN_VALUES = 5
 
-/** Rows beyond an exact exchange: other edits, or changes since the manifest was copied. */
+/** Maximum number of rows that don't fit an exact exchange: other edits, or changes since the manifest was copied. */
 const MAX_EXCESS = 2
 const MAX_EXCESS_PART = 0.1
 
-/** Minimum part of the changed rows whose earlier values other rows have now. Values of removed rows are gone. */
+/** Minimum part of the changed rows whose earlier values other rows have now. Values of removed rows are lost. */
 const MOST_KEPT = 0.75
 
-/** Minimum number of transfers that exchange receivers for a note, even with only a few wallets. */
+/** Minimum number of transfers for a note on exchanged receivers, even with only a few wallets. */
 const MIN_TRANSFERS = 5
 const MIN_SWAPPED = 0.9
 
@@ -28,17 +28,18 @@ const PAGE = 1_000
 
 interface Judged {
   rows: RowsIn
-  /** The number of rows that have NFTs. */
+  /** Number of rows that have NFTs. */
   named: number
   isAllowed: boolean
 }
 
 /**
- * Refuses changes that mostly exchange the titles, descriptions, files or receivers of rows. A column of a spreadsheet
- * was sorted or shifted without the others, or the IDs were renumbered. Titles that count up look the same if their
- * numbers were changed by one on purpose. Dynamic NFTs may exchange attributes and extra keys, such as their rank.
+ * Refuses changes that mostly exchange the titles, descriptions, files or receivers of rows. The usual cause is that
+ * one column of a spreadsheet was sorted or shifted alone, or that IDs were renumbered. Titles with numbers look the
+ * same if all numbers were changed by one on purpose. Dynamic NFTs may exchange attributes and extra keys, such as
+ * their rank.
  *
- * @returns notes about fields that may be exchanged, and whether the titles are, which `isAllowed` permits
+ * @returns notes about fields that may be exchanged, and whether titles are exchanged, which `isAllowed` permits
  * @throws GdnError `edited_rows`
  */
 export function refuseExchanged(sql: Sql, drop: Drop, judged: Judged): { notes: string[]; areTitles: boolean } {
@@ -58,7 +59,7 @@ export function refuseExchanged(sql: Sql, drop: Drop, judged: Judged): { notes: 
   }
 }
 
-/** Returns the changed fields. Where much of a column changes, the values of new rows count as well. */
+/** Returns the changed fields. If much of a column changes, the values of new rows count as well. */
 function readFields(sql: Sql, named: number): ExchangedField[] {
   createTables(sql, 'minted')
   const fields = exchangedFields(sql)
@@ -66,7 +67,7 @@ function readFields(sql: Sql, named: number): ExchangedField[] {
   return large.length > 0 && addMintedValues(sql, new Set(large)) ? exchangedFields(sql) : fields
 }
 
-/** Adds the values of rows to be minted in some fields. Returns whether there are any. */
+/** Adds the values that rows to be minted have in the wanted fields. Returns whether there are any. */
 function addMintedValues(sql: Sql, wanted: ReadonlySet<string>): boolean {
   let isAny = false
   for (let after = -1; ; ) {
@@ -118,25 +119,26 @@ const isExchanged = (one: ExchangedField, named: number): boolean =>
   one.values >= MIN_VALUES && (isBalanced(one) || (isRefused(one) && isReordered(one, named)))
 
 /**
- * Whether rows exchange the values of a field. People who move NFTs among a few wallets, or rows among a few titles,
- * rarely give as many rows to each of them as they take. Edits beside a sorted column do so for few rows.
+ * Whether rows exchange the values of a field among each other. If people move NFTs among a few wallets, or rows among
+ * a few titles, they rarely give each value to as many rows as they take it from. If other edits accompany a sorted
+ * column, only few rows are unbalanced.
  */
 const isBalanced = ({ moved, changed, excess }: ExchangedField): boolean =>
   seemChanged(moved, changed) && excess <= Math.max(MAX_EXCESS, moved * MAX_EXCESS_PART)
 
-/** Whether a whole column seems to be in another order, even if rows were added or removed with it. */
+/** Whether a whole column seems to be reordered, even if rows were added or removed at the same time. */
 const isReordered = (one: ExchangedField, named: number): boolean =>
   isLarge(one, named) && one.kept >= one.changed * MOST_KEPT
 
 const isLarge = ({ changed }: ExchangedField, named: number): boolean => seemChanged(changed, named)
 
-/** Whether rows may exchange the values of a field, though many of them get other values. */
+/** Whether rows may exchange the values of a field, although many of them get new values. */
 const mayBeExchanged = (one: ExchangedField, named: number): boolean =>
   isRefused(one) &&
   one.values >= MIN_VALUES &&
   (seemChanged(one.moved, one.changed) || (isLarge(one, named) && seemChanged(one.kept, one.changed)))
 
-/** Whether nearly all transfers are to wallets that lose as many NFTs as they get, as after sorting their column. */
+/** Whether nearly all transfers are to wallets that lose as many NFTs as they get, as if the column had been sorted. */
 const arePermuted = (one: ExchangedField, named: number): boolean =>
   one.field === 'receiver' &&
   one.changed >= MIN_TRANSFERS &&

@@ -12,9 +12,8 @@ import type { RunStore } from '../runs/run-store.ts'
 import type { Pair } from './pairing.ts'
 
 /**
- * Returns the rows of a run without an ID whose local files were moved, for example with their manifest, or whose
- * columns have another order, and their operations. Both are part of the content of such a row, but not of its
- * reference ID.
+ * Returns the rows of a run without an ID whose local files were moved (for example with their manifest) or whose
+ * columns were reordered, with their operations. Both change the content of such a row, but not its reference ID.
  */
 export async function rowsWithMovedFiles(store: RunStore, rows: RowsIn): Promise<Pair[]> {
   const { drop } = store
@@ -33,12 +32,12 @@ export async function rowsWithMovedFiles(store: RunStore, rows: RowsIn): Promise
   return pairs
 }
 
-/** Returns the sent rows with an ID that changed only in the paths of local files and the order of columns. */
+/** Returns the sent rows with an ID in which only the paths of local files or the order of columns changed. */
 export async function relocated(store: RunStore, rows: RowsIn, setId: number): Promise<Relocated[]> {
   return await onlyMoved(store, await store.read((sql) => changedArranged(sql, store.drop, rows, setId)))
 }
 
-/** The same for rows that were minted under another key, and are about to get theirs. */
+/** Like `relocated`, for rows that were minted under another key and are about to get their own key. */
 export async function relocatedPairs(
   store: RunStore,
   rows: RowsIn,
@@ -79,8 +78,8 @@ type Files = ManifestRow['localFiles']
 const filesOf = (body: Uint8Array): Files => rowOfParts(partsOf(body)).localFiles
 
 /**
- * Whether files of the same names are the same files, maybe at other paths: the earlier files are gone, or they have
- * the same place beside the manifest, or the same content. Otherwise, the row was edited.
+ * Whether files under the same keys are the same files, maybe at other paths. They are if the earlier file is gone, or
+ * if both have the same path relative to the manifest or the same content. Otherwise, the row was edited.
  */
 async function areSame({ movedFrom, drop: { manifest } }: RunStore, before: Files, files: Files): Promise<boolean> {
   const placeOf = (path: string, from: string | null) => relative(dirname(from ?? ''), path)
@@ -96,7 +95,7 @@ async function areSame({ movedFrom, drop: { manifest } }: RunStore, before: File
   return true
 }
 
-/** Reads the files only if they have the same size. */
+/** Reads the files only if their sizes are equal. */
 async function haveSameContent(path: string, other: string): Promise<boolean> {
   try {
     const [{ size }, { size: otherSize }] = await Promise.all([stat(path), stat(other)])

@@ -8,9 +8,9 @@ import { MAX_NAMED } from './claim.ts'
 export const WITHOUT_LABEL =
   'The drop has no label. If another machine minted a row without an ID and the row was edited since, gdn mints the row again'
 
-/** A row whose reference ID names an NFT of another label. */
+/** A row whose reference ID belongs to an NFT with another label than the run's. */
 export interface OtherLabel {
-  /** The row. */
+  /** The row's key as shown to people. */
   key: string
   line: number
   nftGdnId: string
@@ -20,13 +20,13 @@ export interface OtherLabel {
   label: string
 }
 
-/** Returns the label of a record if it is another than that of the run; null if they agree, or one has none. */
+/** Returns a record's label if it differs from the run's label. Returns null if they are equal or either is missing. */
 export const otherLabelOf = (
   { reference_label: found }: { reference_label?: string | null | undefined },
   own: string | null | undefined,
 ): string | null => (own == null || found == null || found === own ? null : found)
 
-/** Returns a row in a list if its NFT has another label than the run; an empty list otherwise. */
+/** Returns a list with the row if its NFT has another label than the run, and an empty list otherwise. */
 export function labeledRow(
   { key, line }: { key: string; line: number },
   {
@@ -44,7 +44,7 @@ export function labeledRow(
 const MAX_LABELS = 3
 const MAX_LENGTH = 100
 
-/** Returns a label for people: it is text from outside. */
+/** Returns a label for messages, quoted and shortened, because it comes from outside. */
 export const shownLabel = (label: string): string =>
   JSON.stringify(label.length > MAX_LENGTH ? `${label.slice(0, MAX_LENGTH - 1).toWellFormed()}…` : label)
 
@@ -60,7 +60,7 @@ const HINT = [
   'If this manifest is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
 ].join('\n')
 
-/** The error of a run that the server stopped, after other rows may have been minted. */
+/** Returns the error for a run that the server stopped. Other rows may have been minted before. */
 export const stoppedByLabel = (message: string) =>
   new GdnError('seems_minted', message, {
     hint: [
@@ -69,7 +69,7 @@ export const stoppedByLabel = (message: string) =>
     ].join('\n'),
   })
 
-/** Rows whose NFTs have other labels than the run. */
+/** Rows whose NFTs have another label than the run. */
 interface OtherLabels {
   /** The first of them. */
   first: readonly OtherLabel[]
@@ -79,7 +79,7 @@ interface OtherLabels {
   own: string
 }
 
-/** Refuses rows whose NFTs have another label, unless they are adopted. @throws GdnError `seems_minted` */
+/** Refuses rows whose NFTs have another label, unless they are to be adopted. @throws GdnError `seems_minted` */
 export function refuseOtherLabels(
   labeled: readonly OtherLabel[],
   { label: own, adopt }: Pick<BatchOptions, 'label' | 'adopt'>,
@@ -88,7 +88,7 @@ export function refuseOtherLabels(
   throw otherLabels({ first: labeled, count: labeled.length, labels: new Set(labeled.map(({ label }) => label)), own })
 }
 
-/** The error of rows whose NFTs have another label. */
+/** Returns the error for rows whose NFTs have another label. */
 export function otherLabels(found: OtherLabels): GdnError {
   const { count, labels, own } = found
   const rows = count === 1 ? '1 row was' : `${count} rows were`
@@ -99,7 +99,7 @@ export function otherLabels(found: OtherLabels): GdnError {
   )
 }
 
-/** The error of rows that this machine minted, and whose NFTs have got another label since. */
+/** Returns the error for rows that this machine minted, but whose NFTs got another label since. */
 export function adoptedElsewhere(found: OtherLabels): GdnError {
   const { count, labels, own } = found
   const nfts = count === 1 ? 'the NFT of 1 row' : `the NFTs of ${count} rows`
@@ -122,7 +122,7 @@ const detailsOf = ({ first, count, own }: OtherLabels) => ({
 })
 
 /**
- * Replaces the labels of reference IDs at the server. It may be repeated.
+ * Replaces the labels of reference IDs on the server. Repeating it is safe.
  *
  * @throws GdnError `refused` if a reference ID has a different label by now
  */

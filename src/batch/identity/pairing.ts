@@ -14,33 +14,33 @@ import type { BatchClient, BatchOptions } from '../types.ts'
 import { labeledRow, type OtherLabel } from './other-labels.ts'
 import { ServerNames } from './server-names.ts'
 
-/** A row that got its `id` after the mint, and its NFT. */
+/** A row that got its `id` after its mint, and the row's NFT. */
 export interface Pair {
   row: KeptRow
   nftGdnId: string
-  /** The operation of its mint, and the reference ID that its `id` makes. */
+  /** The operation that minted the row, and the reference ID for the row's `id`. */
   operation: MintOperation
   reference: string
-  /** The reference ID of its mint, which is made from content. */
+  /** The reference ID with which the row was minted. It was made from content. */
   mintedAs: string
-  /** Its label on the server where only that knows the NFT; null if there is none. */
+  /** The NFT's label on the server if only the server knows the NFT. Null if there is none. */
   label: string | null
-  /** Its operation in the state, which has no ID yet; null where the state doesn't know the NFT. */
+  /** The row's operation in the state, which has no ID yet. Null if the state doesn't know the NFT. */
   sent: string | null
-  /** `impossible`: the server can't store it, so the pair is known on this machine only. */
+  /** Whether the server stores the pair. `impossible`: it can't, so only this machine knows the pair. */
   alias: 'stored' | 'wanted' | 'impossible'
 }
 
-/** An NFT that was minted without an `id`, and whose row is not in the manifest. */
+/** An NFT that was minted without an `id` and whose row is not in the manifest. */
 interface Unnamed {
-  /** Null while the outcome of its mint is unknown. */
+  /** Null if the outcome of its mint is unknown. */
   nftGdnId: string | null
   operation: MintOperation
-  /** Its reference ID, which is made from content. */
+  /** Its reference ID. It was made from content. */
   reference: string
   /** Whether the server has the reference ID. */
   isOnServer: boolean
-  /** Its row in the state; null where only the server knows it. */
+  /** The NFT's row in the state. Null if only the server knows the NFT. */
   sent: VanishedRow | null
   label: string | null
 }
@@ -64,15 +64,15 @@ type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
  * A row without an `id` is identified by its content. With an `id`, it has another key and reference ID, so it would be
  * minted again. These are the steps:
  *
- * 1. Collect the NFTs that were minted without an ID, and whose rows are no longer in the manifest. This machine knows
- *    those of its own run. A server that stores aliases knows those of other machines: by the content of rows, if the
- *    run is new, and by the label of the run. NFTs that got an ID on any machine are left out.
+ * 1. Collect the NFTs that were minted without an ID and whose rows are no longer in the manifest. This machine knows
+ *    the NFTs of its own run. A server that stores aliases knows the NFTs of other machines: by the run's label and, if
+ *    the run is new, by the content of rows. NFTs that got an ID on any machine are left out.
  * 2. Collect the rows with an ID that are new to the run.
  * 3. Ask the server for the reference IDs of these rows. If one is the alias of an NFT of step 1 that this machine
- *    knows, they are a pair (`alias: 'stored'`). A row whose reference ID names another NFT is left to
+ *    knows, they are a pair (`alias: 'stored'`). A row whose reference ID belongs to another NFT is left to
  *    `knownReferences`.
  * 4. Pair the other rows with the other NFTs by their content, and equal rows in their order. NFTs that failed or were
- *    burned come last. The pair is to be stored on the server (`'wanted'`), or known on this machine only
+ *    burned come last. The pair is to be stored on the server (`'wanted'`), or only this machine knows it
  *    (`'impossible'`).
  * 5. If rows and NFTs remain on both sides, a row may be an edit of one of these NFTs. Nothing is guessed: the rows are
  *    refused unless new rows are permitted.
@@ -81,12 +81,12 @@ type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
  * Green becomes Dark green with the ID 3. Another machine has stored the pair of Blue, so step 3 finds it. Step 4 pairs
  * Red by its content. Green has no row and ID 3 has no NFT, so step 5 refuses the manifest.
  *
- * A new run of a label also refuses new rows without an ID if NFTs of that label have lost their rows. A run that has
+ * A new run with a label also refuses new rows without an ID if NFTs of that label have lost their rows. A run that has
  * begun finds these rows in the state.
  *
- * @param client null to ask no server
- * @throws GdnError `edited_rows` where rows are new while NFTs without an ID have lost their rows: they may be edits.
- *   Not if new rows are permitted
+ * @param client null to query no server
+ * @throws GdnError `edited_rows` if rows are new while NFTs without an ID have lost their rows, because the rows may be
+ *   edits. Not thrown if new rows are permitted
  */
 export async function findPairs(
   store: RunStore,
@@ -149,7 +149,7 @@ export async function findPairs(
   ])
 }
 
-/** Returns the rows that the server has no NFT for. */
+/** Returns the rows for which the server has no NFT. */
 async function newTo(server: ServerNames | null, drop: Drop, rows: readonly FreshRow[]): Promise<FreshRow[]> {
   const nfts = await server?.nftsOf(rows.map((row) => referenceOf(drop, row)))
   return rows.filter((row) => nfts?.has(referenceOf(drop, row)) !== true)
@@ -160,7 +160,7 @@ function unnamedOf(scope: string, sent: VanishedRow): Unnamed {
   return { nftGdnId: sent.nft, operation: sent.operation, reference, isOnServer: false, sent, label: null }
 }
 
-/** Returns the NFTs that didn't get an ID on any machine. */
+/** Returns the NFTs that got no ID on any machine. */
 async function withoutAliased(server: ServerNames, unnamed: readonly Unnamed[]): Promise<Unnamed[]> {
   const records = await server.lookUp(unnamed)
   return unnamed.flatMap((nft): Unnamed[] => {
@@ -170,7 +170,7 @@ async function withoutAliased(server: ServerNames, unnamed: readonly Unnamed[]):
   })
 }
 
-/** Returns the NFTs without an ID and a row that the server knows, and this machine doesn't. */
+/** Returns the NFTs without an ID and without a row that only the server knows. */
 async function onServerOnly(
   server: ServerNames,
   store: RunStore,
@@ -179,7 +179,7 @@ async function onServerOnly(
 ): Promise<Unnamed[]> {
   const stored = new Set(inState.map(({ nftGdnId }) => nftGdnId))
   const listed = new Map<string, Listed>()
-  // The drop may have had another label, or none. Where the run has begun, its NFTs are in the state.
+  // The drop may have had another label, or none. If the run has begun, its NFTs are in the state.
   if (store.drop.setId === null) {
     for await (const nft of withContents(server, store, rows)) listed.set(nft.nftGdnId, nft)
   }
@@ -194,7 +194,7 @@ type Listed = Pick<Pair, 'operation' | 'nftGdnId' | 'label'> & { reference: stri
 
 const PAGE = 1_000
 
-/** Yields the NFTs that were minted with the contents of rows, and whose rows had no ID then. */
+/** Yields the NFTs that were minted with the content of a row that had no ID at that time. */
 async function* withContents(server: ServerNames, store: RunStore, rows: RowsIn): AsyncGenerator<Listed> {
   const { state, drop } = store
   const counts = await store.read((sql) => copyCounts(sql, rows))
@@ -203,7 +203,7 @@ async function* withContents(server: ServerNames, store: RunStore, rows: RowsIn)
     const contentOf = new Map<string, { content: string; copies: number }>()
     for (const content of page.map((row) => row.portable)) {
       const copies = counts.get(content) ?? 1
-      // Copies on later pages are asked for by now.
+      // All copies of this content are queried with this page, so later pages skip them.
       if (copies > 1) counts.set(content, 0)
       for (let copy = 1; copy <= copies; copy++) {
         contentOf.set(referenceId(drop.referenceScope, rowKey(null, content, copy)), { content, copies })
@@ -211,7 +211,7 @@ async function* withContents(server: ServerNames, store: RunStore, rows: RowsIn)
     }
     const nfts = await server.unaliasedOf([...contentOf.keys()])
     yield* nfts
-    // The copies after them may be the remaining ones.
+    // If an NFT failed or was burned, the row may belong to one of the copies after it.
     const ended = await server.endedOf(nfts.map(({ nftGdnId }) => nftGdnId))
     const wanted = new Map<string, number>()
     for (const { reference, nftGdnId } of nfts) {
@@ -223,7 +223,7 @@ async function* withContents(server: ServerNames, store: RunStore, rows: RowsIn)
   }
 }
 
-/** Returns the NFTs that neither a row of the manifest nor another one in the state has. */
+/** Returns the NFTs that belong neither to a row of the manifest nor to another row in the state. */
 function withoutRows(sql: Sql, { drop }: RunStore, rows: RowsIn, listed: readonly Listed[]): Listed[] {
   const byReference = new Map(listed.map((nft) => [nft.reference, nft]))
   for (const name of unnamedRows(sql, rows)) byReference.delete(referenceId(drop.referenceScope, name))
@@ -239,7 +239,7 @@ interface Unpaired {
   ended: ReadonlySet<string | null>
 }
 
-/** Pairs rows with NFTs of the same content, the first with the first. NFTs that failed or were burned are last. */
+/** Pairs rows with NFTs of the same content, in their order. NFTs that failed or were burned come last. */
 function matchByContent(
   sql: Sql,
   { drop }: RunStore,
@@ -249,7 +249,7 @@ function matchByContent(
   const unassigned = new Set(unpairedNfts)
   const contents = new Map<string, Unnamed[]>()
   for (const nft of unpairedNfts) {
-    // Not by the content that was sent: all rows of an unrevealed drop have that of the placeholder.
+    // Not by the content that was sent, because all rows of an unrevealed drop have the placeholder's content.
     const content = nft.sent === null ? null : contentOfKey(nft.sent.key)
     if (content === null) continue
     const copies = contents.get(content)
@@ -262,7 +262,7 @@ function matchByContent(
   const references = new Map(unpairedNfts.map((nft) => [nft.reference, nft]))
   const counts = copyCounts(sql, rows)
   const byPortable = new Map<string, Unnamed[]>()
-  // A copy of the manifest elsewhere has other paths of its files.
+  // In a copy of the manifest elsewhere, the files have other paths.
   const copiesWith = (portable: string): Unnamed[] => {
     const earlier = byPortable.get(portable)
     if (earlier !== undefined) return earlier
@@ -272,7 +272,7 @@ function matchByContent(
       if (nft !== undefined) copies.push(nft)
       else if (copy >= (counts.get(portable) ?? 1)) break
     }
-    // The order of copies stays as it is otherwise.
+    // The sort is stable, so copies otherwise keep their order.
     copies.sort((a, b) => isEnded(a) - isEnded(b))
     byPortable.set(portable, copies)
     return copies

@@ -12,7 +12,7 @@ export const OPERATIONS: readonly MintOperation[] = ['createnft', 'createnfttran
 
 export type ReferenceRecord = ResponseOf<'getreferences'>['references'][number]
 
-/** The record of a reference ID with an NFT. */
+/** The record of a reference ID that belongs to an NFT. */
 export type MintRecord = ReferenceRecord & { operation: MintOperation; nft_gdn_id: string }
 
 interface Asked<Operation = MintOperation> {
@@ -28,13 +28,13 @@ export interface Copy extends Asked {
   label: string | null
 }
 
-/** Copies of a content that are asked for at once, after the next one was found. */
+/** Number of copies of a content that are queried at once, after the first one was found. */
 const MOST_COPIES = 20
 
-/** Pages of one listing that are read: more than the NFTs of a collection take. */
+/** Maximum number of pages of one listing. It is more than a collection's NFTs need. */
 const MAX_PAGES = 10_000
 
-/** The names of NFTs in a collection, as a server with reference IDs has them. */
+/** Looks up reference IDs and NFTs of a collection, on a server that supports reference IDs. */
 export class ServerNames {
   readonly #client: Pick<BatchClient, 'call'>
   readonly #of: { contract_address: string; blockchain: BatchOptions['blockchain'] }
@@ -53,7 +53,7 @@ export class ServerNames {
     this.#signal = signal
   }
 
-  /** Returns the objects that reference IDs name, except IDs that a retry may reuse. */
+  /** Returns the records of reference IDs, except IDs that a retry may reuse. */
   async lookUp<One extends Asked<MintOperation | 'transfernft'>>(
     asked: readonly One[],
   ): Promise<Map<One, ReferenceRecord>> {
@@ -76,7 +76,10 @@ export class ServerNames {
     return records
   }
 
-  /** Returns the records of reference IDs with NFTs. A row may have got or lost its sender since its mint. */
+  /**
+   * Returns the records of reference IDs that belong to NFTs. It queries both operations, because a row may have got or
+   * lost its sender since its mint.
+   */
   async mintsOf(references: readonly string[]): Promise<Map<string, MintRecord>> {
     const mints = new Map<string, MintRecord>()
     for (const operation of OPERATIONS) {
@@ -91,7 +94,7 @@ export class ServerNames {
     return mints
   }
 
-  /** Returns the NFTs of reference IDs. */
+  /** Returns the NFT of each reference ID that has one. */
   async nftsOf(references: readonly string[]): Promise<Map<string, string>> {
     return new Map([...(await this.mintsOf(references))].map(([reference, { nft_gdn_id }]) => [reference, nft_gdn_id]))
   }
@@ -107,9 +110,9 @@ export class ServerNames {
   }
 
   /**
-   * Returns the NFTs of further copies of contents that have no alias, in the order of the copies.
+   * Returns the NFTs of further copies of these contents, if they have no alias, in the order of the copies.
    *
-   * @param isKnown whether a copy isn't asked for
+   * @param isKnown whether to skip a copy, because its NFT is known
    */
   async otherCopies(
     scope: string,
@@ -143,7 +146,7 @@ export class ServerNames {
   }
 
   /**
-   * Returns the NFTs of a label that were minted without an ID and have no alias, each once.
+   * Returns each NFT of a label that was minted without an ID and has no alias.
    *
    * @throws GdnError `bad_answer` if the server's list has no end
    */
@@ -162,7 +165,7 @@ export class ServerNames {
         for (const { reference_id: reference, nft_gdn_id: nftGdnId } of references) {
           nfts.set(nftGdnId, { operation, reference, nftGdnId })
         }
-        // A page that returns to an earlier one would never end.
+        // A page that returns to an earlier one would repeat forever.
         after = next !== null && next > (after ?? '') ? next : undefined
       } while (after !== undefined)
     }

@@ -7,13 +7,13 @@ import { holdStore } from '../runs/open-store.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import type { Pair } from './pairing.ts'
 
-/** A pair as it is stored. */
+/** The parts of a pair that are needed to store it. */
 export type StoredPair = Pick<Pair, 'nftGdnId' | 'operation' | 'reference' | 'sent' | 'alias'> & { key: string }
 
 /**
- * Stores pairs as aliases at the server. It may be repeated.
+ * Stores pairs as aliases on the server. Repeating it is safe.
  *
- * @throws GdnError `refused` if another machine has stored another pair since
+ * @throws GdnError `refused` if another machine has stored a conflicting pair since
  */
 export async function storeAliases(
   client: Pick<BatchClient, 'call'>,
@@ -40,9 +40,9 @@ export async function storeAliases(
 }
 
 /**
- * Stores pairs in the state: rows that were sent without an ID get theirs.
+ * Stores pairs in the state: rows that were sent without an ID get their ID.
  *
- * @throws GdnError `run_busy`; `already_accepted` if another run has a row of that ID
+ * @throws GdnError `run_busy`; `already_accepted` if another run has a row with such an ID
  */
 export async function storePairs(options: BatchOptions, pairs: readonly StoredPair[]): Promise<void> {
   const renamed = pairs.flatMap(({ sent, key, nftGdnId }) =>

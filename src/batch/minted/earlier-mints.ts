@@ -21,13 +21,13 @@ import { type FoundRow, hasOwnerOf, type LookCounts, RowLookup } from './lookup.
 import { neededLooks } from './needed-looks.ts'
 import { belongToOthers, foundAgain, mayBeOfOthers, seemsMinted } from './seems-minted.ts'
 
-/** The known earlier mints before a run sends anything. */
+/** What is known about earlier mints before a run sends anything. */
 export interface EarlierMints {
-  /** The IDs that the collection has; null where they aren't known. */
+  /** The IDs of the NFTs in the collection. Null if the listing failed or wasn't needed. */
   listed: Set<string> | null
-  /** Rows that were minted already and are adopted. */
+  /** Rows that are already minted and that the run adopts. */
   adopted: Adopted[]
-  /** The rows whose label on the server is replaced. */
+  /** The rows whose label on the server will be replaced. */
   relabeled: OtherLabel[]
   notes: string[]
 }
@@ -43,12 +43,12 @@ interface Start {
 }
 
 /**
- * Checks before a run sends anything whether that could mint a row twice. `neededLooks` decides which of these cases
+ * Checks whether a run could mint a row twice, before it sends anything. `neededLooks` decides which of these cases
  * apply. They are checked in this order:
  *
  * 1. Rows that got an ID since their mint have another label: refused, unless they are adopted.
  * 2. The server knows rows by their reference IDs: they are adopted, and not sent (`knownReferences`).
- * 3. Rows that were absent are to be sent again, and the collection has their content by now: refused.
+ * 3. Absent rows are to be sent again, but the collection has their content by now: refused.
  * 4. The collection has NFTs that this machine doesn't know, with the content of rows to be sent. A new run may have
  *    lost its state, and the state of a resumed run may be an older copy: refused, or adopted with `--adopt`.
  *
@@ -110,8 +110,8 @@ function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
 }
 
 /**
- * Returns the NFTs of IDs that the state has no record of. A state that lost its requests still has the list of earlier
- * NFTs. A new run has no NFTs of its own yet.
+ * Returns the IDs of NFTs that the state has no record of. The NFTs listed when a run began count as recorded, even if
+ * the state lost its requests. A new run has no such list yet.
  */
 async function unrecordedOf(store: RunStore, ids: Iterable<string>): Promise<string[]> {
   const { collectionId, setId, listedAt } = store.drop
@@ -121,22 +121,21 @@ async function unrecordedOf(store: RunStore, ids: Iterable<string>): Promise<str
 /**
  * Returns whether the server may know rows by their reference IDs.
  *
- * @param listed the collection. It was listed before, so that rows that another machine has minted since then don't
- *   count as unknown NFTs
+ * @param listed the IDs in the collection. They were listed earlier, so that rows that another machine minted since
+ *   then don't count as unknown NFTs
  */
 async function mayBeKnown({ store, options, client, gathered }: Start, listed: Set<string> | null): Promise<boolean> {
   const { drop } = store
   if (listed === null || options.adopt === true || (await unrecordedOf(store, listed)).length > 0) return true
-  // A resumed run may be stopped by a label that was there before it. Another machine may have given IDs of this
-  // manifest to NFTs that a run minted without one. The NFT of an ID in this run may have been minted as a row that is
-  // new now.
+  // A label from before a resumed run may stop it. Another machine may have given IDs of this manifest to NFTs that a
+  // run minted without one. The NFT of an ID in this run may have been minted for a row that is new now.
   if (client.supports('aliases') !== true) return false
   return await store.read((sql) =>
     drop.setId === null ? hasUnnamed(sql, store.collections(sql)) : addsUnnamed(sql, drop, gathered.rows),
   )
 }
 
-/** Refuses rows to be sent again that had been absent. @throws GdnError `seems_minted` */
+/** Refuses to send absent rows again if the collection has them. @throws GdnError `seems_minted` */
 async function refuseFoundAgain(
   start: Start,
   positions: ReadonlySet<number>,
@@ -148,7 +147,7 @@ async function refuseFoundAgain(
 }
 
 /**
- * Looks for the content of pending rows in the collection. Such rows are adopted, if that is asked for.
+ * Looks for the content of pending rows in the collection, and adopts such rows if the user permits it.
  *
  * @throws GdnError `seems_minted`
  */
@@ -166,7 +165,7 @@ async function findByContent(
   const look = async (ids: Iterable<string>) =>
     await lookUp(lookup, askerOf(start), await unrecordedOf(store, unexplained(ids)), deps.onEvent)
 
-  // A server with reference IDs lists what it has accepted at once.
+  // A server with reference IDs lists accepted NFTs immediately.
   const mayLag = client.supports('references') !== true
   const counts = await look(before.listed)
   let { listed } = before
@@ -195,10 +194,10 @@ async function findByContent(
 }
 
 /**
- * Adopts the NFTs that have the content of rows. All others were there before the run.
+ * Adopts the NFTs that have the content of rows. All other NFTs existed before the run.
  *
- * @throws GdnError `seems_minted` where the NFTs may be of other rows and commands with an unknown outcome, or belong
- *   to other wallets
+ * @throws GdnError `seems_minted` if an NFT may belong to another row or command with an unknown outcome, or belongs to
+ *   another wallet
  */
 async function adoptMatches(
   { store, client }: Start,
@@ -223,10 +222,11 @@ async function adoptMatches(
 }
 
 /**
- * Refuses a plan of a new run as its mint would: NFTs of the collection have the content of rows to be minted.
+ * Refuses the plan of a new run for the same reason as its mint: NFTs of the collection have the content of rows to be
+ * minted.
  *
  * @param positions of the rows to be minted
- * @param ids NFTs that no row names
+ * @param ids the NFTs that belong to no row
  * @throws GdnError `seems_minted`
  */
 export async function refuseMintedBefore(
@@ -241,7 +241,7 @@ export async function refuseMintedBefore(
   throw await seemsMinted(lookup.found(), { run: store.drop.name, pending, which: 'new', hasReferences })
 }
 
-/** Returns notes about the NFTs of the collection, if none is of a row: the manifest may have been renamed. */
+/** Returns notes if the collection has NFTs but none belongs to a row: the manifest may have been renamed. */
 async function notesOfOthers(
   store: RunStore,
   options: BatchOptions,
@@ -262,7 +262,7 @@ async function* rowsOf(store: RunStore, { rows, positions }: Wanted): AsyncGener
   for await (const row of store.rows(rows)) if (positions.has(row.position)) yield row
 }
 
-/** Looks for the content of rows among NFTs that the state has no record of. */
+/** Looks for the content of rows among NFTs without a record in the state. */
 async function lookUpRows(
   store: RunStore,
   wanted: Wanted,
@@ -275,7 +275,7 @@ async function lookUpRows(
   return lookup
 }
 
-/** Rows without an NFT in the state, by position, and whether each was sent before. */
+/** Returns the positions of rows without an NFT in the state, with whether each row was sent before. */
 async function openPositions(
   store: RunStore,
   { rows, foundBy }: Gathered,
@@ -292,8 +292,8 @@ async function openPositions(
 }
 
 /**
- * Yields the rows that were sent first. Equal rows differ only by their number, and the outcomes of requests in the
- * state are resolved elsewhere.
+ * Yields rows that were sent before, then the others. Equal rows differ only by their number, and requests with an
+ * unknown outcome are resolved elsewhere.
  */
 async function* sentFirst(
   store: RunStore,
@@ -305,7 +305,7 @@ async function* sentFirst(
   }
 }
 
-/** Returns the rows that the run never sent, without NFTs that were assigned meanwhile. */
+/** Yields the rows that the run never sent. Leaves out NFTs that were assigned to another row meanwhile. */
 async function* unsent(
   store: RunStore,
   found: AsyncIterable<FoundRow>,
@@ -327,7 +327,8 @@ async function lookUp(
 }
 
 /**
- * Positions of rows to be sent again because reconciling found them absent, except rows that the user declared absent.
+ * Returns the positions of rows to be sent again because reconciling found them absent. Rows that the user declared
+ * absent are left out.
  */
 async function repeatedRows(store: RunStore, { rows }: Gathered): Promise<Set<number>> {
   const wanted = new Set(await store.read((sql) => absentKeys(sql, store.drop, MARKED_ABSENT)))

@@ -20,20 +20,20 @@ import { refuseOtherContents } from './other-contents.ts'
 
 const PER_CALL = 1_000
 
-/** Rows that the server knows. */
+/** Rows that the server knows by their reference IDs. */
 export interface KnownRows {
   rows: Adopted[]
-  /** The rows whose label on the server is replaced. */
+  /** The rows whose label on the server will be replaced. */
   relabeled: OtherLabel[]
   notes: string[]
 }
 
 /**
- * Returns the rows that the server knows by their reference IDs: an earlier run, on any machine, created them.
+ * Returns the rows that the server knows by their reference IDs. An earlier run on any machine created them.
  *
- * @returns null where the server doesn't announce reference IDs
- * @throws GdnError `seems_minted` where the ID of a row names an NFT with other content or of another label, unless it
- *   is to be adopted, and `edited_rows`
+ * @returns null if the server doesn't support reference IDs
+ * @throws GdnError `edited_rows`, or `seems_minted` if a row's ID belongs to an NFT with other content or another label
+ *   that isn't to be adopted
  */
 export async function knownReferences(
   store: RunStore,
@@ -67,7 +67,7 @@ export async function knownReferences(
       }
       const { reference_label } = mint
       labeled.push(...labeledRow(record, { nftGdnId, operation, reference, label: reference_label }, options.label))
-      // Without an ID of its own, the content of the row is part of its reference ID.
+      // The reference ID of a row without an ID includes its content.
       const isSame = row.row.id === null || digest === digestOf(operation, row, markers)
       ;(isSame || keepEdited === true ? adopted : doubtful).push(nft)
     }
@@ -83,7 +83,6 @@ export async function knownReferences(
 
 const namedRow = ({ key, row }: KeptRow) => ({ key: shownKey(key), line: row.line })
 
-/** The first rows, and the number of all. */
 const detailsOf = (rows: readonly Adopted[]) => ({
   rows: rows.slice(0, MAX_NAMED).map(({ row, nftGdnId }) => ({ ...namedRow(row), nft_gdn_id: nftGdnId })),
   count: rows.length,
@@ -118,7 +117,7 @@ type Identified = Adopted & GivenId
 
 const MAX_SHOWN = 5
 
-/** Returns the error of rows without an ID whose NFTs got one. Their reference IDs can't create other NFTs. */
+/** Returns the error for rows without an ID whose NFTs got one. Their reference IDs can't create other NFTs. */
 function haveIds(rows: readonly Identified[], run: string): GdnError {
   const many = rows.length === 1 ? '1 row without an ID has' : `${rows.length} rows without an ID have`
   const withId = rows.filter(({ id }) => id !== null)

@@ -5,7 +5,10 @@ import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from '../../operatio
 import type { BatchOptions, CheckDeps } from '../types.ts'
 import type { LookCounts } from './lookup.ts'
 
-/** Returns the IDs of the collection. Adds a note and returns null where the server refuses to list them. */
+/**
+ * Returns the IDs of the NFTs in the collection. If they can't be listed but aren't needed, it adds a note and returns
+ * null.
+ */
 export async function listCollection(
   asker: Asker,
   options: BatchOptions,
@@ -28,8 +31,8 @@ export async function listCollection(
 }
 
 /**
- * Reads NFTs again that are listed without a record or without metadata, for as long as a listing may lag. Any of them
- * may be of a row.
+ * Looks again for NFTs that are listed without a record or without metadata, for as long as a listing may lag. Any of
+ * them may belong to a row.
  */
 export async function untilComplete(
   { listingWaitMs = LISTING_LAG_MS, signal }: BatchOptions,
@@ -47,8 +50,8 @@ export async function untilComplete(
 }
 
 /**
- * Lists until two listings in a row, some time apart, have nothing new. A row that isn't listed yet would be sent
- * again.
+ * Lists the collection until two consecutive listings, some time apart, have nothing new. A row that isn't listed yet
+ * would be sent again.
  */
 export async function settleListing(
   options: BatchOptions,

@@ -8,34 +8,31 @@ import type { KeptRow } from '../rows/manifest-row.ts'
 
 type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
 
-/** An NFT that matches a row, with its present holder and the hash of its whole metadata. */
+/** An NFT that matches a row, with its current holder and the hash of its complete metadata. */
 type FoundNft = Match & { holder: string | null; content: string }
 
-/** NFTs of one look at the collection. */
+/** Numbers of NFTs in one look at the collection; see `RowLookup.read`. */
 export interface LookCounts {
   fresh: number
   unread: number
   incomplete: number
 }
 
-/** A row, and the NFT that matches it. */
+/** A row and the NFT that matches it. */
 export interface FoundRow {
   row: KeptRow
   match: FoundNft
 }
 
-/**
- * Returns whether an NFT was minted to an owner of its row, or belongs to one now. Also returns true if the owner isn't
- * known yet.
- */
+/** Whether an NFT was minted to an owner of its row or belongs to one now. True if the NFT's owner isn't known yet. */
 export function hasOwnerOf({ row, match: { owner, holder } }: FoundRow): boolean {
   const owners = ownersOf(row.row)
   return owner === null || owners.includes(owner) || (holder !== null && owners.includes(holder))
 }
 
 /**
- * Returns the content of a row and that of its NFT, which are equal if they match. A local file matches any file under
- * its key.
+ * Returns the content of a row and the content of its NFT, which are equal if they match. A local file matches any file
+ * under its key.
  *
  * @returns null for an NFT without metadata
  */
@@ -50,17 +47,17 @@ export function contentsOf(
   return { row: contentOfRow(row), nft: contentOf(blank(metadata, keys)) }
 }
 
-/** The same as `hasOwnerOf` for the NFT of a row. */
+/** Like `hasOwnerOf`, for a row and any NFT. */
 export const isOwnedBy = (row: KeptRow, nft: NftRecord): boolean => hasOwnerOf({ row, match: foundNft(nft) })
 
 function foundNft(nft: NftRecord): FoundNft {
   const holder = ownerOf(nft)
-  // It may have been transferred or burned since its mint.
+  // The NFT may have been transferred or burned since its mint.
   const owner = nft.minted_to ? addressKey(nft.minted_to) : holder
   return { id: nft.nft_gdn_id, owner, holder, content: contentOf(nft.request_metadata) }
 }
 
-/** Returns the metadata of an NFT without the marker of its row; null where the server has none yet. */
+/** Returns an NFT's metadata without the marker of its row, or null if the server has no metadata yet. */
 function metadataOf({ request_metadata }: NftRecord, markerKey: string | undefined): Metadata | null {
   if (request_metadata === null || typeof request_metadata !== 'object') return null
   const metadata = { ...request_metadata } as Metadata
@@ -72,17 +69,17 @@ export const contentOfRow = ({ metadata, localFiles }: ManifestRow): string =>
   contentOf(blank(metadata, new Set(localFiles.map(({ key }) => key))))
 
 /**
- * Finds rows of a manifest among NFTs of a collection. It keeps hashes of rows, and only those NFTs that match a row. A
+ * Finds rows of a manifest among NFTs of a collection. It stores hashes of all rows, but only NFTs that match a row. A
  * local file matches any file under its key, because its URL isn't known before the upload.
  */
 export class RowLookup {
   readonly #rows: () => AsyncIterable<KeptRow>
   readonly #markerKey: string | undefined
   readonly #contents = new Set<string>()
-  /** The distinct sets of file keys that rows have local files for. */
+  /** The distinct sets of file keys with local files. */
   readonly #localKeys = new Map<string, string[]>()
   readonly #read = new Set<string>()
-  /** Those of them that had no metadata, which may follow. */
+  /** IDs of read NFTs that had no metadata yet. They are read again. */
   readonly #incomplete: string[] = []
   readonly #matches = new Map<string, FoundNft[]>()
   #indexed = false
@@ -93,9 +90,9 @@ export class RowLookup {
   }
 
   /**
-   * Reads the IDs that weren't read before, and those again that had no metadata.
+   * Reads the NFTs that weren't read before, and again those without metadata.
    *
-   * @returns how many of them were new, how many have no record yet, and how many have one without metadata
+   * @returns how many were not read before, how many have no record yet, and how many have a record without metadata
    * @throws as `readPages`
    */
   async read(
@@ -120,10 +117,7 @@ export class RowLookup {
     return this.#matches.size > 0
   }
 
-  /**
-   * Returns rows with the NFT that has their content. Each of several equal rows gets an NFT of its own, while there
-   * are any.
-   */
+  /** Yields rows with the NFT that has their content. Equal rows get different NFTs, as long as there are any. */
   async *found(): AsyncGenerator<FoundRow> {
     const left = new Map([...this.#matches].map(([content, matches]) => [content, matches.slice()]))
     for await (const row of this.#rows()) {
@@ -162,8 +156,8 @@ export class RowLookup {
 }
 
 /**
- * Returns the NFT that belongs to an owner of the row, else one that was minted to it, else one whose owner isn't known
- * yet, else any.
+ * Removes and returns the NFT that fits the row best: one that belongs to an owner of the row, then one that was minted
+ * to an owner, then one whose owner isn't known yet, then any.
  */
 function takeFor(matches: FoundNft[], row: ManifestRow): FoundNft | null {
   const owners = ownersOf(row)

@@ -8,7 +8,7 @@ import type { BatchClient, BatchOptions } from '../types.ts'
 
 const PAGE = 1_000
 
-/** Returns the reference IDs of a run whose label is that of the earlier path of its manifest. */
+/** Returns the run's reference IDs whose label is still the earlier path of the moved manifest. */
 export async function labelsOfMoved(
   store: RunStore,
   options: BatchOptions,

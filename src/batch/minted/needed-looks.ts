@@ -1,35 +1,35 @@
 import type { BatchOptions } from '../types.ts'
 
-/** The facts about a start that decide how gdn looks for rows that were minted before. */
+/** The facts about a start that determine where gdn looks for rows that were minted before. */
 export interface StartFacts extends Pick<BatchOptions, 'again' | 'skipLookup' | 'reconcileOnly'> {
   /** Whether the run has not begun. */
   isNew: boolean
   /** Whether the rows have the same reference IDs on every machine. */
   isSharedScope: boolean
-  /** Rows to be sent. */
+  /** Number of rows to be sent. */
   pending: number
-  /** Rows to be sent again because reconciling found them absent. A new run has none. */
+  /** Number of rows to be sent again because reconciling found them absent. 0 for a new run. */
   repeated: number
 }
 
-/** The ways in which gdn looks for rows that were minted before. */
+/** Where gdn looks for rows that were minted before. */
 export interface NeededLooks {
-  /** Lists the collection. Without it, there is no other look. */
+  /** List the collection. If false, there is no other look. */
   listing: boolean
-  /** Asks the server for the reference IDs of pending rows. */
+  /** Ask the server for the reference IDs of pending rows. */
   references: boolean
-  /** Looks for the content of rows that were absent and are to be sent again. */
+  /** Look for the content of absent rows that are to be sent again. */
   absent: boolean
-  /** Looks for the content of all pending rows. Where it is needed, the listing must not fail. */
+  /** Look for the content of all pending rows. Then the listing must not fail. */
   contents: boolean
 }
 
 const NONE: NeededLooks = { listing: false, references: false, absent: false, contents: false }
 
 /**
- * Returns the looks that a start needs. A new run looks for all its rows. A resumed run does if it sends any, because
- * its state may be an older copy. `--again` and `--no-lookup` permit a second mint of the same content. Rows that are
- * repeated after they were absent are always looked for.
+ * Returns the looks that a start needs. A new run looks for all its rows. A resumed run also does so before it sends
+ * any row, because its state may be an older copy. `--again` and `--no-lookup` permit a second mint of the same
+ * content. Absent rows that are sent again are always looked for.
  */
 export function neededLooks({
   again = false,
@@ -44,7 +44,7 @@ export function neededLooks({
   const absent = repeated > 0
   const sends = contents && !reconcileOnly && pending > 0
   if (!isNew && !absent && !sends) return NONE
-  // With --again, another machine may have minted the first drop of this name.
+  // With --again, another machine may have minted the first drop with this name.
   const references = contents || (!skipLookup && isSharedScope)
   return { listing: true, references, absent, contents }
 }

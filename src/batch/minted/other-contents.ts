@@ -15,11 +15,11 @@ import type { BatchClient, BatchOptions, FieldChange } from '../types.ts'
 import { contentsOf, isOwnedBy } from './lookup.ts'
 
 /**
- * Refuses rows whose IDs name NFTs with other content, by metadata and owners. The URL of a local file makes no
- * difference. `adopt` permits edited rows, but not rows that exchange their contents or the values of a column.
+ * Refuses rows whose IDs belong to NFTs with other metadata or owners. The URL of a local file is ignored. `adopt`
+ * permits edited rows, but not rows that exchange their contents or the values of a column.
  *
- * @param named the number of rows whose IDs name NFTs
- * @returns notes about rows that may exchange values
+ * @param named number of rows whose IDs belong to NFTs
+ * @returns notes about rows that may have exchanged values
  * @throws GdnError `seems_minted`, `edited_rows`
  */
 export async function refuseOtherContents(
@@ -43,7 +43,7 @@ export async function refuseOtherContents(
   return []
 }
 
-/** Returns the rows with other content than their NFTs, and fills temporary tables with the differences. */
+/** Returns the rows whose content differs from their NFTs, and fills temporary tables with the differences. */
 async function findOthers(
   { state, drop }: RunStore,
   client: BatchClient,

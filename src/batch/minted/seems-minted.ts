@@ -5,7 +5,7 @@ import type { KeptRow } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
 import type { FoundRow } from './lookup.ts'
 
-/** The error of rows that can't be adopted, because their NFTs may belong to another run or command. */
+/** Returns the error for rows that can't be adopted, because their NFTs may belong to another run or command. */
 export const mayBeOfOthers = (rows: readonly FoundRow[]): GdnError =>
   new GdnError(
     'seems_minted',
@@ -16,7 +16,7 @@ export const mayBeOfOthers = (rows: readonly FoundRow[]): GdnError =>
     },
   )
 
-/** The error of rows that can't be adopted, because other wallets have their NFTs. */
+/** Returns the error for rows that can't be adopted, because their NFTs belong to other wallets. */
 export const belongToOthers = (rows: readonly FoundRow[], hasReferences: boolean): GdnError =>
   new GdnError(
     'seems_minted',
@@ -46,12 +46,12 @@ interface SeemsMinted {
   run: string
   /** The rows that would be sent, including rows that the collection already has. */
   pending: AsyncIterable<KeptRow>
-  /** Whether the run is new, or a resumed run that has no record of the rows. */
+  /** `new`: the run is new. `forgotten`: a resumed run has no record of the rows. */
   which: 'new' | 'forgotten'
   hasReferences: boolean
 }
 
-/** The error of rows whose content the collection has. */
+/** Returns the error for rows whose content is already in the collection. */
 export async function seemsMinted(
   matches: AsyncIterable<FoundRow>,
   { run, pending, which, hasReferences }: SeemsMinted,
@@ -103,7 +103,7 @@ function mintedByAdopt(lines: readonly number[], left: number): string[] {
   ]
 }
 
-/** The error of rows to be sent again that had been absent, and that the collection has. */
+/** Returns the error for absent rows that are to be sent again, but are in the collection. */
 export async function foundAgain(matches: AsyncIterable<FoundRow>, run: string): Promise<GdnError> {
   const rows: ReturnType<typeof shownRow>[] = []
   let all = 0
