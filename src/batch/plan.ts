@@ -9,18 +9,18 @@ export interface Plan {
   /** Number of rows in the largest request. */
   readonly largest: number
   readonly receivers: number
-  /** Whether the order of the rows differs from the manifest's. */
+  /** Whether the order of the rows differs from the order of the manifest. */
   readonly reordered: boolean
-  /** Rows that have local files. */
+  /** Positions of rows with local files. */
   readonly withFiles: readonly number[]
   rowsOf(request: number): number[]
-  /** Returns the plan of the other rows. */
+  /** Returns a plan without the rows at these positions. */
   without(positions: ReadonlySet<number>): Plan
 }
 
 const PIECE = 65_536
 
-/** A list of whole numbers of 32 bits. An array takes up to three times the memory, and copies itself to grow. */
+/** A list of 32-bit integers. An array takes up to three times the memory, and is copied when it grows. */
 class Numbers {
   readonly #pieces: Int32Array[] = []
   length = 0
@@ -37,7 +37,7 @@ class Numbers {
   }
 }
 
-/** Collects the rows to be sent, lowest position first. */
+/** Collects the rows to be sent, in ascending order of their positions. */
 export class PlanBuilder {
   readonly #positions = new Numbers()
   readonly #groups = new Numbers()
@@ -53,11 +53,11 @@ export class PlanBuilder {
     if (files > 0) this.#withFiles.push(position)
   }
 
-  /** Groups rows of one receiver and sender into requests. */
+  /** Groups rows with the same receiver and sender into requests. */
   build(chunkSize: number, inOrder: boolean): Plan {
     const { rank, count } = ranksOf(this.#groups)
     const { rows } = this
-    // If rows aren't reordered, they keep the order of the manifest.
+    // Unless rows are reordered, they keep the order of the manifest.
     const order = inOrder || count === rows ? null : byGroup(this.#groups, rank, count)
     const at = (index: number): number => (order === null ? index : (order[index] ?? 0))
     const starts = new Numbers()
@@ -101,7 +101,7 @@ export class PlanBuilder {
 
 const NO_RANK = -1
 
-/** Group numbers in the order of their first rows. The numbers have few gaps. */
+/** Ranks the groups in the order of their first rows. Group numbers have few gaps. */
 function ranksOf(groups: Numbers) {
   let highest = 0
   for (let index = 0; index < groups.length; index++) highest = Math.max(highest, groups.at(index))
@@ -114,7 +114,7 @@ function ranksOf(groups: Numbers) {
   return { rank, count }
 }
 
-/** Groups in the order of their first rows, with the rows of each in the manifest's order. This is a counting sort. */
+/** Returns the rows by group, and the rows of a group in the manifest's order. This is a counting sort. */
 function byGroup(groups: Numbers, rank: Int32Array, count: number): Uint32Array {
   const next = new Uint32Array(count + 1)
   const rankOf = (index: number): number => rank[groups.at(index)] ?? 0
@@ -129,7 +129,7 @@ function byGroup(groups: Numbers, rank: Int32Array, count: number): Uint32Array 
   return order
 }
 
-/** The positions of rows that a plan sends. */
+/** Yields the positions of the rows that a plan sends. */
 export function* positionsOf(plan: Plan): Generator<number> {
   for (let request = 0; request < plan.requests; request++) yield* plan.rowsOf(request)
 }

@@ -20,23 +20,23 @@ import { refuseFinished } from './runs/open-store.ts'
 import type { RunStore } from './runs/run-store.ts'
 import type { BatchOptions, CheckDeps, Duplicates, ManifestChanges, PlannedEvent } from './types.ts'
 
-/** A run that passed every check before its rows are entered. */
+/** A run that passed every check and whose rows can be entered. */
 export interface Prepared {
   gathered: Gathered
   plan: Plan
   before: EarlierMints
   /** Rows that got an ID since their mint. */
   pairs: Pair[]
-  /** Operations of sent rows that left the manifest while others are added. */
+  /** Operations of sent rows that left the manifest while others were added. */
   replaced: string[]
   planned: PlannedEvent
 }
 
 /**
- * Reads and plans the rows, and makes every check of a start: the backend, edits of the manifest, other runs, and the
- * NFTs of the collection. A dry run and a real run both use this function, so that they reach the same verdict.
+ * Reads and plans the rows, and makes all checks of a start: the backend, edits of the manifest, other runs, and the
+ * NFTs of the collection. Dry runs and real runs both use this function, so they get the same result.
  *
- * @param writes whether the rows and the backend are recorded; false in a dry run
+ * @param writes whether to record the rows and the backend; false in a dry run
  * @throws GdnError as `runBatch`
  */
 export async function prepare(
@@ -81,7 +81,7 @@ export async function prepare(
 
 const keptRows = (some: readonly { row: KeptRow }[]): KeptRow[] => some.map(({ row }) => row)
 
-/** Refuses rows of a resumed run that seem to be renumbered, and a run that has nothing left to send. */
+/** Refuses to resume a run if its rows seem to be renumbered or if nothing is left to send. */
 async function checkEdits(
   store: RunStore,
   options: BatchOptions,
@@ -89,7 +89,7 @@ async function checkEdits(
   { writes, restored }: { writes: boolean; restored: boolean },
 ): Promise<void> {
   const mayBeRenumbered = gathered.isRead && gathered.changes.changed > 0
-  // `gdn apply` has checked it in the plan.
+  // `gdn apply` has checked the rows when it made the plan.
   if (mayBeRenumbered && options.allowExchanged !== true && options.keepEdited !== true) {
     await store.read((sql) => refuseRenumbered(sql, store.drop, gathered.rows))
   }
@@ -101,14 +101,16 @@ async function checkEdits(
 interface NewPairs {
   /** Rows that got an ID since their mint, or whose reference ID changed. */
   pairs: Pair[]
-  /** Those of the run that got another key. */
+  /** The pairs of this run whose key changed. */
   renamed: RowPairs['renamed']
-  /** Those that this machine didn't send. */
+  /** The pairs whose rows this machine didn't send. */
   pairedOnServer: Pair[]
   replaced: string[]
 }
 
-/** Pairs new rows with NFTs that were minted under another reference ID, and finds the rows that they replace. */
+/**
+ * Pairs new rows with NFTs that were minted under another reference ID, and finds the sent rows that new rows replace.
+ */
 async function pairNewRows(
   store: RunStore,
   options: BatchOptions,
@@ -130,7 +132,7 @@ async function pairNewRows(
   }
 }
 
-/** Notes that the run follows its moved manifest, and finds the labels to change on the server. */
+/** Adds a note that the run follows its moved manifest, and finds the labels to change on the server. */
 async function noteMove(
   store: RunStore,
   options: BatchOptions,
@@ -154,7 +156,7 @@ const plannedOf = ({ drop: { id, name, setId }, counts }: RunStore, plan: Plan) 
   files: plan.withFiles.length,
 })
 
-/** Returns the rows of a manifest that repeat others, except rows that are minted already. */
+/** Returns the rows of a manifest that repeat others, except rows that are already minted. */
 async function duplicatesOf(
   store: RunStore,
   { rows, isRead }: Gathered,
@@ -182,9 +184,9 @@ async function refuseUnlessDynamic(
 }
 
 /**
- * Counts the rows that were sent with other content. Each start reports them, even if the manifest is unchanged.
+ * Counts the rows that were sent with other content. Every start reports them, even if the manifest is unchanged.
  *
- * @param edited the rows that the manifest has with other content now: other edits were reverted
+ * @param edited keys of the rows that still have other content in the manifest. Undefined counts all
  */
 async function changedRows(
   store: RunStore,

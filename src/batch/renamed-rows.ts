@@ -7,8 +7,8 @@ import type { RunStore } from './runs/run-store.ts'
 import type { ManifestChanges } from './types.ts'
 
 /**
- * Removes the adopted rows whose NFTs the run has sent as rows that left the manifest. They are the same rows after an
- * edit that their reference IDs don't contain, so their operations get their keys.
+ * Removes the adopted rows whose NFTs this run has already sent as rows that left the manifest. They are the same rows
+ * after an edit that doesn't change their reference IDs, so their operations get the new keys.
  */
 export async function takeRenamed(store: RunStore, rows: RowsIn, before: EarlierMints): Promise<Pair[]> {
   const { drop } = store
@@ -25,9 +25,9 @@ export async function takeRenamed(store: RunStore, rows: RowsIn, before: Earlier
 }
 
 /**
- * Returns the changes without rows that only got another key: they are neither added nor removed.
+ * Returns the changes without rows whose key alone changed, because they are neither added nor removed.
  *
- * @param edited those of them with other content
+ * @param edited renamed rows that also have other content
  */
 export function withoutRenamed(
   { added, changed, keptAccepted, removed, examples }: ManifestChanges,

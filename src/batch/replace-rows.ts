@@ -11,7 +11,7 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: numbe
   const { rows, isRead, changes, fingerprint, localFiles } = gathered
   if (rows === 'draft') throw new Error('the rows of a dry run are not entered')
   if (changes.changed + changes.removed > 0) keepSent(sql, drop, rows.set)
-  // Failed rows that left the manifest are no part of the run.
+  // Failed rows that left the manifest don't belong to the run.
   if (isRead) dropFailed(sql, drop, rows.set, now)
   updateDrop(sql, drop.id, {
     set_id: rows.set,
@@ -22,8 +22,8 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: numbe
 }
 
 /**
- * Stores the rows of the manifest of a finished run, which may be sorted again, edited, or on other lines. Its results
- * follow the order of the manifest.
+ * Stores the rows of a finished run's manifest, which may be sorted, edited or on other lines. Results follow the order
+ * of the manifest.
  */
 export async function enterFinished(store: RunStore, gathered: Gathered): Promise<void> {
   const { rows, isRead, relocated } = gathered

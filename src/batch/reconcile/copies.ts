@@ -5,35 +5,34 @@ import { openRequests, type RowRequest, readRowRequest, rowsOfRequest, type Sent
 import { ADOPTED_NOT_KNOWN, MARKED_ABSENT, NOT_KNOWN, NOT_SHOWN } from '../runs/results.ts'
 import type { RunStore } from '../runs/run-store.ts'
 
-/** A sent row whose outcome isn't known. */
+/** A sent row whose outcome is unknown. */
 export interface Sending {
-  /** The operation, and its request. */
+  /** The ID of the row's operation. */
   id: string
   request: Pick<RowRequest, 'id' | 'n' | 'unknownAfter'>
   identity: string
   title: string
   owners: string[]
-  /** Absent: not found before. Superseded: the row was sent by another request since. */
+  /** `absent`: not found earlier. `superseded`: another request has sent the row since. */
   state: 'unknown' | 'absent' | 'superseded'
   reason: string | null
-  /** The reference ID that it was sent with; null if it has none. */
+  /** The reference ID that the row was sent with, or null. */
   reference: string | null
-  /** Why it can't be declared absent, regardless of what the collection lists; null where it can. */
+  /** Why the row can't be declared absent, regardless of what the collection lists. Null if it can. */
   taken: string | null
 }
 
-/** The input of reconciling: the sent rows of a run without a known outcome. */
+/** The sent rows of a run whose outcome is unknown, as the input of reconciling. */
 export interface Open {
   sendings: Sending[]
-  /** Rows that were found by reconciling before. An NFT that another owner has now may be one of them. */
+  /** Rows that reconciling found earlier. An NFT that was transferred since may belong to one of them. */
   adopted: { identity: string; owners: string[] }[]
   /** Number of rows that the user declared absent. */
   settled: number
-  /** Whether the server's record of a row differs from the request that it accepted. */
+  /** Whether the server's record of a row differs from the accepted request. */
   rewrites: boolean
 }
 
-/** Reads the rows whose outcome isn't known. */
 export async function openSendings(store: RunStore, markerKey: string | undefined): Promise<Open> {
   const open: Open = { sendings: [], adopted: [], settled: 0, rewrites: false }
   for (const id of await store.read((sql) => openRequests(sql, store.id))) {
@@ -74,7 +73,7 @@ function stateOf({ isCurrent, state }: SentRow, { outcome }: RowRequest): Sendin
   return state === 'unknown' || state === 'absent' ? state : null
 }
 
-/** Returns why the server has had an NFT of the row; null if it may never have had one. */
+/** Returns why the server must have had an NFT for the row, or null if that isn't certain. */
 function takenBy({ wasDeployed }: SentRow, { outcome }: RowRequest): string | null {
   if (wasDeployed) return NOT_KNOWN
   if (outcome === 'found') return ADOPTED_NOT_KNOWN

@@ -14,8 +14,7 @@ type Word = NonNullable<BatchOptions['settle']>[number]
 const wrong = (message: string, hint: string) => flagError('--row', message, hint)
 
 /**
- * Records the user's decision on rows whose outcome is unknown. Records all of them, or none if one is invalid.
- *
+ * Records the user's decisions on rows whose outcome is unknown. If one decision is invalid, it records none.
  *
  * @throws GdnError `usage`
  */
@@ -42,7 +41,7 @@ export async function markRows(context: RunContext, words: readonly Word[]): Pro
   context.emitRows()
 }
 
-/** The operation of a row whose outcome is unknown. */
+/** Returns the operation of a row whose outcome is unknown. @throws GdnError `usage` */
 function operationOf(sql: Sql, { drop }: RunStore, key: string): string {
   const [row] = operationsOfKey(sql, drop, key)
   if (row === undefined && !isPlanned(sql, drop.setId, key)) {

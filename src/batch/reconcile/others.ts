@@ -2,9 +2,9 @@ import { unresolvedContents } from '../../operations/reconcile/unresolved.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
 import type { RunStore } from '../runs/run-store.ts'
 
-/** The records of this machine about a collection apart from one run. */
+/** What this machine has recorded about a collection, apart from one run. */
 export interface Others {
-  /** Content of rows and commands with an unknown outcome. An NFT with the same content may be theirs. */
+  /** Contents of rows and commands with an unknown outcome. An NFT with the same content may belong to one of them. */
   unresolved: ReadonlySet<string>
   /** Which of the given NFTs are already assigned to rows or commands. */
   given: ReadonlySet<string>

@@ -22,14 +22,14 @@ import { type Open, openSendings, type Sending } from './copies.ts'
 import type { Others } from './others.ts'
 import { CollectionSweep, type Look } from './sweep-collection.ts'
 
-/** The input of reconciling apart from the run. */
+/** The inputs of reconciling that don't come from the run. */
 export interface Surroundings {
   markerKey: string | undefined
-  /** Reads what other runs and commands know now, including these NFTs. */
+  /** Reads the current records of other runs and commands, and which of these NFTs are assigned. */
   others(ids: readonly string[]): Promise<Others>
-  /** Called from time to time while reconciling waits. */
+  /** Called repeatedly while reconciling waits. */
   meanwhile(): Promise<void>
-  /** Until when reconciling may wait. */
+  /** When reconciling must stop waiting. */
   deadline: number
 }
 
@@ -40,25 +40,25 @@ export interface Reconciled {
   basis: 'later_rows' | 'time_alone' | null
 }
 
-/** The listing gets this many times its observed lag to catch up. */
+/** Reconciling waits this many times the observed lag, so that the listing can catch up. */
 const LAG_FACTOR = 20
 const SLICE_MS = 5_000
 
-/** A verdict on each open row, or why there is none. */
+/** The verdicts on the open rows. */
 interface Decision {
   verdicts: Map<Sending, RowVerdict>
   late: { id: string; sending: Sending }[]
   proof: Look['proof']
-  /** Whether another look may decide more. */
+  /** Whether another look may decide more rows. */
   passing: boolean
 }
 
 /**
- * Resolves rows whose outcome is unknown by what the collection holds: an NFT with the content of the row that is
- * assigned to nothing on this machine. It relies only on what two complete looks agree on, and only after the listing
- * had time to catch up. Sends nothing. Commits what it decides.
+ * Resolves rows whose outcome is unknown: it looks in the collection for an NFT with the row's content that this
+ * machine has not assigned yet. A verdict needs two complete looks that agree, after the listing had time to catch up.
+ * Sends nothing, and commits its verdicts.
  *
- * @returns null if there was nothing to resolve, or the run was stopped before
+ * @returns null if there was nothing to resolve, or if the run was stopped before
  */
 export async function reconcile(context: RunContext, surroundings: Surroundings): Promise<Reconciled | null> {
   const open = await openSendings(context.store, surroundings.markerKey)
@@ -79,8 +79,8 @@ export async function reconcile(context: RunContext, surroundings: Surroundings)
 }
 
 /**
- * Returns the unknown requests that are left to the server. If a repeated request takes effect once, they are resolved
- * by repeating them, at the next start if not now.
+ * Returns the requests with an unknown outcome that are left to the server. If a repeated request takes effect only
+ * once, repeating it resolves the outcome, in this start or the next one.
  */
 async function leftToServer(context: RunContext): Promise<Set<number>> {
   if (context.options.reconcileOnly === true) return new Set()
@@ -93,8 +93,8 @@ async function leftToServer(context: RunContext): Promise<Set<number>> {
 }
 
 /**
- * Adopts the NFTs that the server has for the reference IDs of rows, and returns the operations of these rows. A server
- * without reference IDs, or a key that may not read them, leaves the rows to the listing.
+ * Adopts the NFTs that the server returns for the reference IDs of rows. Returns the operations of these rows. If the
+ * server has no reference IDs, or the key may not read them, the rows are left to the listing.
  */
 async function adoptNamed(context: RunContext, sendings: readonly Sending[]): Promise<Set<string>> {
   const { client, halt: signal, options, store } = context
@@ -157,7 +157,8 @@ async function decide(
       if (!(await idle(context, surroundings, LOOK_GAP_MS))) return null
       continue
     }
-    // The request of each NFT in this listing was committed before it was sent, so reading now shows every claim to it.
+    // The requests for all listed NFTs were committed before they were sent, so reading now finds every claim to an
+    // NFT.
     const others = await surroundings.others([...look.matches.values()].flat().map(({ id }) => id))
     lagMs = Math.max(lagMs, look.lagMs)
     const settledAt =
@@ -217,14 +218,14 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
     open,
     `the listing of the collection did not become reliable within the timeout (${seconds} s more were needed): reconcile again with a longer --timeout`,
   )
-  // A permanent reason is more useful than the timeout.
+  // A lasting reason is more useful than the timeout.
   for (const [sending, verdict] of verdicts) {
     if (verdict.kind === 'undecided' && !verdict.passing) short.verdicts.set(sending, verdict)
   }
   return short
 }
 
-/** Properties that two listings must share. */
+/** Returns the properties in which two looks must agree. */
 function fingerprint({ matches, alike, unrecorded, proof }: Look, others: Others): string {
   const matchTexts = [...matches].map(([identity, all]) => [
     identity,
@@ -234,7 +235,7 @@ function fingerprint({ matches, alike, unrecorded, proof }: Look, others: Others
       .sort(),
     others.unresolved.has(identity),
   ])
-  // NFTs that others mint meanwhile make no difference.
+  // NFTs that others mint meanwhile don't matter.
   return JSON.stringify([matchTexts.sort(), [...alike], unrecorded > 0, proof])
 }
 
@@ -291,7 +292,7 @@ function settle(
   }
 }
 
-/** Returns the reason why the absence of a row can't be proved; null if it can. */
+/** Returns why the absence of a row can't be proved, or null if it can. */
 function unprovable(
   { taken, owners }: Sending,
   adopted: Open['adopted'],

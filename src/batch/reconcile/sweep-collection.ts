@@ -8,26 +8,26 @@ import { lastAccepted, rowsOfRequest } from '../../state/row-requests.ts'
 import { matchIds } from '../rows/match.ts'
 import type { RunContext } from '../runs/run-context.ts'
 
-/** The evidence of accepted rows that the server lists accepted NFTs unchanged. */
+/** What accepted rows show about whether the server lists NFTs with unchanged metadata. */
 export interface Proof {
-  /** The last request that was accepted and is listed unchanged; null if there is none. */
+  /** The last accepted request, if its rows are listed unchanged. Null otherwise. */
   request: number | null
-  /** The server shows other metadata than it was sent. */
+  /** Whether the server returns other metadata than it received. */
   rewrites: boolean
 }
 
-/** One look at the collection. */
+/** The result of one look at the collection. */
 export interface Look {
-  /** Why it isn't complete; null where it is. */
+  /** Why the look isn't complete; null if it is. */
   lacks: string | null
-  /** How long after its acceptance one of the run's own NFTs was still missing. */
+  /** How long ago the oldest of the run's own NFTs that are still missing was accepted. */
   lagMs: number
   proof: Proof
-  /** Unassigned NFTs with the content of an open row, by the identity of that row. */
+  /** Unassigned NFTs with the content of an open row, by the identity of the row. */
   matches: Map<string, Match[]>
   /**
-   * NFTs that were added since the run began and match no row. `alike`: those with the loose title of an open row, by
-   * title.
+   * Number of NFTs that were added since the run began and match no row. `alike` counts those with the loose title of
+   * an open row, by title.
    */
   unrecorded: number
   alike: ReadonlyMap<string, number>
@@ -36,7 +36,7 @@ export interface Look {
 const waitingFor = (count: number) =>
   `the listing of the collection does not show ${count === 1 ? 'an accepted NFT' : `${count} accepted NFTs`} yet`
 
-/** Looks for open rows among the NFTs of a collection, repeatedly. An NFT that matches none is read once. */
+/** Looks for open rows among the NFTs of a collection, repeatedly. NFTs that match no row are read only once. */
 export class CollectionSweep {
   readonly #context: RunContext
   readonly #markerKey: string | undefined
@@ -44,7 +44,7 @@ export class CollectionSweep {
   readonly #alike: Map<string, number>
   /** IDs that were read and match no open row. */
   readonly #dismissed = new Set<string>()
-  /** Those of them that had no metadata, which may follow: they are read again. */
+  /** Dismissed IDs without metadata. They are read again, because the metadata may follow. */
   readonly #incomplete: string[] = []
 
   constructor(
@@ -58,7 +58,7 @@ export class CollectionSweep {
     this.#alike = new Map(wanted.map(({ title }) => [title, 0]))
   }
 
-  /** @throws GdnError, including when the run is stopped */
+  /** @throws GdnError, also if the run is stopped */
   async look(): Promise<Look> {
     const { asker, options, emit, store, now } = this.#context
     emit({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 })
@@ -111,7 +111,9 @@ export class CollectionSweep {
     sameContent.push({ id: nft.nft_gdn_id, owner: ownerOf(nft) })
   }
 
-  /** How many IDs of accepted rows the listing lacks, and how long ago they were accepted. */
+  /**
+   * Counts the NFTs of accepted rows that are missing in the listing, and returns how long ago the oldest was accepted.
+   */
   async #missing(listed: ReadonlySet<string>, askedAt: number): Promise<{ missing: number; lagMs: number }> {
     const { store, acceptedAt, startedAt } = this.#context
     let missing = 0
@@ -123,10 +125,10 @@ export class CollectionSweep {
     return { missing, lagMs }
   }
 
-  /** Compares the last accepted request with the server's records of it. `unread`: there are none yet. */
+  /** Compares the last accepted request with the server's records. Returns `unread` if the records are incomplete. */
   async #prove(): Promise<Proof | 'unread'> {
     const { asker, store } = this.#context
-    // NFTs that failed may be gone, and prove nothing.
+    // NFTs that failed prove nothing, because the server may have removed them.
     const last = await store.read((sql) => {
       const request = lastAccepted(sql, store.id)
       return request === null ? null : { request, rows: rowsOfRequest(sql, store.drop, request.id) }

@@ -5,7 +5,7 @@ import { moveRow, type RowRecord, type RowsIn } from '../../state/rows.ts'
 import { burnedRows, leftCopies } from '../../state/unnamed-rows.ts'
 import { copyOfKey, withCopy } from './row-key.ts'
 
-/** Sets the copy number of a row to that of another copy. */
+/** Gives a row the number of another copy. */
 export function moveToCopy(
   sql: Sql,
   rows: RowsIn,
@@ -19,9 +19,8 @@ export function moveToCopy(
 }
 
 /**
- * Sets the copy number of rows whose NFT was burned to that of an equal row that left the manifest and whose NFT is not
- * burned. Equal rows are numbered in their order, so the manifest does not say which of them was removed: it is the
- * burned one.
+ * Gives each row whose NFT was burned the number of an equal row that left the manifest and whose NFT isn't burned.
+ * Equal rows are numbered in order, so the manifest doesn't show which of them was removed. The burned one is assumed.
  */
 export function leaveBurnedCopies(sql: Sql, drop: Pick<Drop, 'id' | 'scope'>, rows: RowsIn): void {
   if (countBurned(sql, drop.id) === 0) return

@@ -8,7 +8,7 @@ import { contentHash } from './row-text.ts'
 
 export const MAX_DUPLICATES = 50
 
-/** Finds rows without an ID that equal an earlier one. Stores a hash of 64 bits and a line for each row. */
+/** Finds rows without an ID that equal an earlier one. Stores a 64-bit hash and a line number for each row. */
 export class DuplicateRows implements Duplicates {
   readonly #lines = new HashTable()
   count = 0
@@ -24,10 +24,10 @@ export class DuplicateRows implements Duplicates {
 }
 
 /**
- * Finds the rows that equal an earlier one and are new to the run: it has neither planned nor sent them, so nobody has
- * permitted them yet.
+ * Finds the rows that equal an earlier one and are new to the run. The run has neither planned nor sent them, so the
+ * user hasn't permitted them yet.
  *
- * @param isMinted whether the row at a position is to be minted; the server has the others already
+ * @param isMinted whether the row at a position is to be minted. The server has the other rows already
  */
 export function newDuplicates(sql: Sql, drop: Drop, rows: RowsIn, isMinted: (position: number) => boolean): Duplicates {
   const duplicates: Duplicates = { count: 0, rows: [] }

@@ -23,8 +23,8 @@ import { isContentKey, shownKey } from './row-key.ts'
 import { partsOf, rowOfParts } from './row-text.ts'
 
 /**
- * Rows that are no edits of each other, because they are paired with their NFTs, or their NFTs are known otherwise:
- * operations in the state, and positions in the manifest.
+ * Rows that can't be edits of each other, because they are paired with their NFTs or their NFTs are known otherwise.
+ * `operations` are in the state, `positions` in the manifest.
  */
 export interface Paired {
   operations: ReadonlySet<string>
@@ -35,10 +35,10 @@ export const MAX_PAIRS = 50
 const PAGE = 500
 
 /**
- * Returns the rows that a run has sent and that are no longer in the manifest, apart from those whose NFTs another row
- * has, or were burned: a new row can't be an edit of them. Every message counts these.
+ * Returns the rows that a run has sent but that left the manifest. Leaves out rows whose NFT was burned or belongs to
+ * another row, because a new row can't be an edit of them. All messages count these rows.
  *
- * @param operations of the rows whose NFTs other rows have, or are known to be burned
+ * @param operations operations of rows whose NFTs belong to other rows or are known to be burned
  */
 export const missingRows = (
   sql: Sql,
@@ -49,9 +49,9 @@ export const missingRows = (
 ): VanishedRow[] => vanishedRows(sql, drop, rows, which).filter(({ id, burned }) => burned !== 1 && !operations.has(id))
 
 /**
- * Returns the operations of sent rows that are no longer in the manifest, where new rows are minted in addition. A row
- * without an `id` is identified by its content. So an edit makes one row vanish and another appear, and sending that
- * one would mint a second NFT.
+ * Returns the operations of sent rows that left the manifest, if new rows are to be minted. A row without an `id` is
+ * identified by its content. An edit thus makes one row vanish and another appear, and sending the new row would mint a
+ * second NFT.
  *
  * @param other the run that sent the rows
  * @param paired rows that got an `id` since
@@ -71,7 +71,7 @@ export function findReplaced(
   return vanished.map(({ id }) => id)
 }
 
-/** The same for a new run of a manifest that another run has sent. @throws GdnError `edited_rows` */
+/** Like `findReplaced`, for a new run of a manifest that another run has sent. @throws GdnError `edited_rows` */
 export function refuseEdited(sql: Sql, other: Drop, rows: RowsIn): void {
   const unnamed = new Map<string, string[]>()
   for (const { id, key, content } of vanishedRows(sql, other, rows)) {
@@ -96,17 +96,17 @@ type Fields = Readonly<Record<string, string>>
 
 interface RowFields {
   fields: Fields
-  /** The names of its local files, by file field key. */
+  /** The names of its local files, by file key. */
   files: Fields
-  /** The file field keys of files that are no longer at their paths. */
+  /** The keys of files that no longer exist at their paths. */
   gone?: ReadonlySet<string> | undefined
 }
 
-/** Returns the first rows to name, in the order of the manifest. They may have been sent in another one. */
+/** Returns the first rows for a message, in the order of the manifest. They may have been sent in another order. */
 export const firstOf = <Row extends Pick<VanishedRow, 'line'>>(vanished: readonly Row[]): Row[] =>
   vanished.toSorted((a, b) => a.line - b.line).slice(0, MAX_PAIRS)
 
-/** Pairs vanished rows with the new rows that they have most fields in common with, each new row once. */
+/** Pairs each vanished row with the new row that shares most fields with it. Each new row is used once. */
 export function pairsOf(
   sql: Sql,
   drop: Drop,
@@ -152,7 +152,10 @@ export function pairsOf(
   }))
 }
 
-/** Returns vanished rows as they were last applied, or else sent, with the lines of the stored rows. */
+/**
+ * Returns vanished rows as they were last applied or, if never applied, as they were sent. The lines are those of the
+ * stored rows.
+ */
 function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowFields & { line: number })[] {
   const rows = storedRows(
     sql,
@@ -182,13 +185,13 @@ function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowF
 const namesOf = (files: ManifestRow['localFiles'], manifest: string | null): Fields =>
   Object.fromEntries(files.map(({ key, path }) => [key, shownName(manifest, path)]))
 
-/** Returns the fields of a sent row and of a new one, with local files by their names where both are known. */
+/** Returns the fields of a sent row and of a new row. Local files appear by name if both names are known. */
 function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
   const from = { ...sent.fields, ...sent.files }
   const to = { ...now.fields, ...now.files }
   for (const key of Object.keys(now.files)) {
     const name = sent.files[key]
-    // The URL of a local file is known only after its upload. A copy of the manifest has its files elsewhere.
+    // The URL of a local file is known only after its upload. In a copy of the manifest, files are at other paths.
     const isMoved = name !== undefined && sent.gone?.has(key) === true && basename(name) === basename(to[key] ?? '')
     const isUnknown = name === undefined ? from[key]?.startsWith('ipfs://') === true : basename(name) === to[key]
     if (!isUnknown && !isMoved) continue
@@ -200,7 +203,7 @@ function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
 
 const idField = ({ key }: VanishedRow): Fields => (isContentKey(key) ? {} : { id: shownKey(key) })
 
-/** Returns the row as its request has it, with the URLs of its local files. */
+/** Returns the fields of a row as in its request, with the URLs of its local files. */
 function requestFields(sql: Sql, { request_id, outcome, position }: VanishedRow): Fields {
   const body = outcome === 'found' ? undefined : bodyOf(sql, request_id)
   if (body === undefined) return {}
@@ -236,7 +239,9 @@ function metadataFields(metadata: unknown): Fields {
   }
 }
 
-/** The number of fields that two rows share. Titles and descriptions count by the words that they share. */
+/**
+ * Returns the number of fields that two rows share. Titles and descriptions count in proportion to their shared words.
+ */
 function similarity(a: Fields, b: Fields): number {
   let score = 0
   for (const [name, value] of Object.entries(a)) {
@@ -290,7 +295,7 @@ function editedRows(
   })
 }
 
-/** Names where the rows are to which an edit is reverted. */
+/** Returns the sentence on where to find the rows as they were before an edit. */
 export const lastRows = (run: string): string =>
   `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`.`
 

@@ -5,9 +5,9 @@ import { PROVENANCE_SALT } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { FieldChange } from '../types.ts'
 
-/** Metadata as it is compared. */
+/** Metadata in the form for a comparison. */
 export type ComparedMetadata = Pick<ManifestRow, 'metadata'> & {
-  /** Local files with the URLs that they have once they are uploaded; null where that isn't known before. */
+  /** Local files with the URLs that they get when they are uploaded. Null if the URL isn't known before. */
   localFiles: readonly { key: string; url: string | null }[]
 }
 
@@ -15,7 +15,7 @@ type Fields = Map<string, string>
 
 const SALT_FIELD = `extra:${PROVENANCE_SALT}`
 
-/** Returns the name of a file field among the fields of a change. */
+/** Returns the name that a change uses for a file field. */
 export const fileField = (key: string): string => `file:${key}`
 
 /** Returns the differences of title, description, files, attributes and extra keys. */
@@ -32,14 +32,14 @@ export function metadataChanges(
     to.set(field, url ?? from.get(field) ?? 'a local file')
   }
   if (marker !== null) from.delete(`extra:${marker}`)
-  // An update keeps the salt of the NFT, even if the row has one.
+  // An update keeps the NFT's salt, even if the row has another one.
   if (from.delete(SALT_FIELD)) to.delete(SALT_FIELD)
   return [...new Set([...to.keys(), ...from.keys()])]
     .filter((field) => from.get(field) !== to.get(field))
     .map((field) => ({ field, from: from.get(field) ?? null, to: to.get(field) ?? null }))
 }
 
-/** Returns metadata field by field. A tag may occur several times, and may have any characters. */
+/** Returns the fields of metadata by name. A tag may be repeated, and may contain any characters. */
 export function fieldsOf({ file_fields, attribute, ...texts }: Readonly<Record<string, unknown>>): Fields {
   const fields: Fields = new Map()
   for (const [name, value] of Object.entries(texts)) {

@@ -4,19 +4,19 @@ import type { StateReader } from '../../state/open-state.ts'
 import type { KeptRow } from './manifest-row.ts'
 import { referenceId, rowKey } from './row-key.ts'
 
-/** IDs are padded to at most this many digits. */
+/** Maximum number of digits of a padded number. */
 const MAX_DIGITS = 6
 
-/** The ID that the NFT of a row without an ID got. */
+/** The ID that was added to a row after its NFT was minted without one. */
 export interface GivenId {
-  /** Null if gdn doesn't know it. */
+  /** Null if the ID isn't known. */
   id: string | null
   /** Whether another machine has added it. */
   isElsewhere: boolean
 }
 
 /**
- * Returns the ID that the NFT of a row without an ID got: in the state, or as `givenId`.
+ * Returns the ID that was added to a row after its mint, from the state or, if another machine added it, as `givenId`.
  *
  * @param alias as `givenId`
  */
@@ -31,10 +31,11 @@ export async function findGivenId(
 }
 
 /**
- * Returns the ID that a row without an ID got on another machine. The server stores only the hash of the ID, so the IDs
- * are compared that people usually give: the number of the row or of its token, and its texts. Null for any other ID.
+ * Returns the ID that another machine added to a row, or null if it can't be guessed. The server stores only the hash
+ * of the ID. So this tries the IDs that people usually choose: the number of the row or of its token, and the row's
+ * texts.
  *
- * @param alias the reference ID that the server has for the row with its ID
+ * @param alias the reference ID that the server stores for the row with its ID
  */
 function givenId(
   scope: string,
@@ -48,7 +49,7 @@ function givenId(
   return [...padded.flat(), ...texts].find((id) => referenceId(scope, rowKey(id, '')) === alias) ?? null
 }
 
-/** Says where the rows are with the IDs that they got. @param run null where another machine has added them */
+/** Returns the sentence on where to find the rows with their IDs. @param run null if another machine added the IDs */
 export const rowsWithIds = (run: string | null): string =>
   run === null
     ? 'To get the rows with their IDs, run `gdn batch results <run> -o csv --for-spreadsheet` on the machine that added the IDs'

@@ -7,8 +7,9 @@ const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 type Cell = readonly [column: string, text: string]
 
 /**
- * A row as cells, by the names of a manifest's columns. A local file below the manifest's folder has its relative path.
- * No manifest has the fields that gdn adds to the placeholder of an unrevealed row.
+ * Returns a row as cells with the column names of a manifest. A local file inside the manifest's folder gets its
+ * relative path. Fields that gdn adds to the placeholder of an unrevealed row are left out, because no manifest has
+ * them.
  */
 function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
   const { metadata, localFiles } = row
@@ -46,10 +47,10 @@ const GROUPS = ['title', 'description', 'image', 'file:', 'receiver', 'sender', 
 
 /**
  * The columns that at least one row of a manifest uses, in the order of the documentation. Columns of one kind are in
- * the order of their first rows. An attribute that one NFT has twice (JSON manifests allow it) gets a second column.
+ * the order of their first rows. An attribute that an NFT has twice, as JSON manifests allow, gets a second column.
  */
 export class ManifestColumns {
-  /** Names of each group, with how often one row uses the name. */
+  /** The column names of each group, with the maximum number of times that one row uses the name. */
   readonly #groups = GROUPS.map(() => new Map<string, number>())
   readonly #folder: string | null
 
@@ -69,7 +70,7 @@ export class ManifestColumns {
     return this.#groups.flatMap((group) => [...group].flatMap(([name, times]) => Array<string>(times).fill(name)))
   }
 
-  /** Returns the row's cells in the order of `names`, or null where it uses an unknown column. */
+  /** Returns the row's cells in the order of `names`, or null if the row needs a column that is missing. */
   cells(row: ManifestRow): string[] | null {
     const own = grouped(cellsOf(row, this.#folder))
     const cells: string[] = []

@@ -13,23 +13,25 @@ export interface KeptRow {
   row: ManifestRow
 }
 
-/** A row that was minted before, and its NFT. */
+/** A row that is already minted, and its NFT. */
 export interface Adopted {
   row: KeptRow
   nftGdnId: string
 }
 
-/** Assigns keys to rows in the manifest's order. Equal rows get different numbers. */
+/** Assigns keys to rows in the manifest's order. Equal rows get different copy numbers. */
 export class RowNamer {
   readonly #ids = new HashTable()
   readonly #contents = new HashTable()
-  /** Portable hashes that differ from the content. Equal hashes are counted above, because this table takes 25 MB. */
+  /**
+   * Counts portable hashes that differ from the content. `#contents` counts the others, because this table takes 25 MB.
+   */
   readonly #portables = new HashTable()
   readonly #pairs = new HashTable()
   #groups = 0
   #position = 0
 
-  /** Returns the row as it is stored, or null where an earlier row has the same `id`. */
+  /** Returns the record to store, or null if an earlier row has the same `id`. */
   name(row: ManifestRow): RowRecord | null {
     const { line, id, localFiles } = row
     if (id !== null && this.#ids.getOrAdd(id, 0) !== undefined) return null
@@ -54,7 +56,7 @@ export class RowNamer {
     }
   }
 
-  /** Returns the number of a row among rows with the same portable hash; its content is the nth copy. */
+  /** Returns a row's number among rows with the same portable hash. `copy` is its number among rows with its content. */
   #copyOf(portable: string, content: string, copy: number): number {
     if (portable !== content) return (this.#contents.get(portable) ?? 0) + this.#portables.increment(portable)
     return copy + (this.#portables.get(portable) ?? 0)
@@ -66,7 +68,7 @@ export class RowNamer {
   }
 }
 
-/** Restores the row of a record. @throws GdnError `data_dir` if the record is damaged */
+/** Restores a row from its record. @throws GdnError `data_dir` if the record is damaged */
 export function keptRow({ position, line, key, content, body }: RowRecord): KeptRow {
   const row: ManifestRow = { line, id: key.startsWith('id:') ? key.slice('id:'.length) : null, ...parse(body) }
   if (contentHash(row) !== content) throw damaged()
