@@ -64,10 +64,10 @@ export async function prepare(
   before.notes.push(...notes)
   await noteMove(store, options, deps, gathered, before)
   const own = await takeRenamed(store, gathered.rows, before)
-  pairs.push(...own)
+  const allPairs = pairs.concat(own)
   plan = withoutMinted(store, plan, { renamed: keptRows(own), adopted: keptRows(before.adopted) })
-  gathered.changes = withoutRenamed(gathered.changes, renamedOf(pairs), own)
-  before.adopted.unshift(...pairedOnServer)
+  gathered.changes = withoutRenamed(gathered.changes, renamedOf(allPairs), own)
+  before.adopted = [...pairedOnServer, ...before.adopted]
   if (before.adopted.length > 0) {
     before.notes.push(`Rows not sent, because the server already has them: ${before.adopted.length}`)
     if (isNew && (options.label ?? null) === null && plan.rows > 0) before.notes.push(WITHOUT_LABEL)
@@ -76,7 +76,7 @@ export async function prepare(
   const { changes } = gathered
   const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: before.notes, duplicates }
   const left = new Set(own.map(({ sent }) => sent))
-  return { gathered, plan, before, pairs, replaced: replaced.filter((id) => !left.has(id)), planned }
+  return { gathered, plan, before, pairs: allPairs, replaced: replaced.filter((id) => !left.has(id)), planned }
 }
 
 const keptRows = (some: readonly { row: KeptRow }[]): KeptRow[] => some.map(({ row }) => row)

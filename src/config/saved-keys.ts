@@ -54,7 +54,7 @@ function outOfReach(origin: string): (error: unknown) => never {
 
 /**
  * Saves a key for an origin: in the keyring if one is given, else in a file that only its owner may read. An older key
- * in the file is replaced. An older key in the keyring remains there unused if the new one is saved in the file.
+ * in the file is replaced.
  */
 export async function saveApiKey(
   env: NodeJS.ProcessEnv,
@@ -79,11 +79,19 @@ export async function forgetApiKey(
 ): Promise<KeptIn | null> {
   const { [origin]: saved, ...others } = await readCredentials(env)
   if (saved === undefined) return null
-  if (typeof saved !== 'string') {
-    await (await openKeyring().catch(outOfReach(origin))).remove(origin).catch(outOfReach(origin))
-  }
+  await forgetKeyringEntry(env, origin, openKeyring).catch(outOfReach(origin))
   await writeCredentials(env, others)
   return typeof saved === 'string' ? 'file' : 'keyring'
+}
+
+/** Removes the key of an origin from the keyring if the credentials file says that it is there. */
+export async function forgetKeyringEntry(
+  env: NodeJS.ProcessEnv,
+  origin: string,
+  openKeyring: OpenKeyring,
+): Promise<void> {
+  const keys = await readCredentials(env)
+  if (typeof keys[origin] === 'object') await (await openKeyring()).remove(origin)
 }
 
 async function readCredentials(env: NodeJS.ProcessEnv): Promise<Credentials> {

@@ -13,7 +13,8 @@ import { openSource } from './source.ts'
  */
 export async function fileLines(path: string, rows: ReadonlySet<number>): Promise<Map<number, number>> {
   const found = new Map<number, number>()
-  const last = Math.max(...rows)
+  let last = 0
+  for (const line of rows) last = Math.max(last, line)
   const add = (line: number | undefined, fileLine: number | undefined) => {
     if (line !== undefined && fileLine !== undefined && rows.has(line)) found.set(line, fileLine)
     return line !== undefined && line >= last

@@ -67,6 +67,22 @@ describe('gdn auth login', () => {
     expect(insisted.stderr).toContain('the keyring is locked')
   })
 
+  test('removes an earlier key from the keyring when it saves the next one in a file, or says that it remains', async () => {
+    const { gdn, credentials } = await home()
+    const keyring = memoryKeyring()
+    const login = ['auth', 'login', '--base-url', 'https://a.test', '--no-check', '--store']
+    await gdn([...login, 'keyring'], { stdin: 'an-earlier-key', keyring })
+    const { code, stderr } = await gdn([...login, 'file'], { stdin: KEY, keyring })
+    expect([code, keyring.entries.size]).toEqual([0, 0])
+    expect(stderr).not.toContain('remains')
+    expect(JSON.parse(await readFile(credentials, 'utf8'))).toEqual({ 'https://a.test': KEY })
+
+    await gdn([...login, 'keyring'], { stdin: 'an-earlier-key', keyring })
+    const locked = await gdn([...login, 'file'], { stdin: KEY, keyring: lockedKeyring() })
+    expect(locked.code).toBe(0)
+    expect(locked.stderr).toContain('An earlier key for https://a.test remains in the system keyring')
+  })
+
   test('falls back to the file if the keyring is locked', async () => {
     const { gdn, credentials } = await home()
     const login = ['auth', 'login', '--base-url', 'https://a.test', '--no-check']

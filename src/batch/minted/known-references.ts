@@ -76,9 +76,9 @@ export async function knownReferences(
   refuseOtherLabels(labeled, options)
   const named = adopted.length + doubtful.length
   const notes = await refuseOtherContents(store, client, options, { rows: gathered.rows, doubtful, named })
-  adopted.push(...doubtful)
-  if (store.drop.dynamic && adopt !== true) await refuseOthers(client, adopted, signal)
-  return { rows: adopted, relabeled: labeled, notes }
+  const rows = adopted.concat(doubtful)
+  if (store.drop.dynamic && adopt !== true) await refuseOthers(client, rows, signal)
+  return { rows, relabeled: labeled, notes }
 }
 
 const namedRow = ({ key, row }: KeptRow) => ({ key: shownKey(key), line: row.line })

@@ -1,5 +1,5 @@
 import { credentialsFile } from '../../config/paths.ts'
-import { type KeptIn, saveApiKey } from '../../config/saved-keys.ts'
+import { forgetKeyringEntry, type KeptIn, saveApiKey } from '../../config/saved-keys.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Secret } from '../../core/secret.ts'
 import type { Deps } from '../deps.ts'
@@ -21,6 +21,10 @@ export async function keepKey(
       io.debug(safe(`the key is saved in a file: ${messageOf(error)}`))
     }
   }
+  // Removes an earlier key first, while the credentials file still says where it is.
+  await forgetKeyringEntry(env, origin, openKeyring).catch((error: unknown) =>
+    io.warn(safe(`An earlier key for ${origin} remains in the system keyring: ${messageOf(error)}`)),
+  )
   await saveApiKey(env, origin, key)
   return 'file'
 }
