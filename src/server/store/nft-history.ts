@@ -23,10 +23,10 @@ export interface HistoryRow {
 type Of = Pick<NftRow, 'id' | 'collection_id' | 'token_id'>
 
 /**
- * Returns the events of an NFT by block: its own from the tables of requests, and those of its owner from the chain. A
- * requested transfer that the chain has too is one event. Pending events come after all others, and one that failed
- * without a block after those that were accepted before it. A burn by a holder on Solana has no transaction, because
- * only the supply of the token shows it.
+ * Returns the events of an NFT in block order. Its requested events come from the request tables, and changes of its
+ * owner from the chain. A requested transfer that is also on chain is one event. Pending events come after all others.
+ * An event that failed without a block comes after the events that were accepted before it. A burn by a holder on
+ * Solana has no transaction, because only the supply of the token shows it.
  */
 export async function listHistory(
   db: Db,
@@ -39,7 +39,7 @@ export async function listHistory(
       ${sql.ref(table)}.transaction_id,
       (select accepted_at from requests where requests.id = ${sql.ref(table)}.request_id) as accepted_at
     from ${sql.table(table)} where ${where}`
-  // With statistics of a few rows, PostgreSQL would read all of them for a join.
+  // A subquery: with statistics of only a few rows, PostgreSQL would read all transactions for a join.
   const ofTransaction = (column: string) => sql`(select ${sql.ref(column)} from transactions
     where transactions.id = requested.transaction_id) as ${sql.ref(column)}`
   const minted = sql`${no.text} as id, ${no.text} as sender, coalesce(nfts.sender, nfts.receiver) as receiver,
@@ -115,7 +115,10 @@ export async function listHistory(
 /** Returns a value as a number, because PostgreSQL returns some numbers as text. */
 const numberOf = (value: number | string | null): number | null => (value === null ? null : Number(value))
 
-/** Returns the metadata of an update, and that of the last final one before it, or of the mint. */
+/**
+ * Returns the metadata of an NFT before and after an update. `before` is from the last final update before it, or from
+ * the mint.
+ */
 export async function metadataAround(db: Db, nftId: string, seq: number): Promise<{ before: string; after: string }> {
   const { rows } = await sql<{ before: string; after: string }>`
     select updates.metadata as after, coalesce(

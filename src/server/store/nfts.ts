@@ -7,7 +7,7 @@ import type { Db, NftsTable } from './schema.ts'
 
 export type NftRow = Selectable<NftsTable>
 
-/** The present metadata of an NFT in SQL: that of its last update, or of its mint. */
+/** Returns SQL for the present metadata or files of an NFT, from its last update or its mint. */
 export const presentOf = (column: 'metadata' | 'files'): RawBuilder<unknown> =>
   sql`case when nfts.update_id is null then ${sql.ref(`nfts.${column}`)} else (
     select ${sql.ref(`present.${column}`)} from updates as present
@@ -62,7 +62,7 @@ export async function findNfts(db: Db, accountId: string, ids: readonly string[]
   return rows.filter(({ account_id }) => account_id === accountId)
 }
 
-/** Returns an NFT by ID, with its collection's address and blockchain, of any account. */
+/** Returns an NFT of any account by ID, with its collection's address and blockchain. */
 export async function findNft(db: Db, id: string) {
   const row = await db
     .selectFrom('nfts')
@@ -73,22 +73,19 @@ export async function findNft(db: Db, id: string) {
   return row ?? null
 }
 
-/**
- * Locks NFTs until the transaction ends, so that the rules of a change are checked after any other change is complete.
- */
+/** Locks NFTs until the transaction ends, so that a change is checked only after concurrent changes are complete. */
 export async function lockNfts(db: Db, ids: readonly string[]): Promise<void> {
   if (!isPostgres(db)) return
   // Always in the same order, so that two processes can't deadlock.
   await db.selectFrom('nfts').select('id').where('id', 'in', ids).orderBy('id').forNoKeyUpdate().execute()
 }
 
-/** Returns the owner of an NFT. That of a burned token is the zero address on EVM chains, and null on Solana. */
+/** Returns the owner of an NFT. For a burned token, this is the zero address on EVM chains, and null on Solana. */
 export function ownerOf(nft: Pick<NftRow, 'owner' | 'receiver'> & { blockchain: string }): string | null {
   if (nft.owner === ZERO_ADDRESS && !isEvm(nft.blockchain as Blockchain)) return null
   return nft.owner ?? nft.receiver
 }
 
-/** Sets the owner of an NFT. */
 export async function setOwner(db: Db, id: string, owner: string, block: number): Promise<void> {
   await db.updateTable('nfts').set({ owner, owner_block: block }).where('id', '=', id).execute()
 }
@@ -118,7 +115,7 @@ export type FileWork = { table: TableWithFiles } & Pick<
   'seq' | 'id' | 'request_id' | 'collection_id' | 'metadata' | 'attempts' | 'next_attempt_at' | 'generation'
 >
 
-/** Claims rows whose files have to be fetched: due, and not claimed (or claimed by a worker that died). */
+/** Claims rows that are due and whose files must be fetched. Skips rows with an active lease. */
 export async function claimForFiles(
   db: Db,
   table: TableWithFiles,
@@ -150,7 +147,7 @@ export async function claimForFiles(
 /**
  * Schedules another attempt to fetch the files.
  *
- * @param at.error the error of the last attempt; by default the earlier one is kept
+ * @param options.error the error of the last attempt; if omitted, the stored error is kept
  */
 export async function postponeFiles(
   db: Db,
@@ -171,8 +168,9 @@ export async function postponeFiles(
 export const UNFINISHED = ['files', 'mint', 'chain'] as const
 
 /**
- * Combine it with a step, whose own index has only unfinished NFTs. The concatenation hides the collection from the
- * planner, which would otherwise read all NFTs of the collection, for example a million deployed ones.
+ * Filters by collection in a query that also filters by step. The index of a step has only unfinished NFTs. The
+ * concatenation hides the collection from the planner, which would otherwise read all NFTs of the collection, for
+ * example a million deployed ones.
  */
 export const OF_COLLECTION = sql<string>`collection_id || ''`
 
@@ -180,8 +178,8 @@ export const OF_COLLECTION = sql<string>`collection_id || ''`
  * Returns the NFTs of a collection's next bundle, oldest first.
  *
  * @param options.after only NFTs with a higher `seq`
- * @param options.only NFTs of this run
- * @param options.except no NFTs of these runs
+ * @param options.only only NFTs of this run
+ * @param options.except excludes NFTs of these runs
  */
 export async function listMintable(
   db: Db,
@@ -202,10 +200,10 @@ export async function listMintable(
     .execute()
 }
 
-/** One lookup for each NFT read: a join could read all requests. */
+/** The run of an NFT, or an empty string. This is one lookup for each NFT, because a join could read all requests. */
 const RUN_OF_NFT = sql`coalesce((select run from requests where requests.id = nfts.request_id), '')`
 
-/** Returns NFTs of a collection that aren't minted yet. */
+/** Returns the number of NFTs of a collection that aren't minted yet. */
 export async function countPending(db: Db, collectionId: string): Promise<number> {
   let pending = 0
   for (const step of UNFINISHED) {
@@ -233,11 +231,11 @@ export async function hasWaitingFiles(db: Db, collectionId: string): Promise<boo
 }
 
 /**
- * Returns collections of a blockchain with NFTs that wait for a bundle. It takes one index lookup for each collection:
- * a DISTINCT would read an entry for each NFT, 50 ms for a million.
+ * Returns collections of a blockchain with NFTs that wait for a bundle. Needs one index lookup for each collection.
+ * DISTINCT would read an entry for each NFT, which takes 50 ms for a million.
  */
 export async function collectionsWithMintable(db: Db, blockchain: Blockchain): Promise<string[]> {
-  // With statistics of a few NFTs, SQLite would use the index of all NFTs.
+  // With statistics of only a few NFTs, SQLite would use the index of all NFTs.
   const waiting = isPostgres(db) ? sql`nfts` : sql`nfts indexed by nfts_mint_due`
   const { rows } = await sql<{ id: string }>`
     with recursive waiting (id) as (
@@ -250,7 +248,7 @@ export async function collectionsWithMintable(db: Db, blockchain: Blockchain): P
   return rows.map((row) => row.id)
 }
 
-/** Accepted NFTs of a request that no transaction mints yet. */
+/** A group of NFTs of one request that are accepted, but that no transaction mints yet. */
 export interface WaitingMint {
   collection_id: string
   run: string | null
@@ -259,10 +257,12 @@ export interface WaitingMint {
   count: number
 }
 
-/** Maximum number of NFTs whose cost is computed. */
+/** Maximum number of NFTs of a step whose cost is computed. */
 const MOST_WAITING = 10_000
 
-/** Returns NFTs of a blockchain that no transaction mints yet, by their requests: at most 10,000 of each step. */
+/**
+ * Counts the NFTs of a blockchain that no transaction mints yet, by request. Counts at most 10,000 NFTs of each step.
+ */
 export async function waitingMints(db: Db, blockchain: Blockchain): Promise<WaitingMint[]> {
   const found: WaitingMint[] = []
   for (const step of ['files', 'mint'] as const) {
@@ -325,18 +325,18 @@ export async function nextFilesDue(db: Db, table: TableWithFiles): Promise<numbe
 
 type DirectoryNft = Pick<NftRow, 'id' | 'metadata' | 'files'> & { batch_index: number }
 
-/** Returns NFTs of a Solana collection whose metadata files share a directory, in the order of its files. */
+/** Returns the NFTs of a Solana collection whose metadata files are in a directory, in the order of the files. */
 export async function listNftsOfDirectory(db: Db, collectionId: string, directory: string): Promise<DirectoryNft[]> {
   const those = (condition: RawBuilder<unknown>) => sql<DirectoryNft>`
     select nfts.id, nfts.metadata, nfts.files, nfts.batch_index from transactions cross join nfts
     where transactions.collection_id = ${collectionId} and transactions.directory = ${directory}
       and nfts.transaction_id = transactions.id and ${condition}`
-  // No index has the transactions of all NFTs. The query uses their tokens, the index of pending NFTs, and that of
-  // failed ones, which are few.
+  // No index has the transactions of all NFTs. So the queries use the tokens of minted NFTs, the index of pending NFTs,
+  // and the index of failed NFTs, which are few.
   const pending = sql`nfts.step = 'chain'`
   const minted = sql`nfts.collection_id = ${collectionId} and nfts.token_id = transactions.mint`
   const failed = sql`nfts.collection_id = ${collectionId} and nfts.status = 'failed' and nfts.token_id is null`
-  // Pending NFTs first: an NFT that is settled in the meantime is read twice, and stored once.
+  // Reads pending NFTs first. An NFT that is settled in the meantime is read twice, and stored once.
   const found = new Map<string, DirectoryNft>()
   for (const condition of [pending, minted, failed]) {
     for (const nft of (await those(condition).execute(db)).rows) found.set(nft.id, nft)
@@ -356,7 +356,7 @@ export async function findNftOfTransaction(db: Db, transactionId: string): Promi
 }
 
 /**
- * Changes the transaction that mints a pending NFT, or the index of its metadata file in the transaction's directory.
+ * Changes the transaction that mints pending NFTs, or the index of their metadata file in the transaction's directory.
  */
 export async function updateSignedNfts(
   db: Db,

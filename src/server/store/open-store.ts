@@ -12,7 +12,7 @@ import { renewSqliteStatistics } from './statistics.ts'
 export interface Store {
   readonly db: Kysely<Schema>
   readonly transaction: RunTransaction
-  /** Destinations of stored metadata. */
+  /** The first destination to which stored metadata is published; undefined if there is none. */
   readonly publishTo?: PublishTarget | undefined
   /** Called in the transaction that accepts a request, after its rows are written. */
   readonly onAccepted?: (db: Db, requestId: string) => Promise<void>
@@ -21,16 +21,16 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** A connection for communication between processes, in addition to queries. */
+/** How processes of a database communicate, apart from queries. */
 export interface PostgresConnection {
-  /** Connects to the server itself, bypassing any pooler. */
+  /** Parameters of a connection to the server itself, bypassing any pooler. */
   readonly direct: ClientConfig
   /** The database's name in messages. */
   readonly name: string
 }
 
 function prepare(raw: RawDatabase): void {
-  // FULL: confirmed data survives a power failure.
+  // `synchronous = FULL`: committed data survives a power failure.
   for (const pragma of [
     // First, because the others need locks, and a process that is closing the database may hold one.
     'busy_timeout = 5000',
@@ -75,7 +75,7 @@ export async function openStore(path: string, { beside = false, unchecked = fals
   }
 }
 
-/** Errors are ignored: gdn works without statistics. */
+/** Ignores errors, because gdn works without statistics. */
 const renewStatistics = (db: Db, how: 'analyze' | 'pragma optimize') =>
   renewSqliteStatistics(db, how).catch(() => undefined)
 

@@ -8,7 +8,7 @@ import type { Db, Schema } from './schema.ts'
 // SQLite binds at most 32,766 parameters in a statement; a row here has at most 4, and a query one for each ID.
 const ROWS_AT_ONCE = 500
 
-/** Whether there is any webhook or listener: without one, this check is the only cost of events. */
+/** Whether there is any webhook or listener. Without one, this check is the only cost of events. */
 export async function hasWebhooks(db: Db): Promise<boolean> {
   const active = db.selectFrom('webhooks').select('id').where('status', '=', 'active').limit(1)
   return (await active.executeTakeFirst()) !== undefined
@@ -26,7 +26,7 @@ export async function tellNfts(
   }
 }
 
-/** Same as tellNfts, for NFTs that were just deployed, in the order of acceptance. */
+/** Writes events of NFTs that were just deployed, in the order of acceptance. */
 export async function tellMinted(db: Db, nfts: readonly { id: string; seq: number }[]): Promise<void> {
   if (!(await hasWebhooks(db))) return
   await tellNfts(
@@ -84,7 +84,10 @@ export async function tellWebhook(db: Db, webhookId: string, type: EventType, da
   return event.id
 }
 
-/** Returns the subscribers of an account's events, by account, without expired listeners. */
+/**
+ * Returns the IDs of the webhooks and listeners that subscribe to an event type, by account. Leaves out expired
+ * listeners.
+ */
 async function webhooksFor(db: Db, type: EventType, accountIds: readonly string[]): Promise<Map<string, string[]>> {
   const rows = await db
     .selectFrom('webhooks')
@@ -126,7 +129,7 @@ async function tell(db: Db, type: EventType, subjects: readonly Subject[]): Prom
   }
 }
 
-/** Uses the system clock, as every ID does. */
+/** Creates an event. Its time comes from the system clock, like the time in its ID. */
 function newEvent(type: EventType, data: object, isTest = false) {
   const id = `${isTest ? TEST_EVENT : EVENT}${newId()}`
   const now = Date.now()

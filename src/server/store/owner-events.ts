@@ -9,22 +9,22 @@ export type OwnerCursor = Selectable<OwnerCursorsTable>
 
 // SQLite binds at most 32,766 parameters in a statement; an event has 9.
 const ROWS_AT_ONCE = 1000
-/** Blocks that a reorg can fall back to. If none of them is left on the chain, everything is read again. */
+/** Number of blocks that a reorg can fall back to. If none of them is left on the chain, everything is read again. */
 const CURSORS_KEPT = 64
 
 /**
- * Serializes a chain's follower and other writers of owners from chain data, so that neither sees half of the other's
- * writes. The follower takes the lock exclusively where owners changed.
+ * Locks the owners of a chain until the commit, so that the follower and other writers of owners from chain data don't
+ * see each other's partial writes. The follower takes the lock exclusively if owners changed.
  */
 export const lockOwners = (db: Db, blockchain: string, how: 'alone' | 'shared'): Promise<void> =>
   lockUntilCommit(db, `owners ${blockchain}`, how)
 
-/** Returns the last block of a chain whose events were read; null before its first block. */
+/** Returns the cursor at the last block whose events were read; null before the first block of the chain. */
 export async function findCursor(db: Db, blockchain: EvmBlockchain): Promise<OwnerCursor | null> {
   return (await listCursors(db, blockchain, 1))[0] ?? null
 }
 
-/** Returns blocks up to which events were read, newest first, limited on request. */
+/** Returns the blocks up to which events were read, newest first. */
 export function listCursors(db: Db, blockchain: EvmBlockchain, limit?: number): Promise<OwnerCursor[]> {
   return db
     .selectFrom('owner_cursors')
@@ -43,7 +43,10 @@ export async function moveCursor(db: Db, cursor: OwnerCursor): Promise<void> {
       order by block_number desc limit 1 offset ${sql.lit(CURSORS_KEPT)})`.execute(db)
 }
 
-/** Same, for a network whose blocks may be reverted up to `finality` deep: one block to fall back to is always kept. */
+/**
+ * Moves the cursor of a network whose blocks may be reverted up to `finality` deep. Always keeps one block to fall back
+ * to.
+ */
 export async function movePublicCursor(db: Db, cursor: OwnerCursor, finality: number): Promise<void> {
   await insertCursor(db, cursor)
   await sql`
@@ -101,7 +104,7 @@ export async function applyEvents(db: Db, events: readonly OwnerEventRow[]): Pro
   )
 }
 
-/** Rolls back the events above `block`: tokens and collections get their state after that block. */
+/** Rolls back the events after `block`, so that tokens and collections get their state at that block. */
 export async function undoEvents(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
   const undone = await db
     .deleteFrom('owner_events')
@@ -120,7 +123,7 @@ export async function undoEvents(db: Db, blockchain: EvmBlockchain, block: numbe
 /** `since` is the block of the change; null rolls back later changes. */
 type Change = Pick<OwnerEventRow, 'collection_id' | 'kind' | 'token_id'> & { value: string; since: number | null }
 
-/** Writes changes in order: of several for one item, the last applies. */
+/** Writes changes. If one item has several, the last one applies. */
 async function write(db: Db, changes: readonly Change[]): Promise<void> {
   const owners = new Map<string, Change>()
   const collections = new Map<string, Partial<Selectable<CollectionsTable>>>()

@@ -13,14 +13,15 @@ export interface Count {
 const WINDOW_MS = 1000
 
 /**
- * Counts a request in its one-second window, for all processes of a PostgreSQL database, by its clock. It is one
- * statement on one row for each name, so concurrent requests of a name wait for each other.
+ * Counts a request in its one-second window. All processes of a PostgreSQL database share the window, which uses the
+ * database's clock. One statement updates one row for each name, so concurrent requests with a name wait for each
+ * other.
  */
 export async function countRequest(
   db: Db,
   { name, ratePerSecond }: { name: string; ratePerSecond: number },
 ): Promise<Count> {
-  // The clock after the wait, unlike the statement's timestamp.
+  // Reads the clock after the wait for the row. The statement's timestamp would be the time before the wait.
   const now = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`
   // A window that ends later than its length was started before the clock was set back.
   const isOver = sql`(present.ends_at <= ${now} or present.ends_at > ${now} + ${sql.lit(WINDOW_MS)})`

@@ -11,7 +11,7 @@ export type ReferenceScope = Pick<Selectable<OperationReferencesTable>, 'scope_i
 export type NewReference = Pick<Selectable<OperationReferencesTable>, 'reference_id' | 'digest' | 'target_id'> &
   Partial<Pick<Selectable<OperationReferencesTable>, 'label' | 'kind'>>
 
-/** The reference ID of an NFT that was made from the content of its row. */
+/** A reference ID that was made from the content of its NFT's row. */
 export type ContentReference = Pick<
   Selectable<OperationReferencesTable>,
   'reference_id' | 'target_id' | 'digest' | 'label' | 'alias'
@@ -23,7 +23,7 @@ export interface KnownReference extends NewReference, Partial<Pick<ContentRefere
   accepted_at: number
 }
 
-/** Whether the operations of an endpoint are NFTs, each with its reference ID in a list. */
+/** Whether an endpoint creates NFTs, each with its reference ID in a list. */
 export const createsNfts = (operation: CreatingEndpoint): boolean => TARGETS[operation] === 'nfts'
 
 /** Tables of operations with reference IDs. */
@@ -40,8 +40,8 @@ const TARGETS: Readonly<Record<CreatingEndpoint, string>> = {
 }
 
 /**
- * Claims the free reference IDs, and returns them. Waits for the commit of any other process that is claiming one of
- * them.
+ * Claims the reference IDs that are free, and returns those IDs. Waits for the commit of any other process that is
+ * claiming one of them.
  */
 export async function addReferences(
   db: Db,
@@ -57,7 +57,7 @@ export async function addReferences(
   return new Set(rows.map(({ reference_id }) => reference_id))
 }
 
-/** Returns the operations of reference IDs, in no particular order, without unknown IDs. */
+/** Returns the operations of reference IDs in no particular order. Leaves out unknown IDs. */
 export async function findReferences(
   db: Db,
   { scope_id, operation }: ReferenceScope,
@@ -75,7 +75,7 @@ export async function findReferences(
   return rows
 }
 
-/** Assigns a reference ID to another operation than the failed one. False if another process was faster. */
+/** Moves a reference ID from a failed operation to another one. Returns false if another process was faster. */
 export async function replaceReference(
   db: Db,
   { scope_id, operation }: ReferenceScope,
@@ -111,7 +111,7 @@ export async function relabel(
   return Number(numUpdatedRows)
 }
 
-/** Returns the reference IDs of NFTs that were made from content. */
+/** Returns those reference IDs of NFTs that were made from content. */
 export async function findContentReferences(
   db: Db,
   { scope_id, operation }: ReferenceScope,
@@ -124,7 +124,7 @@ export async function findContentReferences(
   return rows
 }
 
-/** Records the alias of a reference ID that was made from content. False if it has another one. */
+/** Records the alias of a reference ID that was made from content. Returns false if the ID has another alias. */
 export async function setAlias(
   db: Db,
   { scope_id, operation }: ReferenceScope,
@@ -143,13 +143,13 @@ export async function setAlias(
   return numUpdatedRows > 0n
 }
 
-/** A reference ID of a label that was made from content and has no alias. */
+/** A reference ID that was made from content and has no alias. */
 export interface UnaliasedReference extends Pick<ContentReference, 'reference_id' | 'target_id'> {
-  /** Whether its NFT exists: it has not failed, and is not burned. */
+  /** False if its NFT failed or is burned. */
   exists: boolean
 }
 
-/** Returns the next reference IDs of a label without an alias, in their order. */
+/** Returns the next reference IDs of a label that were made from content and have no alias, ordered by ID. */
 export async function listUnaliased(
   db: Db,
   { scope_id, operation }: ReferenceScope,
@@ -170,8 +170,8 @@ export async function listUnaliased(
 }
 
 /**
- * Returns the failed NFTs that may still have a token: their transaction may have had an effect, or unknown tokens were
- * found after they were accepted.
+ * Returns the failed NFTs that may still have a token, because their transaction may have had an effect, or because
+ * unknown tokens were found after the NFTs were accepted.
  */
 export async function withPossibleTokens(db: Db, failed: readonly string[]): Promise<Set<string>> {
   if (failed.length === 0) return new Set()

@@ -16,15 +16,16 @@ export async function insertRequest(db: Db, request: Insertable<RequestsTable>):
   return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
-/** Stores the response of the request. */
 export async function recordResponse(db: Db, id: string, response: string): Promise<void> {
   await db.updateTable('requests').set({ response }).where('id', '=', id).execute()
 }
 
-/** Maximum number of requests in a log line: as many as a bundle may have, so that each can be found there. */
+/**
+ * Maximum number of requests in a log line. A bundle has at most as many, so each of its requests can be found there.
+ */
 export const MAX_LOGGED_REQUESTS = 200
 
-/** Returns the requests of a pending transaction's rows. Call it before the transaction is settled. */
+/** Returns the IDs of the requests that a pending transaction is for. Call it before the transaction is settled. */
 export async function requestsOfTransaction(
   db: Db,
   { id, kind, collection_id }: Pick<TransactionRow, 'id' | 'kind' | 'collection_id'>,
@@ -66,7 +67,10 @@ export async function findRepeated(
   return row ?? null
 }
 
-/** Returns the response of an account's request; with null, of any account's. */
+/**
+ * Returns the response of a request, or null if the account has no such request. If `accountId` is null, the request
+ * may belong to any account.
+ */
 export async function requestSeen(db: Db, accountId: string | null, id: string): Promise<string | null> {
   const row = await db
     .selectFrom('requests')

@@ -5,12 +5,12 @@ import { bucketsOf } from './explorer-counts.ts'
 import { transactionsOfBucket } from './explorer-transactions.ts'
 import type { Db, RunsTable, TransferKind, UpdateKind } from './schema.ts'
 
-/** A run with a limit of its cost or its fees. */
+/** A run with a limit on its cost or its fees. */
 export type LimitedRun = Pick<
   Selectable<RunsTable>,
   'account_id' | 'run' | 'collection_id' | 'max_cost' | 'max_fee'
 > & {
-  /** With a limit of its cost: the most gas that one of its NFTs reserves, and the bytes of its call data. */
+  /** The most gas that one of the run's NFTs reserves, and the bytes of its call data. 0 without a cost limit. */
   nft_gas: number
   nft_bytes: number
 }
@@ -18,7 +18,7 @@ export type LimitedRun = Pick<
 /** The fields that identify a run. A collection belongs to one account. */
 export type RunKey = Pick<LimitedRun, 'run' | 'collection_id'>
 
-/** A run with a limit of its cost. */
+/** A run with a limit on its cost. */
 export type CostLimitedRun = LimitedRun & { max_cost: string }
 
 const IDS_AT_ONCE = 500
@@ -32,10 +32,10 @@ const toLimited = (row: Row): LimitedRun => ({
   nft_bytes: Number(row.nft_bytes),
 })
 
-/** The condition of runs with a limit. The index `runs_limited` has the same one, so that queries use it. */
+/** Matches runs with a limit. Queries can use the index `runs_limited` only because it has the same condition. */
 const IS_LIMITED = sql<boolean>`(max_cost is not null or max_fee is not null)`
 
-/** Returns a run with a limit; null if it has none, or isn't known. */
+/** Returns a run; null if it has no limit or isn't known. */
 export async function findLimited(
   db: Db,
   { accountId, run }: { accountId: string; run: string },
@@ -45,7 +45,7 @@ export async function findLimited(
   return row === undefined ? null : toLimited(row)
 }
 
-/** Returns a run without a limit of its cost; null if it has one, or isn't known. */
+/** Returns the key of a run; null if it has a cost limit or isn't known. */
 export async function findUnlimited(
   db: Db,
   { accountId, run }: { accountId: string; run: string },
@@ -55,8 +55,8 @@ export async function findUnlimited(
 }
 
 /**
- * Waits until no process signs for a run, and lets none sign for it until the transaction ends. Signing locks the
- * collection of mints and updates, and each transfer.
+ * Waits for processes that are signing for a run, and blocks signing for it until the transaction ends. Signing for
+ * mints and updates locks the collection, and signing for a transfer locks the transfer.
  */
 export async function lockUnsigned(db: Db, { run, collection_id }: RunKey): Promise<void> {
   if (!isPostgres(db)) return
@@ -73,7 +73,7 @@ export async function lockUnsigned(db: Db, { run, collection_id }: RunKey): Prom
     .execute()
 }
 
-/** Returns the runs into a collection that have a limit. */
+/** Returns the runs of a collection that have a limit. */
 export async function limitedRuns(db: Db, collectionId: string): Promise<LimitedRun[]> {
   const query = db.selectFrom('runs').select(COLUMNS).where('collection_id', '=', collectionId).where(IS_LIMITED)
   return (await query.execute()).map(toLimited)
@@ -86,8 +86,8 @@ export async function hasLimitedRuns(db: Db): Promise<boolean> {
 }
 
 /**
- * Locks a run until the transaction ends, and returns it. Accepting and signing for a run with a limit happen one after
- * the other, in all processes.
+ * Locks a run until the transaction ends, and returns it. The lock serializes accepting and signing for a run with a
+ * limit across all processes.
  */
 export async function lockRun(db: Db, { accountId, run }: { accountId: string; run: string }) {
   return await db
@@ -99,13 +99,13 @@ export async function lockRun(db: Db, { accountId, run }: { accountId: string; r
     .executeTakeFirstOrThrow()
 }
 
-/** Like `lockRun`, for a run that is known by its collection. */
+/** Like `lockRun`, but finds the run's account by the collection. */
 export async function lockRunIn(db: Db, { collection_id, run }: RunKey): Promise<LimitedRun> {
   const query = db.selectFrom('collections').select('account_id as accountId').where('id', '=', collection_id)
   return toLimited(await lockRun(db, { ...(await query.executeTakeFirstOrThrow()), run }))
 }
 
-/** Sets the limit of a run's cost and what one of its NFTs reserves, or the limit of its fees. */
+/** Sets the cost limit of a run with the amounts that one of its NFTs reserves, or sets its fee limit. */
 export async function setLimit(
   db: Db,
   { account_id, run }: Pick<LimitedRun, 'account_id' | 'run'>,
@@ -115,8 +115,8 @@ export async function setLimit(
 }
 
 /**
- * Assigns a run that gets a limit the transactions that were signed for it before. Those with NFTs or updates of other
- * runs count in full.
+ * Assigns earlier transactions to a run that gets a limit. A transaction that also has NFTs or updates of other runs
+ * counts in full.
  */
 export async function assignTransactions(db: Db, { collection_id, run }: RunKey): Promise<void> {
   const of = { collectionId: collection_id, run }
@@ -137,10 +137,11 @@ export async function assignTransactions(db: Db, { collection_id, run }: RunKey)
 }
 
 /**
- * Assigns a run to a transaction that ends without a run, before its rows get another transaction: the run may get a
- * limit later, and the rows no longer lead to this one. Of several runs, the first by name pays.
+ * Assigns a run to a transaction that ends without a run. Call it before the rows get another transaction: the run may
+ * get a limit later, and the rows then no longer lead to this transaction. If the transaction has rows of several runs,
+ * the first run by name pays.
  *
- * @param requests of its rows
+ * @param requests the requests of the transaction's rows
  */
 export async function assignRunOf(db: Db, id: string, requests: readonly string[]): Promise<void> {
   if (requests.length === 0) return
@@ -158,7 +159,7 @@ export async function assignRunOf(db: Db, id: string, requests: readonly string[
   await db.updateTable('transactions').set(run).where('id', '=', id).where('run', 'is', null).execute()
 }
 
-/** The part of a run in a transaction with changes: the changes from `first` to `first + count`, of `total`. */
+/** The share of a run in a transaction with `total` changes: `count` changes, from index `first`. */
 export interface Share {
   first: number
   count: number
@@ -166,8 +167,9 @@ export interface Share {
 }
 
 /**
- * Returns the transactions with updates, freezes, commitments, transfers and burns of a run, and the one that deploys
- * its collection. One with updates may have those of other runs, in the order of their names.
+ * Returns the transactions with updates, freezes, commitments, transfers or burns of a run, and the one that deploys
+ * its collection, with the run's share of each. A transaction with updates may have updates of several runs, ordered by
+ * run name.
  */
 export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): Promise<Map<string, Share>> {
   // A cross join makes SQLite start with the requests.
@@ -207,7 +209,10 @@ export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): P
   return shares
 }
 
-/** Names a table `changes`, to be read by an index. SQLite might prefer another one, without statistics. */
+/**
+ * Returns SQL that reads a table by an index and names it `changes`. Without statistics, SQLite might choose another
+ * index.
+ */
 function by(db: Db, table: 'updates' | 'transfers', index: string) {
   const named = sql`${sql.table(table)} as changes`
   return isPostgres(db) ? named : sql`${named} indexed by ${sql.id(`${table}_${index}`)}`
@@ -223,25 +228,28 @@ function shareOf(run: string, runs: readonly { run: string | null; count: number
   return share
 }
 
-/** The transactions of a run, to compute what it has spent and may spend. */
+/** The transactions of a run, for computing what it has spent and may still spend. */
 export interface RunTransactions {
-  /** NFTs that are accepted and not minted, signed for or not. */
+  /** Number of NFTs that are accepted and not minted, with or without a signed transaction. */
   open: number
   /** Wei that its final transactions have paid. */
   paid: bigint
-  /** All signings of each transaction that isn't final, and of each whose fee the node didn't return. */
+  /** All signings of each transaction that isn't final or whose fee the node didn't return. */
   raws: readonly (readonly string[])[]
   /** All signings of each lost transaction. */
   lost: readonly (readonly string[])[]
-  /** NFTs of its pending transactions. */
+  /** Number of NFTs in its pending transactions. */
   signed: number
   /** The first block with a transaction that isn't final; null if there is none. */
   unfinalBlock: number | null
-  /** Accepted changes other than NFTs that aren't signed for yet. */
+  /** Accepted changes without a signed transaction. NFTs to mint are not included. */
   changes: readonly Change[]
 }
 
-/** An update, freeze, commitment, transfer, burn or collection that isn't signed for. A freeze has several tokens. */
+/**
+ * An update, freeze, commitment, transfer, burn or collection without a signed transaction. A freeze may have several
+ * tokens.
+ */
 export interface Change {
   id: string
   request_id: string
@@ -264,10 +272,11 @@ interface CostRow {
 }
 
 /**
- * Reads the transactions of a run with a limit. One statement, so that none is seen before and after it is settled. Any
- * signing of a pending transaction can be mined: an empty one that cancels it costs less than those before. Until the
- * block of a transaction is final, a reorg can move it to a block with other fees, or another of its signings. A lost
- * one can still be mined if a node lied about its nonce.
+ * Returns the transactions of a run with a limit. Reads them in one statement, so that no transaction is seen both
+ * before and after it is settled. Any signing of a pending transaction can be mined, and an empty one that cancels it
+ * costs less than those before. Until the block of a transaction is final, a reorg can move the transaction to a block
+ * with other fees, or replace it with another of its signings. A lost transaction can still be mined if a node returned
+ * a wrong nonce.
  */
 export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey): Promise<RunTransactions> {
   const { rows } = await sql<CostRow>`
@@ -333,7 +342,7 @@ export async function unminedOfRun(db: Db, { collection_id, run }: RunKey) {
     .execute()
 }
 
-/** Returns the runs with a limit of these transactions, as far as they are signed and in no block. */
+/** Returns the runs with a limit that have some of these transactions signed and in no block. */
 export async function runsOfUnmined(db: Db, ids: readonly string[]): Promise<LimitedRun[]> {
   const rows = await db
     .selectFrom('transactions')
@@ -352,7 +361,7 @@ export async function runsOfUnmined(db: Db, ids: readonly string[]): Promise<Lim
   return runs
 }
 
-/** Returns the run of each of these requests that has one. */
+/** Returns the names of runs by request ID. Leaves out requests without a run. */
 export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await db.selectFrom('requests').select(['id', 'run']).where('id', 'in', ids).execute()
   return new Map(rows.flatMap(({ id, run }) => (run === null ? [] : [[id, run]])))
@@ -372,7 +381,7 @@ export async function feesPaid(db: Db, ids: readonly string[]) {
   return rows
 }
 
-/** Returns the gas and the fee of the transaction that minted an NFT, and its number of NFTs; null if there is none. */
+/** Returns the gas, the fee and the number of NFTs of the transaction that minted an NFT; null if there is none. */
 export async function feesOfMint(db: Db, nftId: string) {
   const row = await db
     .selectFrom('nfts')
@@ -384,8 +393,8 @@ export async function feesOfMint(db: Db, nftId: string) {
 }
 
 /**
- * Returns the gas and fees of the mined transactions of a run. Some of them have no rows any more: they reverted, were
- * canceled, or ended after a reorg had given their rows to another transaction.
+ * Returns the gas and fees of a run's mined transactions. Some of these transactions have no rows, because they
+ * reverted, were canceled, or ended after a reorg had moved their rows to another transaction.
  */
 export async function feesOfMined(db: Db, { collectionId, run }: { collectionId: string; run: string }) {
   return await db

@@ -2,7 +2,8 @@ import type { Insertable } from 'kysely'
 import type { Db, RunsTable } from './schema.ts'
 
 /**
- * Records a run with its first request. Call it in the transaction that accepts the request. It never waits for a lock.
+ * Records a run with its first request. Call it in the transaction that accepts the request. Doesn't wait for a lock on
+ * the run.
  *
  * @returns false if the run belongs to another collection: its limits and its costs belong to one collection
  */
@@ -60,7 +61,7 @@ export async function countRuns(db: Db, accountId: string | null): Promise<numbe
   return Number(count)
 }
 
-/** Returns the run with this name; the latest, if several accounts have one. */
+/** Returns the run with this name. If several accounts have one, returns the latest. */
 export async function findRun(db: Db, accountId: string | null, run: string): Promise<SeenRun | null> {
   const found = await seen(db, accountId)
     .where('runs.run', '=', run)

@@ -5,6 +5,6 @@ import type { Migration } from 'kysely'
  * most starts find the schema up to date.
  */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
-  // Ends with a digest of its statements, so that a database with any other initial schema is recognized.
+  // The name ends with a digest of its statements, so that a database with another initial schema is recognized.
   '0001-initial-647d8592': { up: async (db) => (await import('./0001-initial/index.ts')).createInitialSchema(db) },
 }

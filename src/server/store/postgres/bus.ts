@@ -18,7 +18,7 @@ export interface Bus {
 const CHANNEL = 'gdn'
 /** Notifications within this time share a message, because concurrent senders wait for each other in PostgreSQL. */
 const GATHER_MS = 5
-/** A message has at most 8,000 bytes. */
+/** Maximum number of notifications in a message, whose size is limited to 8,000 bytes. */
 const WORDS_AT_ONCE = 40
 
 export interface BusOptions {
@@ -28,8 +28,8 @@ export interface BusOptions {
 }
 
 /**
- * Wakes the processes of a database with LISTEN on a dedicated connection and NOTIFY on any. A transaction pooler can't
- * deliver notifications: without the server's own address, work is found by polling every two seconds.
+ * Wakes the processes of a database with LISTEN on a dedicated connection and NOTIFY on any connection. A transaction
+ * pooler can't deliver notifications. Without the server's own address, work is found by polling every two seconds.
  */
 export function openBus({ store, onWord }: BusOptions): Bus {
   const { postgres, db } = store
@@ -75,7 +75,10 @@ export function openBus({ store, onWord }: BusOptions): Bus {
   }
 }
 
-/** Validates messages: any client that may write to the database can send one. */
+/**
+ * Returns the valid notifications of a message from another process. Any client that may write to the database can send
+ * messages.
+ */
 function readWords(payload: string, self: string): readonly Word[] {
   try {
     const { from, words } = JSON.parse(payload) as { from?: unknown; words?: unknown }

@@ -9,8 +9,8 @@ export interface DatabaseClock {
 }
 
 /**
- * The database's time in this process, so that due times agree even if the clocks of machines differ. It is read
- * periodically, and extrapolated with a monotonic clock. Leases are compared in the database itself.
+ * Starts a clock that follows the database's time, so that due times agree even if the clocks of machines differ. The
+ * time is read periodically, and extrapolated with a monotonic clock. Leases are compared in the database itself.
  */
 export async function startDatabaseClock(db: Db): Promise<DatabaseClock> {
   let offset = 0

@@ -23,10 +23,10 @@ const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
 type Mode = (typeof MODES)[number]
 const PARAMETERS = new Set(['host', 'port', 'dbname', 'user', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'])
 
-/** Errors redact a user before the host, since a password may follow. */
+/** Has the user as a parameter, because errors redact a user before the host, which a password may follow. */
 const FORM = 'Use the form postgres://<host>:5432/<database>?user=<user>.'
 
-/** Replaces the empty host of a URL with the host in its parameters, which `URL` would reject. */
+/** Placeholder for an empty host, which `URL` would reject. The host is then in the parameters, or is localhost. */
 const NO_HOST = 'socket.invalid'
 
 /**
@@ -74,8 +74,8 @@ const isLocal = (host: string) =>
   host.startsWith('/') || host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 
 /**
- * Same as in libpq, with one exception: an unencrypted server on another machine is rejected unless the URL allows it
- * (`sslmode=disable`). libpq would fall back silently.
+ * Returns the TLS options that libpq would use, with one exception: rejects an unencrypted server on another machine
+ * unless the URL allows it (`sslmode=disable`). libpq would fall back silently.
  */
 function readTls(parameters: ReadonlyMap<string, string>, local: boolean): ConnectionOptions | false {
   const given = parameters.get('sslmode')
@@ -91,8 +91,8 @@ function readTls(parameters: ReadonlyMap<string, string>, local: boolean): Conne
     ...(certificate === undefined ? {} : { cert: readCertificate(certificate) }),
     ...(key === undefined ? {} : { key: readCertificate(key) }),
   }
-  // Like libpq, a given root certificate is always checked, regardless of the mode.
-  // Like libpq, the server's name is checked with public authorities: they have certificates for any server.
+  // Like libpq, always checks a given root certificate, regardless of the mode. Like libpq, checks the server's name
+  // with public authorities, because they issue certificates for any server.
   if (mode === 'verify-full' || rootFile === 'system') return { ...root, ...own, rejectUnauthorized: true }
   if (mode === 'verify-ca' || rootFile !== undefined) {
     return { ...root, ...own, rejectUnauthorized: true, checkServerIdentity: () => undefined }

@@ -8,7 +8,7 @@ import {
 } from 'kysely'
 import type { Pool } from 'pg'
 
-/** A process that was stopped inside a transaction blocks the others no longer than this. */
+/** The maximum time for which a process that was stopped inside a transaction blocks the others. */
 const IDLE_IN_TRANSACTION_MS = 30_000
 
 class PatientDriver extends PostgresDriver {
@@ -25,7 +25,7 @@ class PatientDriver extends PostgresDriver {
     )
   }
 
-  /** On a lost connection there is nothing to roll back, and the original error matters. */
+  /** Ignores errors: on a lost connection there is nothing to roll back, and the original error matters. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     await super.rollbackTransaction(connection).catch(() => {})
   }
@@ -44,5 +44,4 @@ class PatientDialect extends PostgresDialect {
   }
 }
 
-/** Creates the Kysely dialect for PostgreSQL. */
 export const createPostgresDialect = (pool: Pool): PostgresDialect => new PatientDialect(pool)

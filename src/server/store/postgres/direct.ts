@@ -20,7 +20,7 @@ export interface DirectOptions {
 }
 
 /**
- * Keeps a dedicated connection to the server. A lost one is opened again. It is checked every three seconds, because a
+ * Keeps a dedicated connection to the server, and reopens it if it is lost. Checks it every three seconds, because a
  * server that vanished with its machine sends nothing.
  */
 export function keepDirect({ config, open, onLost }: DirectOptions): Direct {

@@ -1,6 +1,6 @@
 import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
 
-/** Classes and codes of temporary PostgreSQL errors. */
+/** Codes of temporary PostgreSQL errors. All codes of class 08 (connection exception) count as well. */
 const PASSING = new Set([
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
@@ -22,7 +22,7 @@ const WORDS =
   /Connection terminated|not queryable|timeout exceeded when trying to connect|Query read timeout|Client was closed|server conn crashed|query_wait_timeout|pooler|Cannot use a pool after/i
 
 /**
- * Whether a query failed because the database is unreachable or can't serve it now: the query itself is valid, and may
+ * Whether a query failed because the database is unreachable or can't serve it now. The query itself is valid, and may
  * succeed later.
  */
 export function isDatabaseGone(error: unknown): boolean {
@@ -36,7 +36,10 @@ export function isDatabaseGone(error: unknown): boolean {
   return false
 }
 
-/** Reports a failure of the database as such, and not as one of the command or start. */
+/**
+ * Returns an `unreachable` error for a failure of the database, so that it isn't reported as a failure of the command
+ * or the start. Returns other errors unchanged.
+ */
 export function toldOfDatabase(error: unknown): unknown {
   if (error instanceof GdnError || !isDatabaseGone(error)) return error
   return new GdnError('unreachable', `the database connection was lost: ${messageOf(error)}`, {
@@ -52,5 +55,5 @@ const REPEATED = new Set(['40001', '40P01'])
  */
 export const isConflict = (error: unknown): boolean => REPEATED.has(systemCode(error) ?? '')
 
-/** Whether a text has a NUL character, which PostgreSQL can't store. */
+/** Whether a query failed because a text has a NUL character, which PostgreSQL can't store. */
 export const isUnstorableText = (error: unknown): boolean => systemCode(error) === '22021'

@@ -2,16 +2,17 @@ import type { Store } from '../open-store.ts'
 import { type Direct, keepDirect } from './direct.ts'
 
 export interface OnlyOne extends Direct {
-  /** Whether this process has it. */
+  /** Whether this process has the role. */
   readonly held: boolean
 }
 
 /**
- * A role that one process has at a time; when that process ends in any way, another takes over. The lock belongs to an
- * open transaction, so it also works through a pooler. The transaction holds no snapshot, so vacuum isn't delayed.
+ * Acquires a role that only one process has at a time. If that process ends in any way, another takes over. The lock
+ * belongs to an open transaction, so it also works through a pooler. The transaction holds no snapshot, so vacuum isn't
+ * delayed.
  *
- * @param onChange `held` after a change. Another process can acquire the role only after this
- *   resolves, unless the connection was lost
+ * @param onChange called with the new value of `held`. Another process can acquire the role only after this resolves,
+ * unless the connection was lost
  */
 export function holdOnlyOne(
   store: Store,

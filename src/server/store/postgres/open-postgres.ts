@@ -21,27 +21,26 @@ export interface PostgresOptions {
   beside?: boolean
   /** For inspection only: doesn't migrate, and accepts an older schema. */
   unchecked?: boolean
-  /** Shorter timeouts for tests. */
+  /** Timeout of a statement. Tests use a shorter one. */
   answerWithinMs?: number
 }
 
 const CONNECTIONS = 10
 const CONNECT_WITHIN_MS = 5000
-/** Timeout of a statement: the server is gone, and the system hasn't noticed. */
+/** Default timeout of a statement. If it expires, the server is gone and the system hasn't noticed. */
 const ANSWER_WITHIN_MS = 60_000
-/** Interval of the checks of a connection without such a limit. */
+/** Delay until the first keepalive probe of a connection without a statement timeout. */
 const KEEP_ALIVE_AFTER_MS = 10_000
 const LEAST_VERSION = 15
 const MOST_TRIES = 20
 
-/** 64-bit numbers are times and counts here, far below 2^53; larger values are stored as text. */
+/** Parses 64-bit integers as numbers. They are times and counts, far below 2^53. Larger values are stored as text. */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     return oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)
   },
 } as pg.CustomTypesConfig
 
-/** Connection parameters for the driver. */
 export const clientConfig = ({ host, port, database, user, password, tls }: DatabaseAddress): pg.ClientConfig => ({
   host,
   port,
@@ -69,7 +68,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const direct = options.directUrl === undefined ? address : parseDatabaseUrl(options.directUrl, systemUser)
   const { connections = CONNECTIONS, answerWithinMs = ANSWER_WITHIN_MS, beside = false, unchecked = false } = options
   const db = connect({ ...clientConfig(address), max: connections, query_timeout: answerWithinMs })
-  // An index of millions of rows takes minutes, and other processes wait for the first.
+  // Works without a statement timeout: an index of millions of rows takes minutes, and other processes wait for the
+  // first.
   const patiently = async (work: (db: Kysely<Schema>) => Promise<void>) => {
     const patient = connect({ ...clientConfig(address), max: 1, keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS })
     try {
@@ -105,7 +105,7 @@ function connect(config: pg.PoolConfig): Kysely<Schema> {
   })
 }
 
-/** Retries work that was aborted in favor of another transaction: none of it was committed. */
+/** Retries work that was aborted in favor of another transaction. None of it was committed. */
 async function repeatConflicts<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tried = 1; ; tried++) {
     try {

@@ -20,7 +20,7 @@ export const postgres: InitialDialect = {
   },
 
   async createNftTerms(db) {
-    // Otherwise the order of terms would depend on the language of the database.
+    // Without this collation, the order of terms would depend on the locale of the database.
     await sql`create table nft_terms (term text collate "C" not null, seq bigint not null, primary key (term, seq))`.execute(
       db,
     )
@@ -32,8 +32,8 @@ const changesIn = (table: 'added' | 'removed', sign: '+' | '-') => {
   return `select request_id, collection_id, seq >> 12 as bucket, ${deltas} from ${table}`
 }
 
-// Old and new rows are added up, never joined: the plan is made for the first statement of a session, and a join
-// planned for single rows would stay a nested loop for all later statements.
+// Sums old and new rows and never joins them. PostgreSQL plans the query for the first statement of a session, and a
+// join planned for single rows would remain a nested loop for all later statements.
 const CHANGES = {
   insert: changesIn('added', '+'),
   update: `${changesIn('added', '+')} union all ${changesIn('removed', '-')}`,
@@ -47,8 +47,9 @@ const TRANSITION_TABLES = {
 }
 
 /**
- * Many transactions count concurrently, and a single row would make each wait for the other's commit. So each uses a
- * row that isn't locked, or adds one. A key has as many rows as ever counted concurrently, and their sum is the count.
+ * Creates a trigger that counts NFTs. Many transactions count concurrently, and with a single row each would wait for
+ * the commits of the others. So each transaction uses a row that isn't locked, or adds one. A key has as many rows as
+ * transactions ever counted concurrently, and the sum of its rows is the count.
  */
 async function createTrigger(db: Kysely<unknown>, event: 'insert' | 'update' | 'delete'): Promise<void> {
   await sql

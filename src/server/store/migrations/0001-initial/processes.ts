@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 
 /** Creates the tables that the processes of a backend share: its identity, secrets and rate limits. */
 export async function createProcessTables(db: Kysely<unknown>): Promise<void> {
-  // Clients identify a backend by it. The table has one row, whose key is 1.
+  // Clients identify a backend by its row here. The table has only this row, whose key is 1.
   await db.schema
     .createTable('backend')
     .addColumn('one', 'integer', (c) => c.primaryKey())

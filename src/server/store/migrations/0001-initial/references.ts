@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import { isPostgres } from '../../dialect.ts'
 
-/** Reference IDs of clients, and the operations that they refer to. */
+/** Creates the table of the clients' reference IDs and the operations that they refer to. */
 export async function createReferences(db: Kysely<unknown>): Promise<void> {
-  // The primary key keeps each reference ID to one operation, even if several processes accept requests concurrently.
+  // The primary key allows one operation for each reference ID, even if several processes accept requests concurrently.
   await db.schema
     .createTable('operation_references')
     .addColumn('scope_id', 'text', (c) => c.notNull())

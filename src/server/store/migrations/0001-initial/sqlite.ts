@@ -22,7 +22,7 @@ export const sqlite: InitialDialect = {
   },
 }
 
-/** Whether a row of the trigger is counted, as 1 or 0. */
+/** Returns SQL that is 1 if a row of the trigger is counted, and 0 otherwise. */
 const isIn = (row: 'old' | 'new', count: Count) =>
   `(${CONDITIONS[count].replaceAll('status', `${row}.status`).replaceAll('step', `${row}.step`)})`
 

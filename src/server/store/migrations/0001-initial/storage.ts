@@ -3,8 +3,8 @@ import { withLease } from './columns.ts'
 import type { InitialDialect } from './dialect.ts'
 
 /**
- * Files: IPFS blocks, files stored outside the data directory, and content to publish to an IPFS node or a pinning
- * service.
+ * Creates the tables of files: IPFS blocks, files stored outside the data directory, and content to publish to an IPFS
+ * node or a pinning service.
  */
 export async function createStorage(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
   await db.schema

@@ -4,7 +4,8 @@ import { isLeased, withLease } from './columns.ts'
 const isSigned = sql<boolean>`state = 'signed'`
 
 /**
- * Transactions of all blockchains. On EVM chains they have nonces, on Solana mints and a height at which they expire.
+ * Creates the tables of transactions of all blockchains. EVM transactions have nonces. Solana transactions have mints
+ * and a height at which they expire.
  */
 export async function createTransactions(db: Kysely<unknown>): Promise<void> {
   await db.schema
@@ -48,16 +49,16 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
   await index('leased').columns(['lease_until']).where(isLeased).execute()
   await index('watched').columns(['blockchain', 'block_number']).where(sql.ref('watched'), '=', sql.lit(1)).execute()
   await index('unfinished').columns(['collection_id']).where(isSigned).execute()
-  // A unique index keeps the unfinished mints of an EVM collection to different first token IDs. A deployment has no
-  // token ID, and a collection has one of them.
+  // Unfinished mints of an EVM collection have different first token IDs. A deployment has no token ID, so that a
+  // collection has at most one unfinished deployment.
   await index('evm_unfinished')
     .unique()
     .expression(sql`collection_id, coalesce(start_id, '')`)
     .where(sql<boolean>`state = 'signed' and nonce is not null and collection_id is not null`)
     .execute()
-  // A Solana mint has one unfinished transaction.
+  // A Solana mint has at most one unfinished transaction.
   await index('mint_unfinished').unique().columns(['mint']).where(isSigned).execute()
-  // Counts the pending transactions of a signer before signing.
+  // For counting the pending transactions of a signer before signing.
   await index('ahead').columns(['blockchain', 'signer']).where(isSigned).execute()
   await index('factory').columns(['blockchain']).where(sql.ref('kind'), '=', sql.lit('factory')).execute()
   await index('hash').columns(['hash']).execute()
@@ -76,7 +77,8 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Creates the table of replacements: on public networks, a transaction is signed again with higher fees, or canceled.
+ * Creates the table of replacements. On public networks, a transaction can be signed again with higher fees, or
+ * canceled.
  */
 async function createAttempts(db: Kysely<unknown>): Promise<void> {
   await db.schema

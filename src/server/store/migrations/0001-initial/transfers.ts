@@ -1,7 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { InitialDialect } from './dialect.ts'
 
-/** Requested transfers and burns of NFTs, and transfers on chain that the owner follower read. */
+/**
+ * Creates the tables of requested transfers and burns of NFTs, and of transfers on chain that the owner follower read.
+ */
 export async function createTransfers(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
   await db.schema
     .createTable('transfers')
@@ -20,7 +22,7 @@ export async function createTransfers(db: Kysely<unknown>, dialect: InitialDiale
     .addColumn('returned', 'integer', (c) => c.notNull().defaultTo(0))
     .execute()
   const index = (name: string) => db.schema.createIndex(`transfers_${name}`).on('transfers')
-  // A unique index keeps each NFT to one pending transfer. A reorg can make several pending again.
+  // An NFT has at most one pending transfer, unless a reorg makes several pending again.
   await index('pending')
     .unique()
     .columns(['nft_id'])
@@ -31,7 +33,7 @@ export async function createTransfers(db: Kysely<unknown>, dialect: InitialDiale
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)
     .execute()
   await index('request').columns(['request_id']).execute()
-  // For the costs that runs with a limit reserve.
+  // For computing the costs that runs with a limit reserve.
   await index('waiting')
     .columns(['collection_id'])
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)

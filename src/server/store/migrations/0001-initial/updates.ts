@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { isLeased, withLease } from './columns.ts'
 import type { InitialDialect } from './dialect.ts'
 
-/** Updates and freezes of the metadata of NFTs, and commitments to provenance hashes, which have no NFT. */
+/** Creates the table of metadata updates and freezes, and of commitments to provenance hashes, which have no NFT. */
 export async function createUpdates(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
   await db.schema
     .createTable('updates')
@@ -27,9 +27,9 @@ export async function createUpdates(db: Kysely<unknown>, dialect: InitialDialect
     .execute()
   const index = (name: string) => db.schema.createIndex(`updates_${name}`).on('updates')
   const isAt = (step: string) => sql<boolean>`step = ${sql.lit(step)}`
-  // A freeze of several NFTs has one ID.
+  // A freeze of several NFTs has one row for each NFT, all with the same ID.
   await index('id').unique().columns(['id', 'nft_id']).execute()
-  // A unique index keeps each NFT to one pending update. A reorg can make several pending again.
+  // An NFT has at most one pending update, unless a reorg makes several pending again.
   await index('pending')
     .unique()
     .columns(['nft_id'])
@@ -40,7 +40,7 @@ export async function createUpdates(db: Kysely<unknown>, dialect: InitialDialect
   await index('sign_due').columns(['blockchain', 'collection_id', 'seq']).where(isAt('sign')).execute()
   await index('on_chain').columns(['collection_id']).where(isAt('chain')).execute()
   await index('request').columns(['request_id']).execute()
-  // For the costs that runs with a limit reserve.
+  // For computing the costs that runs with a limit reserve.
   await index('unsigned')
     .columns(['collection_id'])
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)
@@ -49,7 +49,7 @@ export async function createUpdates(db: Kysely<unknown>, dialect: InitialDialect
   await index('transaction').columns(['transaction_id']).where(sql.ref('transaction_id'), 'is not', null).execute()
   await index('collection').columns(['collection_id', 'revision']).where(sql.ref('revision'), 'is not', null).execute()
   await index('nft').columns(['nft_id', 'seq']).execute()
-  // A collection is committed to a hash once.
+  // A collection can be committed to a hash only once.
   await index('provenance')
     .unique()
     .columns(['collection_id', 'metadata'])

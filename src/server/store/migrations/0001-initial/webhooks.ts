@@ -1,6 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Webhooks, and the outbox: events, which are written in the transaction of their change, and their deliveries. */
+/**
+ * Creates the tables of webhooks and of the outbox. The outbox has events, which are written in the transaction of
+ * their change, and their deliveries.
+ */
 export async function createWebhooks(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('webhooks')
