@@ -4,15 +4,15 @@ import { terminalText } from '../core/terminal-text.ts'
 
 const MAX_SUBJECTS = 100
 const MAX_LENGTH = 1000
-/** A state that lasts is printed again after this time. */
+/** Time after which a state that lasts is printed again. */
 const AGAIN_AFTER_MS = 10 * 60_000
 
 const nothing = (_facts: object, _message: string) => {}
 
-/** Warnings that `gdn serve` prints at its start, or that were asked for. */
+/** Warnings that `gdn serve` prints at its start, or that the user requested. */
 const KNOWN = new Set(['other machines can reach this server', 'fault injection is on', 'injected a fault'])
 
-/** The facts of an event that people read. */
+/** The facts of an event that are printed. */
 interface Facts {
   blockchain?: unknown
   step?: unknown
@@ -24,9 +24,9 @@ interface Facts {
 const textIn = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
 /**
- * Creates a log for people: one line for each warning and error, without secrets and safe for a terminal. Each subject,
- * such as a network, is printed once for each state that it gets into. A reason that another subject has already is
- * not printed again.
+ * Creates a log for people. It prints one line for each warning and error, without secrets and safe for a terminal. For
+ * each subject, such as a network, it prints a line when the state changes. It doesn't repeat a reason that was printed
+ * for another subject.
  */
 export function createWarningsLog(print: (line: string) => void, now: () => number = Date.now) {
   const states = new Map<string, { state: string; at: number }>()

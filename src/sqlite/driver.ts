@@ -4,7 +4,8 @@ import { pathToFileURL } from 'node:url'
 import { GdnError, messageOf } from '../core/errors.ts'
 
 /**
- * A prepared statement. Parameters are text, numbers, bytes or null; IDs are text, since libsql rounds large integers.
+ * A prepared statement. Parameters are text, numbers, bytes or null. IDs are text, because libsql rounds large
+ * integers.
  */
 export interface RawStatement {
   /** Whether it returns rows. */
@@ -14,17 +15,17 @@ export interface RawStatement {
   iterate(parameters: readonly unknown[]): IterableIterator<unknown>
 }
 
-/** The part of a synchronous SQLite binding that we use. Both bindings below implement it. */
+/** The part of a synchronous SQLite binding that gdn uses. Both bindings below implement it. */
 export interface RawDatabase {
   exec(sql: string): void
   prepare(sql: string): RawStatement
   close(): void
 }
 
-// Not `import.meta.filename`, which jest 29 doesn't set.
+// `import.meta.filename` isn't used, because jest 29 doesn't set it.
 const require = createRequire(import.meta.url)
 
-/** The part of `node:sqlite` that we use; the types for Node 20 don't have the module. */
+/** The part of `node:sqlite` that gdn uses, because the types for Node 20 don't have the module. */
 interface NodeSqlite {
   StatementSync: { prototype: object }
   DatabaseSync: new (
@@ -42,7 +43,7 @@ interface NodeSqlite {
   }
 }
 
-/** `node:sqlite` if the runtime has all of it (22.16 and newer), else null. */
+/** Returns `node:sqlite` if the runtime has all of it (22.16 and newer), or null. */
 function loadNodeSqlite(): NodeSqlite | null {
   // biome-ignore lint/style/noProcessEnv: not a setting; tests on newer versions use it to choose libsql
   if (process.env.GDN_TEST_SQLITE === 'libsql') return null
@@ -80,8 +81,8 @@ function openWithNode({ DatabaseSync }: NodeSqlite, path: string, readOnly: bool
 }
 
 /**
- * Loads libsql without the diagnostic report of the process, with which it distinguishes glibc from musl. The report
- * takes 5 ms, and looks up the host name of each open connection. Without it, libsql reads /usr/bin/ldd.
+ * Loads libsql without the process's diagnostic report, which libsql uses to distinguish glibc from musl. The report
+ * takes 5 ms and looks up the host name of each open connection. Without it, libsql reads /usr/bin/ldd.
  */
 function loadLibsql(): unknown {
   const { report } = process
@@ -91,7 +92,7 @@ function loadLibsql(): unknown {
   try {
     return require(folder)
   } catch {
-    // For a system without /usr/bin/ldd.
+    // Needed on systems without /usr/bin/ldd.
     report.getReport = getReport
     return require(folder)
   } finally {
@@ -99,7 +100,7 @@ function loadLibsql(): unknown {
   }
 }
 
-/** Finds libsql without its `exports`, for which Node.js would load its ES module resolver: that takes 2 ms. */
+/** Finds libsql without its `exports`, for which Node.js would load its ES module resolver in 2 ms. */
 function libsqlFolder(): string {
   const places = require.resolve.paths('libsql') ?? []
   return places.map((place) => `${place}/libsql`).find((folder) => existsSync(folder)) ?? 'libsql'
@@ -120,11 +121,11 @@ function openWithLibsql(path: string, readOnly: boolean): RawDatabase {
 }
 
 interface SqliteOptions {
-  /** Changes neither the file nor its log: another connection would move the log into the file when it is closed. */
+  /** Changes neither the file nor its log. Another connection would move the log into the file when it is closed. */
   readOnly?: boolean
 }
 
-/** Opens a database file with the available binding: `node:sqlite`, else the optional package libsql. */
+/** Opens a database file with `node:sqlite` if it is available, or with the optional package libsql. */
 export function openSqlite(path: string, { readOnly = false }: SqliteOptions = {}): RawDatabase {
   const nodeSqlite = loadNodeSqlite()
   return nodeSqlite === null ? openWithLibsql(path, readOnly) : openWithNode(nodeSqlite, path, readOnly)

@@ -1,13 +1,13 @@
 import { readFileSync, statSync } from 'node:fs'
 import { pid as ownPid } from 'node:process'
 
-/** Where SQLite locks bytes of a file: 512 bytes from the first gigabyte on. */
+/** SQLite locks 512 bytes of a file that begin at 1 GiB. */
 const FIRST_LOCK_BYTE = 2 ** 30
 const LOCK_BYTES = 512
 
 /**
- * Returns the other processes that hold an SQLite lock on a file, as Linux lists them. None on other systems, and none
- * for processes of another container.
+ * Returns the other processes that hold an SQLite lock on a file, according to Linux. Returns none on other systems,
+ * and doesn't include processes of other containers.
  */
 export function lockOwners(path: string): number[] {
   let lines: string[]

@@ -22,7 +22,7 @@ export type SqlValue = string | number | Uint8Array | null
 
 export interface SharedDatabaseOptions {
   path: string
-  /** Without the word PRAGMA, such as `synchronous = EXTRA`. */
+  /** Pragmas without the word PRAGMA, such as `synchronous = EXTRA`. */
   pragmas: readonly string[]
   /** Called first in every writing transaction. */
   onBegin?(sql: Sql): void
@@ -30,7 +30,7 @@ export interface SharedDatabaseOptions {
   onCommit?(sql: Sql): void
   /** Called when a writing transaction fails, before it is rolled back. */
   onRollback?(): void
-  /** Names the holder of the lock if the system can't. */
+  /** Returns the name of the process that holds the lock, if the operating system can't. */
   holder?(): string | null
   /** Replaced in tests. */
   open?: ((path: string) => RawDatabase) | undefined
@@ -40,18 +40,18 @@ export interface SharedDatabaseOptions {
 
 const FIRST_PAUSE_MS = 1
 const LONGEST_PAUSE_MS = 20
-/** How long a lock may be held without a change of the file. A transaction takes milliseconds. */
+/** Maximum time that a lock may be held without a change of the file. A transaction takes milliseconds. */
 const STUCK_MS = 5_000
-/** How long a process waits while other processes make progress. */
+/** Maximum time that a process waits while other processes make progress. */
 const CROWDED_MS = 60_000
 
 /**
  * An SQLite database in one file that several processes use. Transactions are synchronous, so that none is ever open
- * while the event loop runs. Waiting for a lock of another process does not block the event loop, so Ctrl-C works
+ * while the event loop runs. Waiting for a lock of another process doesn't block the event loop, so Ctrl-C works
  * meanwhile.
  *
  * The lock and the unfinished transaction of a killed process are released at once. A process that is stopped inside a
- * transaction can't be overtaken. An error names it after 5 s.
+ * transaction blocks the others. An error names it after 5 s.
  */
 export class SharedDatabase {
   readonly #options: SharedDatabaseOptions
@@ -60,7 +60,7 @@ export class SharedDatabase {
   readonly #sql: Sql
   #isPrepared = false
 
-  /** @throws what the binding throws; GdnError `native_missing` */
+  /** @throws errors of the binding; GdnError `native_missing` */
   constructor(options: SharedDatabaseOptions) {
     this.#options = options
     this.#raw = (options.open ?? openSqlite)(options.path)
@@ -75,14 +75,14 @@ export class SharedDatabase {
   }
 
   /**
-   * Runs work as one writing transaction: all of it or nothing.
+   * Runs work as one writing transaction, which is committed completely or not at all.
    *
    * @param work called again if another process took the lock; it must do nothing but run statements
-   * @throws GdnError `run_busy` that names the process which holds the lock; what `work` or SQLite throws
+   * @throws GdnError `run_busy`, which names the process that holds the lock; errors of `work` and SQLite
    */
   async write<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.#patiently(() => {
-      // Not IMMEDIATE: a reader would make the commit wait, and nothing may wait in a transaction.
+      // Not IMMEDIATE, because a reader would make the commit wait, and nothing may wait in a transaction.
       this.#raw.exec('BEGIN EXCLUSIVE')
       try {
         this.#options.onBegin?.(this.#sql)
@@ -94,7 +94,7 @@ export class SharedDatabase {
         try {
           this.#options.onRollback?.()
         } finally {
-          // Even if that fails, no transaction stays open while the event loop runs.
+          // Even if the callback fails, no transaction stays open while the event loop runs.
           this.#rollBack()
         }
         throw error
@@ -162,7 +162,7 @@ export class SharedDatabase {
 
   #setUp(): void {
     if (this.#isPrepared) return
-    // First, because the others may need a lock. SQLite's busy timeout would block the event loop.
+    // First, because the other pragmas may need a lock. SQLite's own busy timeout would block the event loop.
     for (const pragma of ['busy_timeout = 0', ...this.#options.pragmas]) this.#raw.prepare(`PRAGMA ${pragma}`).all([])
     this.#isPrepared = true
   }
@@ -200,7 +200,7 @@ export class SharedDatabase {
   }
 }
 
-/** Changes with every commit of another process. */
+/** Returns a value that changes with every commit of another process. */
 function changeMark(path: string): string {
   try {
     const { mtimeNs, size } = statSync(path, { bigint: true })

@@ -3,7 +3,6 @@ import { messageOf } from '../core/errors.ts'
 /** Primary result codes of SQLite (sqlite.org/rescode.html). */
 const CODE = { busy: 5, locked: 6, readOnly: 8, io: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 } as const
 
-/** Descriptions of problems for people. */
 const REASONS: ReadonlyMap<number, string> = new Map([
   [CODE.readOnly, 'it cannot be written to'],
   [CODE.io, 'the disk has an I/O error'],
@@ -13,7 +12,7 @@ const REASONS: ReadonlyMap<number, string> = new Map([
   [CODE.notADatabase, 'it is not a database'],
 ])
 
-/** The primary result code of an error of either binding, or null for any other error. */
+/** Returns the primary result code of an error of either binding, or null for other errors. */
 function resultCode(error: unknown): number | null {
   if (!(error instanceof Error)) return null
   // libsql has `rawCode`, node:sqlite has `errcode`. libsql has neither if it can't open the file.
@@ -36,7 +35,7 @@ export function isDamaged(error: unknown): boolean {
   return code === CODE.corrupt || code === CODE.notADatabase
 }
 
-/** Returns why SQLite can't use a file, in a few words, or null for an error that doesn't concern the file. */
+/** Returns in a few words why SQLite can't use a file, or null for an error that doesn't concern the file. */
 export function fileProblem(error: unknown): string | null {
   const code = resultCode(error)
   if (code === null) return null

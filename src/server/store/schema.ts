@@ -3,7 +3,7 @@ import type { EvmBlockchain } from '../../api/blockchains.ts'
 import type { Operation } from '../../api/operation-digest.ts'
 import type { ApiVersion } from '../../api/versions.ts'
 
-/** Times are milliseconds since the epoch; flags are 0 or 1; addresses are checksummed. */
+/** In all tables, times are milliseconds since the epoch, flags are 0 or 1, and addresses are checksummed. */
 
 export interface AccountsTable {
   id: string
@@ -25,7 +25,7 @@ export interface ApiKeysTable {
   created_at: number
   expires_at: number | null
   revoked_at: number | null
-  /** The version of the API that it is for; null for that of the server. */
+  /** The API version that the key uses; null for the version of the server. */
   api_version: ApiVersion | null
 }
 
@@ -40,7 +40,7 @@ export interface RequestsTable {
   /** The body of the response, JSON. */
   response: string
   accepted_at: number
-  /** The run that sent it, named by the client. */
+  /** The run that sent the request, named by the client. */
   run: Generated<string | null>
 }
 
@@ -48,19 +48,22 @@ export interface RequestsTable {
 export interface RunsTable {
   account_id: string
   run: string
-  /** The account of its first request. */
+  /** The only collection of the run. `account_id` is the account of the run's first request. */
   collection_id: string
   started_at: number
-  /** The most that its transactions may cost together: wei, as decimal digits. Null without a limit. */
+  /** Maximum total cost of its transactions: wei, as decimal digits. Null without a limit. */
   max_cost: Generated<string | null>
   /** Maximum gas price of its transactions: wei, as decimal digits. Null without a limit. */
   max_fee: Generated<string | null>
-  /** With a limit: the most gas that one of its NFTs reserves, and the bytes of its call data. */
+  /** With a cost limit: the most gas that one of its NFTs reserves, and the bytes of its call data. */
   nft_gas: Generated<number | null>
   nft_bytes: Generated<number | null>
 }
 
-/** Counts by state of 4,096 consecutive NFTs. Triggers write them; on PostgreSQL, rows have to be added up. */
+/**
+ * Counts by state of 4,096 consecutive NFTs. Triggers write them. On PostgreSQL, several rows can have the same key,
+ * and their sum is the count.
+ */
 export interface NftCountsTable {
   collection_id: string
   /** Empty for NFTs without a run. */
@@ -80,15 +83,15 @@ export interface NftTermsTable {
   seq: number
 }
 
-/** The cursor of the term index: one row, or none at first. */
+/** The cursor of the term index: one row, or none before the first indexing. */
 export interface NftTermCursorTable {
   id: number
   next_seq: number
-  /** JSON: ranges of positions before it that were empty, and since when. */
+  /** JSON: ranges of positions before `next_seq` that were empty, each with a time. */
   gaps: string
 }
 
-/** A column that only `src/server/state` writes, with the allowed transitions. */
+/** A column that only `src/server/state` writes, which has the allowed transitions. */
 export type State<Value> = ColumnType<Value, never, never>
 
 /** The state of a row in the pipeline: its lease and its next attempt. */
@@ -112,38 +115,38 @@ export interface CollectionsTable extends Work {
   symbol: string
   wallet_address: string
   contract_address: string
-  /** On Solana the service's own address, from which the mint's address is derived. */
+  /** On Solana, the service's own address, from which the mint's address is derived. */
   factory_address: string
   enable_api: number
   enable_transfer: number
   is_locked: number
-  /** The metadata of all its tokens can be updated. */
+  /** 1 if the metadata of all its tokens can be updated. */
   dynamic: Generated<number>
-  /** The service may burn its tokens. */
+  /** 1 if the service may burn its tokens. */
   enable_burn: Generated<number>
-  /** Royalty in parts of 10,000 of the sale price at its creation; 0 for none. */
+  /** Royalty when the collection was created, in 1/10,000 of the sale price; 0 for none. */
   royalty_bps: Generated<number>
   /** Null if there is no royalty. */
   royalty_receiver: Generated<string | null>
-  /** The owner has revoked all rights of the service permanently. */
+  /** 1 if the owner has permanently revoked all rights of the service. */
   revoked: Generated<number>
-  /** The owner has frozen the metadata of all its tokens permanently. */
+  /** 1 if the owner has permanently frozen the metadata of all its tokens. */
   frozen: Generated<number>
-  /** The sequence of the last update that is signed, or was examined on chain. */
+  /** The sequence of the last update that is signed or that was examined on chain. */
   update_count: Generated<number>
   description: string | null
   image: string | null
   status: State<CollectionStatus>
   error: string | null
-  /** The first token ID of the next bundle, as signed so far. Text, because IDs may exceed 2^53. */
+  /** The first token ID of the next bundle, after all signed bundles. Text, because IDs may exceed 2^53. */
   next_token_id: string
-  /** Maximum size of the next bundle: halved after each rejected bundle, to find the invalid NFT. */
+  /** Maximum size of the next bundle. It is halved after each rejected bundle, to find the invalid NFT. */
   batch_limit: number | null
   transaction_id: string | null
 }
 
 export type NftStatus = 'initiated' | 'deployed' | 'failed'
-/** files: fetch and store them · mint: wait for a bundle · chain: signed, waiting for finality · done */
+/** files: files must be fetched and stored · mint: waits for a bundle · chain: signed, waits for finality · done */
 export type NftStep = 'files' | 'mint' | 'chain' | 'done'
 
 export interface NftsTable extends Work {
@@ -169,33 +172,34 @@ export interface NftsTable extends Work {
   metadata_url: string | null
   transaction_id: string | null
   batch_index: number | null
-  /**
-   * Whether the NFT was created by creatednft. Its metadata can be updated, even in a collection that isn't dynamic.
-   */
+  /** 1 if the NFT was created by creatednft. Its metadata can be updated even if the collection isn't dynamic. */
   dynamic: Generated<number>
-  /** Whether the metadata is final. */
+  /** 1 if the metadata is permanently frozen. */
   frozen: Generated<number>
   /** The number of the NFT's last final update; 0 if it has none. */
   revision: Generated<number>
-  /** The NFT's last final update. Null if it has none, or if the database doesn't have it. */
+  /** The NFT's last final update; null if it has none, or if the update isn't in the database. */
   update_id: Generated<string | null>
 }
 
 export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | TransferKind | UpdateKind
 /**
  * reverted: executed without effect.
- * lost: it can never be executed, and its work is signed for again. On EVM chains another transaction used its nonce,
- * on Solana it expired.
- * cancelled: an operator had an empty transaction use its nonce; its work has failed.
+ *
+ * lost: can never be executed, and its work is signed again. On EVM chains another transaction used its nonce, on
+ * Solana it expired.
+ *
+ * cancelled: an empty transaction that an operator requested used its nonce, and its work has failed.
  */
 export type TransactionState = 'signed' | 'final' | 'reverted' | 'lost' | 'cancelled'
-/** The result of a transaction in a block. cancelled: the block has the empty transaction that took its nonce. */
+/** The result of a transaction in a block. cancelled: the block has the empty transaction that used its nonce. */
 export type MinedResult = 'success' | 'reverted' | 'cancelled'
-/** The request of an operator for a pending transaction: higher fees, or a cancellation. */
+/** The action that an operator requests for a pending transaction: higher fees, or a cancellation. */
 export type TransactionAction = 'bump' | 'cancel'
 
 /**
- * A signed transaction. Its bytes are stored before any network sees them, and the same bytes are sent again in doubt.
+ * A signed transaction. Its bytes are stored before they are sent to a network, and are sent again if the outcome is
+ * unknown.
  */
 export interface TransactionsTable extends Work {
   id: string
@@ -205,51 +209,60 @@ export interface TransactionsTable extends Work {
   nonce: number | null
   kind: TransactionKind
   /**
-   * Null for a factory, and for transfers and updates, whose rows have it. Unfinished transactions of an EVM collection
-   * have different token IDs.
+   * Null for a factory, and for transfers and updates, whose rows have the collection. Unfinished transactions of an
+   * EVM collection have different token IDs.
    */
   collection_id: string | null
-  /** ID of the first token that it mints on an EVM chain; else null. */
+  /** ID of the first token that the transaction mints on an EVM chain; else null. */
   start_id: string | null
-  /** On Solana the address of the mint that it creates, which is the ID of the token; else null. */
+  /** On Solana, the address of the mint that the transaction creates, which is the token ID; else null. */
   mint: Generated<string | null>
-  /** Number of NFTs that it mints or updates. */
+  /** Number of NFTs that the transaction mints or updates. */
   token_count: number
-  /** The number of the update in its collection; null for anything else. */
+  /** The sequence of the update in its collection; null for other kinds. */
   update_sequence: Generated<number | null>
   /** CID of the directory of its metadata files. */
   directory: string | null
-  /** Hexadecimal, on Solana base64. Empty if it is not sent again. */
+  /** Hexadecimal on EVM chains, base64 on Solana. Empty if the transaction is never sent again. */
   raw: string
-  /** On Solana the signature. */
+  /** On Solana, the signature. */
   hash: string
-  /** On Solana the block height after which it can't be executed; else null. */
+  /** On Solana, the block height after which the transaction can't be executed; else null. */
   last_valid_height: Generated<number | null>
   state: State<TransactionState>
-  /** On Solana the slot. */
+  /** On Solana, the slot. */
   block_number: number | null
   block_hash: string | null
   /** Decimal digits; null on Solana. */
   gas_used: string | null
-  /** Fee that it paid in a block, including the fee for its data: wei, as decimal digits. Null while it is pending. */
+  /**
+   * Fee that was paid in a block, including the data fee: wei, as decimal digits. Null while the transaction is
+   * pending.
+   */
   fee_paid: Generated<string | null>
-  /** The run that pays for it and its collection, if the run has a limit or the transaction ended without effect. */
+  /**
+   * The run that pays for the transaction, and the run's collection. Set if the run has a limit or the transaction
+   * ended without effect.
+   */
   run: Generated<string | null>
   run_collection_id: Generated<string | null>
-  /** While it is signed: its result in a block that isn't deep enough yet; null if it waits for a block. */
+  /**
+   * While `state` is signed: the result in a block that isn't deep enough yet; null if the transaction is in no block.
+   */
   mined: Generated<MinedResult | null>
-  /** On Solana the error if it failed; else null. */
+  /** On Solana, the error if the transaction failed; else null. */
   error: Generated<string | null>
   created_at: number
-  /** 1 while a reorg may still remove its block. */
+  /** 1 while a reorg can still remove the transaction's block. */
   watched: Generated<number>
-  /** 1 after a reorg removed its block. */
+  /** 1 after a reorg removed the transaction's block. */
   returned: Generated<number>
   requested_action: Generated<TransactionAction | null>
 }
 
 /**
- * Each signing of a transaction that was signed more than once, with the same nonce and higher fees. Any may be mined.
+ * One signing of a transaction that was signed more than once, with the same nonce and higher fees. Any signing may be
+ * mined.
  */
 export interface TransactionAttemptsTable {
   transaction_id: string
@@ -257,7 +270,7 @@ export interface TransactionAttemptsTable {
   number: number
   raw: string
   hash: string
-  /** Wei, decimal digits. */
+  /** Wei, as decimal digits. */
   max_fee_per_gas: string
   max_priority_fee_per_gas: string
   created_at: number
@@ -284,17 +297,17 @@ export interface TransfersTable {
   status: State<TransferStatus>
   error: string | null
   transaction_id: string | null
-  /** 1 after a reorg removed its block. */
+  /** 1 after a reorg removed the block of its transaction. */
   returned: Generated<number>
 }
 
 export type UpdateStatus = 'initiated' | 'deployed' | 'failed'
-/** files: fetch and store them · sign: wait for a bundle · chain: signed, waiting for finality · done */
+/** files: files must be fetched and stored · sign: waits for a bundle · chain: signed, waits for finality · done */
 export type UpdateStep = 'files' | 'sign' | 'chain' | 'done'
 /** provenance: the collection is committed to a hash, without an NFT */
 export type UpdateKind = 'update' | 'freeze' | 'provenance'
 
-/** An update of an NFT's metadata, its freeze, or a commitment to a provenance hash. */
+/** An update or a freeze of an NFT's metadata, or a commitment to a provenance hash. */
 export interface UpdatesTable extends Work {
   seq: Generated<number>
   /** The transaction_gdn_id of updatednft, freezenft or commitprovenance. A freeze has a row for each NFT. */
@@ -305,7 +318,7 @@ export interface UpdatesTable extends Work {
   nft_id: string | null
   blockchain: string
   kind: UpdateKind
-  /** The metadata as sent, JSON; an empty object for a freeze. For a commitment, its hash: 0x and 64 hex digits. */
+  /** The metadata as sent, JSON; an empty object for a freeze. For a commitment, the hash: 0x and 64 hex digits. */
   metadata: string
   /** JSON object: file field key to CID, once the files are stored. */
   files: string | null
@@ -313,18 +326,18 @@ export interface UpdatesTable extends Work {
   step: State<UpdateStep>
   error: string | null
   transaction_id: string | null
-  /** The sequence of its transaction, once it is final. */
+  /** The sequence of its transaction once that is final; null before. */
   revision: number | null
-  /** The client's name for it, if it has one. */
+  /** The client's reference ID; null if there is none. */
   reference_id: string | null
-  /** For a commitment, the ID of the next token when it was made, once it is final. */
+  /** For a final commitment, the ID of the next token when it was made; else null. */
   first_token_id: Generated<string | null>
-  /** 1 after a reorg removed its block. */
+  /** 1 after a reorg removed the block of its transaction. */
   returned: Generated<number>
 }
 
 /**
- * The operation of a client's reference ID. It is permanent, except that a failed operation without effect may be
+ * The operation of a client's reference ID. It never changes, except that a failed operation without effect may be
  * replaced.
  */
 export interface OperationReferencesTable {
@@ -332,15 +345,15 @@ export interface OperationReferencesTable {
   scope_id: string
   operation: Operation
   reference_id: string
-  /** Digest of the operation, with the version of its definition. */
+  /** Digest of the operation, which includes the version of the digest's definition. */
   digest: string
-  /** ID of the NFT, transfer or collection. */
+  /** ID of the NFT, transfer, update or collection. */
   target_id: string
-  /** The label that the client sent with it. A request with another label is rejected. */
+  /** The label that the client sent with the reference ID. A request with another label is rejected. */
   label: string | null
-  /** Whether it was made from an ID of the client's row, or from the row's content. */
+  /** Whether the reference ID was made from an ID of the client's row, or from the row's content. */
   kind: 'id' | 'content' | null
-  /** The reference ID that an NFT got after its mint, when its row got an ID. Only where `kind` is `content`. */
+  /** The reference ID that the NFT got when its row got an ID after the mint. Only set if `kind` is `content`. */
   alias: string | null
 }
 
@@ -376,7 +389,7 @@ export interface SignerNoncesTable {
 
 export interface ChainsTable {
   blockchain: string
-  /** embedded: ours · remote: behind RPC URLs */
+  /** embedded: run by gdn · remote: behind RPC URLs */
   network: Generated<'embedded' | 'remote'>
   /** Chain ID of a public network; null for an embedded chain, and on Solana. */
   chain_id: Generated<number | null>
@@ -384,22 +397,22 @@ export interface ChainsTable {
   genesis_hash: Generated<string | null>
   /** Unix seconds; 0 for a public network. */
   genesis_timestamp: number
-  /** On Solana the service's own address. */
+  /** On Solana, the service's own address. */
   factory_address: string
   created_at: number
-  /** For a public network: nothing of ours exists before this block; null until something does. */
+  /** A public network has nothing of this database before this block. Null until it has something. */
   start_block: Generated<number | null>
   /**
-   * The head of a public network when nonces were found used that this database doesn't have: until events are read up
-   * to it, the database lags behind the chain. Null if that never happened.
+   * The head of a public network when nonces that this database doesn't have were found used. Until events are read up
+   * to this block, the database lags behind the chain. Null if that never happened.
    */
   behind_until: Generated<number | null>
-  /** The follower of a public network, and the end of its lease. */
+  /** The process that follows a public network, and the end of its lease. */
   follower: Generated<string | null>
   follower_until: Generated<number>
 }
 
-/** A block of an embedded chain; `transactions` are raw, one per line. On Solana `number` is the slot. */
+/** A block of an embedded chain. `transactions` are raw, one per line. On Solana, `number` is the slot. */
 export interface ChainBlocksTable {
   blockchain: string
   number: number
@@ -434,7 +447,7 @@ export interface PublicationsTable extends Work {
   target: PublishTarget
   cid: string
   state: Generated<PublicationState>
-  /** The pinning service's ID of the request. */
+  /** The pinning service's ID for the request. */
   reference: Generated<string | null>
 }
 
@@ -445,13 +458,13 @@ export interface UsedSignedUrlsTable {
   expires_at: number
 }
 
-/** Secrets that a cluster shares; a single process has them in files of its data directory. */
+/** Secrets that a cluster shares. A single process stores them in files of its data directory. */
 export interface SecretsTable {
   name: string
   value: string
 }
 
-/** Number of requests of a key to an endpoint in the current rate limit window. */
+/** The requests in the current one-second window of a rate limit. */
 export interface RateWindowsTable {
   name: string
   count: number
@@ -459,34 +472,34 @@ export interface RateWindowsTable {
 }
 
 /**
- * found: not examined yet · unexplained: no pending row explains its tokens, and the collection's mints wait for an
- * operator's release · released: known, and minting continues after it
+ * found: not examined yet · unexplained: no pending row explains its tokens, and the collection mints nothing until an
+ * operator releases it · released: known, and minting continues after it
  */
 export type UnknownMintState = 'found' | 'unexplained' | 'released'
 
-/** A mint on chain that no transaction of this database made; on Solana, unknown members of a group. */
+/** A mint on chain that no transaction of this database made. On Solana, the unknown members of a group. */
 export interface UnknownMintsTable {
   collection_id: string
-  /** Hash of the transaction. On Solana, the group's address and the time in milliseconds. */
+  /** Hash of the transaction. On Solana, the group's address and a time in milliseconds. */
   hash: string
   blockchain: string
   block_number: number
   start_id: string
   token_count: number
   state: UnknownMintState
-  /** The transaction's first token, and the CID of its metadata directory; null until it is examined. */
+  /** The signer of the transaction, and the CID of its metadata directory. Null until the mint is examined. */
   signer: string | null
   directory: string | null
-  /** Why no pending row explains it. */
+  /** The reason that no pending row explains the mint. */
   reason: string | null
   found_at: number
 }
 
-/** A token in an update on chain that the database doesn't have. */
+/** A token in an on-chain update that the database doesn't have. */
 export interface UnknownUpdatesTable {
   collection_id: string
   token_id: string
-  /** The number of the update in its collection. */
+  /** The sequence of the update in its collection. */
   sequence: number
   blockchain: string
   block_number: number
@@ -495,7 +508,7 @@ export interface UnknownUpdatesTable {
 
 export type WebhookStatus = 'active' | 'disabled'
 
-/** A subscriber of an account's events. */
+/** A subscriber to an account's events. */
 export interface WebhooksTable {
   id: string
   account_id: string
@@ -508,14 +521,14 @@ export interface WebhooksTable {
   secret: string
   status: WebhookStatus
   created_at: number
-  /** For a listener: no events are written for it after this time, unless it is extended. */
+  /** For a listener: the time after which no events are written for it, unless it is extended. */
   expires_at: number | null
   /** Number of attempts since the last success. */
   failures: Generated<number>
   failing_since: number | null
-  /** Time of the next delivery at the earliest. */
+  /** The earliest time of the next delivery. */
   next_attempt_at: Generated<number>
-  /** Lease of the process that sends to it. */
+  /** The end of the lease of the process that sends to the webhook. */
   lease_until: Generated<number>
   generation: Generated<number>
 }
@@ -540,20 +553,20 @@ export interface WebhookDeliveriesTable {
   next_attempt_at: Generated<number>
   /** Null before the first attempt. */
   give_up_at: number | null
-  /** Result of the last attempt: HTTP status and the beginning of the response, or the error. */
+  /** Result of the last attempt: the HTTP status and the beginning of the response, or the error. */
   response_status: number | null
   response: string | null
   error: string | null
   attempted_at: number | null
 }
 
-/** A single row: the identity of the backend. */
+/** The identity of the backend, in a single row. */
 export interface BackendTable {
   /** Always 1. */
   one: number
-  /** A UUID that stays with the data when it is moved. */
+  /** A UUID that doesn't change when the data is moved. */
   id: string
-  /** A UUID that is new after each import, since accepted requests may be missing then. */
+  /** A UUID that changes with each import, because accepted requests may then be missing. */
   incarnation: string
 }
 
@@ -591,5 +604,5 @@ export interface Schema {
   webhook_deliveries: WebhookDeliveriesTable
 }
 
-/** The database, or a transaction in it: every query function takes either. */
+/** The database, or a transaction in it. Every query function accepts both. */
 export type Db = Kysely<Schema> | Transaction<Schema>

@@ -1,6 +1,9 @@
 import type { Db } from './schema.ts'
 
-/** Marks a signed URL as used. False if it was used before: of concurrent callers, one gets true. */
+/**
+ * Marks a signed URL as used. Returns false if it was used before, so that only one of several concurrent callers gets
+ * true.
+ */
 export async function useSignedUrl(db: Db, url: { signatureHash: string; expiresAt: number }): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('used_signed_urls')

@@ -4,8 +4,8 @@ import { messageOf } from '../../core/errors.ts'
 import type { RawDatabase, RawStatement } from '../../sqlite/driver.ts'
 
 /**
- * Makes DDL transactional: otherwise the migrator creates tables one by one, and a start that is killed leaves half of
- * them.
+ * Makes DDL transactional. Otherwise the migrator creates tables one by one, and a start that is killed leaves only
+ * some of them.
  */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
@@ -20,17 +20,17 @@ class TransactionalDialect extends SqliteDialect {
 }
 
 /**
- * Number of statements that are kept. Fewer statements are frequent, and longer texts have a number of rows that seldom
- * recurs.
+ * Number of cached statements. Fewer than these are frequent. Longer texts aren't cached, because they have a number of
+ * rows that seldom recurs.
  */
 const MAX_KEPT = 200
 const MAX_KEPT_LENGTH = 4000
 
 /**
- * Keeps prepared statements, because preparing one takes as long as running it, and changes two of Kysely's statements.
- * A transaction acquires the write lock when it begins. If it did so at its first write, after a read, it would fail
- * instead of wait if another process (gdn key) had written in between. On a full disk, SQLite rolls back by itself; the
- * later rollback would fail and hide the original error.
+ * Caches prepared statements, because preparing one takes as long as running it. Also changes two of Kysely's
+ * statements. A transaction acquires the write lock when it begins. If it acquired the lock at its first write, after a
+ * read, it would fail instead of wait if another process (gdn key) had written in between. On a full disk, SQLite rolls
+ * back by itself. The later rollback would fail and hide the original error, so this failure is ignored.
  */
 function adapt(raw: RawDatabase): SqliteDatabase {
   const kept = new BoundedMap<RawStatement>(MAX_KEPT)
@@ -39,7 +39,7 @@ function adapt(raw: RawDatabase): SqliteDatabase {
     close: () => raw.close(),
     prepare(sql) {
       const statement = kept.get(sql) ?? open(sql)
-      // One that fails is not used again: it may be at a row.
+      // A statement that fails isn't used again, because it may be at a row.
       kept.delete(sql)
       const keep = <Result>(result: Result): Result => {
         if (sql.length <= MAX_KEPT_LENGTH) kept.set(sql, statement)
@@ -48,7 +48,7 @@ function adapt(raw: RawDatabase): SqliteDatabase {
       return {
         reader: statement.reader,
         all: (parameters) => keep(statement.all(parameters)),
-        // Rows are read while other queries run, so this statement is not shared.
+        // Its rows are read while other queries run, so this statement is not shared.
         iterate: (parameters) => open(sql).iterate(parameters),
         run(parameters) {
           try {
@@ -63,7 +63,6 @@ function adapt(raw: RawDatabase): SqliteDatabase {
   }
 }
 
-/** Creates the Kysely dialect for SQLite. */
 export function createSqliteDialect(raw: RawDatabase): SqliteDialect {
   return new TransactionalDialect({ database: adapt(raw) })
 }

@@ -2,20 +2,20 @@ import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
 /**
- * Statistics of fewer rows are worse than none: SQLite then treats any index like a partial one of unfinished rows, and
- * reads everything once the table has grown. Without statistics, it assumes many rows.
+ * Statistics of fewer rows are worse than none. With them, SQLite treats any index like a partial one of unfinished
+ * rows, and reads everything once the table has grown. Without statistics, it assumes many rows.
  */
 const FEWEST = 1000
 
 /**
- * Renews SQLite's statistics, so that its plans fit the tables. It reads 1,000 entries of an index at most: with
- * 1,000,000 NFTs this takes 10 to 20 ms, or 80 ms if the file isn't in memory.
+ * Renews SQLite's statistics, so that its plans fit the tables. Reads at most 1,000 entries of an index. With 1,000,000
+ * NFTs this takes 10 to 20 ms, or 80 ms if the file isn't in memory.
  *
- * @param how `analyze` for all tables. `pragma optimize` for those that have grown, as far as the connection used them:
- *   when a database is opened, it does nothing before SQLite 3.46.
+ * @param how `analyze` for all tables. `pragma optimize` for tables that have grown and that the connection has used:
+ * right after a database is opened, this does nothing before SQLite 3.46.
  */
 export async function renewSqliteStatistics(db: Db, how: 'analyze' | 'pragma optimize'): Promise<void> {
-  // The start of a small database writes nothing.
+  // Starting with a small database writes nothing.
   if (await isLarge(db)) await sql.raw(how).execute(db)
   const { rows } = await sql`select 1 from sqlite_master where name = 'sqlite_stat1'`.execute(db)
   if (rows.length === 0) return
@@ -27,7 +27,7 @@ export async function renewSqliteStatistics(db: Db, how: 'analyze' | 'pragma opt
   if (numAffectedRows > 0n) await sql`analyze sqlite_schema`.execute(db)
 }
 
-/** Whether some table is large enough for statistics; if these three have few rows, so have the others. */
+/** Whether any table is large enough for statistics. If these three tables have few rows, the others do too. */
 async function isLarge(db: Db): Promise<boolean> {
   const { rows } = await sql<{ most: number | null }>`
     select max(most) as most from (
@@ -40,13 +40,13 @@ async function isLarge(db: Db): Promise<boolean> {
 
 /**
  * Renews PostgreSQL's statistics of tables that have grown by half since they were analyzed, and returns their names.
- * Its autovacuum runs once a minute, or never if it is disabled.
+ * PostgreSQL's own autovacuum runs once a minute, or never if it is disabled.
  */
 export async function renewPostgresStatistics(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select relname as name from pg_stat_user_tables
     where schemaname = any(current_schemas(false)) and n_mod_since_analyze > 1000 + n_live_tup / 3`.execute(db)
-  // Another process may be analyzing it.
+  // Skips a table that another process is analyzing.
   for (const { name } of rows) await sql`analyze (skip_locked) ${sql.table(name)}`.execute(db)
   return rows.map(({ name }) => name)
 }

@@ -1,18 +1,18 @@
 import { type Block, putBlocks } from './block-table.ts'
 import type { Db } from './schema.ts'
 
-/** The record of files in a remote place, which is read before the place itself. */
+/** The record of the files in a remote place. It is read before the place itself. */
 export interface StoredFiles {
   size(cid: string): Promise<number | null>
   /** Returns the given CIDs that were stored there. */
   among(cids: readonly string[]): Promise<ReadonlySet<string>>
-  /** Records content once it is there, atomically with the nodes that list its pieces. */
+  /** Records content after it was stored, in one transaction with the IPFS nodes that list its chunks. */
   put(cid: string, size: number, nodes: readonly Block[]): Promise<void>
 }
 
 const CIDS_AT_ONCE = 1000
 
-/** Records of files in a remote place. */
+/** Creates the record of the files in a remote place. */
 export function storedFiles(
   db: Db,
   transaction: <R>(work: (db: Db) => Promise<R>) => Promise<R>,
@@ -56,7 +56,7 @@ export function storedFiles(
   }
 }
 
-/** Returns the places of stored files. Each takes one index lookup, however many files it has. */
+/** Returns the places of stored files. Needs one index lookup for each place, regardless of its number of files. */
 export async function placesOfFiles(db: Db): Promise<string[]> {
   const places: string[] = []
   for (let last = ''; ; ) {

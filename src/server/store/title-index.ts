@@ -5,17 +5,17 @@ import { givenRows, isPostgres } from './dialect.ts'
 import { presentOf } from './nfts.ts'
 import type { Db } from './schema.ts'
 
-/** Maximum length of a title and of a word in the index. */
+/** Maximum number of characters of a title that are indexed. */
 const LONGEST_TITLE = 1000
 const LONGEST_WORD = 24
 const MOST_WORDS = 12
-/** Number of characters of a CID in the index: its end, since all begin alike. */
+/** Number of characters of a CID in the index. They are its last ones, because all CIDs begin alike. */
 const CID_END = 16
 
-// Scripts without spaces between words: each character is a word.
+// In scripts without spaces between words, each character is a word.
 const ALONE = String.raw`[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]|\p{Extended_Pictographic}`
 const TOKENS = new RegExp(String.raw`${ALONE}|(?:(?!${ALONE})[\p{L}\p{N}])+`, 'gu')
-/** Most titles are ASCII and need less work. */
+/** Most titles are ASCII, which needs less work. */
 const PLAIN = /^[\0-\x7f]*$/
 const PLAIN_TOKENS = /[a-z0-9]+/g
 
@@ -25,7 +25,7 @@ export function fold(text: string): string {
   return PLAIN.test(start) ? start.toLowerCase() : start.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
 
-/** Returns the normalized words of a text; the first twelve. */
+/** Returns the first twelve words of a text, normalized and without duplicates. */
 export function wordsOf(text: string): string[] {
   const words = new Set<string>()
   const folded = fold(text)
@@ -37,13 +37,13 @@ export function wordsOf(text: string): string[] {
   return [...words]
 }
 
-/** Terms are scoped to an account, so that the data of others doesn't slow down its searches. */
+/** Returns the prefix of an account's terms, so that the data of other accounts doesn't slow down its searches. */
 const tagOf = (accountId: string) => accountId.slice(-8)
 
 export const wordTerm = (accountId: string, word: string): string => `${tagOf(accountId)} ${word}`
 export const cidTerm = (accountId: string, cid: string): string => `${tagOf(accountId)}~${cid.slice(-CID_END)}`
 
-/** Parses a JSON column; empty if it is damaged. */
+/** Parses a JSON column. Returns an empty object if it is damaged. */
 function parsed(json: string | null): Record<string, unknown> {
   const value = parseJson(json ?? '')
   return isObject(value) ? value : {}
@@ -58,7 +58,7 @@ interface Indexed {
   files: string | null
 }
 
-/** Length of the metadata that is read: it may be megabytes, and the title comes first. */
+/** Maximum length of the metadata that is read. Metadata may have megabytes, and the title comes first. */
 const METADATA_READ = 16_384
 const TITLE_BEGUN = /^\{"title":"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/
 
@@ -105,8 +105,8 @@ export async function indexFiles(
 }
 
 /**
- * Changes the present metadata of NFTs by `change`, and what they are found by. Call it in a transaction. An NFT that
- * isn't indexed yet has its terms early.
+ * Calls `change`, which changes the present metadata of NFTs, and updates their search terms. Call it in a transaction.
+ * An NFT that isn't indexed yet gets its terms early.
  */
 export async function reindexed(db: Db, nftIds: readonly string[], change: () => Promise<unknown>): Promise<void> {
   if (nftIds.length === 0) return
@@ -114,7 +114,7 @@ export async function reindexed(db: Db, nftIds: readonly string[], change: () =>
   const before = await read()
   await change()
   const after = new Map((await read()).map((nft) => [nft.seq, termsOf(nft)]))
-  // One statement for each NFT: SQLite would read all NFTs with a term for several.
+  // One statement for each NFT. For several NFTs, SQLite would read all NFTs with a term.
   for (const nft of before) {
     const present = new Set(after.get(nft.seq)?.map(([term]) => term))
     const gone = termsOf(nft).flatMap(([term]) => (present.has(term) ? [] : [term]))
@@ -124,14 +124,17 @@ export async function reindexed(db: Db, nftIds: readonly string[], change: () =>
   await insertTerms(db, [...after.values()].flat())
 }
 
-/** Ranges of positions (inclusive) that were empty, with a time in milliseconds. */
+/** A range of positions (inclusive) that were empty at a time in milliseconds. */
 type Gap = readonly [from: number, to: number, since: number]
 
-/** A transaction that reserved a position and hasn't ended after this time has failed. */
+/** A transaction that reserved a position and hasn't ended after this time is considered failed. */
 const GAP_MS = 5 * 60_000
 const MOST_GAPS = 1000
 
-/** Returns how much isn't indexed: positions up to the last, and empty positions that may still be filled. */
+/**
+ * Returns how much isn't indexed: the last position, the number of positions left, and whether empty positions may
+ * still be filled.
+ */
 export async function indexBacklog(db: Db): Promise<{ last: number; left: number; gaps: boolean }> {
   const { rows } = await sql<{ last: number | null; next: number | null; gaps: string | null }>`
     select (select max(seq) from nfts) as last, (select next_seq from nft_term_cursor) as next,
@@ -142,12 +145,12 @@ export async function indexBacklog(db: Db): Promise<{ last: number; left: number
 }
 
 /**
- * Continues the index by at most this many NFTs; call it in a transaction. Indexing each NFT when it is accepted would
- * write one page for each word; in a batch they share pages.
+ * Indexes at most this many further NFTs. Call it in a transaction. Indexing each NFT when it is accepted would write
+ * one page for each word. In a batch, words share pages.
  *
  * In a cluster, a position may be filled after later ones, so empty positions are checked again.
  *
- * @returns whether everything is indexed
+ * @returns true if no further NFTs are left, or if another process is indexing
  */
 export async function indexMore(db: Db, now: number, limit: number): Promise<boolean> {
   await sql`insert into nft_term_cursor (id, next_seq, gaps) values (1, 0, '[]') on conflict do nothing`.execute(db)
@@ -155,7 +158,7 @@ export async function indexMore(db: Db, now: number, limit: number): Promise<boo
     .selectFrom('nft_term_cursor')
     .selectAll()
     .where('id', '=', 1)
-    // In a cluster, one process indexes, and the others continue with their work.
+    // In a cluster, one process indexes while the others continue with other work.
     .$if(isPostgres(db), (query) => query.forUpdate().skipLocked())
     .executeTakeFirst()
   if (cursor === undefined) return true
@@ -174,8 +177,9 @@ export async function indexMore(db: Db, now: number, limit: number): Promise<boo
 }
 
 /**
- * Returns a page of NFTs in the order of acceptance, with their accounts. The page is selected before the join: with
- * statistics of a few NFTs, SQLite would sort all of them. It reads the tables of a cross join in this order.
+ * Returns a page of NFTs in the order of acceptance, with their accounts. Selects the page before the join: with
+ * statistics of only a few NFTs, SQLite would sort all of them. SQLite reads the tables of a cross join in the written
+ * order.
  */
 async function indexed(db: Db, where: RawBuilder<unknown>, limit: number): Promise<Indexed[]> {
   const page = sql`select seq, ${presentOf('files')} as files, collection_id,
@@ -189,7 +193,7 @@ async function indexed(db: Db, where: RawBuilder<unknown>, limit: number): Promi
 
 const nextRows = (db: Db, from: number, limit: number): Promise<Indexed[]> => indexed(db, sql`seq >= ${from}`, limit)
 
-/** Returns NFTs in positions that were empty before, at most a batch. */
+/** Returns at most 1,000 NFTs in positions that were empty before. */
 const rowsAt = (db: Db, gaps: readonly Gap[]): Promise<Indexed[]> =>
   indexed(
     db,
@@ -200,7 +204,7 @@ const rowsAt = (db: Db, gaps: readonly Gap[]): Promise<Indexed[]> =>
     1000,
   )
 
-/** Returns empty positions between rows. There are none before the first row of all. */
+/** Returns the empty positions between rows. Positions before the very first row don't count. */
 function gapsIn(from: number, rows: readonly { seq: number }[], now: number): Gap[] {
   const gaps: Gap[] = []
   let expected = from === 0 ? (rows[0]?.seq ?? 0) : from

@@ -8,7 +8,7 @@ import type { Db, TransactionsTable } from './schema.ts'
 export type TransactionRow = Selectable<TransactionsTable>
 
 /**
- * Returns the hash of a transaction; null for a change on Solana that was found by the token that shows it: its
+ * Returns the hash of a transaction. Returns null for a change on Solana that was found by its token, because its
  * transaction is unknown.
  */
 export const knownHash = (hash: string | null): string | null => (hash?.startsWith('unknown:') ? null : hash)
@@ -20,7 +20,7 @@ export const isTransfer = ({ kind }: Pick<TransactionRow, 'kind'>): boolean => k
 export const isUpdate = ({ kind }: Pick<TransactionRow, 'kind'>): boolean =>
   kind === 'update' || kind === 'freeze' || kind === 'provenance'
 
-/** Returns the nonce of a transaction of an EVM chain. */
+/** Returns the nonce of an EVM transaction. */
 export function nonceOf({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): number {
   if (nonce === null) throw new Error(`the transaction ${id} has no nonce`)
   return nonce
@@ -28,7 +28,7 @@ export function nonceOf({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): nu
 
 /**
  * Reserves the next nonces of a signer, and returns the first. Call it in the transaction that stores what is signed
- * with them: until it ends, others wait for this signer's nonces.
+ * with them. Until that ends, others wait for this signer's nonces.
  */
 export async function takeNonce(db: Db, blockchain: Blockchain, signer: string, count = 1): Promise<number> {
   const row = await db
@@ -45,8 +45,8 @@ export async function takeNonce(db: Db, blockchain: Blockchain, signer: string, 
 }
 
 /**
- * Stores an account's next nonce from its network: a key that was used before doesn't start at 0, and a restored
- * database doesn't have the last nonces. A higher stored one stays unchanged.
+ * Stores the next nonce that a network reports for an account. A key that was used before doesn't start at 0, and a
+ * restored database doesn't have the last nonces. A higher stored nonce stays unchanged.
  */
 export async function raiseNonce(db: Db, blockchain: Blockchain, signer: string, nextNonce: number): Promise<void> {
   await db
@@ -61,7 +61,7 @@ export async function raiseNonce(db: Db, blockchain: Blockchain, signer: string,
     .execute()
 }
 
-/** Returns the next nonce of each of these signers that has used one. */
+/** Returns the next nonces of signers. Leaves out signers that have used none. */
 export async function nextNoncesOf(
   db: Db,
   blockchain: Blockchain,
@@ -93,7 +93,7 @@ export async function findTransactionByNonce(
   return row ?? null
 }
 
-/** Whether transactions of other work than its run's wait for the nonce of a pending transaction. */
+/** Whether transactions that are not for the same run wait for the nonce of a pending transaction. */
 export async function delaysOthers(
   db: Db,
   { blockchain, signer, nonce, run }: Pick<TransactionRow, 'blockchain' | 'signer' | 'nonce' | 'run'>,
@@ -111,7 +111,7 @@ export async function delaysOthers(
   return row !== undefined
 }
 
-/** Returns the transaction that deploys a blockchain's factory, which is signed once. */
+/** Returns the transaction that deploys a blockchain's factory. A blockchain has at most one. */
 export async function findFactoryTransaction(db: Db, blockchain: Blockchain): Promise<TransactionRow | null> {
   const row = await db
     .selectFrom('transactions')
@@ -122,13 +122,13 @@ export async function findFactoryTransaction(db: Db, blockchain: Blockchain): Pr
   return row ?? null
 }
 
-/** Deletes a factory's transaction that had no effect. */
+/** Deletes a factory transaction that had no effect. */
 export async function forgetFactoryTransaction(db: Db, id: string): Promise<void> {
   await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()
   await db.deleteFrom('transactions').where('id', '=', id).where('kind', '=', sql.lit('factory')).execute()
 }
 
-/** Counts transactions that are signed and not final, of a collection or of a blockchain. */
+/** Counts the signed transactions of a collection or a blockchain that aren't final. */
 export async function countUnfinished(
   db: Db,
   of: { collectionId: string } | { blockchain: Blockchain },
@@ -149,9 +149,9 @@ export interface Unfinished {
   count: number
   /** Number of transactions that aren't in a block. */
   waiting: number
-  /** Whether one of them reverted or was canceled, in a block that isn't final. */
+  /** Whether one of them reverted or was canceled in a block that isn't final. */
   hasReverted: boolean
-  /** Whether a signed transfer, burn, update or freeze names a token whose mint a reorg removed. */
+  /** Whether a signed transfer, burn, update or freeze is for a token whose mint a reorg removed. */
   hasLostToken: boolean
   signers: readonly string[]
 }
@@ -187,8 +187,8 @@ export interface HoldingTransaction {
 }
 
 /**
- * Returns collections with a canceled or reverted transaction that isn't final: the token IDs of their next mints
- * depend on it. If a collection has several, returns the one that becomes final last.
+ * Returns the collections that have a canceled or reverted transaction that isn't final, because the token IDs of their
+ * next mints depend on it. If a collection has several, returns the one that becomes final last.
  */
 export async function heldCollections(
   db: Db,
@@ -216,12 +216,12 @@ export async function heldCollections(
   return held
 }
 
-/** A transaction without a block is final after all others. */
+/** Returns the block of a transaction for comparison. A transaction without a block becomes final after all others. */
 const lastBlock = (block: number | null): number => block ?? Number.POSITIVE_INFINITY
 
 /** Returns the given collections that have a signed transfer, burn, update or freeze of an NFT without a token. */
 async function withLostTokens(db: Db, collectionIds: readonly string[]): Promise<ReadonlySet<string>> {
-  // Transactions of transfers have no collection. With the few that are signed, each is one lookup by index.
+  // Transactions of transfers have no collection. Only a few are signed, and each needs one index lookup.
   const signed = db
     .selectFrom('transactions')
     .select('id')
@@ -246,8 +246,8 @@ async function withLostTokens(db: Db, collectionIds: readonly string[]): Promise
 }
 
 /**
- * Whether a reorg can still remove, or has removed, what a transaction of a collection depends on: the deployment of
- * the collection, or an earlier bundle.
+ * Whether a reorg can still remove, or has removed, a dependency of a transaction: the deployment of the collection, or
+ * an earlier bundle.
  */
 export async function followsUnfinal(
   db: Db,
@@ -264,13 +264,13 @@ export async function followsUnfinal(
     .where('state', '=', sql.lit('signed'))
     .unionAll(others.where('watched', '=', sql.lit(1)))
     .execute()
-  // The first of several pending transactions is judged first, so none waits for a later one.
+  // Only earlier pending transactions count, so that the first one never waits for a later one.
   return unfinal.some((other) => other.start_id === null || BigInt(other.start_id) < BigInt(start_id))
 }
 
 /** Returns a signer's pending transactions, in the order of their nonces. */
 export async function listSignedOf(db: Db, blockchain: Blockchain, signer: string) {
-  // Sorted here: SQLite would read all transactions of the signer, in their order.
+  // Sorted here, because SQLite would read all transactions of the signer to get their order.
   const rows = await db
     .selectFrom('transactions')
     .select(['id', 'nonce', 'raw', 'run', 'run_collection_id'])
@@ -282,8 +282,8 @@ export async function listSignedOf(db: Db, blockchain: Blockchain, signer: strin
 }
 
 /**
- * Claims signed transactions of a blockchain, to send them and look up their outcomes: on an EVM chain in the order of
- * their nonces, on Solana in the order of their due times.
+ * Claims signed transactions of a blockchain, to send them and look up their outcomes. EVM transactions are claimed by
+ * nonce, and Solana transactions by due time.
  */
 export async function claimSigned(
   db: Db,
@@ -318,7 +318,10 @@ export async function claimSigned(
 const inOrder = (a: Pick<TransactionRow, 'id' | 'nonce'>, b: Pick<TransactionRow, 'id' | 'nonce'>): number =>
   (a.nonce ?? 0) - (b.nonce ?? 0) || (a.id < b.id ? -1 : 1)
 
-/** Changes a claimed transaction. False, and nothing is written, if the claim was lost or it is already finished. */
+/**
+ * Changes a claimed transaction. Returns false and writes nothing if the lease was lost or the transaction is already
+ * finished.
+ */
 export async function updateSigned(
   db: Db,
   claimed: Pick<TransactionRow, 'id' | 'generation'>,
@@ -341,7 +344,10 @@ export async function lockRunOf(db: Db, { id }: Pick<TransactionRow, 'id'>): Pro
   return row?.run ?? null
 }
 
-/** Returns when the next unfinished transaction of a blockchain is due, claimed or not, or null. */
+/**
+ * Returns when the next unfinished transaction of a blockchain is due, whether claimed or not. Returns null if there is
+ * none.
+ */
 export async function nextSignedDue(db: Db, blockchain: Blockchain): Promise<number | null> {
   const row = await db
     .selectFrom('transactions')

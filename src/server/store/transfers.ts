@@ -16,7 +16,7 @@ export async function hasPendingTransfer(db: Db, nftId: string): Promise<boolean
   return row !== undefined
 }
 
-/** Returns the pending transfers and burns of these NFTs, by their IDs. */
+/** Returns the pending transfers and burns of NFTs, by NFT ID. */
 export async function pendingTransfers(db: Db, nftIds: readonly string[]) {
   const rows = await db
     .selectFrom('transfers')
@@ -27,7 +27,7 @@ export async function pendingTransfers(db: Db, nftIds: readonly string[]) {
   return new Map(rows.map(({ nft_id, ...pending }) => [nft_id, pending]))
 }
 
-/** Returns how many transfers of these NFTs are final, by their IDs, without NFTs that have none. */
+/** Returns the number of final transfers of NFTs, by NFT ID. Leaves out NFTs without any. */
 export async function countTransfers(db: Db, nftIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('transfers')
@@ -35,7 +35,7 @@ export async function countTransfers(db: Db, nftIds: readonly string[]): Promise
     .where('nft_id', 'in', nftIds)
     .where('kind', '=', 'transfer')
     .where('status', '=', 'deployed')
-    // The index has the same condition.
+    // The condition of the index, so that the index can be used.
     .where('transaction_id', 'is not', null)
     .groupBy('nft_id')
     .execute()
@@ -43,8 +43,8 @@ export async function countTransfers(db: Db, nftIds: readonly string[]): Promise
 }
 
 /**
- * Selects transfers by the index of unsigned transfers. SQLite prefers an index that also has all transfers that failed
- * unsigned.
+ * Selects transfers by the index of unsigned transfers. SQLite would prefer an index that also has the transfers that
+ * failed before they were signed.
  */
 const waiting = (db: Db) =>
   sql<Selectable<TransfersTable>>`transfers`.as<'transfers'>(
@@ -71,11 +71,11 @@ const isOfOtherRuns = (runs: readonly RunKey[]) => sql<boolean>`not exists (
   )}))`
 
 /**
- * Returns unsigned transfers of a blockchain, oldest first, with the data for their transactions. A transfer waits if a
- * reorg has removed its token or its earlier transfer, and a burn until the mint is final: if a reorg gave the token to
- * another NFT, that one would be burned. A transfer whose NFT has failed since then is included.
+ * Returns unsigned transfers of a blockchain, oldest first, with the data for their transactions. Leaves out a transfer
+ * while a reorg has removed its token or an earlier transfer. Leaves out a burn until the mint is final: if a reorg
+ * gave the token to another NFT, that NFT would be burned. Includes transfers whose NFT has failed since then.
  *
- * @param except no transfers of these runs
+ * @param except excludes transfers of these runs
  */
 export async function listUnsigned(db: Db, blockchain: Blockchain, limit: number, except: readonly RunKey[] = []) {
   return db
@@ -119,7 +119,10 @@ export async function listUnsigned(db: Db, blockchain: Blockchain, limit: number
     .execute()
 }
 
-/** Returns the transfers that are unsigned, whose NFTs still have a token, and that no other worker is signing. */
+/**
+ * Locks the unsigned transfers whose NFTs still have a token, and returns their IDs. Skips transfers that another
+ * worker is signing.
+ */
 export async function lockForSigning(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db
     .selectFrom('transfers')
@@ -140,12 +143,12 @@ export async function lockForSigning(db: Db, ids: readonly string[]): Promise<Re
   return new Set(rows.map((row) => row.id))
 }
 
-/** Assigns each transfer to its transaction. Returns how many had none yet. */
+/** Assigns transfers to their transactions. Returns how many of them had none yet. */
 export async function assignTransfers(
   db: Db,
   assigned: readonly { id: string; transactionId: string }[],
 ): Promise<number> {
-  // With `coalesce`, because SQLite would otherwise start with all transfers without a transaction instead of the given
+  // `coalesce`, because SQLite would otherwise start with all transfers without a transaction instead of the given
   // ones.
   const pairs = sql.join(assigned.map(({ id, transactionId }) => sql`(${id}, ${transactionId})`))
   const { numAffectedRows } = await sql`
@@ -179,8 +182,8 @@ export async function findTransferOf(db: Db, transactionId: string) {
 }
 
 /**
- * Returns hashes of transactions on chain that may have made this pending transfer and that the database doesn't have:
- * each has transferred the token from its sender to its receiver.
+ * Returns hashes of on-chain transactions that may have made a pending transfer and that the database doesn't have.
+ * Each of them transferred the token from the transfer's sender to its receiver.
  */
 export async function unknownMovesOf(db: Db, id: string) {
   return await db
@@ -223,7 +226,7 @@ export async function unknownMovesOf(db: Db, id: string) {
 }
 
 /**
- * Whether a reorg can still remove, or has removed, what a transfer depends on: the mint of its token, or an earlier
+ * Whether a reorg can still remove, or has removed, a dependency of a transfer: the mint of its token, or an earlier
  * transfer.
  */
 export async function followsUnfinal(db: Db, { nft_id, seq }: Pick<TransferRow, 'nft_id' | 'seq'>): Promise<boolean> {
@@ -241,7 +244,7 @@ export async function followsUnfinal(db: Db, { nft_id, seq }: Pick<TransferRow, 
   return unfinal !== undefined
 }
 
-/** Counts a revert of the pending transfer, on its NFT. */
+/** Counts a revert of the NFT's pending transfer. The count is stored with the NFT. */
 export async function countTransferRevert(db: Db, nftId: string): Promise<void> {
   await db
     .updateTable('nfts')
@@ -250,12 +253,12 @@ export async function countTransferRevert(db: Db, nftId: string): Promise<void> 
     .execute()
 }
 
-/** Resets the count for the next transfer of the NFT. */
+/** Resets the revert count for the next transfer of the NFT. */
 export async function forgetReverts(db: Db, nftId: string): Promise<void> {
   await db.updateTable('nfts').set({ attempts: 0 }).where('id', '=', nftId).execute()
 }
 
-/** Makes the transfer pending again: its transaction can never be mined, or had no effect. */
+/** Makes a transfer pending again, because its transaction can never be mined or had no effect. */
 export async function returnTransfer(db: Db, transactionId: string): Promise<void> {
   await db
     .updateTable('transfers')

@@ -9,9 +9,9 @@ export type FoundMint = Omit<UnknownMintRow, 'state' | 'signer' | 'directory' | 
 const OPEN = sql<boolean>`state <> 'released'`
 
 /**
- * Stores the mints on chain that no transaction of this database made. Transactions are stored before a network sees
- * them, so an unknown one was made by another backend, or by this one and then lost. One that counts as lost is unknown
- * too: the NFTs that it minted are pending again.
+ * Stores the on-chain mints that no transaction of this database made. Transactions are stored before they are sent, so
+ * an unknown one was made by another backend, or by this one and then lost. A transaction that counts as lost is
+ * unknown too, because the NFTs that it minted are pending again.
  */
 export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Promise<void> {
   if (mints.length === 0) return
@@ -41,15 +41,15 @@ export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Prom
 }
 
 /**
- * Records that a Solana collection has members that the database doesn't have, unless that is already recorded. The
- * chain shows only their number. Call it in a transaction.
+ * Records that a Solana collection has members that the database doesn't have, unless unknown mints are already
+ * recorded. The chain shows only the number of members. Call it in a transaction.
  */
 export async function addUnknownMembers(
   db: Db,
   { id, blockchain, contract_address }: Pick<CollectionRow, 'id' | 'blockchain' | 'contract_address'>,
   unknown: number,
 ): Promise<void> {
-  // Concurrent processes record it once.
+  // Serializes concurrent processes, so that only one of them records it.
   await lockCollection(db, id)
   if ((await openMintsOf(db, id)).length > 0) return
   const now = Date.now()
@@ -61,13 +61,15 @@ export async function addUnknownMembers(
 }
 
 export interface KnownMembers {
-  /** Number of final mints in the group, and of mints that an operator has released. */
+  /** Number of final mints in the group, plus mints that an operator has released. */
   count: number
   /** Mints of transactions that are signed and not final. */
   pending: string[]
 }
 
-/** Counts the members of a Solana group that the database has, in one statement, so that each is counted once. */
+/**
+ * Counts the members of a Solana group that the database has. Uses one statement, so that each member is counted once.
+ */
 export async function knownMembers(db: Db, collectionId: string): Promise<KnownMembers> {
   const { rows } = await sql<{ mint: string | null; count: number }>`
     select null as mint, coalesce(sum(deployed), 0) as count from nft_counts where collection_id = ${collectionId}
@@ -83,7 +85,7 @@ export async function knownMembers(db: Db, collectionId: string): Promise<KnownM
   }
 }
 
-/** Removes mints above `block` after a reorg. A released mint stays so, in case it is mined again. */
+/** Removes mints above `block` after a reorg. A released mint stays, in case it is mined again. */
 export async function forgetUnknownMints(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
   await db
     .deleteFrom('unknown_mints')
@@ -94,7 +96,8 @@ export async function forgetUnknownMints(db: Db, blockchain: EvmBlockchain, bloc
 }
 
 /**
- * Returns mints of a blockchain that weren't examined yet, in chain order: a block may have several of a collection.
+ * Returns mints of a blockchain that weren't examined yet, in chain order. A block may have several mints of a
+ * collection.
  */
 export async function listFoundMints(db: Db, blockchain: Blockchain): Promise<UnknownMintRow[]> {
   const rows = await db
@@ -109,7 +112,7 @@ export async function listFoundMints(db: Db, blockchain: Blockchain): Promise<Un
   )
 }
 
-/** Returns the mints that block a collection from minting. */
+/** Returns the mints that prevent a collection from minting. */
 export async function openMintsOf(db: Db, collectionId: string): Promise<UnknownMintRow[]> {
   return await db
     .selectFrom('unknown_mints')
@@ -120,7 +123,7 @@ export async function openMintsOf(db: Db, collectionId: string): Promise<Unknown
     .execute()
 }
 
-/** Returns the given collections that unknown mints block from minting. */
+/** Returns those of the given collections that can't mint because of unknown mints. */
 export async function withOpenMints(db: Db, collectionIds: readonly string[]): Promise<Set<string>> {
   const rows = await db
     .selectFrom('unknown_mints')
@@ -133,7 +136,8 @@ export async function withOpenMints(db: Db, collectionIds: readonly string[]): P
 }
 
 /**
- * Returns mints with their collections, in chain order; by default, only mints that block a collection from minting.
+ * Returns mints with their collections, in chain order. By default, returns only mints that prevent a collection from
+ * minting.
  */
 export async function listUnknownMints(db: Db, { released = false } = {}) {
   return await db
@@ -163,8 +167,8 @@ export async function updateUnknownMint(
 }
 
 /**
- * Removes a mint that is now a transaction of this database. Returns false if another process has done so: call it
- * first in the transaction that adopts the mint.
+ * Removes a mint that becomes a transaction of this database. Call it first in the transaction that adopts the mint.
+ * Returns false if another process has already adopted it.
  */
 export async function removeUnknownMint(db: Db, { collection_id, hash }: Key): Promise<boolean> {
   const { numDeletedRows } = await db
@@ -175,7 +179,7 @@ export async function removeUnknownMint(db: Db, { collection_id, hash }: Key): P
   return numDeletedRows > 0n
 }
 
-/** Returns the mints of a collection that count as lost. */
+/** Returns the transactions of a collection that count as lost and have token IDs. */
 export async function lostMintsOf(db: Db, collectionId: string) {
   return await db
     .selectFrom('transactions')
@@ -186,7 +190,7 @@ export async function lostMintsOf(db: Db, collectionId: string) {
     .execute()
 }
 
-/** Lets a collection mint after unexplained tokens. Returns the number of mints concerned. */
+/** Allows a collection to mint after unexplained tokens. Returns the number of released mints. */
 export async function releaseUnknownMints(db: Db, collectionId: string): Promise<number> {
   const { numUpdatedRows } = await db
     .updateTable('unknown_mints')
@@ -198,8 +202,8 @@ export async function releaseUnknownMints(db: Db, collectionId: string): Promise
 }
 
 /**
- * Returns the token ID after those tokens of a collection that the database knows to be on chain: from its
- * transactions, and from examined mints. It stops at the first unknown token, which a pending NFT may have.
+ * Returns the token ID after the tokens of a collection that the database knows to be on chain, from its transactions
+ * and from examined mints. Stops at the first unknown token, which a pending NFT may have.
  */
 async function knownTokenEnd(db: Db, collectionId: string, startId: bigint): Promise<bigint> {
   const rows = await db
@@ -224,7 +228,7 @@ async function knownTokenEnd(db: Db, collectionId: string, startId: bigint): Pro
   return end
 }
 
-/** Returns the token ID to sign for next: that of the chain, but none after unknown tokens. */
+/** Returns the next token ID to sign for. This is the next ID on chain, but never one after unknown tokens. */
 export async function nextKnownTokenId(
   db: Db,
   { id, startId }: { id: string; startId: bigint },

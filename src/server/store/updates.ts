@@ -7,7 +7,7 @@ import { reindexed } from './title-index.ts'
 
 export type UpdateRow = Selectable<UpdatesTable>
 
-/** Returns the pending updates and freezes of these NFTs, by their IDs. */
+/** Returns the pending updates and freezes of NFTs, by NFT ID. */
 export async function pendingUpdates(db: Db, nftIds: readonly string[]) {
   const rows = await db
     .selectFrom('updates')
@@ -19,8 +19,8 @@ export async function pendingUpdates(db: Db, nftIds: readonly string[]) {
 }
 
 /**
- * Returns collections of a blockchain with updates that wait to be signed, and none in a pending transaction. It takes
- * one index lookup for each collection.
+ * Returns the collections of a blockchain that have updates to sign, and no update in a pending transaction. Needs one
+ * index lookup for each collection.
  */
 export async function collectionsToUpdate(db: Db, blockchain: Blockchain): Promise<string[]> {
   const waiting = isPostgres(db) ? sql`updates` : sql`updates indexed by updates_sign_due`
@@ -72,11 +72,11 @@ const WITH_NFT = [
 ] as const
 
 /**
- * Returns updates of a collection that wait to be signed, oldest first, without updates of NFTs whose mint a reorg
- * removed. A freeze waits until the mints of its NFTs are final: if a reorg gave a token to another NFT, that one would
- * be frozen.
+ * Returns updates of a collection that wait to be signed, oldest first. Leaves out updates of NFTs whose mint a reorg
+ * removed. Leaves out a freeze until the mints of its NFTs are final: if a reorg gave a token to another NFT, that NFT
+ * would be frozen.
  *
- * @param of.except no updates of these runs
+ * @param of.except excludes updates of these runs
  */
 export async function listSignable(
   db: Db,
@@ -116,14 +116,17 @@ export async function listSignable(
     .execute()
 }
 
-/** Whether neither an update nor an earlier one of its NFT is of these runs. A reorg can make several pending again. */
+/**
+ * Matches an update if neither it nor an earlier pending update of its NFT is for these runs. A reorg can make several
+ * pending again.
+ */
 const isOfOtherRuns = (runs: readonly string[]) => sql<boolean>`
   coalesce((select run from requests where requests.id = updates.request_id), '') not in (${sql.join(runs)})
   and not exists (select 1 from updates earlier join requests on requests.id = earlier.request_id
     where earlier.nft_id = updates.nft_id and earlier.seq < updates.seq and earlier.status = 'initiated'
       and requests.run in (${sql.join(runs)}))`
 
-/** An update with the known facts about its NFT. A commitment has none. */
+/** An update with the facts of its NFT. They are null for a commitment, which has no NFT. */
 export type UpdateWithNft = Awaited<ReturnType<typeof listSignable>>[number]
 
 /** Returns the pending updates of a transaction. */
@@ -150,7 +153,7 @@ export async function collectionOfUpdates(db: Db, transactionId: string): Promis
 }
 
 /**
- * Whether a reorg can still remove, or has removed, what a transaction with updates depends on: the mints of its
+ * Whether a reorg can still remove, or has removed, a dependency of a transaction with updates: the mints of its
  * tokens, or an earlier update of the collection.
  */
 export async function updatesFollowUnfinal(
@@ -186,7 +189,7 @@ export async function updatesFollowUnfinal(
   return row !== undefined
 }
 
-/** Returns pending, unsigned updates of tokens in a collection, by token ID. */
+/** Returns the pending metadata updates of tokens in a collection. */
 export async function unsignedUpdatesOf(db: Db, collectionId: string, tokenIds: readonly string[]) {
   return await db
     .selectFrom('nfts')
@@ -199,7 +202,7 @@ export async function unsignedUpdatesOf(db: Db, collectionId: string, tokenIds: 
     .execute()
 }
 
-/** Returns the block of a collection's last final update, or of its deployment: later updates are in later blocks. */
+/** Returns the block of a collection's last final update, or of its deployment. Later updates are in later blocks. */
 export async function blockOfLastUpdate(
   db: Db,
   { id, transaction_id }: Pick<CollectionRow, 'id' | 'transaction_id'>,
@@ -217,7 +220,7 @@ export async function blockOfLastUpdate(
   return Number((await transaction.executeTakeFirst())?.block_number ?? 0)
 }
 
-/** Records an update on chain that nothing in the database explains: its tokens get its revision. */
+/** Records an on-chain update that nothing in the database explains, and sets the revision of its tokens. */
 export async function recordUnknownUpdate(
   db: Db,
   of: Pick<UnknownUpdatesTable, 'sequence' | 'blockchain' | 'block_number' | 'transaction_hash'> & {
@@ -255,7 +258,7 @@ export async function setUnknownRevision(
   await reindexed(db, ids, () => db.updateTable('nfts').set(changed).where('id', 'in', ids).execute())
 }
 
-/** Returns the commitments of a collection that didn't fail, the first one first. */
+/** Returns the commitments of a collection that didn't fail, oldest first. */
 export async function listCommitments(db: Db, collectionId: string) {
   return await commitments(db, collectionId)
     .leftJoin('transactions', 'transactions.id', 'updates.transaction_id')
@@ -265,9 +268,7 @@ export async function listCommitments(db: Db, collectionId: string) {
     .execute()
 }
 
-/**
- * Returns the commitment of a collection to a hash that didn't fail, and when it was accepted; null if there is none.
- */
+/** Returns a collection's commitment to a hash and when it was accepted. Returns null if there is none or it failed. */
 export async function findCommitment(db: Db, collectionId: string, provenance: string) {
   const row = await commitments(db, collectionId)
     .innerJoin('requests', 'requests.id', 'updates.request_id')
@@ -284,7 +285,7 @@ const commitments = (db: Db, collectionId: string) =>
     .where('updates.kind', '=', sql.lit('provenance'))
     .where('updates.status', '<>', sql.lit('failed'))
 
-/** Forgets updates in blocks above `block`, which a reorg removed. */
+/** Deletes unknown updates above `block`, because a reorg removed those blocks. */
 export async function forgetUnknownUpdates(db: Db, blockchain: Blockchain, block: number): Promise<void> {
   await db
     .deleteFrom('unknown_updates')

@@ -37,7 +37,9 @@ const watchedAs = (db: Db, { id, block_hash }: Seen) =>
     .where('block_hash', '=', block_hash)
     .where('watched', '=', sql.lit(1))
 
-/** Ends the watch of transactions whose blocks are final. Returns how many were still in the block seen. */
+/**
+ * Stops watching transactions whose blocks are final. Returns how many were still in the block where they were seen.
+ */
 export async function endWatch(db: Db, seen: readonly Seen[]): Promise<number> {
   if (seen.length === 0) return 0
   const { numUpdatedRows } = await db

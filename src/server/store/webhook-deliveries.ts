@@ -13,7 +13,7 @@ const withEvent = (db: Db, webhookId: string) =>
 
 export type Delivery = DeliveryRow & { type: string; body: string; created_at: number }
 
-/** Returns the due deliveries of a webhook, longest due first. */
+/** Returns the due deliveries of a webhook, in the order of their due times. */
 export async function listDue(db: Db, webhookId: string, now: number, limit: number): Promise<Delivery[]> {
   return withEvent(db, webhookId)
     .where('webhook_deliveries.state', '=', sql.lit('waiting'))
@@ -42,10 +42,7 @@ export async function findDelivery(db: Db, webhookId: string, eventId: string): 
   return row ?? null
 }
 
-/**
- * Records an attempt. It has no effect on an event that was delivered in the meantime by an earlier owner of the
- * webhook.
- */
+/** Records an attempt. Has no effect if an earlier owner of the webhook has delivered the event in the meantime. */
 export async function recordAttempt(
   db: Db,
   { webhook_id, event_id }: Pick<DeliveryRow, 'webhook_id' | 'event_id'>,
@@ -60,7 +57,7 @@ export async function recordAttempt(
     .execute()
 }
 
-/** Marks a webhook's pending deliveries as failed; with a time, only deliveries of events up to then. */
+/** Marks pending deliveries of a webhook as failed. With `before`, marks only deliveries of events up to that time. */
 export async function giveUp(db: Db, webhookId: string, error: string, before?: number): Promise<void> {
   await db
     .updateTable('webhook_deliveries')
@@ -81,13 +78,15 @@ export async function giveUp(db: Db, webhookId: string, error: string, before?: 
 }
 
 export interface ReplayChoice {
-  /** Only deliveries of these events. By default, all that match. */
+  /** Only deliveries of these events. By default, of all events. */
   eventIds?: readonly string[] | undefined
-  /** Deliveries of events since this time, in any state. By default, failed deliveries. */
+  /**
+   * Deliveries of events since this time, in any state. If neither this nor `eventIds` is set, only failed deliveries.
+   */
   since?: number | undefined
 }
 
-/** Queues deliveries again, with the same events and IDs. Returns their number. */
+/** Queues deliveries again, with the same event IDs and content. Returns their number. */
 export async function replay(db: Db, webhookId: string, { eventIds, since }: ReplayChoice): Promise<number> {
   const { numUpdatedRows } = await db
     .updateTable('webhook_deliveries')
@@ -106,7 +105,7 @@ export async function replay(db: Db, webhookId: string, { eventIds, since }: Rep
   return Number(numUpdatedRows)
 }
 
-/** Counts deliveries of each webhook, or of one, by state. */
+/** Counts the deliveries of every webhook, or of one, by state. */
 export async function countDeliveries(db: Db, webhookId?: string): Promise<Map<string, Record<DeliveryState, number>>> {
   const rows = await db
     .selectFrom('webhook_deliveries')
@@ -122,7 +121,7 @@ export async function countDeliveries(db: Db, webhookId?: string): Promise<Map<s
   return counts
 }
 
-/** Counts pending deliveries, listeners included. */
+/** Counts pending deliveries, including those for listeners. */
 export async function countWaiting(db: Db): Promise<number> {
   const { count } = await db
     .selectFrom('webhook_deliveries')
@@ -132,7 +131,7 @@ export async function countWaiting(db: Db): Promise<number> {
   return Number(count)
 }
 
-/** Records that events were read; a listener's deliveries are deleted. */
+/** Deletes deliveries of events that a listener has read. */
 export async function removeDeliveries(db: Db, webhookId: string, eventIds: readonly string[]): Promise<void> {
   await db
     .deleteFrom('webhook_deliveries')
@@ -142,12 +141,12 @@ export async function removeDeliveries(db: Db, webhookId: string, eventIds: read
 }
 
 /**
- * Deletes events from before a time that have no pending delivery, in batches, and expired listeners. False when there
- * is nothing left to delete.
+ * Deletes expired listeners, and a batch of events from before a time that have no pending delivery. Returns false if
+ * nothing is left to delete.
  */
 export async function forgetOld(db: Db, before: number, now: number, limit: number): Promise<boolean> {
-  // Expired listeners leave only pending deliveries: what a listener has read is deleted, and a removed webhook takes
-  // the rest along.
+  // Only pending deliveries can remain of an expired listener. Deliveries that it has read are deleted, and removing a
+  // webhook also deletes its deliveries.
   await db
     .deleteFrom('webhook_deliveries')
     .where('state', '=', sql.lit('waiting'))

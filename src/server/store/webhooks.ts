@@ -19,7 +19,7 @@ const withEmail = (db: Db) =>
 
 export type ListedWebhook = WebhookRow & { email: string | null }
 
-/** Returns webhooks with the e-mail addresses of their accounts, oldest first, without listeners. */
+/** Returns webhooks with the e-mail addresses of their accounts, oldest first. Leaves out listeners. */
 export async function listWebhooks(db: Db, accountId?: string): Promise<ListedWebhook[]> {
   return withEmail(db)
     .$if(accountId !== undefined, (query) => query.where('webhooks.account_id', '=', accountId ?? ''))
@@ -32,7 +32,7 @@ export async function findWebhook(db: Db, id: string): Promise<ListedWebhook | n
   return (await withEmail(db).where('webhooks.id', '=', id).executeTakeFirst()) ?? null
 }
 
-/** Whether there is a webhook that events are sent to; listeners read theirs. */
+/** Whether there is an active webhook to send events to. Listeners don't count, because they read their events. */
 export async function isSentTo(db: Db): Promise<boolean> {
   const active = db.selectFrom('webhooks').select('id').where('kind', '=', 'url').where('status', '=', 'active')
   return (await active.limit(1).executeTakeFirst()) !== undefined
@@ -46,15 +46,15 @@ export async function updateWebhook(
   await db.updateTable('webhooks').set(changes).where('id', '=', id).execute()
 }
 
-/** Deletes a webhook with its pending deliveries. */
+/** Deletes a webhook with its deliveries. */
 export async function removeWebhook(db: Db, id: string): Promise<void> {
   await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute()
   await db.deleteFrom('webhooks').where('id', '=', id).execute()
 }
 
 /**
- * Claims webhooks with due deliveries: not claimed (or claimed by a process that died). One process at a time sends to
- * a webhook, so that it knows how many requests are in flight.
+ * Claims webhooks that have due deliveries. Skips webhooks with an active lease. Only one process at a time sends to a
+ * webhook, so that it knows how many requests are in flight.
  */
 export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOptions): Promise<WebhookRow[]> {
   const due = await db
@@ -92,7 +92,7 @@ export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOption
 
 type Claimed = Pick<WebhookRow, 'id' | 'generation'>
 
-/** Changes a claimed webhook. False, and nothing is written, if the claim was lost or the webhook was deleted. */
+/** Changes a claimed webhook. Returns false and writes nothing if the lease was lost or the webhook was deleted. */
 export async function updateClaimedWebhook(
   db: Db,
   { id, generation }: Claimed,
@@ -108,8 +108,8 @@ export async function updateClaimedWebhook(
 }
 
 /**
- * Enables a webhook again and resets its failures. A process that has claimed it loses the claim, and its result is
- * ignored.
+ * Enables a webhook again and resets its failures. A process that has claimed the webhook loses its lease, and its
+ * result is ignored.
  */
 export async function reviveWebhook(db: Db, id: string): Promise<void> {
   await db
@@ -126,7 +126,7 @@ export async function reviveWebhook(db: Db, id: string): Promise<void> {
     .execute()
 }
 
-/** Returns the secret of an account's listeners; null before the first. */
+/** Returns the secret of an account's listeners; null if it never had a listener. */
 export async function findListenerSecret(db: Db, accountId: string): Promise<string | null> {
   const row = await db
     .selectFrom('webhooks')
@@ -138,7 +138,6 @@ export async function findListenerSecret(db: Db, accountId: string): Promise<str
   return row?.secret ?? null
 }
 
-/** Extends a listener. */
 export async function prolongListener(db: Db, id: string, until: number): Promise<void> {
   await db.updateTable('webhooks').set({ expires_at: until }).where('id', '=', id).execute()
 }
