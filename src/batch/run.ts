@@ -34,9 +34,9 @@ import { uploadFiles } from './send/uploads.ts'
 import type { BatchDeps, BatchOptions, BatchSummary, ResultRow } from './types.ts'
 
 /**
- * Mints the rows of a manifest, or resumes the run. Reads and plans all rows, commits each request before it is sent,
- * and waits until every accepted row is deployed or failed. After a kill at any instant, a second call repeats a
- * request only if the first one had certainly no effect, or if the server honors its key.
+ * Mints the rows of a manifest, or resumes the run. It reads and plans all rows, commits each request before sending
+ * it, and waits until every accepted row is deployed or failed. The process may be killed at any time. A second call
+ * then repeats a request only if the first one certainly had no effect, or if the server honors its key.
  *
  * Problems of single rows are in the summary. Throws if the run as a whole can't continue.
  *
@@ -53,7 +53,7 @@ export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<
   return await holdingRun(options, deps, (store) => runHeld(store, options, deps))
 }
 
-/** Acquires the run of a manifest, passes it, and releases it. */
+/** Acquires the run of a manifest, calls `use` with it, and releases the run. */
 export async function holdingRun<Result>(
   options: BatchOptions,
   { openDatabase: open, timing }: Pick<BatchDeps, 'openDatabase' | 'timing'>,
@@ -65,7 +65,7 @@ export async function holdingRun<Result>(
     try {
       return await use(store)
     } finally {
-      // A run without entered rows is removed, and so are rows that the run doesn't point to.
+      // Removes the run if it has no rows, and otherwise the rows that it doesn't point to.
       const { id, setId } = store.drop
       const tidy = (sql: Sql) => (setId === null ? forgetDrop(sql, id) : removeOtherSets(sql, id, setId))
       await store.write(tidy).catch(() => undefined)
@@ -89,7 +89,7 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
   const { contractAddress: contract, blockchain, signal } = options
   const carried = sends ? await setRunLimit(deps.client, { limit, contract, blockchain, signal }) : limit
   if (sends) await deps.beforeSending?.(planned, carried)
-  // Before the rows are entered: a run that knows its NFTs does not look at labels again.
+  // Labels are replaced before the rows are entered, because a run that knows its NFTs doesn't check labels again.
   const { relabeled } = prepared.before
   if (relabeled.length > 0 && options.label != null) await relabel(deps.client, options, relabeled, options.label)
   await storeAliases(deps.client, options, prepared.pairs)
@@ -104,7 +104,7 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
     const reconciled = waits || !sends ? await finish(context, sweeper) : null
     const { counts } = store
     const isOver = openRows(counts) === 0
-    // The time was over just when the last row was deployed.
+    // The timeout may expire just when the last row is deployed.
     const stopped =
       isOver && context.stopped?.code === 'pending' ? null : (heldByLimit(context, sweeper) ?? context.stopped)
     if (isOver) {
@@ -131,8 +131,8 @@ async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps):
 }
 
 /**
- * Returns the stop of a run whose time is over and that has nothing left to send, if only a higher limit or lower fees
- * let its transactions go on; null otherwise.
+ * Returns why a run is stopped that has nothing left to send and whose transactions need a higher limit or lower fees.
+ * Returns null if other reasons apply.
  */
 function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: Sweeper): BatchSummary['stopped'] {
   const isOutOfTime = stopped === null || stopped.code === 'pending'
@@ -144,7 +144,7 @@ function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: S
   }
 }
 
-/** Stores the limits of the run. Call it after the confirmation. */
+/** Stores the limits of the run. Call it after the user has confirmed them. */
 async function keepLimits(store: RunStore, { maxCost, maxFee }: BatchOptions): Promise<void> {
   if (maxCost === undefined && maxFee === undefined) return
   await store.write((sql) => {
@@ -160,11 +160,11 @@ async function* resultsOf(store: RunStore): AsyncGenerator<ResultRow> {
   for (const { result } of await store.read((sql) => resultsOutside(sql, store.drop, false))) yield result
 }
 
-/** After sending: resolves unknown outcomes, and waits until every accepted row is deployed or failed. */
+/** Resolves unknown outcomes after sending, and waits until every accepted row is deployed or failed. */
 async function finish(context: RunContext, sweeper: Sweeper) {
   const { options, now, store } = context
   const deadline = now() + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
-  // Whether the server returns rows unchanged must be known before a row is declared absent.
+  // Before a row is declared absent, it must be known whether the server returns rows unchanged.
   if (store.counts.unknown > 0) await sweeper.sweepOnce()
   const reconciled = await reconcile(context, {
     markerKey: store.drop.marker ?? undefined,
@@ -186,7 +186,7 @@ async function sendAll(context: RunContext, plan: Plan, rows: RowsIn, sweeper: S
   return await new Sender(context, plan, requestOf, () => void sweeper.lookAside()).run()
 }
 
-/** Limits the fees of the run on its server. Only a limit that this command was given replaces another. */
+/** Limits the fees of the run on the server. Only a limit from this command's options replaces an existing one. */
 async function limitFees({ store: { drop }, options, client, halt }: RunContext): Promise<void> {
   if (drop.maxFee === null) return
   const { contract: contract_address, blockchain, id: run } = drop

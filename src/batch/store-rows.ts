@@ -18,9 +18,9 @@ import type { BatchDeps, BatchOptions, Items } from './types.ts'
 type Deps = Pick<BatchDeps, 'client' | 'pacer' | 'now' | 'sleep'> & { readManifest: () => Items }
 
 /**
- * Stores the rows of a manifest that was applied, so that the results of its run follow it. Rows that another machine
- * has minted are entered as `runBatch` does, even if this machine has no run of the manifest yet. Nothing is stored
- * while a row has no NFT, because the run isn't finished then. Nothing is sent.
+ * Stores the rows of an applied manifest, so that the results of its run follow the manifest. Rows that another machine
+ * minted are entered as in `runBatch`, even if this machine has no run of the manifest yet. If any row has no NFT, the
+ * run isn't finished and nothing is stored. Nothing is sent.
  *
  * @throws GdnError `invalid_manifest`, `already_accepted`, `run_busy`, `data_dir`, and errors of the server
  */
@@ -29,7 +29,7 @@ export async function storeRows(options: BatchOptions, deps: Deps): Promise<void
     const gathered = await gather(deps, store, { writes: true })
     const plan = await planRows(store, gathered, options)
     if (plan.rows === 0 || !gathered.isRead) return await enterFinished(store, gathered)
-    // The plan has checked the rows and the labels, and replaced those that are adopted.
+    // The plan has already checked the rows and labels, and replaced the labels of adopted rows.
     const adopting = { ...options, adopt: true, keepEdited: true }
     const fromServer = await knownReferences(store, adopting, deps.client, { gathered, plan })
     const adopted = fromServer?.rows ?? []
@@ -38,7 +38,7 @@ export async function storeRows(options: BatchOptions, deps: Deps): Promise<void
   })
 }
 
-/** Enters rows with their NFTs, and reads the current state of these NFTs once. */
+/** Enters rows with their NFTs, and polls the status of these NFTs once. */
 async function enterAdopted(
   store: RunStore,
   options: BatchOptions,
@@ -58,7 +58,7 @@ async function enterAdopted(
   if (openRows(store.counts) === 0) await store.write((sql) => endRun(sql, store.id, Date.now()))
 }
 
-/** Whether NFTs can be updated. A row that is added later is minted in the same way. */
+/** Whether all NFTs can be updated. Rows that are added later are then minted as dynamic NFTs too. */
 async function areDynamic(
   adopted: readonly Adopted[],
   { signal }: BatchOptions,

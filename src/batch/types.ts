@@ -11,10 +11,10 @@ import type { Now } from '../core/time.ts'
 import type { ManifestItem, ManifestReading } from '../manifest/read.ts'
 import type { RawDatabase } from '../sqlite/driver.ts'
 
-/** The endpoints that a batch sends its rows to. */
+/** The endpoints to which a batch sends its rows. */
 export type MintEndpoint = 'createnft' | 'creatednft' | 'createnfttrans'
 
-/** The endpoints that a batch calls and that create nothing. They may be repeated. */
+/** The other endpoints that a batch calls. They create nothing, so their requests may be repeated. */
 export type ReadEndpoint =
   | 'getnfts'
   | 'getnftgdnids'
@@ -26,7 +26,7 @@ export type ReadEndpoint =
   | 'setrunmaxcost'
   | 'setrunmaxfee'
 
-/** The interface of the client that a batch uses. `ApiClient` implements it. */
+/** The part of the API client that a batch uses. `ApiClient` implements it. */
 export interface BatchClient {
   /** Makes one attempt with exactly these bytes. Never throws for errors of the network or the server. */
   send(
@@ -34,33 +34,36 @@ export interface BatchClient {
     body: Uint8Array,
     options: RunLimit & { idempotencyKey: string; signal?: AbortSignal | undefined },
   ): Promise<Sent>
-  /** Reads details of NFTs, collections and runs, or limits the fees of a run, at the allowed rate. Throws GdnError. */
+  /** Calls an endpoint that creates nothing, at the allowed rate. @throws GdnError */
   call<Name extends ReadEndpoint>(
     endpoint: Name,
     request: RequestOf<Name>,
     options?: CallOptions,
   ): Promise<ResponseOf<Name>>
-  /** Throws GdnError if the server accepts no files, or the file has changed since it was hashed. */
+  /** @throws GdnError if the server accepts no files, or if the file has changed since it was hashed */
   upload(path: string, name: string, options?: UploadOptions): Promise<{ url: string }>
-  /** Whether the server announced a capability; null until it has responded. */
+  /** Whether the server announced a capability; null if it hasn't responded yet. */
   supports(capability: Capability): boolean | null
-  /** Queries the server for these if they aren't known yet, or with `refresh`. Null if it gave no response. */
+  /**
+   * Queries the server's capabilities if they aren't known yet or if `refresh` is set. Returns whether the server
+   * supports idempotency keys, or null if it didn't respond.
+   */
   learnIdempotency(options?: CallOptions & { refresh?: boolean }): Promise<boolean | null>
 }
 
-/** Grants permission to send, in order. Call `done` when the response has arrived or failed. */
+/** Grants permission to send, in order. Call `done` after the response or a failure. */
 export interface BatchPacer {
   take(endpoint: MintEndpoint, signal?: AbortSignal): Promise<{ done(): void }>
-  /** Holds all requests of that endpoint for this time, after a 429. */
+  /** Holds back all requests to an endpoint for this time, after a 429. */
   hold(endpoint: MintEndpoint, ms: number): void
 }
 
 export interface BatchOptions {
   /** The directory of the database. */
   stateDir: string
-  /** Identifies the server: its origin (`https://host[:port]`), or `backend:<id>` for one on this machine. */
+  /** The ID of the server: its origin (`https://host[:port]`), or `backend:<id>` for a backend on this machine. */
   origin: string
-  /** The backend that listens there now; absent if the server has no ID. */
+  /** The backend that currently responds there. Absent if the server has no ID. */
   backend?: SeenBackend
   blockchain: Blockchain
   contractAddress: string
@@ -68,117 +71,117 @@ export interface BatchOptions {
   manifestPath: string | null
   /** The value of `--run <name>`. */
   runName?: string | undefined
-  /** The label of its reference IDs, see `runLabel`; null or absent for none. */
+  /** The label of the reference IDs, see `runLabel`. Null or absent for none. */
   label?: string | null
-  /** Start another drop of a finished run. */
+  /** Start another drop of a run that is finished. */
   again?: boolean | undefined
-  /** Mint new rows in addition to sent rows that are no longer in the manifest. */
+  /** Mint new rows even if sent rows left the manifest, which the new rows may be edits of. */
   newRows?: boolean | undefined
-  /** Resume this drop of the run; the newest by default. */
+  /** Resume this drop of the run. Default: the newest. */
   generation?: number
-  /** Retry rows that the server refused, or whose NFT failed. */
+  /** Retry rows that the server refused or whose NFTs failed. */
   retryFailed?: boolean
   /** Retry rows that reconciling found absent. */
   retryAbsent?: boolean
-  /** Send nothing: resolve the unknown rows, and poll the accepted ones. */
+  /** Send nothing. Only resolve unknown rows and poll accepted ones. */
   reconcileOnly?: boolean
   /**
    * Treat rows of a new run that are already in the collection as minted by the run, even if they have another label.
    */
   adopt?: boolean | undefined
-  /** Permit rows that have the values, or the whole content, of other rows. */
+  /** Permit rows that have values or the complete content of other rows. */
   allowExchanged?: boolean | undefined
-  /** Take rows that the server knows by their reference IDs as minted, even if their content was edited since. */
+  /** Treat rows that the server knows by their reference IDs as minted, even if their content was edited since. */
   keepEdited?: boolean
-  /** The keys of rows that are still edited in the manifest, if a run continues with its recorded rows. */
+  /** The keys of rows that are still edited in the manifest, if a run continues with its stored rows. */
   editedRows?: ReadonlySet<string> | undefined
   /** Don't compare the collection with the rows before they are sent. */
   skipLookup?: boolean | undefined
-  /** Metadata key that gets a unique public value in each row, by which the row is found again. */
+  /** Metadata key for a public value that is unique in each row, so that the row can be found again. */
   markerKey?: string | undefined
   /** The user's decisions on rows with an unknown outcome: the NFT of the row, or null if it wasn't minted. */
   settle?: readonly { key: string; nftGdnId: string | null }[] | undefined
   /**
-   * The options that the manifest was read with, as JSON, so that a later command can compare the manifest with the
+   * The options with which the manifest was read, as JSON, so that a later command can compare the manifest with the
    * run.
    */
   reading?: Readonly<Record<string, unknown>>
-  /** The most that the transactions of the run may cost, in wei. It is kept with the run. */
+  /** Maximum cost of the run's transactions, in wei. Stored with the run. */
   maxCost?: bigint | undefined
-  /** Maximum gas price of the run, in wei. It is kept with the run. */
+  /** Maximum gas price of the run, in wei. Stored with the run. */
   maxFee?: bigint | undefined
-  /** Mint dynamic NFTs, with creatednft. It is kept with the run. */
+  /** Mint dynamic NFTs with creatednft. Stored with the run. */
   dynamic?: boolean | undefined
-  /** Whether the server has creatednft without announcing it. */
+  /** Whether the server has creatednft, even if it doesn't announce it. */
   hasCreatednft?: boolean | undefined
-  /** Rows per request; 50 by default. */
+  /** Maximum number of rows per request. Default: 50. */
   chunkSize?: number | undefined
-  /** Keep the manifest's order of rows. Then one request at a time is in flight. */
+  /** Keep the rows in the manifest's order. Then only one request is in flight at a time. */
   inOrder?: boolean | undefined
-  /** Return when every row was accepted. */
+  /** Return when every row is accepted. */
   noWait?: boolean | undefined
-  /** Limit of the wait after the last acceptance, in milliseconds; 5 minutes by default. */
+  /** Maximum wait after the last acceptance, in milliseconds. Default: 5 minutes. */
   timeoutMs?: number | undefined
-  /** Local files uploaded at a time; 8 by default. */
+  /** Number of concurrent uploads. Default: 8. */
   uploadConcurrency?: number | undefined
-  /** Requests in flight at a time; 2 by default. */
+  /** Number of concurrent requests. Default: 2. */
   inFlight?: number
-  /** Rate that the dry run assumes; by default the limit in the API reference. */
+  /** The rate that a dry run assumes. Default: the limit in the API reference. */
   requestsPerSecond?: number | undefined
   /**
-   * How long the listing of the collection may lag before unknown rows are decided by it, in milliseconds. By default
-   * 20 times its observed lag, and at least 30 s.
+   * How long the collection's listing may lag before it decides on unknown rows, in milliseconds. Default: 20 times its
+   * observed lag, and at least 30 s.
    */
   listingWaitMs?: number | undefined
-  /** How long the server may be unreachable before the run stops, in milliseconds; 2 minutes by default. */
+  /** How long the server may be unreachable before the run stops, in milliseconds. Default: 2 minutes. */
   unreachableMs?: number
-  /** Aborted by Ctrl-C. A reason that is a GdnError (`interrupted`, `terminated`) decides the exit code. */
+  /** Aborted by Ctrl-C. If the reason is a GdnError (`interrupted`, `terminated`), it determines the exit code. */
   signal?: AbortSignal
 }
 
 export interface BatchDeps {
   client: BatchClient
   pacer: BatchPacer
-  /** Reads the manifest from its beginning; called once. Null resumes with the stored rows. */
+  /** Reads the manifest from its beginning. Called at most once. Null to resume with the stored rows. */
   readManifest: (() => AsyncIterable<ManifestItem>) | null
   /**
-   * Called first, with the limit of the run's cost in wei, and the requests to be sent. Throws to cancel. Returns the
-   * limit that each request carries instead; null for none.
+   * Called first, with the run's cost limit in wei and the requests to be sent. Returns the limit that the requests
+   * carry instead, or null for none. Throws to cancel.
    */
   permit?(planned: PlannedEvent, maxCost: bigint | null, mints: PlannedMints): Promise<bigint | null>
   /**
-   * Called before anything is written or sent, with the limit that requests of the run carry, and the requests to be
+   * Called before anything is written or sent, with the limit that the run's requests carry and the requests to be
    * sent. Throws to cancel.
    */
   confirm?(planned: PlannedEvent, limit: RunLimit, mints: PlannedMints): Promise<void>
-  /** Called once the limit of the run is set, before anything that costs is sent. */
+  /** Called after the run's limit is set and before anything is sent that costs something. */
   beforeSending?(planned: PlannedEvent, limit: RunLimit): Promise<void>
   /**
    * Called while the server accepts nothing because it can't mint. Returns the funds that a signer lacks for all rows,
-   * including those not sent yet. Returns null if funds aren't the reason.
+   * including unsent ones, or null if funds aren't the reason.
    */
   shortage?(): Promise<string | null>
   /**
    * Called while the server accepts no more rows because of the run's limit. Returns the limit that is enough for all
-   * rows, in coins; null if it isn't known.
+   * rows, in coins, or null if it isn't known.
    */
   sufficientLimit?(): Promise<string | null>
-  /** Called for every event, to show progress. */
+  /** Called for every event, such as to show progress. */
   onEvent?(event: BatchEvent): void
-  /** A monotonic clock; `performance.now` by default. */
+  /** A monotonic clock. Default: `performance.now`. */
   now?: Now
   /** Waits. Rejects with the signal's reason. */
   sleep?(ms: number, signal?: AbortSignal): Promise<void>
-  /** Returns idempotency keys; random UUIDs by default. */
+  /** Returns a new idempotency key. Default: a random UUID. */
   newKey?(): string
-  /** Opens the database of the state directory; tests pass another driver. */
+  /** Opens the database of the state directory. Tests pass another driver. */
   openDatabase?(path: string): RawDatabase
-  /** How heartbeats of other processes are judged; for tests. */
+  /** How to judge the heartbeats of other processes. For tests. */
   timing?: LockTiming
 }
 
 /**
- * The dependencies of the checks before a run. Without a client, as in a dry run with `--no-lookup`, no server is
+ * The dependencies of the checks before a run. If the client is null, as in a dry run with `--no-lookup`, no server is
  * queried.
  */
 export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & {
@@ -197,7 +200,10 @@ export interface PlannedMints {
   digest(): Promise<string>
 }
 
-/** A request of a plan: so many NFTs for one receiver. With a sender, they are minted to it and transferred. */
+/**
+ * A planned request: this many NFTs for one receiver. If it has a sender, they are minted to the sender and
+ * transferred.
+ */
 export interface PlannedMint {
   receiver: string
   sender: string | null
@@ -208,20 +214,20 @@ export type RowStatus = 'pending' | 'unknown' | 'accepted' | 'deployed' | 'faile
 
 export type RowCounts = Record<RowStatus, number> & { total: number }
 
-/** Names of a run: `id` for machines, `name` for people; either finds it. */
+/** IDs of a run: `id` for machines, `name` for people. Commands accept either. */
 export interface RunRef {
   id: string
   name: string
 }
 
-/** A field of a row before and after an edit; null where the row has no such field. */
+/** A field of a row before and after an edit. Null if the row didn't have or doesn't have the field. */
 export interface FieldChange {
   field: string
   from: string | null
   to: string | null
 }
 
-/** A row that was sent and is no longer in the manifest, with the new row that resembles it most. */
+/** A sent row that left the manifest, with the new row that resembles it most. */
 export interface EditedPair {
   line: number
   title: string
@@ -229,18 +235,18 @@ export interface EditedPair {
   changes: FieldChange[]
 }
 
-/** The changes in the manifest since the run stored its rows. */
+/** How the manifest has changed since the run stored its rows. */
 export interface ManifestChanges {
   added: number
-  /** Rows with an `id` whose content changed; `keptAccepted` of them won't be sent again. */
+  /** Rows with an `id` whose content changed. `keptAccepted` counts those that won't be sent again. */
   changed: number
   keptAccepted: number
   removed: number
-  /** The first rows, by ID or title, for people. */
+  /** The first changed rows, by ID or title, for messages. */
   examples: { kind: 'added' | 'changed' | 'removed'; key: string; line: number }[]
 }
 
-/** A row with the content of an earlier one, and the lines of both. */
+/** A row with the same content as an earlier row, and the lines of both. */
 export interface DuplicateRow {
   line: number
   equals: number
@@ -248,26 +254,26 @@ export interface DuplicateRow {
 
 export interface Duplicates {
   count: number
-  /** The first of them. */
+  /** The first duplicate rows. */
   rows: DuplicateRow[]
 }
 
 export interface PlannedEvent {
   type: 'planned'
   run: RunRef
-  /** Whether the run had begun before. */
+  /** Whether the run had already begun. */
   resumed: boolean
   rows: RowCounts
-  /** Requests to be sent now. */
+  /** Number of requests to send in this call. */
   requests: number
   receivers: number
-  /** Whether the order of token IDs will differ from the manifest's. */
+  /** Whether the order of token IDs will differ from the order of the manifest. */
   reordered: boolean
   files: number
   changes: ManifestChanges
-  /** Notes for people about checks that were impossible beforehand. */
+  /** Notes to the user, for example about checks that weren't possible. */
   notes?: string[]
-  /** Rows that equal an earlier one, and that the run has neither planned nor sent. */
+  /** Rows that equal an earlier row, and that the run has neither planned nor sent. */
   duplicates?: Duplicates
 }
 
@@ -290,22 +296,22 @@ export type BatchEvent =
       ms: number
       message: string
     }
-  /** The rows by state, after each change. */
+  /** The rows by status, after each change. */
   | { type: 'rows'; counts: RowCounts }
   /**
-   * Everything was sent; polling until the accepted rows are deployed or failed. `reason`: what the server waits for;
-   * null if nothing is known.
+   * Everything was sent, and the accepted rows are polled until they are deployed or failed. `reason` is what the
+   * server waits for, or null if unknown.
    */
   | { type: 'waiting'; pending: number; reason?: string | null }
-  /** Before a new run: how many unknown NFTs of the collection were compared with its rows. */
+  /** Before a run sends rows: how many unknown NFTs of the collection were compared with its rows. */
   | { type: 'looking_up'; done: number; total: number }
-  /** Resolving unknown rows. `ms`: how long it still waits; `done` of `total`: NFTs read. */
+  /** Unknown rows are being resolved. `ms`: how long the wait still takes. `done` of `total`: NFTs that were read. */
   | { type: 'reconciling'; phase: 'waiting' | 'listing' | 'reading'; ms: number; done: number; total: number }
   | { type: 'reconciled'; adopted: number; absent: number; undecided: number }
-  /** The server rejected a request for its size; later requests are smaller. */
+  /** The server rejected a request because of its size. Later requests are smaller. */
   | { type: 'resized'; chunkSize: number; message: string }
 
-/** One row of the results, in the manifest's order. Field names are the API's. */
+/** One row of the results, in the manifest's order. Field names are those of the API. */
 export interface ResultRow {
   key: string
   line: number
@@ -318,33 +324,33 @@ export interface ResultRow {
   receiver_wallet_address: string
   metadata_url: string | null
   error: string | null
-  /** Whether its NFT was burned since, as far as this machine knows. Its status is that of the mint. */
+  /** Whether the NFT was burned since its mint, as far as this machine knows. The status is still that of the mint. */
   burned: boolean
 }
 
 export interface BatchSummary {
   run: RunRef
   counts: RowCounts
-  /** Deployed rows whose NFTs were burned since, as far as this machine knows. */
+  /** Number of deployed rows whose NFTs were burned since, as far as this machine knows. */
   burned: number
-  /** Requests sent by this call, and how many attempts they took. */
+  /** Number of requests in this call, and number of attempts that they took. */
   requests: number
   attempts: number
   changes: ManifestChanges
-  /** Why the run ended early, if it did. Another call resumes it. */
+  /** Why the run ended early, or null. Another call resumes it. */
   stopped: { code: ErrorCode; message: string; hint: string | null } | null
   /** The first 50 rows of each kind. */
   unknownRows: { key: string; line: number }[]
   failedRows: { key: string; line: number; error: string }[]
   pendingRows: { key: string; line: number }[]
-  /** The unknown rows that aren't in the collection, and those that can't be decided. */
+  /** The unknown rows that aren't in the collection, and the unknown rows that can't be decided. */
   absentRows: { key: string; line: number; reason: string }[]
   undecidedRows: { key: string; line: number; reason: string }[]
-  /** Rows with a second NFT: of another request of this run or another run, or of another client. */
+  /** Rows with a second NFT, which another request of this run, another run or another client created. */
   doubledRows: { key: string; line: number; reason: string; nft_gdn_id: string }[]
-  /** Why the server does not mint accepted rows yet; null if nothing is known. */
+  /** Why the server doesn't mint accepted rows yet; null if unknown. */
   waiting?: string | null
-  /** The result of reconciling, if there was anything to reconcile. `basis`: what absence relies on. */
+  /** The result of reconciling, or null if there was nothing to reconcile. `basis`: the evidence of absence. */
   reconciled: { adopted: number; basis: 'later_rows' | 'time_alone' | null } | null
   exitCode: ExitCode
 }
@@ -354,30 +360,28 @@ export interface DryRun {
   run: RunRef
   rows: RowCounts
   requests: number
-  /** Bytes of the request bodies; a local file counts with its future URL. */
+  /** Total bytes of the request bodies. A local file counts with a URL as long as its future one. */
   bytes: number
   receivers: number
   files: number
   reordered: boolean
   /** The order of the token IDs, as a sentence. */
   order: string
-  /** The duration at the rate limit, without the wait for deployment. */
+  /** Duration of sending at the rate limit, without the wait for deployment. */
   seconds: number
   changes: ManifestChanges
-  /** Notes that are shown to the user before the run starts. */
+  /** Notes to show to the user before the run starts. */
   notes: readonly string[]
-  /** The first request as it would be sent. */
   firstRequest: { endpoint: MintEndpoint; body: unknown } | null
 }
 
-/** A run as the list shows it. */
 export interface RunInfo extends RunRef {
-  /** The same for every drop of one run. */
+  /** Shared by all drops of one run. */
   family: string
   origin: string
   /** The server's address when the run began. */
   url: string
-  /** The ID of its backend; null where none is recorded. */
+  /** The ID of the run's backend, or null if none is recorded. */
   backendId: string | null
   blockchain: Blockchain
   contractAddress: string
@@ -388,22 +392,21 @@ export interface RunInfo extends RunRef {
   chunkSize: number
   inOrder: boolean
   startedAt: string
-  /** The options that its manifest was last read with. */
+  /** The options with which the manifest was last read. */
   reading: Readonly<Record<string, unknown>>
-  /** Whether a process works on it now. */
   running: boolean
 }
 
-/** A run of this machine, for reading. Another process may be working on it. */
+/** A run on this machine, for reading. Another process may be working on it. */
 export interface Run extends RunInfo {
   stateDir: string
 }
 
 export interface RunStatus extends RunInfo {
   counts: RowCounts
-  /** Deployed rows whose NFTs were burned since, as far as this machine knows. */
+  /** Number of deployed rows whose NFTs were burned since, as far as this machine knows. */
   burned: number
 }
 
-/** The items of a manifest; see `ManifestReading` for its other features. */
+/** The items of a manifest. `ManifestReading` describes its other features. */
 export type Items = AsyncIterable<ManifestItem> & Partial<Pick<ManifestReading, 'blocks' | 'digest' | 'fingerprint'>>

@@ -56,7 +56,7 @@ export class RowNamer {
     }
   }
 
-  /** Returns a row's number among rows with the same portable hash. `copy` is its number among rows with its content. */
+  /** Returns a row's number among rows with the same portable hash. `copy` is its number among equal rows. */
   #copyOf(portable: string, content: string, copy: number): number {
     if (portable !== content) return (this.#contents.get(portable) ?? 0) + this.#portables.increment(portable)
     return copy + (this.#portables.get(portable) ?? 0)

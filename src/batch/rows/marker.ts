@@ -9,7 +9,10 @@ import type { RowKey } from './row-key.ts'
 
 const DIGITS = 24
 
-/** Returns a unique text for each row of a drop, the same at every start, which identifies its NFT. */
+/**
+ * Returns the marker of a row: a text that is unique in the drop and the same at every start, and identifies the NFT.
+ * Returns null if the run has no markers.
+ */
 export type MarkerOf = (key: RowKey) => { key: string; value: string } | null
 
 export function markerOf({ marker, family, generation }: Pick<Drop, 'marker' | 'family' | 'generation'>): MarkerOf {
@@ -20,7 +23,7 @@ export function markerOf({ marker, family, generation }: Pick<Drop, 'marker' | '
   })
 }
 
-/** @throws GdnError `usage` for a key that metadata can't have */
+/** @throws GdnError `usage` if metadata can't have this key */
 export function checkMarkerKey(key: string | undefined): void {
   if (key === undefined) return
   const parsed = nftMetadata.safeParse({ title: 'x', description: '', file_fields: [], [key]: 'x' })
@@ -29,7 +32,7 @@ export function checkMarkerKey(key: string | undefined): void {
   throw new GdnError('usage', `the marker key ${JSON.stringify(key)} ${problem}`, { place: { flag: '--marker-key' } })
 }
 
-/** The rows of a manifest. Rows without room for a marker, or with its key, become problems. */
+/** Returns the rows of a manifest. Rows that already use the marker's key or have no room for it become problems. */
 export function withRoomForMarker(items: Items, marker: string | undefined): Items {
   return marker === undefined ? items : checked(items, marker)
 }

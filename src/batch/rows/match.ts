@@ -1,14 +1,14 @@
 import { canonicalJson } from '../../core/canonical-json.ts'
 
-/** The records of the IDs in one response; `null` where the server has no record yet. */
+/** The record of an ID in a response. Null if the server has no record yet. */
 export type Seen = { id: string; metadata: unknown } | null
 
 /**
- * Assigns the IDs of a response to the rows of the request. The order of the response is only assumed to be that of the
- * request. An ID whose record has the content of another row belongs to that row. Equal rows are interchangeable.
+ * Assigns the IDs of a response to the rows of its request. IDs may be in another order than the rows. If an ID's
+ * record has the content of another row, the ID belongs to that row. Equal rows are interchangeable.
  *
- * @returns the ID of each row, null where no record has the content of the row. Or null while records are missing that
- *   are needed to decide.
+ * @returns the ID of each row, or null for a row whose content no record has. Returns null instead of a list if records
+ *   are missing that are needed to decide
  */
 export function matchIds(rows: readonly unknown[], seen: readonly Seen[]): (string | null)[] | null {
   const wanted = rows.map((metadata) => canonicalJson(metadata))

@@ -6,7 +6,7 @@ import type { OperationState } from '../../state/transitions.ts'
 import type { RowCounts, RowStatus } from '../types.ts'
 
 /**
- * Maps the state of a row's operation to its status. Requests in flight count as pending while their process is active.
+ * The status of a row for each state of its operation. While a process sends, its requests in flight count as pending.
  */
 export const STATUS: Readonly<Record<OperationState, RowStatus>> = {
   planned: 'pending',
@@ -21,7 +21,7 @@ export const STATUS: Readonly<Record<OperationState, RowStatus>> = {
 
 export const noCounts = (): RowCounts => ({ total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 })
 
-/** Rows that are neither deployed nor failed. */
+/** Returns the number of rows that are neither deployed nor failed. */
 export const openRows = ({ pending, unknown, accepted }: RowCounts): number => pending + unknown + accepted
 
 /** Returns the counts with their sum as the total. */
@@ -31,9 +31,9 @@ export const withTotal = (counts: RowCounts): RowCounts => ({
 })
 
 /**
- * Counts the rows of a run by state: rows of its manifest, and rows that were removed from it after they had been sent.
+ * Counts the rows of a run by status, including rows that were removed from its manifest after they were sent.
  *
- * @param live whether a process is sending now, so that requests in flight don't count as unknown
+ * @param live whether a process is sending, so that requests in flight don't count as unknown
  */
 export function countDrop(sql: Sql, drop: Drop, live: boolean): RowCounts {
   const counts = noCounts()

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 
-/** The key of a row: `id:` and its ID, or `row:` and its content with the number of the copy. */
+/** The key of a row: `id:` and its ID, or `row:` and its content hash with the number of the copy. */
 export type RowKey = string
 
-/** Returns the key of a row with this ID, or without an ID of the nth copy of its content: `…`, `…#2`, `…#3`. */
+/** Returns the key for an ID or, without an ID, for the nth copy of a content: `row:…`, `row:…#2`, `row:…#3`. */
 export function rowKey(id: string | null, content: string, copy = 1): RowKey {
   if (id !== null) return `id:${id}`
   return copy === 1 ? `row:${content}` : `row:${content}#${copy}`
@@ -16,25 +16,25 @@ export const copyOfKey = (key: RowKey): number => Number(key.split('#')[1] ?? 1)
 /** Returns the key of the nth copy of the same content. */
 export const withCopy = (key: RowKey, copy: number): RowKey => rowKey(null, contentOfKey(key), copy)
 
-/** Returns the content in the key of a row without an ID. */
+/** Returns the content hash in the key of a row without an ID. */
 export const contentOfKey = (key: RowKey): string => key.slice('row:'.length).split('#')[0] ?? ''
 
-/** Whether the key contains the content. Then a row with other content has another key. */
+/** Whether the key contains the content hash, so that editing the row changes its key. */
 export function isContentKey(key: RowKey): boolean {
   return key.startsWith('row:')
 }
 
-/** Returns the key as it is shown to people and in results. */
+/** Returns the key as shown to people and in results. */
 export function shownKey(key: RowKey): string {
   return key.slice(key.indexOf(':') + 1)
 }
 
-/** Returns the prefix of the operations of a run whose rows may have the keys of another run. */
+/** Returns the scope of a run's operations, if its rows may have the same keys as rows of another run. */
 export const ownScope = (runId: string): string => `${runId}/`
 
 /**
- * Returns the scope of a drop's reference IDs: its name, which is the same on every machine, or the random scope of a
- * second drop.
+ * Returns the scope of a drop's reference IDs: the drop's name, which is the same on every machine, or the random scope
+ * of a second drop.
  */
 export function referenceScope(run: { runName: string | null; manifest: string | null; order: string | null }): string {
   const { runName, manifest, order } = run
@@ -45,14 +45,12 @@ export function referenceScope(run: { runName: string | null; manifest: string |
 
 const ORDER = 'order'
 
-/**
- * Whether other machines can find the NFTs of a drop by their reference IDs: its scope is not that of a second drop.
- */
+/** Whether other machines can find the NFTs of a drop by their reference IDs. They can't for a second drop. */
 export const isSharedScope = (scope: string): boolean => (JSON.parse(scope) as string[])[0] !== ORDER
 
 /**
- * Returns the reference ID of a row. The server creates it once, from any machine and however rows are grouped into
- * requests. Its form never changes: a change in how rows are read gets a new version.
+ * Returns the reference ID of a row. The server executes it at most once, from any machine and regardless of how rows
+ * are grouped into requests. Its form never changes. If rows are ever read differently, it gets a new version.
  *
  * @param key the key of the row, or the hash that replaces it if the row has local files
  */
@@ -63,7 +61,7 @@ export function referenceId(scope: string, key: RowKey): string {
     .slice(0, 40)}`
 }
 
-/** Returns the reference ID of a row as it is stored. */
+/** Returns the reference ID of a row, by its stored key and reference. */
 export const referenceOf = (
   { referenceScope: scope }: { referenceScope: string },
   { key, reference }: { key: RowKey; reference: RowKey | null },

@@ -5,18 +5,18 @@ import { addressKey } from '../../operations/reconcile/owners.ts'
 
 type Metadata = ManifestRow['metadata']
 
-// 80 bits: among a million rows, two different rows collide with a probability of 4e-13. If somebody forces a
-// collision, the second row counts as a copy of the first and is still sent: no row is lost.
+// 80 bits: among a million rows, the probability of any collision is 4e-13. If somebody forces a collision, the second
+// row counts as a copy of the first and is still sent, so no row is lost.
 const CONTENT_DIGITS = 20
 const NO_LIST = '-'
 
-/** Separates the parts of a row's text. No text that the contract accepts contains it. */
+/** Separates the parts of a row's text. The contract doesn't accept text that contains it. */
 const SEPARATOR = '\0'
 
 /**
- * Returns the row without its line and ID as text. Equal rows have equal texts, however the manifest spells them, and
- * different rows have different texts. Parts follow each other, and lists follow their length. For a million rows, JSON
- * took twice as long, and JSON of objects with sorted keys eight times.
+ * Returns a row as text, without its line and ID. Equal rows have equal texts, regardless of how the manifest spells
+ * them, and different rows have different texts. All parts are concatenated, and each list is preceded by its length.
+ * For a million rows, JSON took twice as long, and JSON of objects with sorted keys eight times.
  */
 export function contentText(row: ManifestRow): string {
   return (
@@ -25,8 +25,9 @@ export function contentText(row: ManifestRow): string {
 }
 
 /**
- * Returns the content text and the stored text. The stored text has the addresses as the manifest spells them and the
- * extra keys in the row's own order, which do not make a different row. `parties` are the addresses as in the content.
+ * Returns a row's content text, stored text and addresses. The stored text keeps the addresses as the manifest spells
+ * them and the extra keys in the row's own order. Neither makes a different row. `parties` are the addresses as in the
+ * content text.
  */
 export function rowTexts(row: ManifestRow): { content: string; kept: string; parties: string } {
   const { receiver, sender } = row
@@ -37,13 +38,13 @@ export function rowTexts(row: ManifestRow): { content: string; kept: string; par
   return { content: parties + (isSorted(own) ? nft : nftText(row, own.sort())), kept, parties }
 }
 
-/** Returns a short hash of the row's content: NFT, receiver, sender and file paths, without line and ID. */
+/** Returns a short hash of a row's content: NFT, receiver, sender and file paths, but not line and ID. */
 export function contentHash(row: ManifestRow): string {
   return hashOfText(contentText(row))
 }
 
 /**
- * Returns a short hash of the row's content that is the same in a copy of the manifest, for example with reordered
+ * Returns a short hash of a row's content that stays the same in a copy of the manifest, for example with reordered
  * columns, or in another folder together with its local files.
  */
 export function copyHash(row: ManifestRow): string {
@@ -64,7 +65,7 @@ export function copyHash(row: ManifestRow): string {
 }
 
 /**
- * Whether a copy of the manifest has the same content hash, because order and location make no difference for the row.
+ * Whether `contentHash` of a row is also its `copyHash`, because the row has nothing whose order or location matters.
  */
 export function isCopyHashContent({ metadata: { file_fields, attribute }, localFiles }: ManifestRow): boolean {
   return localFiles.length === 0 && file_fields.length < 2 && (attribute === undefined || attribute.length < 2)
@@ -95,7 +96,7 @@ function isSorted(names: readonly string[]): boolean {
   return true
 }
 
-/** The text of a row after its addresses. */
+/** Returns the text of a row after its addresses. */
 function nftText({ metadata, localFiles }: ManifestRow, extras: readonly string[]): string {
   const { title, description, file_fields, attribute } = metadata
   let text = SEPARATOR + title + SEPARATOR + description + SEPARATOR + file_fields.length
@@ -108,21 +109,21 @@ function nftText({ metadata, localFiles }: ManifestRow, extras: readonly string[
   return text
 }
 
-/** The parts of a stored text. */
+/** Splits a stored text into its parts. */
 export function partsOf(body: Uint8Array | ArrayBuffer): string[] {
   // libsql returns bytes as an ArrayBuffer, node:sqlite as a Uint8Array.
   const bytes = 'byteOffset' in body ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : Buffer.from(body)
   return bytes.toString('utf8').split(SEPARATOR)
 }
 
-/** Returns a stored text with the metadata or the receiver of another one. */
+/** Returns a stored text (`before`) with the metadata or the receiver of another one (`row`). */
 export function mixedRow(before: Uint8Array, row: Uint8Array, part: 'metadata' | 'receiver'): Uint8Array {
   const [[owner = '', sender = '', ...nft], [receiver = '', , ...metadata]] = [partsOf(before), partsOf(row)]
   const mixed = part === 'metadata' ? [owner, sender, ...metadata] : [receiver, sender, ...nft]
   return Buffer.from(mixed.join(SEPARATOR))
 }
 
-/** Restores a row from its stored text. */
+/** Restores a row from the parts of its stored text. @throws RangeError if they are damaged */
 export function rowOfParts(
   parts: readonly string[],
 ): Pick<ManifestRow, 'receiver' | 'sender' | 'metadata' | 'localFiles'> {

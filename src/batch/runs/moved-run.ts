@@ -12,7 +12,7 @@ import { referenceScope } from '../rows/row-key.ts'
 import type { BatchOptions } from '../types.ts'
 import { familyId } from './run-identity.ts'
 
-/** Returns the runs of this machine in the collection of a run, newest first. */
+/** Returns this machine's runs in the collection of the options, newest first. */
 export function dropsIn(sql: Sql, { origin, backend, blockchain, contractAddress: contract }: BatchOptions): Drop[] {
   const collections = new Set(collectionsOf(sql, { origin, backendId: backend?.id ?? null, blockchain, contract }))
   return listDrops(sql).filter(({ collectionId }) => collections.has(collectionId))
@@ -24,17 +24,18 @@ const sharedScope = ({ runName, manifest }: Named): string => referenceScope({ r
 
 type Gone = Drop & { manifest: string }
 
-/** Runs whose manifest is gone and may be the one of a command, by their newest drops. */
+/** The newest drops of runs whose manifest no longer exists and may be the manifest of a command. */
 interface GoneRuns {
-  /** Those whose rows have the same reference IDs: the manifest may have been moved. */
+  /** Runs whose rows have the same reference IDs. Their manifest may have been moved. */
   moved: Gone[]
-  /** Others: it may have been renamed, or moved without the --run that it was minted with. */
+  /** Other runs. Their manifest may have been renamed, or moved without the --run that it was minted with. */
   renamed: Gone[]
 }
 
 /**
- * Returns the runs of a collection whose manifest may be this one. None where this run is known. Without --run, a path
- * that ends most like the new one decides, also between moved and renamed ones: `feb/drop.csv` was not `jan/drop.csv`.
+ * Returns the runs of a collection whose manifest may be this one, or none if this run is known. Without --run, only
+ * the runs whose paths end most like the new path remain, moved or renamed. For example, `feb/drop.csv` was not
+ * `jan/drop.csv`.
  */
 function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
   const { manifestPath, runName = null } = options
@@ -57,7 +58,7 @@ function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
   return { moved: moved.filter((drop) => most.has(drop)), renamed: renamed.filter((drop) => most.has(drop)) }
 }
 
-/** Returns the drops whose paths end most like a path. */
+/** Returns the drops whose paths have the longest common end with a path. */
 function mostAlike<One extends Named>(path: string, drops: readonly One[]): One[] {
   const alike = drops.map(({ manifest }) => commonEnd(manifest ?? '', path))
   const most = Math.max(...alike)
@@ -65,9 +66,10 @@ function mostAlike<One extends Named>(path: string, drops: readonly One[]): One[
 }
 
 /**
- * Returns the family of a run: that of its name or path, or with `adopt` that of the run whose manifest was moved here.
+ * Returns the family of a run, by its name or path. With `adopt`, it is the family of the run whose manifest was moved
+ * here.
  *
- * @throws GdnError `usage` if several may have been moved here
+ * @throws GdnError `usage` if the manifests of several runs may have been moved here
  */
 export function familyOf(sql: Sql, options: BatchOptions): string {
   const own = familyId(options)
@@ -89,19 +91,20 @@ export function familyOf(sql: Sql, options: BatchOptions): string {
   )
 }
 
-/** The name by which --run takes over a run. */
+/** Returns the value of --run with which a command takes over a run. */
 const nameOf = ({ runName, manifest }: Named): string => shellWord(runName ?? basename(manifest ?? ''))
 
 /**
- * Returns the newest drop of the run whose manifest was moved to the path of this one: its rows have the same reference
- * IDs, and its manifest is gone. Of several, its path ends most like the new one; where that decides nothing, all of
- * them. None where the run is known under the new path, or where the path of another run is more like it.
+ * Returns the newest drop of the run whose manifest was moved to this path. Its rows have the same reference IDs, and
+ * its own manifest no longer exists. Of several such runs, it returns the one whose path ends most like the new path,
+ * or all if they are equally alike. Returns none if the new path belongs to a known run, or if another run's path is
+ * more similar.
  */
 export const movedRuns = (sql: Sql, options: BatchOptions): Drop[] => goneRuns(sql, options).moved
 
 const MAX_RENAMED = 3
 
-/** Returns notes for people that name the runs whose manifests may have been renamed to this one. */
+/** Returns notes on the runs whose manifests may have been renamed to this one. */
 export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
   goneRuns(sql, options)
     .renamed.slice(0, MAX_RENAMED)
@@ -110,17 +113,17 @@ export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
       return `The manifest of the run ${name} no longer exists: ${manifest}. If it was ${wasMoved(manifest, options)} to this path, add ${howToTake(drop)}`
     })
 
-/** How a command takes over a run by its name. A run that has one follows its manifest. */
+/** Returns the flags with which a command takes over a run. A run with a name follows its manifest without --adopt. */
 const howToTake = (drop: Named): string => `--run ${nameOf(drop)}${drop.runName === null ? ' --adopt' : ''}`
 
 const wasMoved = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPath'>): string =>
   basename(from) === basename(manifestPath ?? '') ? 'moved' : 'renamed'
 
-/** Says that a manifest may have been renamed since it was minted on another machine. */
+/** Returns a note that the manifest may have been renamed since it was minted on another machine. */
 export const noteOfUnnamed = (nfts: number): string =>
   `The collection has ${count(nfts, 'NFT')} without a row in this manifest. If the manifest was renamed since its mint, add --run <former file name>`
 
-/** The number of names that two paths end with. */
+/** Returns how many names at the end of two paths are equal. */
 function commonEnd(path: string, other: string): number {
   const names = path.split(sep).toReversed()
   const others = other.split(sep).toReversed()
@@ -129,7 +132,7 @@ function commonEnd(path: string, other: string): number {
 }
 
 /**
- * Returns the path of a run's manifest before it was moved to that of the options; null if it wasn't. A run with a name
+ * Returns the former path of a run's manifest if it was moved to the path in the options, or null. A run with a name
  * follows its manifest without `adopt`.
  */
 export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runName }: BatchOptions): string | null {
@@ -138,16 +141,16 @@ export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runN
   return manifest === manifestPath || existsSync(manifest) ? null : manifest
 }
 
-/** Stores the current path and name of the manifest in all drops of its run. Later commands find the run by them. */
+/** Stores the current path and name of the manifest in all drops of its run, so that later commands find the run. */
 export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
   const { manifestPath, runName = null } = options
   const own = familyId(options)
-  // Left by a process that ended before it entered any rows.
+  // Removes drops without rows. A process that ended early has left them.
   if (own !== from) for (const { id, setId } of dropsOf(sql, own)) if (setId === null) removeRun(sql, id)
   moveFamily(sql, from, { family: own, manifest: manifestPath, runName })
 }
 
-/** Does the same for a command that doesn't hold the run. @throws GdnError `usage`, `data_dir` */
+/** Like `moveRun`, for a command that doesn't hold the run. @throws GdnError `usage`, `data_dir` */
 export async function storeMove(options: BatchOptions): Promise<void> {
   const state = await openState(options.stateDir)
   try {
@@ -157,18 +160,18 @@ export async function storeMove(options: BatchOptions): Promise<void> {
   }
 }
 
-/** Says how a command goes on with the run that took this manifest over under a name; null if it didn't. */
+/** Returns the hint on how to use a run with another name that has this manifest, or null if `other` is no such run. */
 export const howToGoOn = ({ manifest, runName }: Named, other: Named): string | null =>
   other.runName !== null && other.runName !== runName && manifest !== null && other.manifest === manifest
     ? `To use the run of this manifest, add --run ${shellWord(other.runName)}.`
     : null
 
 /**
- * Says how a run takes over the NFTs of another one, whose manifest may be this one, or of the one that it more likely
- * is.
+ * Returns the hint on how a run takes over the NFTs of another run whose manifest may be this one. If a third run is
+ * more likely to have had this manifest, the hint is about that run.
  *
  * @param all the runs of the collection
- * @returns null where both are the same file, or one is from standard input
+ * @returns null if both runs have the same file, or if one was read from standard input
  */
 export function howToMove(drop: Named, other: Named, all: readonly Named[]): string | null {
   const { manifest } = other

@@ -25,16 +25,17 @@ const FENCES_PER_MS = 1_000
 type ClaimAttempt = { kind: 'taken'; hold: RunHold } | Held
 
 /**
- * Acquires the run of a manifest for this process, or creates it. No two processes work on drops of one run at a time.
+ * Acquires the run of a manifest for this process, or creates it. Only one process at a time can work on the drops of a
+ * run.
  *
- * @throws GdnError `run_busy` while another process holds it; `not_found_locally`, `usage`
+ * @throws GdnError `run_busy` if another process holds the run; `not_found_locally`, `usage`
  */
 export async function holdStore(
   state: State,
   options: BatchOptions,
   timing: LockTiming = LOCK_TIMING,
 ): Promise<RunStore> {
-  // An interrupted command still reads the run, to report its status.
+  // An interrupted command still reads the run in order to report its status.
   const signal = options.signal?.aborted === true ? undefined : options.signal
   const note = `batch of ${describe(options)}`
   const mine = await thisProcess(note)
@@ -75,11 +76,11 @@ function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): ClaimAtte
     return { kind: 'taken', hold }
   }
   const drop = newDrop(sql, options, generation)
-  // Left by a process that ended before it entered any rows.
+  // Removes a run without rows that a process left when it ended early.
   removeRun(sql, drop.id)
   const { name } = runRef(options, generation)
-  // A new run of the same name has the same ID. A process that held the earlier one and was stopped must not write to
-  // it.
+  // A new run has the same ID as a removed run of the same name. Its different fencing token keeps a suspended process
+  // that held the removed run from writing to the new one.
   const now = Date.now()
   const fence = now * FENCES_PER_MS + randomInt(FENCES_PER_MS)
   const hold = insertRun(sql, { id: drop.id, kind: 'manifest', name, note: mine.note, holder: mine, fence, now })
@@ -92,7 +93,7 @@ function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; gene
   const begun = dropsOf(sql, familyOf(sql, options)).filter(({ setId }) => setId !== null)
   const latest = begun.find(({ generation }) => generation === options.generation) ?? begun.at(-1) ?? null
   let generation = (latest?.generation ?? 0) + 1
-  // A run whose manifest was moved away keeps its ID.
+  // A run keeps its ID even if its manifest was moved away.
   while (readDrop(sql, runRef(options, generation).id)?.setId != null) generation++
   if (latest !== null && options.again !== true) {
     refuseOtherMarker(latest, options)
@@ -133,7 +134,7 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
     dynamic: options.dynamic ?? false,
     again,
     marker: options.markerKey ?? null,
-    // Its rows are live at the same time as those of the runs that they are minted in addition to.
+    // With --again, rows are live at the same time as the equal rows of earlier runs.
     scope: again ? ownScope(id) : '',
     referenceScope: isSecond ? referenceScope({ ...named, order: randomUUID() }) : shared,
     url: backend?.url ?? origin,
@@ -179,7 +180,7 @@ function virtual(sql: Sql, drop: NewDrop): Drop {
 
 function withOptions(drop: Drop, { chunkSize, inOrder, maxCost, maxFee, manifestPath, reading }: BatchOptions): Drop {
   const size = chunkSize ?? drop.chunkSize
-  // The commitment of an unrevealed drop doesn't change.
+  // The commitment of an unrevealed drop never changes.
   const { provenance, seed } = drop.reading
   return {
     ...drop,
@@ -208,7 +209,7 @@ function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
 
 /**
  * Refuses a second run while rows of the first have no final outcome. Otherwise, repeating a command with `--again`,
- * for example after Ctrl-C, would mint a third one.
+ * for example after Ctrl-C, would mint the rows a third time.
  */
 function refuseUnfinished(sql: Sql, drop: Drop): void {
   const open = openRows(countDrop(sql, drop, false))
@@ -219,10 +220,13 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
   })
 }
 
-/** A run that was killed between its last outcome and its summary is not finished: it prints the summary now. */
+/**
+ * Whether a run is finished. A run that was killed between its last outcome and its summary is not: the next start
+ * prints the summary.
+ */
 export const isFinished = ({ drop, counts }: RunStore): boolean => drop.endedAt !== null && openRows(counts) === 0
 
-/** @throws GdnError `run_finished` where there is nothing left to do */
+/** @throws GdnError `run_finished` if there is nothing left to do */
 export function refuseFinished(store: RunStore, { keptAccepted }: ManifestChanges): void {
   if (!isFinished(store)) return
   const { drop, counts } = store

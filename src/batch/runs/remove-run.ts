@@ -11,7 +11,7 @@ import type { Run } from '../types.ts'
  * Removes all stored data of a run. Only the newest drop of a run can be removed, because drops are numbered and a gap
  * would hide the later ones.
  *
- * @throws GdnError `run_busy` while a process works on it, or while there is a later run
+ * @throws GdnError `run_busy` if a process works on the run, or if there is a later run
  */
 export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
   const { stateDir, id, family, generation, name } = run
@@ -22,7 +22,7 @@ export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
     await state.write((sql) => {
       const now = dropsOf(sql, family)
       for (const { id: dropId, holder } of now) {
-        // Another process may have resumed it meanwhile.
+        // Another process may have resumed the run meanwhile.
         const before = drops.find((drop) => drop.id === dropId)
         if (holder !== null && !isDeepStrictEqual(holder, before?.holder)) throw activeHolderError(holder)
       }

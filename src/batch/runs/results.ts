@@ -12,11 +12,12 @@ import { shownKey } from '../rows/row-key.ts'
 import { partsOf } from '../rows/row-text.ts'
 import type { ResultRow } from '../types.ts'
 
-/** Prefixes of the errors of rows that reconciling did not find, or could not resolve. */
+/** Prefixes of the error of a row that reconciling didn't find or couldn't resolve. */
 export const ABSENT = 'absent: '
 export const UNDECIDED = 'undecided: '
 /**
- * Prefix of the error of a row that may be minted twice. The reason follows, which ends with the ID of the other NFT.
+ * Prefix of the error of a row that may be minted twice. The rest of the error is the reason, which ends with the ID of
+ * the other NFT.
  */
 export const TWICE = 'possibly minted twice: '
 const LATE_NFT = `${TWICE}its first request was absent, but that request or another client minted the same metadata: `
@@ -28,10 +29,10 @@ const WAITING = 'waiting: '
 /** Why a row is undecided although the server accepted its request. */
 export const NOT_SHOWN = 'the server accepted the request, but returns no NFT with this metadata for it'
 
-/** Why a row is undecided whose NFT was deployed before the backend was restored. */
+/** Why a row is undecided if its NFT was deployed before the backend was restored. */
 export const NOT_KNOWN = 'its NFT was deployed, but the backend was restored from a backup and no longer knows it'
 
-/** The same for an adopted row, whose NFT may have been deployed. */
+/** Why an adopted row is undecided after the backend was restored. Its NFT may have been deployed. */
 export const ADOPTED_NOT_KNOWN =
   'it was minted before this run, but the backend was restored from a backup and no longer knows its NFT'
 
@@ -47,7 +48,7 @@ export const MARKED_ABSENT = ABSENCE.person
  * Returns a page of the manifest's rows with their outcomes.
  *
  * @param page.after the position before the first row of the page
- * @param page.live whether a process is sending now, so that requests in flight don't count as unknown
+ * @param page.live whether a process is sending, so that requests in flight don't count as unknown
  */
 export function resultsPage(
   sql: Sql,
@@ -59,12 +60,12 @@ export function resultsPage(
     const parts = partsOf(row.body)
     const [receiver = '', , title = ''] = parts
     const result = resultOf(row, { key, line, title, receiver, contract: drop.contract }, page.live)
-    // Written out: with a spread, V8 allocates a hidden class for each object. 200,000 rows took 14 MB more.
+    // Without a spread, for which V8 allocates a hidden class per object. It took 14 MB more for 200,000 rows.
     return { position, key, parts, result }
   })
 }
 
-/** Returns rows that were removed from the manifest after they had been sent, with their text if the state has it. */
+/** Returns rows that were removed from the manifest after they were sent, with their text if it is in the state. */
 export function resultsOutside(
   sql: Sql,
   drop: Drop,
@@ -98,7 +99,6 @@ interface Shown {
   contract: string
 }
 
-/** A row that was never sent. */
 export const unsentResult = ({ key, line, title, receiver, contract }: Shown): ResultRow => ({
   key: shownKey(key),
   line,

@@ -10,10 +10,9 @@ import type { RunStore } from './run-store.ts'
 
 export type Stop = NonNullable<BatchSummary['stopped']>
 
-/** The parts that sending, uploading and waiting share in one run: the database, the clock, and the stop signal. */
+/** What sending, uploading and waiting share in one run: the database, the clock, and the stop signal. */
 export class RunContext {
   readonly options: BatchOptions
-  /** The ID of the run. */
   readonly run: string
   readonly client: BatchClient
   readonly pacer: BatchPacer
@@ -23,18 +22,18 @@ export class RunContext {
   readonly newKey: () => string
   readonly emit: (event: BatchEvent) => void
   stopped: Stop | null = null
-  /** When this call began, and when the outcome of a request last became unknown, on the monotonic clock. */
+  /** When this call began, and when a request's outcome last became unknown, by the monotonic clock. */
   readonly startedAt: number
   unknownAt: number
-  /** Requests with an unknown outcome that the server refused when they were repeated with their key. */
+  /** Requests with an unknown outcome that the server rejected when they were repeated with their keys. */
   readonly notResolved = new Set<number>()
-  /** When each request of this call was accepted, by its ID in the database. */
+  /** When each request of this call was accepted, by the request's ID in the database. */
   readonly acceptedAt = new Map<number, number>()
   readonly #sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly #shortage: () => Promise<string | null>
   readonly #sufficientLimit: () => Promise<string | null>
   readonly #halt = new AbortController()
-  /** Why requests are held back; null while they are sent. */
+  /** Why requests are held back, or null if they aren't. */
   heldFor: string | null = null
   readonly #interrupt = () => {
     const reason: unknown = this.options.signal?.reason
@@ -53,8 +52,8 @@ export class RunContext {
     this.#shortage = deps.shortage ?? (async () => null)
     this.#sufficientLimit = deps.sufficientLimit ?? (async () => null)
     this.startedAt = this.now()
-    // Unknown outcomes of an earlier call began before this call. The wall clock that recorded them may have been set
-    // since.
+    // Outcomes that an earlier call left unknown became unknown before this call. Their recorded times aren't used,
+    // because the wall clock may have been set since.
     this.unknownAt = this.startedAt
     this.newKey = deps.newKey ?? randomUUID
     this.emit = deps.onEvent ?? (() => {})
@@ -62,12 +61,14 @@ export class RunContext {
     if (options.signal?.aborted === true) this.#interrupt()
   }
 
-  /** Aborted when the run is to stop: nothing new is started, and waiting ends. */
+  /** Aborted when the run has to stop. Nothing new is started then, and waiting ends. */
   get halt(): AbortSignal {
     return this.#halt.signal
   }
 
-  /** Whether the server makes each request from now on take effect once, however often it is sent. */
+  /**
+   * Whether the server ensures that each further request takes effect only once, regardless of how often it is sent.
+   */
   get isHonored(): boolean {
     return this.client.supports('idempotency') === true || this.client.supports('references') === true
   }
@@ -76,15 +77,15 @@ export class RunContext {
     return { client: this.client, signal: this.halt }
   }
 
-  /** Stops the run. Only the first reason counts. */
+  /** Stops the run. If it is called again, the first reason remains. */
   stop(error: GdnError): void {
     this.stopped ??= { code: error.code, message: error.message, hint: error.hint ?? null }
     this.#halt.abort(error)
   }
 
   /**
-   * Returns why the server signs or accepts no more requests of the run. If the call fails, returns `last`. Returns
-   * null for a run without a limit.
+   * Returns why the server currently signs or accepts no more requests of the run. Returns `last` if the call fails,
+   * and null for a run without a limit.
    */
   async whyWaiting(last: string | null): Promise<string | null> {
     const { counts, drop } = this.store
@@ -101,7 +102,7 @@ export class RunContext {
   /**
    * Returns why requests are held back.
    *
-   * @param response what the server says of it, which may be a part only
+   * @param response the reason in the server's response, which may be incomplete
    */
   async whyHeld(cause: 'rate_limited' | 'not_ready' | 'max_cost', response: string): Promise<string> {
     if (cause === 'not_ready') return (await this.#shortage()) ?? response
@@ -113,19 +114,19 @@ export class RunContext {
       : `${reason}; --max-cost ${enough} or more is enough for all rows at the current fees`
   }
 
-  /** Waits. Returns false if the run was stopped meanwhile. */
+  /** Waits. Returns false if the run is stopped meanwhile. */
   async pause(ms: number): Promise<boolean> {
     return (await this.#unlessHalted(this.#sleep(ms, this.halt).then(() => true))) ?? false
   }
 
-  /** Waits for permission to send. Returns null if the run was stopped meanwhile. */
+  /** Waits for permission to send. Returns null if the run is stopped meanwhile. */
   take(endpoint: Parameters<BatchPacer['take']>[0]): Promise<{ done(): void } | null> {
     return this.#unlessHalted(this.pacer.take(endpoint, this.halt), (slot) => slot.done())
   }
 
   /**
-   * Runs a function after a delay unless the signal is aborted first. Unlike `pause`, it continues when the run is
-   * stopped.
+   * Calls a function after a delay, unless the signal is aborted first. Unlike `pause`, it isn't affected when the run
+   * stops.
    */
   later(ms: number, signal: AbortSignal, act: () => void): void {
     this.#sleep(ms, signal).then(act, () => {})

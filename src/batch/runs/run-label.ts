@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import nodePath, { type PlatformPath } from 'node:path'
 import { labelProblem } from '../../api/reference-id.ts'
 
-/** Which folders a label's path may begin at. */
+/** Determines the folder at which the path in a label begins. */
 export interface LabelRoots {
   /** Whether a folder is the root of a Git repository. */
   isRepository(folder: string): boolean | Promise<boolean>
@@ -11,11 +11,11 @@ export interface LabelRoots {
 }
 
 /**
- * Returns the label of a run's reference IDs: its name, or else the path of its manifest in the repository or project.
- * It is the same on every machine, and differs between manifests with the same file name. A run that is named as its
- * manifest's file has the same reference IDs as one without a name, so its label is the path too.
+ * Returns the label of a run's reference IDs: the run's name, or else the path of its manifest in the repository or
+ * project. It is the same on every machine, but differs between manifests with the same file name. If the run's name is
+ * the file name of its manifest, the label is the path too, because a run without a name has the same reference IDs.
  *
- * @returns null for a run without a name, of a manifest outside of any repository or project
+ * @returns null if the run has no name and its manifest isn't in a repository or project
  */
 export async function runLabel(
   { runName, manifestPath }: { runName: string | undefined; manifestPath: string | null },
@@ -37,7 +37,7 @@ export async function runLabel(
   return named
 }
 
-/** Returns a text as a label, or its hash if it is too long or can't be printed. */
+/** Returns a text as a label, or a hash of it if it is too long or not printable. */
 function labelText(text: string): string {
   // macOS may decompose the characters of file names.
   const label = text.toWellFormed().normalize('NFC')

@@ -14,16 +14,18 @@ import { partsOf, rowOfParts } from '../rows/row-text.ts'
 import type { ResultRow, Run } from '../types.ts'
 import { resultOf, resultsOutside, resultsPage, unsentResult } from './results.ts'
 
-/** Changed rows that are read together. */
+/** Number of changed rows that are read together. */
 const PAGE = 100
 
-/** The outcome of a row, and the row itself; null for a row that was removed from the manifest after it was sent. */
+/** A row with its outcome. `row` is null if the row was removed from the manifest after it was sent. */
 export interface RunRow {
   result: ResultRow
   row: ManifestRow | null
-  /** The row as it was last applied or sent, if it was removed since and the state has it. */
+  /** A removed row as it was last applied or sent, if the state has it. */
   removed: ManifestRow | null
-  /** Its metadata as it was sent, with URLs for local files. An adopted row has the paths of its local files. */
+  /**
+   * Returns the metadata as sent, with URLs instead of local files. For an adopted row, local files have their paths.
+   */
   sentMetadata(): Promise<Json | null>
 }
 
@@ -34,7 +36,7 @@ export async function* runRows(run: Run): AsyncGenerator<RunRow> {
   for await (const page of runRowPages(run)) yield* page
 }
 
-/** Yields the same by pages of at most `limit` rows. */
+/** Like `runRows`, in pages of at most `limit` rows. */
 export async function* runRowPages(run: Run, limit?: number): AsyncGenerator<RunRow[]> {
   const { state, drop } = await openDrop(run)
   try {
@@ -86,12 +88,12 @@ async function metadataOf(state: StateReader, drop: Drop, key: string): Promise<
 
 /** The outcomes of a manifest's rows in a run that has sent some of them. */
 export interface RunOutcomes {
-  /** Call it once for each row, in the manifest's order: copies of a row differ by their number. */
+  /** Must be called once for each row, in the manifest's order, because copies of a row differ only by their number. */
   of(row: ManifestRow): Promise<ResultRow>
   close(): Promise<void>
 }
 
-/** Opens a run to look up the rows of the current manifest. A row that the run does not have is pending. */
+/** Opens a run to look up rows of the current manifest. A row that the run doesn't have is pending. */
 export async function openOutcomes(run: Run): Promise<RunOutcomes> {
   const { state, drop } = await openDrop(run)
   const namer = new RowNamer()
@@ -107,12 +109,11 @@ export async function openOutcomes(run: Run): Promise<RunOutcomes> {
   }
 }
 
-/** Yields the result of each row, in the manifest's order, even while a process works on the run. */
 export async function* runResults(run: Run): AsyncGenerator<ResultRow> {
   for await (const { result } of runRows(run)) yield result
 }
 
-/** Returns the columns that the rows of a run use. */
+/** Returns the manifest columns that the rows of a run use. */
 export async function runColumns(run: Run): Promise<ManifestColumns> {
   const { state, drop } = await openDrop(run)
   try {

@@ -15,13 +15,13 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Access of one run to the database. */
+/** Gives access to one run in the database. */
 export class RunStore {
   readonly state: StateReader
   drop: Drop
-  /** The rows by state, updated when responses arrive. */
+  /** The number of rows by status. Updated when responses arrive. */
   counts: RowCounts = noCounts()
-  /** The earlier path of its manifest, which was moved; null if it wasn't. */
+  /** The earlier path of the manifest if it was moved, or null. */
   readonly movedFrom: string | null
   readonly #run: HeldRun | null
   #waiting: Waiting[] = []
@@ -40,9 +40,10 @@ export class RunStore {
   }
 
   /**
-   * Runs a write transaction of the run. Writes that are requested in one turn of the event loop share a transaction.
+   * Runs `work` in a write transaction of the run. Writes that are requested in one turn of the event loop share a
+   * transaction.
    *
-   * @throws GdnError `run_busy` once another process has taken over, `data_dir`
+   * @throws GdnError `run_busy` if another process has taken over the run, `data_dir`
    */
   write<Result>(work: (sql: Sql) => Result): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
@@ -65,7 +66,9 @@ export class RunStore {
     this.drop = (await this.read((sql) => readDrop(sql, this.id))) ?? this.drop
   }
 
-  /** The server's collections that belong to this run. One collection may be known under several addresses. */
+  /**
+   * Returns the server's collections that belong to this run. A collection may be known under several server addresses.
+   */
   collections(sql: Sql): number[] {
     const { origin, backend, blockchain, contract } = this.drop
     return collectionsOf(sql, { origin, backendId: backend.id, blockchain, contract })
@@ -75,7 +78,7 @@ export class RunStore {
     this.counts = { ...this.counts, [from]: this.counts[from] - rows, [to]: this.counts[to] + rows }
   }
 
-  /** Recounts the rows that were sent. The number of pending rows does not change. */
+  /** Recounts the rows that were sent. The number of pending rows stays unchanged. */
   async recount(): Promise<void> {
     const { states, retried } = await this.read((sql) => ({
       states: statesOf(sql, this.id),
@@ -117,7 +120,7 @@ export class RunStore {
         })
         for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never)
       } catch (error) {
-        // The others are written without the one that failed. It must not take the record of a response with it.
+        // The other writes are repeated without the failed one, so that it can't prevent the record of a response.
         const others = failed === null ? [] : batch.filter((one) => one !== failed)
         this.#waiting = [...others, ...this.#waiting]
         for (const one of batch) if (!others.includes(one)) one.reject(error)

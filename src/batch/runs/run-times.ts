@@ -2,7 +2,7 @@ import { readDrop } from '../../state/drops.ts'
 import { openStateIfThere } from '../../state/open-state.ts'
 import type { Run } from '../types.ts'
 
-/** Times of a run. ISO 8601, UTC. */
+/** Times of a run in UTC (ISO 8601). */
 export interface RunTimes {
   startedAt: string
   /** When the server last responded to a request with rows. */
@@ -11,7 +11,6 @@ export interface RunTimes {
   endedAt: string | null
 }
 
-/** Reads the times of a run, even while a process works on it. */
 export async function runTimes({ stateDir, id, startedAt }: Run): Promise<RunTimes> {
   const state = await openStateIfThere(stateDir)
   try {

@@ -13,7 +13,7 @@ import type { Run, RunStatus } from '../types.ts'
 
 export type { Run }
 
-/** A server that selects runs. */
+/** The server to which a search for runs is limited. */
 export interface ServerOfRuns {
   /** The server's name in messages. */
   name: string
@@ -42,7 +42,7 @@ async function toRun(stateDir: string, drop: Drop): Promise<Run> {
   }
 }
 
-/** Reads from the state; returns `none` if there is no state yet. */
+/** Reads from the state. Returns `none` if there is no state yet. */
 async function reading<Value>(
   stateDir: string,
   none: Value,
@@ -57,11 +57,11 @@ async function reading<Value>(
   }
 }
 
-/** Returns the limit of a run's cost that this machine keeps, in wei; null if there is none. */
+/** Returns the cost limit of a run that this machine stores, in wei, or null. */
 export const keptMaxCost = async (stateDir: string, id: string): Promise<bigint | null> =>
   await reading(stateDir, null, async (state) => (await state.read((sql) => readDrop(sql, id)))?.maxCost ?? null)
 
-/** Keeps the limit of a run's cost, in wei, with the run: a later command must not lower that of the server again. */
+/** Stores the cost limit of a run, in wei, so that a later command doesn't lower the limit on the server again. */
 export async function keepMaxCost(stateDir: string, id: string, wei: bigint): Promise<void> {
   const state = await openState(stateDir)
   try {
@@ -80,16 +80,17 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
 }
 
 /**
- * Finds a run by its ID, its name, the path of its manifest, the name given with `--run`, its file name, or the
- * beginning of its ID, in this order. Of several drops of one run, it returns the newest. If a file or a run of any
- * server has the path, the file name finds no other run: a manifest of the same name in another folder is another one.
+ * Finds a run by the following, in this order: its ID, its name, the path of its manifest, the name given with `--run`,
+ * its file name, or the beginning of its ID. Of several drops of one run, it returns the newest. If the path is an
+ * existing file or belongs to a run of any server, a file name doesn't match, because a manifest of the same name in
+ * another folder is a different one.
  *
  * @param server limits the search to runs of this server
  * @param collection limits the search to runs in this collection
- * @param contract selects one of several runs that match
- * @param cwd where a relative path begins; by default the working directory of the process
- * @throws GdnError `not_found_locally` if no run matches, or if several do, with `details` if they name runs to choose
- *   from
+ * @param contract selects one of several matching runs
+ * @param cwd the base of a relative path; by default the working directory of the process
+ * @throws GdnError `not_found_locally` if no run matches or if several match. `details` lists the runs to choose from,
+ *   if there are any
  */
 export async function openRun(
   stateDir: string,
@@ -101,7 +102,7 @@ export async function openRun(
   const realPath = await realpath(path).catch(() => path)
   const limits = { server, collection }
   const runs = all.filter((run) => isWithin(run, limits))
-  // Without --run, the manifest itself is the name of a run.
+  // Without --run, a run is named by its manifest.
   const unnamed = new Set(runs.flatMap(({ runName, manifestPath }) => (runName === null ? manifestPath : [])))
   const isOf = ({ runName, manifestPath }: Run, fits: (path: string) => boolean): boolean =>
     manifestPath !== null && fits(manifestPath) && (runName === null || !unnamed.has(manifestPath))
@@ -139,12 +140,15 @@ interface Limits {
   collection?: string | undefined
 }
 
-/** Whether a run is on the server and in the collection that limit a search. */
+/** Whether a run is on the server and in the collection to which a search is limited. */
 export const isWithin = (run: Run, { server, collection }: Limits): boolean =>
   (server === undefined || server.has(run)) &&
   (collection === undefined || sameAddress(run.contractAddress, collection))
 
-/** Throws if a file or a run of any server has the path, so that the name must not find a run of another path. */
+/**
+ * Throws if the path is an existing file or belongs to a run of any server. The name must not match a run with another
+ * path then.
+ */
 async function refuseOtherPaths({
   wanted,
   path,
@@ -203,14 +207,14 @@ async function hintForFile(file: string, others: readonly Run[]): Promise<string
   ].join('\n')
 }
 
-/** Returns a path that can't be taken for the name of a run. */
+/** Returns a path that can't be mistaken for the name of a run. */
 const shownPath = (wanted: string): string => (basename(wanted) === wanted ? `.${sep}${wanted}` : wanted)
 
 const detailsOf = (runs: readonly Run[]) => ({
   runs: runs.map((run) => ({ run: run.name, run_id: run.id, server: run.url })),
 })
 
-/** Describes the differences between the matching runs. */
+/** Returns the hint on how to select one of the matching runs. */
 function hintFor(fits: readonly Run[], newest: Run): string {
   const differ = (of: (run: Run) => string | null) => new Set(fits.map(of)).size > 1
   const byPath = differ(({ manifestPath }) => manifestPath) ? ', or the path of its manifest' : ''
@@ -243,7 +247,7 @@ const notADrop = (wanted: string) =>
     hint: `Run \`gdn batch status ${wanted}\` to show it. To resume it, run the same command again.`,
   })
 
-/** Describes a run by everything that distinguishes it from runs with similar names. */
+/** Describes a run with everything that distinguishes it from runs with similar names. */
 function inALine({ id, name, url, blockchain, contractAddress, startedAt, generation, manifestPath }: Run): string {
   const number = generation === 1 ? '' : `, run ${generation}`
   return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${number}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}`
@@ -258,7 +262,7 @@ export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> 
   return status ?? { ...info, counts: noCounts(), burned: 0 }
 }
 
-/** Returns the same for several runs. */
+/** Like `runStatus`, for several runs. */
 export async function runStatuses(stateDir: string, runs: readonly Run[]): Promise<RunStatus[]> {
   return await reading<RunStatus[]>(stateDir, [], async (state) => {
     const statuses: RunStatus[] = []

@@ -5,8 +5,8 @@ import { ABSENT, TWICE, UNDECIDED } from './results.ts'
 import type { Stop } from './run-context.ts'
 
 /**
- * Returns the exit code of a run. An interruption has its own code. Otherwise, 9 precedes the reason that stopped the
- * run, which precedes 8 and 7, because an unknown outcome must not be overlooked.
+ * Returns the exit code of a run. An interruption has its own code. Otherwise, unknown outcomes (9) come first, so that
+ * they aren't overlooked. Then come the reason why the run stopped, pending rows (8) and failed rows (7).
  */
 export function exitCodeOf(counts: RowCounts, twice: number, stopped: Stop | null, waited: boolean): ExitCode {
   if (stopped?.code === 'interrupted') return EXIT.sigint
@@ -25,7 +25,7 @@ export type NamedRows = Pick<
   'unknownRows' | 'failedRows' | 'pendingRows' | 'absentRows' | 'undecidedRows' | 'doubledRows'
 >
 
-/** Lists the rows that need attention, the first 50 of each kind. */
+/** Returns the rows that need attention: the first 50 of each kind. */
 export async function nameRows(
   results: AsyncIterable<ResultRow>,
   counts: RowCounts,

@@ -10,12 +10,12 @@ import { acceptRows, doubtRows, forgetRequest, noEffectOfRows, refuseRows } from
 import type { RunContext } from '../runs/run-context.ts'
 import type { MintEndpoint } from '../types.ts'
 
-/** The outcome of one attempt, with the IDs of its rows. */
+/** The outcome of an attempt. If it was accepted, `created` has the IDs of its NFTs. */
 export type Verdict = Attempt<string[]>
 
-/** A request as it is sent. Each attempt sends the same bytes. */
+/** A request to send. Every attempt sends the same bytes. */
 export interface Job {
-  /** Its row in the database. */
+  /** ID of the request in the database. */
   id: number
   n: number
   endpoint: MintEndpoint
@@ -26,14 +26,14 @@ export interface Job {
   rows: number
 }
 
-/** How long a response is awaited after the run was stopped. */
+/** How long to wait for a response after the run was stopped. */
 const GRACE_MS = 5_000
 
-/** Sends requests, each attempt once, and classifies and records the results. */
+/** Makes single attempts to send requests, and classifies and records their results. */
 export class Attempts {
   count = 0
   readonly #context: RunContext
-  /** IDs from responses that aren't in the database yet. */
+  /** IDs from responses that aren't stored in the database yet. */
   readonly #given = new Set<string>()
 
   constructor(context: RunContext) {
@@ -67,13 +67,14 @@ export class Attempts {
     }
   }
 
-  /** Leaves the outcome unknown if a response has the ID of an NFT that existed before. */
+  /** Makes the outcome unknown if a response has the ID of an NFT that existed before. */
   async #distrust({ id, body }: Job, verdict: Verdict): Promise<Verdict> {
     if (verdict.outcome !== 'accepted') return verdict
     const { store } = this.#context
     const inFlight = verdict.created.find((id) => this.#given.has(id))
     const { collectionId, listedAt } = store.drop
-    // A row with a reference ID may be one that another machine had created before, or that failed and is not free.
+    // A row with a reference ID may already exist: another machine created it, or it failed and its reference ID isn't
+    // free.
     const before = referencesOf(body).length > 0 ? { listedAt: null, named: id } : { listedAt, named: null }
     const again = inFlight ?? (await store.read((sql) => notNew(sql, collectionId, verdict.created, before)))
     if (again === null) {
@@ -130,10 +131,10 @@ export class Attempts {
   }
 }
 
-/** The number of rows per request after a larger request was rejected. */
+/** Returns the number of rows per request after a larger request was rejected. */
 const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
 
-/** Classifies the result of an attempt with this number of rows. One row that is too large is refused. */
+/** Classifies the result of an attempt with this number of rows. If a single row is too large, it counts as refused. */
 export async function verdictOf(result: Sent, rows: number): Promise<Verdict> {
   const verdict = await classify<Answered, string[]>(result, {
     created: ({ status, json }) => readIds(status, json, rows),
@@ -146,7 +147,7 @@ export async function verdictOf(result: Sent, rows: number): Promise<Verdict> {
 
 const accepted = z.looseObject({ nfts: z.array(z.looseObject({ nft_gdn_ids: z.string().min(1) })) })
 
-/** Reads only the IDs: the contract would decode each NFT. */
+/** Reads only the IDs. The contract's schema would also parse each NFT. */
 function readIds(status: number, json: unknown, rows: number): { created: string[] } | { message: string } {
   const parsed = accepted.safeParse(withNfts(json))
   if (!parsed.success) return { message: `the server returned ${status} without a list of IDs` }

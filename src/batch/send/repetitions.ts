@@ -2,15 +2,15 @@ import { UNKNOWN } from '../../client/outcome.ts'
 import type { Now } from '../../core/time.ts'
 import { MOST_IN_DOUBT, mayRetry, type Retries, waitBefore } from '../../operations/retries.ts'
 
-/** A request with an unknown outcome that waits to be repeated. */
+/** A request with an unknown outcome that is to be repeated. */
 export interface Repetition {
   id: number
   attempts: number
-  /** When the server was last known to work on it. */
+  /** When the server was last known to work on the request. */
   since: number
 }
 
-/** Requests with an unknown outcome, where the server makes a repetition take effect once. */
+/** Schedules requests with an unknown outcome, if the server ensures that a repetition takes effect only once. */
 export class Repetitions {
   readonly #now: Now
   readonly #retries: Retries
@@ -25,19 +25,19 @@ export class Repetitions {
     return this.#waiting.length === 0
   }
 
-  /** Milliseconds until the next one is due, at least 1. */
+  /** Milliseconds until the next request is due, at least 1. */
   get waitMs(): number {
     return Math.max(1, Math.min(...this.#waiting.map(({ notBefore }) => notBefore)) - this.#now())
   }
 
-  /** Removes and returns one that is due. */
+  /** Removes and returns a request that is due. */
   takeDue(): Repetition | undefined {
     const due = this.#waiting.find(({ notBefore }) => notBefore <= this.#now())
     this.#waiting = this.#waiting.filter((one) => one !== due)
     return due
   }
 
-  /** Adds a request unless it was repeated for long enough. Returns the milliseconds until it is due. */
+  /** Schedules a request, unless it was repeated for long enough. Returns the milliseconds until it is due. */
   add({ id, attempts, since = this.#now() }: Omit<Repetition, 'since'> & { since?: number }): number {
     const now = this.#now()
     const ms = attempts === 0 ? 0 : waitBefore(this.#retries, UNKNOWN, attempts)

@@ -1,13 +1,13 @@
 import type { Plan } from '../plan.ts'
 
-/** Rows of a planned request that are sent together: all of them, unless the server refuses so many. */
+/** Rows of a planned request that are sent together: all rows, or a part if the server rejects so many. */
 export interface RequestPart {
   request: number
   from: number
   size: number
 }
 
-/** The planned requests that remain to be sent, in order, whole or in parts. */
+/** The planned requests that are not sent yet, in order. Requests may be split into parts. */
 export class RequestQueue {
   readonly #plan: Pick<Plan, 'requests' | 'rowsOf'>
   /** Parts that are sent before the next planned request. */
@@ -31,7 +31,7 @@ export class RequestQueue {
     return { ...part, size }
   }
 
-  /** Puts a part first, joined with the parts that it was split from if they still wait. */
+  /** Puts a part back to the front, and joins it with the next part of the same request if that one isn't sent yet. */
   putBack(part: RequestPart): void {
     const [next] = this.#first
     const isRest = next !== undefined && next.request === part.request && next.from === part.from + part.size

@@ -17,10 +17,10 @@ import type { RunStore } from '../runs/run-store.ts'
 import type { BatchClient, BatchOptions, MintEndpoint, PlannedMint, PlannedMints } from '../types.ts'
 import type { RequestPart } from './request-queue.ts'
 
-/** Returns the URL of an uploaded local file, by its path. */
+/** Returns the URL of an uploaded file by its local path. */
 export type FileUrls = (path: string) => string
 
-/** A row's metadata as it is sent. Local files are replaced by URLs; the order of file fields stays. */
+/** Returns the metadata to send, with URLs instead of local files. The order of file fields stays the same. */
 export function requestMetadata(row: ManifestRow, urlOf: FileUrls): ManifestRow['metadata'] {
   if (row.localFiles.length === 0) return row.metadata
   const paths = new Map(row.localFiles.map(({ key, path }) => [key, path]))
@@ -31,12 +31,12 @@ export function requestMetadata(row: ManifestRow, urlOf: FileUrls): ManifestRow[
   return { ...row.metadata, file_fields }
 }
 
-/** A row's metadata with its unique marker, if the run has markers. */
+/** Returns metadata with the row's marker, if the run has markers. */
 export const withMarker = (metadata: ManifestRow['metadata'], marker: ReturnType<MarkerOf> | undefined) =>
   marker ? { ...metadata, [marker.key]: marker.value } : metadata
 
 /**
- * The request for rows of one receiver and sender, checked by the contract.
+ * Builds the request for rows with the same receiver and sender, and validates it against the contract.
  *
  * @throws GdnError `invalid_manifest`, only if an upload returned an invalid URL
  */
@@ -76,23 +76,23 @@ interface Source {
   urlOf: FileUrls
 }
 
-/** A request that is about to be sent. */
+/** A request to send, with its rows. */
 export interface Outgoing {
   endpoint: MintEndpoint
   body: Record<string, unknown>
   rows: readonly KeptRow[]
 }
 
-/** The names that a request gives its rows. */
+/** How requests identify their rows. */
 export interface Naming {
   references: boolean
-  /** The label of the run, sent with the source of each reference ID; null if the server stores neither. */
+  /** The run's label, which is sent with the kind of each reference ID. Null if the server stores neither. */
   labels: { label: string | null } | null
 }
 
 export const UNNAMED: Naming = { references: false, labels: null }
 
-/** Returns the names that requests give their rows, as far as the server supports them. */
+/** Returns how requests identify their rows, as far as the server supports it. */
 export const namingOf = (client: BatchClient, { label = null }: BatchOptions): Naming => ({
   references: client.supports('references') === true,
   labels: client.supports('labels') === true ? { label } : null,
@@ -100,7 +100,7 @@ export const namingOf = (client: BatchClient, { label = null }: BatchOptions): N
 
 export type RequestOf = (piece: RequestPart, naming: Naming) => Promise<Outgoing>
 
-/** Builds the requests of a plan from the stored rows, a piece at a time. */
+/** Returns a function that builds requests of a plan from the stored rows. */
 export function requestsOf({ store, rows, plan, urlOf }: Source): RequestOf {
   const { drop } = store
   const markers = markerOf(drop)
@@ -132,7 +132,7 @@ export function requestsOf({ store, rows, plan, urlOf }: Source): RequestOf {
 
 const REQUESTS_AT_ONCE = 500
 
-/** Returns the requests of a plan without building them: only the first row of each is read. */
+/** Returns the requests of a plan without building them. It reads only the first row of each. */
 export const plannedMints = (store: RunStore, rows: RowsIn, plan: Plan): PlannedMints => ({
   dynamic: store.drop.dynamic,
   largest: plan.largest,
@@ -165,8 +165,8 @@ async function* eachMint(store: RunStore, rows: RowsIn, plan: Plan): AsyncGenera
 }
 
 /**
- * Throws if the rows of a request have different addresses. Rows are grouped by hashes of their addresses, so the
- * addresses are compared once more.
+ * Throws if the rows of a request have different addresses. Rows are grouped by hashes of their addresses, so this
+ * compares the addresses themselves.
  */
 function refuseMixedAddresses(rows: readonly ManifestRow[]): void {
   const pairs = new Set(rows.map(({ receiver, sender }) => `${addressKey(receiver)} ${addressKey(sender ?? '')}`))

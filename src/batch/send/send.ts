@@ -18,27 +18,27 @@ import { ServerHealth } from './server-health.ts'
 const DEFAULT_IN_FLIGHT = 2
 
 /**
- * Sends the rows of a plan, a few requests at a time. Every request is committed before its first byte leaves, so a
+ * Sends the rows of a plan, a few requests at a time. Every request is committed before its first byte is sent, so a
  * restart knows which outcomes are unknown.
  *
- * Each of a few workers (one, if the order of rows matters) takes its next job until none is left:
+ * A few workers (one, if the order of rows matters) take their next job until none is left:
  *
- * 1. A request with an unknown outcome whose repetition is due: `#sendAgain` sends the stored bytes again, but only
- *    if the server creates each reference ID once, or honors the key of the request.
- * 2. Otherwise the next rows of the plan: `#sendFirst`. While a server looks as if it weren't the API, `#tryOne` sends
- *    one row at a time, until one is accepted.
- * 3. Otherwise the worker waits for the next repetition, or ends.
+ * 1. A request with an unknown outcome whose repetition is due: `#sendAgain` sends the stored bytes again, but only if
+ *    the server executes each reference ID at most once, or honors the request's key.
+ * 2. Otherwise, the next rows of the plan: `#sendFirst`. While the server seems not to be the API, `#tryOne` sends one
+ *    row at a time until one is accepted.
+ * 3. Otherwise, the worker waits for the next repetition, or ends.
  *
  * An attempt has one of these outcomes:
  *
  * - `accepted`: the rows are recorded as accepted.
- * - `no_effect`: the same bytes are sent again where a retry can help. Otherwise the run is stopped, because other
+ * - `no_effect`: the same bytes are sent again if a retry can help. Otherwise, the run is stopped, because other
  *   requests would fail as well. A request that is too large goes back to the plan in smaller parts.
- * - `unknown`: the request waits for its repetition. Where it can't be repeated, reconciling resolves it later.
+ * - `unknown`: the request waits for its repetition. If it can't be repeated, reconciling resolves it later.
  *
  * For example, the rows A, B and C are sent in one request each. A is accepted. The connection breaks while B is sent,
- * so its outcome is unknown, and it waits with its key. C gets 429, which has no effect: it is sent again after a
- * pause. Then the bytes of B are sent again, and the server returns the NFT that the first attempt created.
+ * so its outcome is unknown, and the request waits with its key. C gets 429, which has no effect, so it is sent again
+ * after a pause. Then the bytes of B are sent again, and the server returns the NFT that the first attempt created.
  */
 export class Sender {
   #requests = 0
@@ -52,7 +52,7 @@ export class Sender {
   readonly #repetitions: Repetitions
   #trial: Promise<void> = Promise.resolve()
 
-  /** @param onAttempt called after each response, when there may be time for other work */
+  /** @param onAttempt called after each response, to let other work run */
   constructor(context: RunContext, plan: Plan, requestOf: RequestOf, onAttempt: () => void) {
     this.#context = context
     this.#requestOf = requestOf
@@ -64,12 +64,12 @@ export class Sender {
     this.#repetitions = new Repetitions(context.now, this.#retries)
   }
 
-  /** Resolves with the number of requests when each has an outcome or is parked, or when the run is stopped. */
+  /** Sends until each request has an outcome or is left to reconciling, or until the run is stopped. */
   async run(): Promise<{ requests: number; attempts: number }> {
     const { client, store, options } = this.#context
     for (const request of await resendable(store)) this.#repetitions.add({ ...request, attempts: 0 })
     if (this.#queue.hasMore && client.supports('idempotency') === null) await this.#health.learn()
-    // Two requests in flight may be processed in either order.
+    // The server may process concurrent requests in any order.
     const count = store.drop.inOrder ? 1 : (options.inFlight ?? DEFAULT_IN_FLIGHT)
     const workers = Array.from({ length: count }, () => this.#work())
     const results = await Promise.allSettled(workers)
@@ -86,7 +86,7 @@ export class Sender {
         await job()
       }
     } catch (error) {
-      // Requests in flight still get their responses recorded. Nothing new is started.
+      // Responses to requests in flight are still recorded, but nothing new is started.
       this.#context.stop(error instanceof GdnError ? error : new GdnError('unexpected', String(error)))
       throw error
     }
@@ -97,7 +97,7 @@ export class Sender {
     while (!halt.aborted) {
       const due = this.#repetitions.takeDue()
       if (due !== undefined) return () => this.#sendAgain(due)
-      // While the server is unreachable, the requests in flight are enough to notice when it recovers.
+      // While the server is unreachable, the repetitions suffice to notice when it recovers.
       const blocked = !this.#repetitions.isEmpty && (store.drop.inOrder || this.#health.isFailing)
       if (this.#queue.hasMore && !blocked) {
         if (this.#health.isSuspicious) return () => this.#tryOne()
@@ -110,12 +110,12 @@ export class Sender {
     return null
   }
 
-  /** Returns the next rows to send: at most as many as the server accepts and the options permit. */
+  /** Returns the next rows to send: at most `most`, and no more than the server accepts. */
   #nextPart(most: number): RequestPart {
     return this.#queue.take(Math.min(most, this.#context.store.drop.largest ?? most))
   }
 
-  /** Sends one row at a time, each after the server responded to a query, until it accepts one. */
+  /** Sends single rows until the server accepts one. Before each row, the server must respond to a query. */
   #tryOne(): Promise<void> {
     const mine = this.#trial.then(async () => {
       if (!this.#health.isSuspicious) return
@@ -133,7 +133,8 @@ export class Sender {
     const request = { endpoint, body: JSON.stringify(body), rows, key: newKey(), honorsKey }
     const slot = await this.#context.take(endpoint)
     if (slot === null) return
-    // Committed before a byte leaves: after a kill from here on, the next start knows that the outcome is unknown.
+    // Committed before any byte is sent. If the process is killed afterwards, the next start knows that the outcome is
+    // unknown.
     const { id, n } = await unlessFailed(slot, () =>
       store.write((sql) => sendRows(sql, store.drop, request, Date.now())),
     )
@@ -143,11 +144,11 @@ export class Sender {
     if (verdict.outcome === 'unknown') this.#afterUnknown(job, verdict)
     if (verdict.outcome !== 'no_effect') return
     await this.#attempts.forget(job, verdict)
-    // The server accepts no request of so many rows, so they are sent in smaller requests.
+    // The server rejects requests with so many rows, so they are sent in smaller requests.
     if (verdict.cause === 'too_large') this.#queue.putBack(part)
   }
 
-  /** Makes one attempt, and more as long as each is known to have had no effect. Returns the last. */
+  /** Repeats attempts as long as each is known to have had no effect. Returns the last result. */
   async #untilOutcome(job: Job, first: { done(): void }): Promise<Verdict> {
     const { now, store } = this.#context
     const began = now()
@@ -163,7 +164,7 @@ export class Sender {
     }
   }
 
-  /** Repeats the stored bytes of an unknown request. Only success changes its recorded outcome. */
+  /** Repeats the stored bytes of a request with an unknown outcome. Only success changes the recorded outcome. */
   async #sendAgain(repetition: Repetition): Promise<void> {
     const context = this.#context
     const { store } = context
@@ -187,7 +188,8 @@ export class Sender {
     if (!isOpen) return void context.notResolved.add(id)
     const isHeld = verdict.cause === 'rate_limited' || verdict.cause === 'not_ready'
     if (isHeld) await this.#hold(endpoint, verdict, attempts)
-    // Busy is a response: the server is reachable, and the first attempt is in progress. 429 is one too.
+    // Both "busy" and 429 are responses: the server is reachable. "Busy" means that the first attempt is still in
+    // progress.
     const isAlive = isHeld || (verdict.outcome === 'unknown' && verdict.busy)
     this.#repetitions.add({ ...repetition, attempts, since: isAlive ? context.now() : repetition.since })
   }
@@ -198,7 +200,7 @@ export class Sender {
     this.#health.note(verdict)
   }
 
-  /** Whether a retry can help. Otherwise the run is stopped, because other requests would fail as well. */
+  /** Whether a retry can help. If not, it stops the run, because other requests would fail as well. */
   #mayRepeat(attempt: NoEffectAttempt, failingMs: number): boolean {
     const { cause, message, stop } = attempt
     if (cause === 'too_large') return false
@@ -207,12 +209,12 @@ export class Sender {
     return false
   }
 
-  /** Waits before a retry. Returns false if the run was stopped meanwhile. */
+  /** Waits before a retry. Returns false if the run is stopped meanwhile. */
   async #hold(endpoint: MintEndpoint, attempt: NoEffectAttempt | UnknownAttempt, attempts: number): Promise<boolean> {
     const { emit, pacer } = this.#context
     const { cause } = attempt
     const ms = Math.max(1, waitBefore(this.#retries, attempt, attempts))
-    // With `not_ready`, the operator of the backend has to act, and other commands have to report this at once.
+    // With `not_ready`, the backend's operator must act, and other commands must be able to report this at once.
     if (isForNow(cause) && cause !== 'not_ready') pacer.hold(endpoint, ms)
     const message = isForNow(cause) ? await this.#context.whyHeld(cause, attempt.message) : attempt.message
     this.#context.heldFor = message
@@ -225,7 +227,8 @@ export class Sender {
       const ms = this.#repetitions.add({ ...job, attempts: 1 })
       this.#context.emit({ type: 'holding', reason: 'unknown', ms, message })
     } else if (foreign) {
-      // A server that isn't the API would respond to each further request in the same way, and each would be unknown.
+      // A server that isn't the API would respond to every further request in the same way, with an unknown outcome
+      // each time.
       const code = status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'bad_answer'
       const hint = 'Check the base URL and the API key.'
       this.#context.stop(new GdnError(code, `${message}, which is not a response from the API`, { hint }))
@@ -233,7 +236,7 @@ export class Sender {
   }
 }
 
-/** Runs a step that precedes the request. If it fails, returns the slot for sending. */
+/** Runs a step that precedes the request. If the step fails, the slot for sending is released. */
 async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Value>): Promise<Value> {
   try {
     return await act()
@@ -244,8 +247,8 @@ async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Va
 }
 
 /**
- * Requests that may be repeated with their keys: the outcome of all their rows is unknown, and the backend still has
- * the record of their keys.
+ * Returns the requests that may be repeated with their keys: the outcome of all their rows is unknown, and the backend
+ * still has a record of their keys.
  */
 export async function resendable(store: RunStore): Promise<RowRequest[]> {
   return await store.read((sql) =>

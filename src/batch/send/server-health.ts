@@ -5,17 +5,17 @@ import type { RunContext } from '../runs/run-context.ts'
 import type { Verdict } from './attempts.ts'
 
 /**
- * After this many unknown outcomes in a row, the problem isn't the single request, and further requests would make more
- * rows unknown. From then on nothing is sent until the server responds to a query, and then a single row first.
+ * After this many consecutive unknown outcomes, the problem isn't a single request, and further requests would make
+ * more rows unknown. Nothing is sent then until the server responds to a query. Afterwards, a single row is sent first.
  */
 const SUSPICIOUS_IN_A_ROW = 3
-/** How long the server may respond to queries without accepting rows. */
+/** After this many consecutive unknown outcomes, the run stops, even if the server responds to queries. */
 const MAX_UNKNOWN_IN_A_ROW = 10
-/** Codes of errors that mean that the server itself responded. */
+/** Error codes which show that the server itself responded. */
 const ANSWERS: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbidden', 'rate_limited'])
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
-/** Judges by the outcomes of requests whether the server works, and waits until it does. */
+/** Determines from the outcomes of requests whether the server works, and waits until it does. */
 export class ServerHealth {
   readonly #context: RunContext
   readonly #retries: Retries
@@ -30,12 +30,12 @@ export class ServerHealth {
     return this.#unknownInARow >= SUSPICIOUS_IN_A_ROW
   }
 
-  /** Whether requests should be held back. Where keys are honored, an unknown outcome costs only time. */
+  /** Whether to hold requests back. If the server honors keys, an unknown outcome costs only time. */
   get isSuspicious(): boolean {
     return this.isFailing && !this.#context.isHonored
   }
 
-  /** Records an outcome. Stops the run when too many were unknown. */
+  /** Records an outcome. Stops the run after too many unknown ones. */
   note({ outcome, status }: Pick<Verdict, 'outcome' | 'status'>): void {
     if (outcome === 'unknown') this.#unknownInARow++
     else if (status !== null) this.#unknownInARow = 0
@@ -48,8 +48,8 @@ export class ServerHealth {
   }
 
   /**
-   * Learns how the server makes a repetition take effect once, because requests are built and committed accordingly.
-   * Stops the run if the server doesn't respond.
+   * Queries how the server ensures that a repetition takes effect only once, because this determines how requests are
+   * built and committed. Stops the run if the server doesn't respond.
    */
   async learn(): Promise<void> {
     const { client, halt } = this.#context
@@ -67,8 +67,8 @@ export class ServerHealth {
   }
 
   /**
-   * Waits until the server itself responds to a harmless query. Returns false if it doesn't in time, or the run was
-   * stopped.
+   * Waits until the server itself responds to a harmless query. Returns false if it doesn't respond in time, or if the
+   * run is stopped.
    */
   async answersAgain(): Promise<boolean> {
     const { client, halt } = this.#context
@@ -89,7 +89,7 @@ export class ServerHealth {
     return await this.#untilResponds(ask, this.#unknownInARow - SUSPICIOUS_IN_A_ROW + 1, { reason: 'unknown', message })
   }
 
-  /** @param ask returns the error to stop with, or null after a response */
+  /** @param ask returns null if the server responded, or the error with which to stop */
   async #untilResponds(
     ask: () => Promise<GdnError | null>,
     failures: number,

@@ -13,35 +13,35 @@ import { NOT_SHOWN, UNDECIDED } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
 
 const PACE = { firstMs: 500, maxMs: 10_000, factor: 1.5 }
-/** Time between two looks while requests are being sent. */
+/** Minimum time between two polls while requests are being sent. */
 const ASIDE_INTERVAL_MS = 5_000
 
-/** Number of rows whose records are requested together. */
+/** Requests whose rows are polled together. `size` is the number of their NFTs. */
 interface Question {
   requests: { request: RowRequest; rows: SentRow[] }[]
   size: number
 }
 
 /**
- * Polls all accepted rows until each is deployed or failed, the time is up, or the run is stopped. Compares each row's
- * record with its request before it reports the row.
+ * Polls all accepted rows until each is deployed or failed, the time is up, or the run is stopped. It compares each
+ * row's record with its request before it reports the row.
  */
 export class Sweeper {
   readonly #context: RunContext
   readonly #markerKey: string | undefined
-  /** Requests whose IDs are all assigned to their rows. */
+  /** Requests whose NFTs are all assigned to the right rows. */
   readonly #checked = new Set<number>()
 
-  /** The reason why the server doesn't mint accepted rows yet; null if it is unknown. */
+  /** Why the server doesn't mint accepted rows yet; null if unknown. */
   waitsFor: string | null = null
-  /** Why the first of the accepted rows waits, as their NFTs say it. */
+  /** The `pending_reason` of the first accepted row that has one. */
   #pendingReason: string | null = null
-  /** Why the last look got no response; null if it got one. */
+  /** Why the last poll got no response; null if it got one. */
   #noResponse: string | null = null
   #aside: Promise<void> | null = null
   #asideAt: number
 
-  /** @param markerKey the key of the unique markers, if the run has them */
+  /** @param markerKey the metadata key of the run's markers, if it has any */
   constructor(context: RunContext, markerKey: string | undefined) {
     this.#context = context
     this.#markerKey = markerKey
@@ -77,19 +77,19 @@ export class Sweeper {
   }
 
   /**
-   * Polls the oldest rows from time to time while others are being sent. The caller needn't wait for it. Errors are
+   * Polls the oldest rows from time to time while others are being sent. The caller needn't await it. Errors are
    * ignored, because the rows are polled again later.
    */
   lookAside(): Promise<void> {
     const { now, halt } = this.#context
     if (this.#aside !== null) return this.#aside
     if (halt.aborted || now() - this.#asideAt < ASIDE_INTERVAL_MS) return Promise.resolve()
-    // If the oldest rows aren't deployed or failed, the later rows aren't either.
+    // It stops at rows that aren't deployed or failed, because later rows then aren't either.
     this.#aside = this.#sweep((ended) => ended, true).finally(() => {
       this.#aside = null
       this.#asideAt = now()
     })
-    // The next write reports a state that can't be written.
+    // If the state can't be written, the next write reports it.
     this.#aside.catch(() => {})
     return this.#aside
   }
@@ -101,7 +101,7 @@ export class Sweeper {
 
   /**
    * @param goesOn called after each response with whether all its rows are deployed or failed; returns whether to
-   * continue
+   *   continue
    */
   async #sweep(goesOn: (ended: boolean) => boolean, aside = false): Promise<void> {
     for await (const question of this.#questions()) {
@@ -115,7 +115,7 @@ export class Sweeper {
     }
   }
 
-  /** Requests with accepted rows that aren't deployed or failed, as many IDs together as one call allows. */
+  /** Yields requests with accepted rows that aren't deployed or failed. It groups as many NFTs as one call allows. */
   async *#questions(): AsyncGenerator<Question> {
     const { store } = this.#context
     let question: Question = { requests: [], size: 0 }
@@ -138,7 +138,7 @@ export class Sweeper {
     if (question.size > 0) yield question
   }
 
-  /** Reads the records of NFTs. Returns `later` if there is no usable response now, or the run was stopped. */
+  /** Reads the records of NFTs. Returns `later` if there is no usable response, or if the run is stopped. */
   async #ask(question: Question, aside: boolean): Promise<Map<string, NftRecord> | 'later'> {
     const context = this.#context
     const all = question.requests.flatMap(({ rows }) => rows.flatMap(({ nftGdnId }) => nftGdnId ?? []))
@@ -155,7 +155,7 @@ export class Sweeper {
     }
   }
 
-  /** Returns whether all rows of the request are deployed or failed. */
+  /** Records the outcomes of a request's rows. Returns whether all of them are deployed or failed. */
   async #settle(request: RowRequest, rows: SentRow[], found: ReadonlyMap<string, NftRecord>): Promise<boolean> {
     const { store } = this.#context
     const checked = this.#checked.has(request.id) ? rows : await this.#check(request, rows, found)
@@ -181,10 +181,13 @@ export class Sweeper {
     return checked.filter(({ isCurrent, state }) => isCurrent && state === 'accepted').length === ends.length
   }
 
-  /** Returns the rows with their IDs after every record was compared; null while records are missing. */
+  /**
+   * Compares the records with the request, and corrects which NFT belongs to which row. Returns null if records are
+   * missing.
+   */
   async #check(request: RowRequest, rows: SentRow[], found: ReadonlyMap<string, NftRecord>): Promise<SentRow[] | null> {
     const { store } = this.#context
-    // Adopted rows were compared when they were reconciled.
+    // Adopted rows were already compared when they were adopted.
     if (request.outcome !== 'accepted') {
       this.#checked.add(request.id)
       return rows
@@ -195,7 +198,7 @@ export class Sweeper {
     const seen = withNfts.map(({ nftGdnId }, index): Seen => {
       const record = found.get(nftGdnId ?? '')
       if (record === undefined) return null
-      // An NFT that was updated since shows other metadata. Only our backend has updates, and it keeps the order.
+      // An NFT that was updated since has other metadata. Only gdn backends support updates, and they keep the order.
       const isUpdated = (record.revision ?? 0) > 0
       return { id: record.nft_gdn_id, metadata: isUpdated ? sent[index] : this.#identity(record.request_metadata) }
     })

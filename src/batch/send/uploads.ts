@@ -18,11 +18,11 @@ async function sha256(path: string): Promise<string> {
 const DEFAULT_CONCURRENCY = 8
 
 /**
- * Uploads the local files of the rows to be sent, several at a time and each content once, before any row is sent. So a
- * file that the server refuses is found while nothing is minted yet. After a failure no further upload begins. Uploads
- * in flight finish, so that their URLs are in the database.
+ * Uploads the local files of the rows to be sent, before any row is sent. So if the server rejects a file, nothing is
+ * minted yet. Several files are uploaded at a time, and equal files only once. After a failure, no further upload
+ * begins, but uploads in flight finish so that their URLs are stored.
  *
- * @returns the URL of each path; null if the run was stopped
+ * @returns a function from path to URL, or null if the run was stopped
  */
 export async function uploadFiles(
   context: Pick<RunContext, 'store' | 'client' | 'halt' | 'options' | 'emit' | 'stop'>,
@@ -70,7 +70,7 @@ export async function uploadFiles(
   }
 }
 
-/** Returns the URL of a file: a known one, that of an upload of the same content in flight, or that of a new upload. */
+/** Returns the URL of a file. Uploads the file unless the same content is uploaded or in flight already. */
 async function uploadOnce(
   { store, client, halt }: Pick<RunContext, 'store' | 'client' | 'halt'>,
   uploads: Map<string, Promise<string>>,
