@@ -3,7 +3,9 @@ import { createnft } from './createnft.ts'
 
 const { permissions, creates, request, response, example } = createnft
 
-/** Accepts the same request as createnft. The reference allows fewer file fields here (API reference v1.2). */
+/**
+ * Accepts everything that createnft accepts. The reference has narrower rules for the file fields (API reference v1.2).
+ */
 export const creatednft = defineCreatingEndpoint({
   name: 'creatednft',
   summary: 'Create NFTs whose metadata can be updated',

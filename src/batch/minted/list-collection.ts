@@ -6,8 +6,8 @@ import type { BatchOptions, CheckDeps } from '../types.ts'
 import type { LookCounts } from './lookup.ts'
 
 /**
- * Returns the IDs of the NFTs in the collection. If they can't be listed but aren't needed, it adds a note and returns
- * null.
+ * Returns the IDs of the NFTs in the collection. Adds a note and returns null if the server refuses to list them, or if
+ * the listing fails but isn't needed.
  */
 export async function listCollection(
   asker: Asker,

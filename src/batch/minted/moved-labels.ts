@@ -8,7 +8,10 @@ import type { BatchClient, BatchOptions } from '../types.ts'
 
 const PAGE = 1_000
 
-/** Returns the run's reference IDs whose label is still the earlier path of the moved manifest. */
+/**
+ * Returns the reference IDs of a run whose label on the server differs from the current one, because its manifest was
+ * moved.
+ */
 export async function labelsOfMoved(
   store: RunStore,
   options: BatchOptions,

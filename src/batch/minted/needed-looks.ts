@@ -20,7 +20,9 @@ export interface NeededLooks {
   references: boolean
   /** Look for the content of absent rows that are to be sent again. */
   absent: boolean
-  /** Look for the content of all pending rows. Then the listing must not fail. */
+  /**
+   * Look for the content of all pending rows. Then a failed listing stops the run, unless the server refuses to list.
+   */
   contents: boolean
 }
 
