@@ -73,7 +73,7 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
   const passwordFile = flags.passwordFile === undefined ? null : await checkedPasswordFile(deps, flags.passwordFile)
   const { stateDir } = await deps.settings(flags)
   const { baseUrl, local, profile } = flags
-  // Some commands resolve paths against the directory of the process.
+  // Some commands resolve paths against the process's working directory.
   process.chdir(root)
   deps.signals.own()
   if (deps.io.stdin.isTTY)
@@ -100,7 +100,10 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
   )
 }
 
-/** Returns the local files that rows name, and the project's file if it decides which columns name them. */
+/**
+ * Returns the local files that a manifest's rows name. Includes the project's file if it decides which columns name
+ * files.
+ */
 async function localFilesIn({ env }: Deps, root: string, path: string, options: Parameters<LocalFilesIn>[1]) {
   const [manifest, { loadProjectFile }] = await Promise.all([
     import('../batch/mint-manifest.ts'),
@@ -112,7 +115,10 @@ async function localFilesIn({ env }: Deps, root: string, path: string, options: 
   return project === null || (map ?? unknown_columns) === undefined ? files : new Set([...files, project.path])
 }
 
-/** Returns the path of a password file, which a session could not ask for later. @throws GdnError `invalid_input` */
+/**
+ * Returns the path of a password file after checking it, because a session can't prompt for a password later. @throws
+ * GdnError `invalid_input`
+ */
 async function checkedPasswordFile({ cwd }: Deps, file: string): Promise<string> {
   const { readPasswordFile } = await import('../../keystore/password.ts')
   const path = resolve(cwd, file)
@@ -130,7 +136,7 @@ async function directory(path: string): Promise<string> {
   throw new GdnError('usage', `${path} is not a directory`, { place: { flag: '--root' } })
 }
 
-/** @throws GdnError `usage` for flags that permit nothing, or without a limit */
+/** @throws GdnError `usage` if flags contradict each other, or if the limit is missing or has no currency */
 function sessionLimit({ allowWrites, allowSpending, maxCost: most }: McpFlags): Money | null {
   if (!allowSpending) {
     if (most === undefined) return null

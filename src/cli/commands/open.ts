@@ -72,7 +72,7 @@ async function urlOf(deps: Deps, what: string | undefined, flags: OpenFlags): Pr
   }
 }
 
-/** Returns a run on this machine and the settings of its server, or null if no run has this name. */
+/** Returns a run on this machine and the settings of its server; null if no run has this name. */
 async function runCalled(
   deps: Deps,
   what: string,
@@ -82,7 +82,7 @@ async function runCalled(
     const run = await findRun(deps, what, flags)
     return { id: run.id, settings: await settingsOfRun(deps, run, flags) }
   } catch (error) {
-    // A name of no run may be that of an NFT. With runs to choose from, or with --contract, it is an error.
+    // If no run has this name, it may identify an NFT. If several runs match, or with --contract, it's an error.
     const isNoRun = error instanceof GdnError && error.code === 'not_found_locally' && !namesRuns(error)
     if (isNoRun && flags.contract === undefined) return null
     throw error
@@ -99,7 +99,10 @@ const exact = z.object({
   ]),
 })
 
-/** Returns the page of the object with this ID or address, or else the search page, which may ask for a key first. */
+/**
+ * Returns the page of the object with this ID or address. Otherwise returns the search page, which may prompt for a key
+ * first.
+ */
 async function pageOf(explorer: Explorer, what: string): Promise<string> {
   const query = `q=${encodeURIComponent(what.toWellFormed())}`
   const answer = explorer.open ? await explorer.get(`/explorer/search?${query}`).catch(() => null) : null

@@ -100,11 +100,11 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         printBriefly(deps, [...opened.warnings.all, ...duplicateWarnings(opened.warnings.file, duplicates)])
       }
       const isList = !isMarkdown && output.mode === 'table'
-      // A program gets all changes.
+      // Without a terminal, the list contains all changes.
       const isBrief = isList && io.stdoutTty
       const isForPeople = isBrief && flags.fields === undefined
       const all = await obstaclesOf(found)
-      // A table with chosen columns has one row for each change.
+      // If the user selects columns, the table has one row for each change.
       const obstacles = isList && !isForPeople ? { ...all, folded: new Map() } : all
       if (isMarkdown) await io.data(await planMarkdown(manifest, found, obstacles))
       else if (isForPeople) {
@@ -116,7 +116,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       const allText = isBrief ? 'Add `-o ndjson` to print all of them.' : null
       const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
       printPlanNotes(io, found, obstacles, { allText, onlyMint: onlyMintOf(apply, found.counts, flags.newRows) })
-      // A plan that apply would refuse is not saved.
+      // A plan that apply would refuse isn't saved.
       if (found.counts.mint > 0) await found.refuseEdited()
       if (saveAs !== null) {
         const allowDuplicates = flags.allowDuplicates === true
@@ -133,7 +133,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   }
 }
 
-/** Reports the cost of a plan. `apply` limits a run with mints as `batch mint` does. */
+/** Reports the cost of a plan. If the plan includes mints, `apply` limits the run in the same way as `batch mint`. */
 async function quotePlan(
   deps: Deps,
   connection: Connection,
@@ -158,7 +158,7 @@ function savedText({ impossible, mint, burn }: PlanCounts, again: string): strin
   return mint === 0 ? refused : `${refused} To mint only its new rows: ${again} --only mint`
 }
 
-/** Yields changes with their fields as people read them. */
+/** Yields changes with their fields formatted for display. */
 async function* shownChanges(changes: AsyncIterable<PlannedChange>): AsyncGenerator<PlannedChange> {
   for await (const change of changes) yield { ...change, fields: change.shown ?? change.fields }
 }

@@ -89,7 +89,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
     await withRevealPlan(planned, { client, readManifest: read, rows, onProgress }, async (plan) => {
       progress.stop()
       printLeft(deps, plan)
-      // A limit that was given is set even if nothing is left to reveal.
+      // A given limit is set even if nothing is left to reveal.
       const sends =
         flags.dryRun !== true && (plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null))
       if (sends || flags.dryRun) {
@@ -117,7 +117,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       }
       if (flags.dryRun !== true && !signals.signal.aborted) {
         await noteNfts(options, plan.run, plan.seen()).catch((error: unknown) => {
-          // The updates are made. The next reveal records them.
+          // The updates are complete. The next reveal records them.
           if (!(error instanceof GdnError)) throw error
           io.debug(`can't record the revealed rows: ${error.message}`)
         })
@@ -164,7 +164,8 @@ async function hashRows({ io }: Deps, { read, options }: OpenedManifest): Promis
 }
 
 /**
- * Compares the manifest with the chain. @throws GdnError `edited_rows`, `refused` for another manifest, `unreachable`
+ * Compares the manifest with the chain. @throws GdnError `edited_rows`; `refused` if no commitment matches the
+ * manifest; `unreachable`
  */
 async function checkCommitment(
   deps: Deps,
@@ -213,7 +214,7 @@ function printLeft({ io }: Deps, { notMinted, left, leftRows }: RevealPlan): voi
 }
 
 /**
- * Returns the error for a manifest of which no row has an NFT. It is not an interruption, where the other rows follow.
+ * Returns an error if no row of the manifest has an NFT. That isn't an interrupted mint, whose other rows follow later.
  */
 function noneMinted({ rows, withoutNft, run }: RevealPlan): GdnError | null {
   if (withoutNft < rows) return null
@@ -222,7 +223,7 @@ function noneMinted({ rows, withoutNft, run }: RevealPlan): GdnError | null {
   })
 }
 
-/** Returns the limit that each update carries, and the one that was given. @throws GdnError `max_cost` */
+/** Returns the limit that each update carries, and the limit from the flags. @throws GdnError `max_cost` */
 async function limitOf(
   deps: Deps,
   connection: Connection,
@@ -262,7 +263,7 @@ async function confirm(
   await io.confirm(safe(question), '--yes')
 }
 
-/** Sends the updates. An error after some of them is returned, so that the record of what was done is still printed. */
+/** Sends the updates. Returns a later error instead of throwing it, so that the completed updates are still printed. */
 async function send(
   deps: Deps,
   connection: Connection,

@@ -42,7 +42,7 @@ export async function schema({ io }: Pick<Deps, 'io'>, word: string | undefined,
   await io.data(`${JSON.stringify(await schemaNamed(name), null, isShort ? undefined : 2)}\n`)
 }
 
-/** A schema is one JSON document: it has no fields to choose, and no other form. */
+/** Rejects --fields and other formats, because a schema is one JSON document. */
 function refuseOtherForms({ output, fields }: OutputFlags): void {
   const isJson = output === undefined || output === 'json' || output === 'ndjson'
   if (isJson && fields === undefined) return

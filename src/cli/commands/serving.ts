@@ -5,7 +5,9 @@ import type { Io } from '../io/io.ts'
 import type { Signals } from '../io/signals.ts'
 import { localTime } from '../text/local-time.ts'
 
-/** Opens a log file to append to. A failed write must not end the backend, so the line is dropped. */
+/**
+ * Opens a log file for appending. Drops a line that can't be written, because a failed write must not end the backend.
+ */
 export async function appendTo(path: string): Promise<{ write(line: string): void }> {
   const { createWriteStream } = await import('node:fs')
   const stream = createWriteStream(path, { fd: openLog(path) })
@@ -13,7 +15,7 @@ export async function appendTo(path: string): Promise<{ write(line: string): voi
   return { write: (line) => void stream.write(line) }
 }
 
-/** Returns a function that prints the warnings of a backend for people, with the time, until the backend stops. */
+/** Returns a function that prints a backend's warnings with the time, until the backend stops. */
 export const warnPeople =
   ({ errPaint, warn }: Pick<Io, 'errPaint' | 'warn'>, { signal }: Pick<Signals, 'signal'>) =>
   (line: string): void => {
@@ -33,13 +35,13 @@ function openLog(path: string): number {
   }
 }
 
-/** How long a start or a response may take after a stop signal. Usually, it takes less. */
+/** How long a start or a response may take after a stop signal. It usually takes less. */
 const END_WITHIN_MS = 2000
 
 /**
- * Returns the result of work that handles its signals itself, such as a start, or null if a signal stopped it. Work
- * that still waits then, such as for a database that does not respond, is abandoned. Abandoning it is as safe as a
- * kill.
+ * Returns the result of work that handles its signals itself, such as a start. Returns null if a signal stopped the
+ * work. Abandons work that doesn't end in time, for example because a database doesn't respond. Abandoning the work is
+ * as safe as killing the process.
  */
 export async function unlessStopped<Result>(
   { signal, again }: Pick<Signals, 'signal' | 'again'>,
@@ -66,7 +68,6 @@ export async function unlessStopped<Result>(
   }
 }
 
-/** Resolves when the signal is aborted. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   await new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }))

@@ -7,7 +7,7 @@ import { readUserConfig } from '../../../config/user-file.ts'
 import type { Deps } from '../../deps.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-/** Checks the user's and the project's configuration and the file of saved keys, including who can write to them. */
+/** Checks the user's configuration and who can write to it, the project's configuration, and the saved keys. */
 export async function checkFiles({ env, cwd }: Deps): Promise<Finding[]> {
   const user = userConfigFile(env)
   return [

@@ -1,12 +1,12 @@
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
 
-/** Result of one check. A warning may cause problems later. A failure keeps commands from working now. */
+/** The result of one check. A warning may cause problems later. A failure prevents commands from working. */
 export interface Finding {
   check: string
   status: 'ok' | 'warn' | 'fail'
   message: string
-  /** How to fix it. */
+  /** How to fix the problem. */
   fix: string | null
   /** Exit code of a command that fails for this reason. */
   exitCode: ExitCode
@@ -28,7 +28,7 @@ export const warn = (check: string, message: string, fix: string | null): Findin
   exitCode: EXIT.ok,
 })
 
-/** Returns a failure for the error that a command would report. */
+/** Creates a failure from the error that a command would report. */
 export function fail(check: string, error: unknown): Finding {
   if (!(error instanceof GdnError)) {
     return { check, status: 'fail', message: messageOf(error), fix: null, exitCode: EXIT.unexpected }

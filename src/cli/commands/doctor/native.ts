@@ -2,7 +2,7 @@ import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { Deps } from '../../deps.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
-/** A server without a saved key. Looking it up shows whether the keyring responds. */
+/** An origin that has no saved key. Looking up its key shows whether the keyring responds. */
 const NOBODY = 'https://doctor.invalid'
 
 /** Checks the native packages. Only a backend on this machine needs them. */

@@ -19,13 +19,16 @@ export function readinessFindings(check: string, readyz: Uint8Array, fix: string
   })
 }
 
-/** Returns the network that a reported problem is about. */
+/** Returns the network that a reported problem is about; null if it isn't about a network. */
 function networkOf(message: string): Blockchain | null {
   const [name = ''] = message.split(': ', 1)
   return isBlockchain(name) ? name : null
 }
 
-/** Leaves out the backend's problems with networks that failed a check from here, because that check says more. */
+/**
+ * Omits the backend's problems with networks that also failed a check from this machine, because that check is more
+ * specific.
+ */
 export function withoutReportedNetworks(findings: readonly Finding[], own: readonly Finding[]): Finding[] {
   const isReported = (network: Blockchain) =>
     own.some(({ check, status }) => status !== 'ok' && check.startsWith(`${network} `))

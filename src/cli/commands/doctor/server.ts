@@ -14,10 +14,10 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 import { readinessFindings } from './readiness.ts'
 
 const TIMEOUT_MS = 10_000
-/** Signed URLs and rate limits depend on the clock. A smaller difference is harmless. */
+/** Signed URLs and rate limits depend on the clock. A smaller clock difference is harmless. */
 const MAX_SKEW_MS = 60_000
 
-/** Checks that the server responds and that its clock agrees with ours, and what the API key permits. */
+/** Checks that the server responds, that its clock agrees with this machine's, and what the API key permits. */
 export async function checkServer(deps: Deps, settings: Settings): Promise<Finding[]> {
   let server: Server
   try {
@@ -29,7 +29,7 @@ export async function checkServer(deps: Deps, settings: Settings): Promise<Findi
   return isThere ? [...findings, await checkKey(deps, settings, server)] : findings
 }
 
-/** Checks whether the server is reachable. Any response counts. Sends no key. */
+/** Checks whether the server is reachable. Any response counts as reachable. Sends no key. */
 async function knock(
   { env, io, now, signals }: Deps,
   server: Server,
@@ -68,7 +68,9 @@ async function knock(
 
 const health = z.object({ version: z.string(), backend_id: z.string() })
 
-/** Compares the version of a gdn backend with ours. That of `gdn local start` has a check of its own. */
+/**
+ * Compares the version of a gdn backend with this one. Skips the backend of `gdn local start`, which has its own check.
+ */
 function versionOf(body: Uint8Array, { origin, source }: Server): Finding[] {
   const { data } = health.safeParse(parseJson(body))
   if (data === undefined || data.version === VERSION || source === 'local') return []
@@ -81,7 +83,7 @@ function versionOf(body: Uint8Array, { origin, source }: Server): Finding[] {
   ]
 }
 
-/** Compares the clocks by the Date header, which has whole seconds. */
+/** Compares the clocks by the Date header, whose resolution is one second. */
 export function clock(date: string | undefined, now: number, { origin, loopback }: Server): Finding[] {
   const serverTime = Date.parse(date ?? '')
   if (Number.isNaN(serverTime) || loopback) return []

@@ -11,7 +11,7 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 
 const LITTLE_SPACE = 100 * 1024 * 1024
 
-/** Checks the directory in which runs and commands are recorded: without it nothing can be resumed. */
+/** Checks the directory that records runs and commands, because nothing can be resumed without it. */
 export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   const check = 'state'
   const there = await nearestThere(stateDir)
@@ -46,7 +46,7 @@ const inMiB = (bytes: number) => {
   return mebibytes >= 10_240 ? `${Math.floor(mebibytes / 1024)} GiB` : `${mebibytes} MiB`
 }
 
-/** Returns the folder or its nearest existing parent. gdn creates the folder when it writes to it. */
+/** Returns the folder, or its nearest existing parent. gdn creates the folder when it first writes to it. */
 async function nearestThere(path: string): Promise<string> {
   const isThere = await stat(path).then(
     () => true,
@@ -74,13 +74,14 @@ export async function checkRuns(stateDir: string): Promise<Finding[]> {
     findings.push(...sameNames(runs), ...(await checkCommands(stateDir)))
     return findings.length > 0 ? findings : [ok(CHECK, count(runs.length, 'run'))]
   } catch (error) {
-    // Commands that send need the state. Other errors pass: another process holds its lock, or SQLite is missing.
+    // Only this error is a failure, because commands that send need the state. Other errors are warnings: another
+    // process holds the lock, or SQLite is missing.
     if (error instanceof GdnError && error.code === 'data_dir') return [fail(CHECK, error)]
     return [warn(CHECK, messageOf(error), error instanceof GdnError ? (error.hint ?? null) : null)]
   }
 }
 
-/** Reports names that several runs have, so that the name alone no longer finds one. */
+/** Reports names that several runs share, because such a name doesn't identify a run. */
 function sameNames(runs: readonly Run[]): Finding[] {
   const byName = new Map<string, Map<string, Run>>()
   for (const run of runs) {
@@ -88,7 +89,7 @@ function sameNames(runs: readonly Run[]): Finding[] {
     if (name === null) continue
     const named = byName.get(name) ?? new Map<string, Run>()
     byName.set(name, named)
-    // Newest first: further drops of a run have its name by intention.
+    // Runs are ordered newest first. Further drops of a run share its name intentionally.
     if (!named.has(run.family)) named.set(run.family, run)
   }
   return [...byName]

@@ -8,12 +8,12 @@ import { type Finding, ok, warn } from './finding.ts'
 
 const VARIABLES = OWN_VARIABLES.map(({ name }) => name)
 
-/** Returns the version of Node.js. gdn does not start on an older version. */
+/** Reports the version of Node.js. Always ok, because gdn doesn't start on an unsupported version. */
 export function checkNode(): Finding {
   return ok('Node.js', `${process.version} on ${process.platform} ${process.arch}`)
 }
 
-/** Reports a misspelled variable, which every other command ignores silently. */
+/** Reports a misspelled environment variable, which all other commands ignore silently. */
 export function checkEnvironment(env: NodeJS.ProcessEnv): Finding {
   const set = Object.keys(env).filter((name) => name.startsWith('GDN_') && env[name] !== '')
   for (const name of set) {
@@ -26,7 +26,7 @@ export function checkEnvironment(env: NodeJS.ProcessEnv): Finding {
   return ok('environment', known.length === 0 ? 'no environment variable of gdn is set' : `${known.join(', ')} set`)
 }
 
-/** Checks the settings of proxies and certificates. */
+/** Checks the proxy and certificate settings. */
 export async function checkNetworkSettings(env: NodeJS.ProcessEnv): Promise<Finding> {
   const check = 'proxy and TLS'
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
@@ -59,7 +59,7 @@ export async function checkNetworkSettings(env: NodeJS.ProcessEnv): Promise<Find
 
 const isProxyUrl = (text: string) => /^https?:$/.test(parseUrl(text)?.protocol ?? '')
 
-/** Returns only the host of a proxy's URL, because the URL may contain a password. */
+/** Returns only the host of a proxy URL, because the URL may contain a password. */
 const hostOf = (url: string) => new URL(url).host
 
 async function isReadable(path: string): Promise<boolean> {

@@ -6,11 +6,11 @@ import { type Finding, ok, warn } from './finding.ts'
 
 const CHECK = 'wallets'
 
-/** Reports the wallets whose keys were copied out of the wallet folder. Without any, there is nothing to say. */
+/** Reports wallets whose keys were copied out of the wallet folder. Empty if there are none. */
 export function checkWallets(env: NodeJS.ProcessEnv): Finding[] {
   try {
     const newest = new Map<string, WalletExport>()
-    // A key that was copied unencrypted matters more than later copies of the keystore.
+    // An unencrypted copy of a key matters more than later copies of the keystore.
     for (const one of readExports(walletsDirectory(env))) {
       const known = newest.get(one.name)
       if (known === undefined || !isPlain(known) || isPlain(one)) newest.set(one.name, one)

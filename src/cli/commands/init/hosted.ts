@@ -18,13 +18,13 @@ import type { Setup } from './next-steps.ts'
 
 const KEY_TRIES = 3
 
-/** A key and where it is from. Only a given key is saved. */
+/** A key and its source. Only a `given` key is saved. */
 interface GivenKey {
   key: Secret
   from: 'given' | 'saved' | 'environment'
 }
 
-/** Sets up a profile with a server, its key and defaults. Writes nothing until everything is known and checked. */
+/** Sets up a profile with a server, its key and defaults. Writes nothing until all values are known and checked. */
 export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
   const { io } = deps
   const profile = checkProfileName(flags.profile ?? 'default')
@@ -79,7 +79,7 @@ async function askUrl({ io, env }: Deps): Promise<string> {
   }).then((url) => url.trim())
 }
 
-/** Confirms before it replaces a profile of another server. */
+/** Prompts before replacing a profile of another server. */
 async function confirmReplacing({ io, env }: Deps, flags: InitFlags, name: string, baseUrl: string): Promise<void> {
   const { profiles = {} } = await readUserConfig(env)
   const before = Object.hasOwn(profiles, name) ? profiles[name]?.base_url : undefined
@@ -88,7 +88,7 @@ async function confirmReplacing({ io, env }: Deps, flags: InitFlags, name: strin
   await io.confirm(question, '--yes', { message: 'nothing was written' })
 }
 
-/** Returns a given or saved key, checked. A typed key that does not work can be typed again. */
+/** Returns a given or saved key after checking it. If a typed key is rejected, prompts again. */
 async function triedKey(deps: Deps, flags: InitFlags, server: Server): Promise<GivenKey> {
   const { io } = deps
   for (let attempt = 1; ; attempt++) {

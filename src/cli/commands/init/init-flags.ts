@@ -2,7 +2,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import type { KeptIn } from '../../../config/saved-keys.ts'
 import type { OutputFlags } from '../../flags/common.ts'
 
-/** The flags of `gdn init`. Each one answers a prompt. */
+/** The flags of `gdn init`. Each replaces a prompt. */
 export interface InitFlags extends OutputFlags {
   hosted?: boolean
   local?: boolean

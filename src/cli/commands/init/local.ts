@@ -9,7 +9,7 @@ import { askDefaults, checkWallet, writeProfile } from './defaults.ts'
 import type { InitFlags } from './init-flags.ts'
 import type { Setup } from './next-steps.ts'
 
-/** Selects the built-in profile `local`. The backend stores its address and key in its own folder. */
+/** Selects the built-in profile `local`. The backend itself stores its address and key in its folder. */
 export async function initLocal(deps: Deps, flags: InitFlags): Promise<Setup> {
   if (flags.profile !== undefined && flags.profile !== 'local') {
     throw flagError('--profile', 'the local backend uses the profile local', 'Omit --profile.')
@@ -29,7 +29,7 @@ export async function initLocal(deps: Deps, flags: InitFlags): Promise<Setup> {
   return { profile: 'local', baseUrl: null, keptIn: 'local backend', ...defaults, isChecked, isRunning }
 }
 
-/** Returns whether the backend is running at the end. */
+/** Starts the backend if the user agrees. Returns whether it is running. */
 async function start(deps: Deps, flags: InitFlags): Promise<boolean> {
   const { io, env } = deps
   if ((await runningBackend(localDataDirectory(env))) !== null) return true

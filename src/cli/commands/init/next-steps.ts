@@ -2,21 +2,19 @@ import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { safe } from '../../io/io.ts'
 
-/** Result of `gdn init`. */
 export interface Setup {
   profile: string
   /** Null for the local backend, whose address may change. */
   baseUrl: string | null
-  /** Where the key is, or null if none was saved. */
+  /** Where the key is; null if none was saved. */
   keptIn: 'keyring' | 'file' | 'environment' | 'local backend' | null
   blockchain: Blockchain | undefined
   wallet: string | undefined
   isChecked: boolean
-  /** Whether the server is running now. */
   isRunning: boolean
 }
 
-/** Returns lines that explain what to do next: three commands that can be pasted, after what is missing for them. */
+/** Returns lines with the next steps: what is still missing, and then three commands to paste. */
 export function nextSteps({ profile, baseUrl, keptIn, blockchain, wallet, isChecked, isRunning }: Setup): string[] {
   const server = baseUrl ?? 'the local backend'
   // gdn generates EVM wallets only.

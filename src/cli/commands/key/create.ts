@@ -26,7 +26,7 @@ export interface CreateFlags extends OutputFlags, DataDirFlags {
   apiVersion?: ApiVersion
 }
 
-/** No other record contains the key itself. */
+/** Includes the key itself, which no other view does. */
 const CREATED_VIEW: View = { ...KEY_VIEW, fields: [...KEY_VIEW.fields, 'api_key'] }
 
 export function command(deps: Deps, run = create): GdnCommand {
@@ -72,10 +72,10 @@ export function command(deps: Deps, run = create): GdnCommand {
   return createCommand.action(async (flags: CreateFlags) => await run(deps, flags)) as GdnCommand
 }
 
-/** `nft:create,nft:read`, or `all`. */
+/** Parses `nft:create,nft:read`, or `all`. */
 const permissions = someOf([...PERMISSIONS, 'all'])
 
-/** Checks the values of the flags before the database is opened. */
+/** Checks the flag values before the database is opened. */
 function readFlags(flags: CreateFlags, now: number) {
   const { name, email, permission, expires, apiVersion = null } = flags
   if (name === undefined) throw requiredFlag('--name', 'Add --name with the purpose of the key, such as --name shop.')
@@ -98,7 +98,7 @@ function readFlags(flags: CreateFlags, now: number) {
   }
 }
 
-/** Returns a time for a note on stderr. */
+/** Formats a time for a note on stderr. */
 const timeOf = ({ stderrTty }: Deps['io'], ms: number): string =>
   stderrTty ? localTime(ms, 'minute') : `${new Date(ms).toISOString().slice(0, 16)}Z`
 

@@ -3,7 +3,7 @@ import type { ApiVersion } from '../../../api/versions.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import type { View } from '../../render/view.ts'
 
-/** Properties of a key that are shown. The key itself is shown only once, when it is created. */
+/** The displayed properties of a key. The key itself is displayed only once, when it is created. */
 interface ShownKey {
   id: string
   name: string

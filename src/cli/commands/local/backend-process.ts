@@ -20,7 +20,7 @@ export interface Started {
 
 /**
  * Starts `gdn serve` detached from this process. Its log and stderr go to the log file in the data directory. Its ready
- * line is read from a pipe, because it contains the key.
+ * line contains the key, so it is read from a pipe.
  */
 export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly string[]): Promise<Started> {
   await makePrivateFolder(dataDir)
@@ -44,7 +44,7 @@ export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly 
   }
 }
 
-/** Ends a backend that failed to start. It would otherwise keep the data directory locked. */
+/** Ends a backend that failed to start, because it would keep the data directory locked. */
 async function end(child: ReturnType<typeof spawn>): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise<void>((done) => child.once('exit', () => done()))
@@ -83,7 +83,9 @@ async function firstLine(
   })
 }
 
-/** Returns the error that the backend reported in JSON on stderr, or one with the end of its log. */
+/**
+ * Returns the JSON error that the backend reported on stderr. Without one, returns an error with the end of the log.
+ */
 function failure(error: unknown, lines: string[], logFile: string): GdnError {
   if (error instanceof GdnError) return error
   const reported = lines.map(errorIn).findLast((found) => found !== undefined)

@@ -4,7 +4,6 @@ import type { View } from '../../render/view.ts'
 
 const FIELDS = ['running', 'url', 'data_dir', 'pid']
 
-/** The local backend, as every command prints it. */
 export const BACKEND_VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'url' }
 
 export function backendData(backend: Pick<RunningBackend, 'url' | 'pid'> | null, dataDir: string): DataRecord {

@@ -68,7 +68,7 @@ export async function exec(deps: Deps, words: readonly string[], flags: ExecFlag
   })
 }
 
-/** @param work gets a signal that is aborted when the backend can no longer work */
+/** @param work receives a signal that is aborted if the backend fails */
 async function withBackend(
   deps: Deps,
   folder: string,
@@ -93,7 +93,7 @@ async function withBackend(
   const { backend, failed, close } = started
   announceFaults(io, backend.faults)
   try {
-    // A contract of another server is unknown to this backend.
+    // This backend doesn't know the contracts of other servers.
     const { GDN_PROFILE: _profile, GDN_CONTRACT: _contract, GDN_FORK_URL: _forkUrl, ...rest } = env
     return await work(
       {

@@ -4,16 +4,16 @@ import { parseUrl } from '../../../core/parse-url.ts'
 import type { Parse } from '../../command.ts'
 import { eventTypes } from '../webhook/event-flag.ts'
 
-/** A URL, and the events that are posted to it. */
+/** A URL and the types of event to post to it. */
 export interface Target {
   url: string
   events: readonly string[]
 }
 
-/** Event types before the first `=`. In a URL, a `:`, `/` or `?` comes before any `=`. */
+/** Matches event types before the first `=`. In a URL, a `:`, `/` or `?` precedes any `=`. */
 const MAPPED = /^([\w*][\w.,* -]*)=(.*)$/s
 
-/** Parses `<url>`, for all events, or `<events>=<url>`. */
+/** Parses `<url>` (all events) or `<events>=<url>`. */
 export const forwardTarget: Parse<Target> = (raw, flag) => {
   const [, events, url = ''] = MAPPED.exec(raw) ?? []
   return events === undefined
@@ -21,7 +21,7 @@ export const forwardTarget: Parse<Target> = (raw, flag) => {
     : { url: address(url, flag), events: eventTypes(events, flag) }
 }
 
-/** Accepts `localhost:3000/hook`, which people type without a scheme. */
+/** Accepts a URL without a scheme, such as `localhost:3000/hook`. */
 const address: Parse<string> = (raw, flag) => {
   const url = parseUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(raw) ? raw : `http://${raw}`)
   const isWeb = url !== null && /^https?:$/.test(url.protocol) && /^[\w.:[\]-]+$/.test(url.hostname)
@@ -35,10 +35,9 @@ const address: Parse<string> = (raw, flag) => {
 const isIn = (type: string, events: readonly string[]) => events.includes('*') || events.includes(type)
 
 /**
- * Returns one target for each URL, with all of its events.
- *
- * @param listened the events that are shown
- * @throws GdnError `usage` for an event that isn't among them
+ * Returns one target for each URL, with all events that are given for the URL. || @param listened the event types that
+ * are shown
+ * @throws GdnError `usage` if an event type isn't among them
  */
 export function targetsOf(given: readonly Target[], listened: readonly string[]): Target[] {
   const byUrl = new Map<string, Set<string>>()
@@ -56,7 +55,7 @@ export function targetsOf(given: readonly Target[], listened: readonly string[])
 }
 
 const AT_ONCE = 4
-/** Events that wait for one URL. While it has more, no others are received. */
+/** Maximum number of queued events for one URL. At this number, no more events are received. */
 const MOST_WAITING = 10_000
 
 /** Posts events to URLs, each with its own queue, so that a URL that doesn't respond doesn't delay the others. */
@@ -70,7 +69,7 @@ export class Forwarding<Event extends { type: string }> {
     this.#post = post
   }
 
-  /** Whether more events can be added. Throws what a post threw. */
+  /** Returns whether more events can be added. Rethrows the first error of a post. */
   hasRoom(): boolean {
     if (this.#failure !== null) throw this.#failure.error
     return this.#queues.every(({ waiting }) => waiting.length < MOST_WAITING)
@@ -97,7 +96,7 @@ export class Forwarding<Event extends { type: string }> {
     }
   }
 
-  /** Drops what waits. */
+  /** Discards the queued events. */
   stop(): void {
     for (const { waiting } of this.#queues) waiting.length = 0
   }

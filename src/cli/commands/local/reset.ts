@@ -17,7 +17,7 @@ import { askText } from '../../prompt/ask-for.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 
-/** The text that a user types to confirm: the name of the local backend, as in its profile. */
+/** The text that the user types to confirm: the name of the local backend, as in its profile. */
 const NAME = 'local'
 
 const VIEW: View = { fields: ['data_dir', 'deleted'], columns: ['data_dir', 'deleted'], id: 'data_dir' }
@@ -63,7 +63,7 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
   }
   if (!flags.yes) await confirmDeletion(io, dataDir)
   const id = await localBackendId(dataDir)
-  // The next backend in this directory has another ID, unless its database is kept.
+  // After the reset, the backend in this directory has another ID, unless its database is elsewhere.
   if (id !== null && existsSync(databaseIn(dataDir))) await forgetCollectionsOf(stateDirectory(env), id)
   await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
   io.note(`Deleted ${safe(dataDir)}.`)
@@ -82,7 +82,7 @@ async function confirmDeletion(io: Io, dataDir: string): Promise<void> {
 
 const databaseIn = (dataDir: string) => join(dataDir, 'gdn.db')
 
-/** Says what is lost. With PostgreSQL, the database is not in the directory. */
+/** Describes what is deleted. With PostgreSQL, the database is not in the directory. */
 async function contentOf(dataDir: string): Promise<string> {
   if (!existsSync(databaseIn(dataDir))) {
     return 'the files and API key of the local backend, but not its database, which is in another place'
@@ -90,7 +90,10 @@ async function contentOf(dataDir: string): Promise<string> {
   return `${await countsOf(databaseIn(dataDir))} of the local backend, with its chains, files and API key`
 }
 
-/** Counts collections and NFTs. A database that can't be read may be deleted too. */
+/**
+ * Counts collections and NFTs. If the database can't be read, describes them without counts, so that it can still be
+ * deleted.
+ */
 async function countsOf(path: string): Promise<string> {
   const { openStore } = await import('../../../server/store/open-store.ts')
   const store = await openStore(path, { unchecked: true }).catch(() => null)

@@ -4,13 +4,12 @@ import { GdnError, systemCode } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { Deps } from '../../deps.ts'
 
-/** How long the command may take to end when its backend failed. */
+/** How long the command may take to exit after its backend failed. */
 const END_WITHIN_MS = 5000
 
 /**
- * Runs the command on our streams. Forwards the first signal to it, and kills it at the second one.
- *
- * @param failed ends the command, and is then thrown
+ * Runs the command with our stdio streams. Forwards the first signal to the command, and kills it at the second. ||
+ * @param failed stops the command when aborted; its reason is then thrown
  */
 export async function runChild(
   deps: Deps,
@@ -25,7 +24,8 @@ export async function runChild(
     const child = spawn(file, args, { stdio: 'inherit', env, cwd: deps.cwd })
     const passOn = () => {
       const interrupted = signal.reason instanceof GdnError && signal.reason.code === 'interrupted'
-      // A terminal sends Ctrl-C to the command as well, and many programs stop at once at a second one.
+      // At a terminal, the command gets Ctrl-C too. Many programs stop immediately at a second one, so it isn't
+      // forwarded.
       if (!interrupted) child.kill('SIGTERM')
       else if (!deps.io.stdin.isTTY) child.kill('SIGINT')
     }

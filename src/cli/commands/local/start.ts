@@ -75,7 +75,7 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   await tell(started)
 }
 
-/** Rejects a flag that the running backend was not started with. @throws GdnError `usage` */
+/** Rejects a flag whose value differs from that of the running backend. @throws GdnError `usage` */
 function refuseOtherOptions({ url, options = {} }: RunningBackend, flags: StartFlags): void {
   const { port } = flags
   const isOtherPort = port !== undefined && port !== 0 && new URL(url).port !== String(port)
@@ -102,7 +102,10 @@ function refuseOtherOptions({ url, options = {} }: RunningBackend, flags: StartF
 
 const backendArgs = (flags: StartFlags): string[] => [...servedApiArgs(flags), ...storedFilesArgs(flags)]
 
-/** Starts the backend on the given port, or else on the last or default port, or on a free port if that is in use. */
+/**
+ * Starts the backend on the given port. Without one, uses the last or default port, or a free port if that port is in
+ * use.
+ */
 async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): Promise<Started> {
   const more = backendArgs(flags)
   if (flags.port !== undefined) return await spawnBackend(deps, dataDir, ['--port', String(flags.port), ...more])

@@ -31,7 +31,7 @@ export async function stop(deps: Deps, flags: OutputFlags): Promise<void> {
   if (isAskedFor(flags)) await output.one(backendData(await runningBackend(dataDir), dataDir))
 }
 
-/** Sends SIGTERM, then SIGKILL if the backend does not exit in time. No data is lost. */
+/** Sends SIGTERM, and then SIGKILL if the backend doesn't exit in time. Neither loses data. */
 async function stopBackend(deps: Deps, dataDir: string, backend: RunningBackend): Promise<void> {
   const { io } = deps
   const progress = await io.progress('Stopping the local backend')

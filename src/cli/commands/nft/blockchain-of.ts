@@ -16,7 +16,9 @@ export function knownBlockchain(nft: ReturnedNft, collections: readonly KnownCol
 
 type Place = Pick<Connection, 'server' | 'settings'>
 
-/** Like `knownBlockchain`, with the configured blockchain as the fallback. */
+/**
+ * Like `knownBlockchain`, but falls back to the configured blockchain. @throws GdnError `usage` if it is unknown too
+ */
 export async function blockchainOf(deps: Deps, nft: ReturnedNft, place: Place): Promise<Blockchain> {
   const found = knownBlockchain(nft, []) ?? knownBlockchain(nft, await knownCollections(deps, place))
   const blockchain = found ?? place.settings.blockchain?.value
@@ -27,7 +29,7 @@ export async function blockchainOf(deps: Deps, nft: ReturnedNft, place: Place): 
   })
 }
 
-/** Adds the blockchain of their collection to NFTs, where it is known. */
+/** Adds the blockchain to NFTs whose blockchain is known. */
 export async function withBlockchain(deps: Deps, records: readonly NftRecord[], place: Place): Promise<DataRecord[]> {
   const untold = records.filter((record) => knownBlockchain(record, []) === null)
   const addresses = [...new Set(untold.map(({ contract_address }) => contract_address ?? ''))]

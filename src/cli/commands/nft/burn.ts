@@ -38,7 +38,7 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
   const { io } = deps
   const output = createOutput(io, flags, withPaid(CHANGE_VIEW))
   const ids = [...new Set(given)]
-  // Each NFT has an operation of its own.
+  // Each NFT is a separate operation.
   const single = flagOfOneRequest(flags)
   if (single !== null && ids.length > 1) throw flagError(single, 'is for one NFT', 'Burn one NFT at a time.')
   const connection = await deps.connect(await deps.settings(flags))
@@ -76,7 +76,7 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
         blockchain: nft.blockchain,
         contract: contract_address,
         content: { nft_gdn_id },
-        // Called after --max-cost is checked, and not for a burn that was accepted before.
+        // Called after --max-cost is checked. Not called for a burn that was accepted before.
         request: async (limit: bigint | null) => {
           if (!isChecked) deps.checkPlan?.(intent)
           isChecked = true
@@ -93,13 +93,13 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
       })
     }
   } finally {
-    // After an error too: these are burned.
+    // Also after an error, because these NFTs are burned.
     if (isConfirmed || burned.length > 0) await output.many(burned)
     notePaid(io, output, burned)
   }
 }
 
-/** Prompts once for all NFTs, with the most that it can cost. @throws GdnError `not_confirmed` */
+/** Prompts once for all NFTs, with the maximum total cost. @throws GdnError `not_confirmed` */
 async function confirm(
   deps: Deps,
   connection: Connection,
@@ -112,7 +112,7 @@ async function confirm(
   const [blockchain = null, ...others] = new Set(nfts.map((nft) => nft.blockchain))
   const what = nfts.length === 1 ? `token ${nfts[0]?.token_id}` : `these ${nfts.length} NFTs`
   const worst = () => worstOfChanges('burn', nfts.length)
-  // Coins of several blockchains have no sum.
+  // Amounts in the coins of several blockchains can't be added.
   const cost = others.length > 0 ? '' : await atMostText(deps, connection, blockchain, { limit, worst })
   const question = `Permanently burn ${what} of ${await placesOf(deps, connection, nfts)}${cost}?`
   await deps.io.confirm(safe(question), '--yes')

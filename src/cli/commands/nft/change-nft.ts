@@ -27,7 +27,7 @@ export interface ChangeFlags extends OutputFlags, ServerFlags, WaitFlags, Operat
   yes?: boolean
 }
 
-/** Adds `--blockchain`, for servers whose records don't have it. */
+/** Adds `--blockchain`, for servers whose records lack it. */
 export const addBlockchainFlag = (command: GdnCommand): GdnCommand =>
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
 
@@ -51,7 +51,7 @@ export const CHANGE_VIEW: View = {
   plural: 'NFTs',
 }
 
-/** An NFT on a chain, as the server knows it. */
+/** An NFT on a chain, as reported by the server. */
 export interface FoundNft extends NftRecord {
   contract_address: string
   blockchain: Blockchain
@@ -89,7 +89,7 @@ async function onChain(deps: Deps, connection: Connection, nft: NftRecord): Prom
   return { ...nft, contract_address, blockchain, title: typeof title === 'string' ? title : '' }
 }
 
-/** The same without what only the server's record has. */
+/** Returns the NFT's short record, without fields that only the server's record has. */
 export const shortRecord = ({ nft_gdn_id, token_id, title, ...nft }: FoundNft): DataRecord => ({
   nft_gdn_id,
   token_id,
@@ -99,7 +99,9 @@ export const shortRecord = ({ nft_gdn_id, token_id, title, ...nft }: FoundNft): 
   receiver_wallet_address: nft.receiver_wallet_address,
 })
 
-/** Returns the collections of NFTs for a prompt: by their names, if they were created on this machine. */
+/**
+ * Returns a text with the NFTs' collections for a prompt. Includes the names of collections created on this machine.
+ */
 export async function placesOf(deps: Deps, connection: Connection, nfts: readonly FoundNft[]): Promise<string> {
   const addresses = [...new Set(nfts.map(({ contract_address }) => contract_address))]
   const known = await collectionsAtAGlance(deps, connection, addresses).catch(() => [])
@@ -110,12 +112,12 @@ export async function placesOf(deps: Deps, connection: Connection, nfts: readonl
   return [...new Set(places)].join(' and ')
 }
 
-/** Returns the flag that names or limits one request; null if there is none. */
+/** Returns the flag that applies to a single request; null if there is none. */
 export function flagOfOneRequest({ operation, maxCost }: OperationFlags): '--operation' | '--max-cost' | null {
   return operation !== undefined ? '--operation' : maxCost !== undefined ? '--max-cost' : null
 }
 
-/** Reports the cost of a change that a dry run prints. Costs of several blockchains have no sum. */
+/** Reports the cost of a change for a dry run. Costs on several blockchains can't be added. */
 export async function quoteChange(
   deps: Deps,
   { settings }: Connection,

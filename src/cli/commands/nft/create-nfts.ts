@@ -22,7 +22,7 @@ import { hashLocalFiles, type LocalFile, replaceUrls, uploadLocalFiles } from '.
 import type { NftFlags } from './mint-flags.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 
-/** A checked request of createnft, creatednft or createnfttrans. */
+/** A validated request of createnft, creatednft or createnfttrans. */
 interface NftRequest {
   contract_address: string
   blockchain: Blockchain
@@ -40,7 +40,7 @@ interface NftCreation {
   output: Output
 }
 
-/** Creates NFTs, waits until they are deployed (and transferred, for a grant), and prints them. */
+/** Creates NFTs, waits until they are deployed, and prints them. For a grant, also waits until they are transferred. */
 export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void> {
   const { endpoint, request, localFiles, flags, settings } = wanted
   const verb = endpoint === 'createnfttrans' ? 'Grant' : 'Mint'

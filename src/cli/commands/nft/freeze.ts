@@ -39,7 +39,10 @@ export function command(deps: Deps, run = freeze): GdnCommand {
   return freezeCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags)) as GdnCommand
 }
 
-/** The status is that of the transaction, so a field says whether the NFT is frozen, and tables show that as status. */
+/**
+ * The status is that of the transaction, so a separate field says whether the NFT is frozen. Tables show `frozen` as
+ * the status.
+ */
 const VIEW: View = {
   ...CHANGE_VIEW,
   fields: CHANGE_VIEW.fields.flatMap((field) => (field === 'status' ? [field, 'is_frozen'] : [field])),
@@ -92,14 +95,14 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
         blockchain,
         contract: contract_address,
         content: { nft_gdn_ids: [...nft_gdn_ids].sort() },
-        // Called after --max-cost is checked, and not for a freeze that was accepted before.
+        // Called after --max-cost is checked. Not called for a freeze that was accepted before.
         request: async (limit: bigint | null) => {
           if (!isChecked) deps.checkPlan?.(intent)
           isChecked = true
           if (!isConfirmed) {
             const asked = left.slice(from)
             await confirm(deps, connection, asked, limit)
-            // The request doesn't contain the metadata, which may have changed during the prompt.
+            // The request doesn't contain the metadata, which may have changed while the user was prompted.
             const now = intentOf(await findNfts(deps, connection, idsOf(asked)))
             refuseChanged(intentOf(asked), now, { isBegun: false, hint: CHANGED_HINT })
           }
@@ -114,7 +117,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
       })
     }
   } finally {
-    // After an error too: these are frozen.
+    // Also after an error, because these NFTs are frozen.
     if (isConfirmed || frozen.length > 0) await output.many(frozen)
     notePaid(io, output, frozen)
   }
@@ -122,7 +125,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
 
 const CHANGED_HINT = 'Nothing was frozen. Run the command again to see what it would freeze now.'
 
-/** A freeze makes the metadata final, so all of it counts. */
+/** Includes all metadata, because a freeze makes it final. */
 const intentOf = (nfts: readonly FoundNft[]): Intent =>
   Object.fromEntries(
     nfts.map((nft) => {
@@ -131,7 +134,7 @@ const intentOf = (nfts: readonly FoundNft[]): Intent =>
     }),
   )
 
-/** Returns the revisions that the freeze makes final; undefined where the server has none. */
+/** Returns the revisions that the freeze makes final; undefined if the server doesn't report them. */
 function revisionsOf(nfts: readonly FoundNft[]): number[] | undefined {
   const revisions = nfts.map(({ revision }) => revision).filter((one) => typeof one === 'number')
   return revisions.length === nfts.length ? revisions : undefined
@@ -139,7 +142,7 @@ function revisionsOf(nfts: readonly FoundNft[]): number[] | undefined {
 
 const idsOf = (nfts: readonly FoundNft[]): string[] => nfts.map(({ nft_gdn_id }) => nft_gdn_id)
 
-/** Prompts once for all NFTs, with the most that it can cost. @throws GdnError `not_confirmed` */
+/** Prompts once for all NFTs, with the maximum total cost. @throws GdnError `not_confirmed` */
 async function confirm(
   deps: Deps,
   connection: Connection,

@@ -28,7 +28,7 @@ export const VIEW: View = {
     date: record.block_date ?? record.accepted_date,
     what: whatOf(record as HistoryEvent),
     block: record.block_number,
-    // Not the column that is never shortened, so that a terminal has room for the event.
+    // The ID column is never shortened. This copy of it can be, so that a terminal has room for the event.
     transaction: record.transaction_hash,
   }),
 }
@@ -36,7 +36,7 @@ export const VIEW: View = {
 /** Below this width, a line has no room for two addresses. */
 const WIDE = 150
 
-/** Returns the view for a terminal, where the new owner has to fit, or for a program, which gets whole values. */
+/** Returns the view. On a narrow terminal, it is shortened so that the new owner fits. A program gets whole values. */
 function viewFor({ stdoutTty, columns }: Io): View {
   if (stdoutTty && columns >= WIDE) return VIEW
   const textOf = stdoutTty ? shortWhatOf : wholeWhatOf
@@ -65,7 +65,7 @@ export function command(deps: Deps, run = history): GdnCommand {
 export async function history(deps: Deps, id: string, flags: HistoryFlags): Promise<void> {
   const output = createOutput(deps.io, flags, viewFor(deps.io))
   const { client, server } = await deps.connect(await deps.settings(flags))
-  // Every server has this endpoint, and its response shows whether it has the other one.
+  // Every server has this endpoint. Its response shows whether the server also has the history endpoint.
   const reading = readNft({ client, signal: deps.signals.signal }, id)
   const nft = await awaitResponse(deps.io, server.origin, reading)
   if (nft === undefined) throw unknownNfts([id])

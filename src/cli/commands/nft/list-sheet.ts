@@ -14,13 +14,13 @@ import type { Deps } from '../../deps.ts'
 import { type DataRecord, withBurned } from '../../render/cells.ts'
 import { createCsv } from '../../render/csv.ts'
 
-/** The fields that are no columns of a manifest. */
+/** Fields that aren't columns of a manifest. */
 const FIELDS = [
   ...['token_id', 'status', 'nft_gdn_id', 'contract_address', 'blockchain', 'metadata_url', 'error', 'revision'],
   ...['is_dynamic', 'is_frozen', 'burned'],
 ]
 
-/** Returns the manifest of the newest run of a collection on this machine; null if there is none. */
+/** Returns the manifest of the newest run of a collection on this machine; null if no manifest exists. */
 export async function manifestOf(
   { stateDir }: Pick<Settings, 'stateDir'>,
   { contract, blockchain }: { contract: string; blockchain: Blockchain },
@@ -34,8 +34,8 @@ export async function manifestOf(
 }
 
 /**
- * Prints NFTs as rows of a manifest, each followed by its fields. Metadata is in columns that people read. With a
- * manifest, they have its separator, and its headers in their order.
+ * Prints NFTs as manifest rows, each followed by its other fields. Metadata columns have readable names. If there is a
+ * manifest, uses its separator, its headers and their order.
  */
 export async function printSheet(
   deps: Deps,
@@ -61,7 +61,7 @@ async function* each(rows: readonly ResultRecord[]): AsyncGenerator<ResultRecord
   yield* rows
 }
 
-/** Returns an NFT as the row that it is like. Metadata of another form has no title. */
+/** Returns an NFT as a manifest row. Metadata in an unknown format results in an empty title. */
 function rowOf({ request_metadata, receiver_wallet_address, burned }: NftRecord): ManifestRow {
   const { title, description, file_fields, attribute, ...extras } = Object(request_metadata) as Readonly<
     Record<string, unknown>

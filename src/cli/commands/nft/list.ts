@@ -20,10 +20,10 @@ export interface ListFlags extends OutputFlags, ServerFlags {
   limit?: number
 }
 
-/** A terminal that is too narrow for titles and IDs shows the titles. */
+/** If the terminal is too narrow for both titles and IDs, shows the titles. */
 const LIST_VIEW: View = { ...NFT_VIEW, dropsId: true }
 
-/** NFTs that a terminal shows unless `--limit` says otherwise: one getnfts request. */
+/** Number of NFTs that a terminal shows without `--limit`: one getnfts request. */
 const SHOWN_ON_TERMINAL = IDS_PER_REQUEST
 
 export function command(deps: Deps, run = list): GdnCommand {
@@ -70,9 +70,9 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   if (!needsDetails) return await output.many(ids.map((nft_gdn_id) => ({ nft_gdn_id })))
 
   const here = (record: NftRecord): DataRecord => ({ ...record, blockchain })
-  // Records of these modes are complete lines, so each chunk is printed as it arrives.
+  // In these modes, each record is a complete line, so each chunk is printed as it arrives.
   const streams = output.mode === 'ndjson' || (output.mode === 'table' && !io.stdoutTty)
-  // The output of `head` would be on the line of the spinner. Streamed rows show the progress themselves.
+  // With streaming, a spinner would share its line with the rows, and the rows already show the progress.
   const progress = streams ? null : await progressOf(deps, ids.length)
   const records: NftRecord[] = []
   const readAll = async () => {
@@ -90,7 +90,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   if (flags.forSpreadsheet && flags.fields === undefined) {
     await printSheet(deps, settings, records, { manifest, blockchain })
   } else if (!streams) await output.many(records.map(here))
-  // Printed with -q too, so that a truncated list doesn't look complete.
+  // A warning, so that it is printed with -q too and a truncated list doesn't look complete.
   if (flags.limit === undefined && ids.length < nft_gdn_ids.length) {
     io.warn(
       `Showing the first ${ids.length} of ${nft_gdn_ids.length} NFTs. Add \`--limit ${nft_gdn_ids.length}\` to show all, or \`-o ids\` for all IDs.`,

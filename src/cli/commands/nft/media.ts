@@ -11,7 +11,7 @@ import type { KeyValue } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { mediaFlag } from '../../request/check-request.ts'
 
-/** A local file of an NFT. A placeholder takes the place of its URL until it is uploaded. */
+/** A local file of an NFT. The placeholder replaces its URL until it is uploaded. */
 export interface LocalFile {
   path: string
   placeholder: string
@@ -20,15 +20,13 @@ export interface LocalFile {
 export interface Media {
   fields: { key: string; url: string }[]
   localFiles: LocalFile[]
-  /** Warnings about files that some marketplaces may not show, with the flag. */
+  /** Warnings about files that some marketplaces may not show. Each names its flag. */
   warnings: string[]
 }
 
 /**
- * Reads the values of `--media` and `--image`. A value is a URL, or else the path of an existing file, which is
- * inspected as those of manifests are.
- *
- * @param flagOf returns the flag of a key, for errors
+ * Reads the values of `--media` and `--image`. A value is a URL or the path of an existing file. Files are inspected in
+ * the same way as those in manifests. || @param flagOf returns the flag of a key, for errors
  */
 export async function readMedia(media: readonly KeyValue[], cwd: string, flagOf = mediaFlag): Promise<Media> {
   const fields: Media['fields'] = []
@@ -52,7 +50,7 @@ export async function readMedia(media: readonly KeyValue[], cwd: string, flagOf 
 const isUrl = (value: string) =>
   /^[a-z][a-z0-9+.-]*:\/\//i.test(value) || /^(data|javascript):/i.test(value) || value === ''
 
-/** Returns the warning about a file, or null. @throws GdnError `invalid_input` for a file that isn't taken */
+/** Returns a warning about a file, or null. @throws GdnError `invalid_input` if the file isn't acceptable */
 async function checkFile(path: string, flag: string): Promise<string | null> {
   const fail = (message: string, hint?: string) => new GdnError('invalid_input', message, { place: { flag }, hint })
   const found = await stat(path).catch((error: unknown) => {
@@ -67,12 +65,13 @@ async function checkFile(path: string, flag: string): Promise<string | null> {
   return warning
 }
 
-/** Prints the warnings about local files. */
 export function printMediaWarnings({ io }: Pick<Deps, 'io'>, { warnings }: Pick<Media, 'warnings'>): void {
   for (const warning of warnings) io.warn(`${io.errPaint.busy('warning:')} ${safe(warning)}`)
 }
 
-/** Returns a content hash for each placeholder. It identifies a request by the bytes of its files, not their paths. */
+/**
+ * Returns a content hash for each placeholder, so that a request is identified by its files' content, not their paths.
+ */
 export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<string, string>> {
   const hashes = new Map<string, string>()
   for (const { path, placeholder } of files) {
@@ -83,13 +82,12 @@ export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<s
   return hashes
 }
 
-/** Concurrent uploads. An NFT has at most 8 files. */
+/** Maximum number of concurrent uploads. An NFT has at most 8 files. */
 const CONCURRENCY = 8
 
 /**
- * Uploads the files, several at a time and each path once.
- *
- * @param hashes of `hashLocalFiles`: a file that changed since is not uploaded
+ * Uploads each path once, several files concurrently. || @param hashes the result of `hashLocalFiles`. A file that has
+ * changed since is not uploaded.
  * @returns the URL for each placeholder
  */
 export async function uploadLocalFiles(
@@ -122,7 +120,7 @@ export async function uploadLocalFiles(
   return new Map(files.map(({ path, placeholder }) => [placeholder, byPath.get(path) ?? '']))
 }
 
-/** Returns the request with the file URLs replaced that are in the map. */
+/** Returns the request with its file URLs replaced by those in the map. */
 export function replaceUrls<Request extends { metadata: readonly { file_fields: { key: string; url: string }[] }[] }>(
   request: Request,
   urls: ReadonlyMap<string, string>,

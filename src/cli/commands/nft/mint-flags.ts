@@ -6,7 +6,7 @@ import { type KeyValue, keyValue, notEmpty } from '../../flags/parse.ts'
 import type { WaitFlags } from '../../flags/wait.ts'
 import type { OperationFlags } from '../../request/operate.ts'
 
-/** The parsed flags that `nft mint` and `nft grant` share: the metadata of an NFT, its collection and its receiver. */
+/** The parsed flags that `nft mint` and `nft grant` share: an NFT's metadata, collection and receiver. */
 export interface NftFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
   contract?: string
   blockchain?: Blockchain
@@ -43,7 +43,6 @@ export const NFT_ALIASES = {
   '--receiver-wallet-address': '--receiver',
 } as const
 
-/** Adds the flags for the metadata. */
 export function addMetadataFlags(command: GdnCommand): GdnCommand {
   const group = 'Metadata'
   valueFlag(command, '--title <text>', 'Title', { group })

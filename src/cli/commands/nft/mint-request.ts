@@ -13,7 +13,7 @@ import { warnOfQuotes } from '../../word-processor.ts'
 import { type LocalFile, printMediaWarnings, readMedia } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
 
-/** The input of the command: one request, or a manifest, which is minted as a batch. */
+/** The command's input: one request, or a manifest to mint as a batch. */
 export type Prepared = { kind: 'manifest'; manifest: string } | NftRequest
 
 /** A request before validation. */
@@ -61,7 +61,7 @@ export async function nftRequest(
   return { kind: 'request', request, localFiles: [], file }
 }
 
-/** A JSON list is a manifest. Standard input is already consumed here, so a manifest must come from a file. */
+/** Returns a file with a JSON list as a manifest. Rejects standard input, because it was already consumed. */
 function manifestOf(file: string): Prepared {
   if (file !== '-') return { kind: 'manifest', manifest: file }
   throw new GdnError('usage', 'standard input contains a list of rows, which is a manifest', {
@@ -107,7 +107,7 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
   return { kind: 'request', request, localFiles: media.localFiles, file: null }
 }
 
-/** Prompts for title, description and image, if no title was given. */
+/** Prompts for title, description and image. */
 async function askMetadata(
   { io, cwd }: Deps,
   flags: NftFlags,
@@ -134,7 +134,7 @@ async function askMetadata(
   }
 }
 
-/** Returns the configured collection, if the file doesn't specify one. */
+/** Returns the configured collection if the file doesn't fully specify one. */
 async function collectionOf(deps: Deps, settings: Settings, address: unknown, blockchain: unknown) {
   if (address !== undefined && blockchain !== undefined) return undefined
   const contract = typeof address === 'string' ? { value: address, from: 'contract_address' } : settings.contract
@@ -143,7 +143,7 @@ async function collectionOf(deps: Deps, settings: Settings, address: unknown, bl
 
 const RESERVED = new Set(['title', 'description', 'file_fields', 'attribute', '__proto__'])
 
-/** Rejects reserved keys and repeated keys. Of two equal keys, one would be lost. */
+/** Rejects reserved keys and repeated keys. If a key were repeated, one value would be lost. */
 function distinct(pairs: readonly KeyValue[], flag: string): readonly KeyValue[] {
   const seen = new Set<string>()
   for (const { key } of pairs) {

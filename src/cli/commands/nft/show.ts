@@ -76,7 +76,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
     const known = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
     refuseUnknown(asked.filter((id) => !known.has(id)))
   }
-  // An ID that the server doesn't know has nothing to watch.
+  // If the server doesn't know an ID, there is nothing to watch.
   const lookAtAll = async () => {
     const found = await look()
     refuseMissing(found.records)
@@ -101,7 +101,7 @@ interface Seen {
   shown: DataRecord[]
 }
 
-/** Shows NFTs until each is deployed or failed, and no change of it is in progress. */
+/** Shows NFTs until each is deployed or failed and has no change in progress. */
 async function watchNfts(
   deps: Deps,
   flags: ShowFlags,
@@ -126,12 +126,12 @@ async function watchNfts(
   })
 }
 
-/** Returns the page of an NFT in the web explorer; null if the server isn't a gdn backend, which has no such pages. */
+/** Returns the URL of an NFT in the web explorer; null if the server isn't a gdn backend. */
 function explorerPage({ client }: Connection, { nft_gdn_id }: NftRecord): string | null {
   return client.supports('idempotency') === true ? `${client.baseUrl}/nfts/${encodeURIComponent(nft_gdn_id)}` : null
 }
 
-/** Draws the image of an NFT. The code that draws is loaded only if needed. */
+/** Draws the image of an NFT. Loads the drawing code only if necessary. */
 async function draw(deps: Deps, connection: Connection, nft: NftRecord, { image, gateway }: ShowFlags): Promise<void> {
   const way = image === false ? null : graphicsOf(deps)
   const room = imageSpace(deps.io)

@@ -11,9 +11,9 @@ interface Collection {
 const NEW_COLLECTIONS = 'To permit transfers from the start, run `gdn collection create --enable-transfer`.'
 
 /**
- * Explains how to let the API transfer NFTs of a collection, after a refused transfer; undefined if the refusal has
- * another reason. On a gdn backend, the owner of the collection changes it. Other servers have their own contracts and
- * messages.
+ * Explains how to let the API transfer the NFTs of a collection, after a refused transfer. On a gdn backend, the
+ * collection's owner can enable transfers. Other servers have their own contracts and messages. Returns undefined if
+ * the refusal of a gdn backend has another reason.
  */
 export function howToEnableTransfer(
   { client, server }: Connection,

@@ -35,7 +35,7 @@ export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, Oper
   yes?: boolean
 }
 
-/** A transfer as specified. Missing fields are looked up. */
+/** A transfer as the user specified it. Missing fields are looked up later. */
 export interface TransferGiven {
   nftGdnId: string
   receiver: string
@@ -44,7 +44,7 @@ export interface TransferGiven {
   file: string | null
 }
 
-/** Merges argument, flags and file. Flags take precedence. Sends no request. */
+/** Merges argument, flags and file. The argument and flags take precedence. Sends no request. */
 export async function readTransfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<TransferGiven> {
   const { io } = deps
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
@@ -93,13 +93,15 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
   return { nftGdnId, receiver, fields, file }
 }
 
-/** Returns the problem of a receiver, or null. The API transfers NFTs on EVM blockchains only. */
+/** Returns why a receiver is invalid, or null. The API transfers NFTs only on EVM blockchains. */
 function receiverProblem(receiver: string): string | null {
   if (solanaAddressProblem(receiver) !== null) return evmAddressProblem(receiver)
   return 'is a Solana address, but the API does not transfer NFTs on Solana'
 }
 
-/** Returns the request. Missing fields are looked up on the server, except for a blockchain that v1.2 doesn't need. */
+/**
+ * Returns the complete request. Looks up missing fields on the server, except for a blockchain that v1.2 doesn't need.
+ */
 export async function completeTransfer(
   deps: Deps,
   { client, server, settings }: { client: Pick<ApiClient, 'call'>; server: Server; settings: Settings },
@@ -128,8 +130,8 @@ export async function completeTransfer(
 }
 
 /**
- * Returns the blockchain of an NFT by its record on the server; null if it is unknown, and if the request names another
- * one or another collection, because a server may use either.
+ * Returns the blockchain of an NFT from its record on the server; null if unknown. Also null if the request names
+ * another blockchain or collection, because a server may use either one.
  */
 export async function blockchainOfTransfer(
   deps: Deps,
@@ -155,7 +157,7 @@ function refuseUndeployed(nft: NftRecord, server: Server): void {
 
 /**
  * Rejects blockchains without transfers (API reference v1.1, Blockchain identifiers). `checkRequest` rejects unknown
- * ones.
+ * blockchains.
  */
 function refuseWithoutTransfer(name: string): void {
   if (!isBlockchain(name) || isEvm(name)) return

@@ -111,7 +111,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
       blockchain: null,
       findBlockchain,
       contract: null,
-      // Without the sender, which is looked up: it changes when the transfer takes effect.
+      // Omits the sender, which is looked up and changes when the transfer takes effect.
       content: what,
       note: 'nft transfer',
       async request(limit) {
@@ -139,7 +139,10 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
   })
 }
 
-/** Shortens the parts that the user knows already. The new owner isn't shortened, so that the user can compare it. */
+/**
+ * Returns the question for the prompt. Shortens only the addresses that the user knows already, so that the user can
+ * compare the whole address of the new owner.
+ */
 function questionOf({ token_id, contract_address, sender_wallet_address, receiver_wallet_address }: TransferRequest) {
   const [contract, sender] = [contract_address, sender_wallet_address].map(shortAddress)
   return `Transfer token ${token_id} of ${contract} from ${sender} to ${receiver_wallet_address}`

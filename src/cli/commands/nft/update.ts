@@ -34,7 +34,7 @@ import { addMetadataFlags, type NftFlags } from './mint-flags.ts'
 export type UpdateFlags = ChangeFlags &
   Pick<NftFlags, 'title' | 'description' | 'image' | 'media' | 'extra' | 'attr' | 'file'>
 
-/** The difference of a dry run. */
+/** The view of the differences that a dry run prints. */
 const DIFFERENCE: View = { fields: ['field', 'before', 'after'], columns: ['field', 'before', 'after'], id: 'field' }
 
 export function command(deps: Deps, run = update): GdnCommand {
@@ -128,7 +128,7 @@ function refuseFinal({ nft_gdn_id: id, is_dynamic, is_frozen, burned }: FoundNft
   })
 }
 
-/** Returns the new metadata by the present one. */
+/** Returns the new metadata, given the current one. */
 type Changes = (before: NftMetadata) => { metadata: Record<string, unknown>; localFiles: readonly LocalFile[] }
 
 async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {

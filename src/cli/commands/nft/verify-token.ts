@@ -8,23 +8,22 @@ import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
 import type { ServerFlags } from '../../flags/common.ts'
 
-/** A token of a collection, as anybody can name it. */
+/** A token of a collection, identified without a server. */
 export interface NamedToken {
   contractAddress: string
   tokenId: string
 }
 
-/** Returns the token that `<contract>/<token ID>` names, or null for anything else. */
+/** Parses `<contract>/<token ID>`. Returns null for any other text. */
 export function tokenNamed(text: string): NamedToken | null {
   const [, contractAddress, tokenId] = /^(0x[0-9a-f]{40})\/(\d{1,78})$/i.exec(text) ?? []
   return contractAddress === undefined || tokenId === undefined ? null : { contractAddress, tokenId }
 }
 
 /**
- * Proves from chain and storage alone what the collection committed to for a token. It needs no API key, and a server
- * only for the node or the gateway that no flag names.
- *
- * @throws GdnError `not_found` for a token that was minted as it is
+ * Proves what the collection committed to for a token, with only chain and storage. Needs no API key. Uses a server
+ * only if no flag names a node or a gateway. || @throws GdnError `not_found` if the token was minted without a
+ * commitment
  */
 export async function verifyToken(
   deps: Deps,
@@ -46,7 +45,10 @@ export async function verifyToken(
   }
 }
 
-/** Returns the server that a flag names. A configured server is not trusted with a proof unless the user names it. */
+/**
+ * Returns the server that a flag names; null if none. A proof doesn't rely on a configured server unless the user names
+ * it.
+ */
 async function namedServer(deps: Deps, flags: ServerFlags): Promise<Server | null> {
   const { local, baseUrl, profile } = flags
   return local || baseUrl !== undefined || profile !== undefined ? await (await deps.settings(flags)).server() : null

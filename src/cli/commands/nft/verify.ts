@@ -42,7 +42,7 @@ const FIELDS = [
 
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'nft_gdn_id' }
 
-/** Adds the comparison with chain and storage. `verified` is null if they can't be read. */
+/** The view with the results of comparing NFTs with chain and storage. `verified` is null if these can't be read. */
 const ON_CHAIN_VIEW: View = {
   ...VIEW,
   fields: [...FIELDS, 'verified', 'verify_error', 'differences', 'provenance'],
@@ -208,13 +208,13 @@ function refuseUnreadable(blockchain: Blockchain): void {
 }
 
 interface Complete {
-  /** Null if the flags specify everything, so that the record wasn't requested. */
+  /** The NFT's record; null if the flags specify everything, so that it wasn't requested. */
   record: NftRecord | null
   owner: string
   blockchain: Blockchain
 }
 
-/** Returns owner and blockchain from flags, or else from the server. */
+/** Returns the owner and the blockchain, from flags if given, or else from the server. */
 async function complete(
   deps: Deps,
   { client, server, settings }: Connection,

@@ -23,10 +23,10 @@ import type { View } from '../../render/view.ts'
 import { txName } from './list.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 
-/** How long a prompt waits for the fees of the network. */
+/** Maximum time that a prompt waits for the network's fees. */
 const FEES_MS = 5_000
 
-/** A transaction with the most that it can cost before and after it is replaced. */
+/** A transaction with its maximum cost before and after its replacement. */
 const REPLACEMENT_VIEW: View = {
   ...TX_VIEW,
   fields: [...TX_VIEW.fields, 'max_cost_before_wei', 'max_cost_after_wei', 'currency', 'pending_reason'],
@@ -45,36 +45,35 @@ function costText({ max_cost_before_wei: before, max_cost_after_wei: after, curr
 
 /** The cost of replacing a transaction. */
 interface Replacement {
-  /** Whether it may cost money. */
+  /** Whether the replacement may cost money. */
   costsMoney: boolean
   /** The current cost of a transaction: ` (now at most 0.003 ETH)`. */
   nowText: string
-  /** End of a question: `, for at most 0.1 ETH (max_fee_gwei, 0.004 ETH at the current fees)`. */
+  /** The end of a question: `, for at most 0.1 ETH (max_fee_gwei, 0.004 ETH at the current fees)`. */
   atMostText: string
-  /** Why the backend can't sign it at the current fees; null if nothing prevents that. */
+  /** Why the backend can't sign the replacement at the current fees; null if it can. */
   waitsFor: string | null
-  /** The fields of the view. */
   data: DataRecord
 }
 
-/** The texts of a command that replaces a transaction. */
+/** The texts of a command that replaces transactions. */
 interface Texts {
   about: string
-  /** The summary of its example. */
+  /** The summary of the command's example. */
   example: string
   /** The description of `--yes`. */
   yes: string
-  /** Returns the question of its prompt; null for none. */
+  /** Returns the question to prompt with; null for no prompt. */
   question(transaction: ShownTransaction, cost: Replacement): string | null
-  /** The message for the answer no. */
+  /** The message if the user declines. */
   declined: string
-  /** The action of the backend, as a clause. */
+  /** What the backend does, as a clause. */
   does: string
   /** The purpose of `gdn tx show`, as a clause. */
   see: string
 }
 
-/** Returns a command that requests the replacement of a pending transaction from the running backend. */
+/** Creates a command that asks the running backend to replace a pending transaction. */
 export function replacementCommand(deps: Deps, action: TransactionAction, texts: Texts): GdnCommand {
   const { about, example, yes, question, declined, does, see } = texts
   const line = `gdn tx ${action} 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d`
@@ -102,7 +101,7 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
   }) as GdnCommand
 }
 
-/** Returns the cost of raising the fees of a pending transaction or of canceling it. */
+/** Returns the cost of raising a pending transaction's fees or of canceling it. */
 export async function replacementOf(
   deps: Deps,
   place: DatabasePlace,
@@ -155,13 +154,16 @@ function waitsForOf({ waitsFor }: ReplacementCost, coin: string): string | null 
   return `it needs up to ${inCoins(needed, 'up')} ${coin} at the current fees, and ${limit} ${leaves} ${inCoins(left)} ${coin}`
 }
 
-/** Returns the configuration of a network; null if it is not in this place, such as on another machine. */
+/**
+ * Returns the configuration of a network; null if it isn't in this place, because it is on another machine, for
+ * example.
+ */
 async function settingsOf({ dataDir, settingsFile }: DatabasePlace, blockchain: EvmBlockchain) {
   const { loadSettings } = await import('../../../server/settings/settings.ts')
   return (await loadSettings(dataDir, settingsFile)).chains.get(blockchain) ?? null
 }
 
-/** Returns the current fees of a network; null if no node returns them in the time that a prompt waits. */
+/** Returns the current fees of a network; null if no node returns them while the prompt waits. */
 async function currentFees(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   place: DatabasePlace,

@@ -19,7 +19,7 @@ interface Linkable {
   contract_address?: string
 }
 
-/** Adds the links to a block explorer, or null if the backend's configuration names none. */
+/** Adds links to a block explorer. They are null if the backend's configuration has none. */
 export async function withLinks<Transaction extends Linkable>(
   deps: Pick<Deps, 'env' | 'cwd'>,
   flags: DataDirFlags,

@@ -9,7 +9,7 @@ import type { Io } from '../../io/io.ts'
 import { askLine, orAsk } from '../../prompt/ask-missing.ts'
 import { checkRequest } from '../../request/check-request.ts'
 
-/** The local backend has one account, and accepts any address. */
+/** The local backend has only one account and accepts any address for it. */
 const LOCAL_EMAIL = 'local@example.com'
 
 export interface AccountFlags {

@@ -23,7 +23,7 @@ import { addPasswordFlag, knownPassword } from './password.ts'
 
 const FORMATS = ['keystore', 'private-key', 'keypair'] as const
 
-/** The contents of the file by format. */
+/** Descriptions of the file's content, by format. */
 const CONTENTS = {
   keystore: 'keystore',
   'private-key': 'unencrypted private key',
@@ -88,7 +88,7 @@ export async function exportWallet(deps: Deps, what: string, flags: ExportFlags)
   else io.note(`Wrote the ${CONTENTS[format]} of ${safe(basename(file, KEYSTORE_ENDING))} to ${safe(target)}.`)
 }
 
-/** Records the export of a wallet of this machine, for `gdn doctor`. */
+/** Records the export of a wallet in the wallet folder, for `gdn doctor`. */
 function keepRecord({ env, io, now }: Deps, file: string, made: Pick<WalletExport, 'format' | 'to'>): void {
   const folder = walletsDirectory(env)
   if (dirname(file) !== folder) return
@@ -119,7 +119,7 @@ async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: Exp
   const progress = await deps.io.progress('Opening the keystore')
   try {
     if (isAnswer) {
-      // A response of a service that was saved because it held no usable wallet.
+      // The content is a service's response, which was saved because it contained no usable wallet.
       const bytes = await decrypt(keystore, password, file)
       return { content: `${bytes.toString('utf8')}\n`, address: null, format }
     }
@@ -127,7 +127,7 @@ async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: Exp
       nameFileOfPassword(flags.passwordFile),
     )
     const secret = format === 'keypair' ? keypairText(privateKey) : privateKey
-    // Printed in clear only because --to - asks for it.
+    // Disclosed only because --to - requests it.
     const content = flags.to === '-' ? secret.disclose() : secret.reveal()
     return { content: `${content}\n`, address: checksumAddress(address), format }
   } finally {
@@ -135,7 +135,7 @@ async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: Exp
   }
 }
 
-/** Returns a keypair as solana-keygen writes it. */
+/** Returns a keypair in the format of solana-keygen. */
 function keypairText(privateKey: Secret): Secret {
   const bytes = privateKeyBytes(privateKey)
   try {

@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts'
 import type { GenerateFlags, Generator } from './generator.ts'
 import { keyKind } from './wallet-record.ts'
 
-/** Returns a generator of wallets whose keys this process creates. It sends nothing to any server. */
+/** Returns a generator of wallets whose keys are created by this process. It sends nothing to a server. */
 export function withoutServer({ io, signals: { signal } }: Deps, flags: GenerateFlags): Generator {
   const ofServer = {
     '--local': flags.local,

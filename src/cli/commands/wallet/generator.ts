@@ -19,9 +19,9 @@ export interface Making {
   reservations: readonly Reservation[]
   folder: string
   password: Secret
-  /** Each wallet is added when it is done. */
+  /** Each wallet is added when it is complete. */
   made: NewWallet[]
 }
 
-/** Makes a wallet for each reservation. */
+/** Generates a wallet for each reservation. */
 export type Generator = (making: Making) => Promise<void>

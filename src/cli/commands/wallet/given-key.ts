@@ -29,15 +29,13 @@ export interface KeyFlags {
 
 export interface GivenKey {
   key: WalletKey
-  /** The password of the keystore that has the key; null if the key was not encrypted. */
+  /** The password of the keystore that contained the key; null if the key wasn't encrypted. */
   password: Secret | null
 }
 
 /**
- * Returns the key from a file, a pipe or a hidden prompt.
- *
- * @param file null: a pipe or a prompt
- * @throws GdnError `usage` or `invalid_input`, without any part of the key
+ * Returns the key from a file, a pipe or a hidden prompt. || @param file null for a pipe or a prompt
+ * @throws GdnError `usage` or `invalid_input`. The error contains no part of the key.
  */
 export async function givenKey(deps: Deps, file: string | null, flags: KeyFlags): Promise<GivenKey> {
   const { io } = deps
@@ -62,7 +60,7 @@ export async function givenKey(deps: Deps, file: string | null, flags: KeyFlags)
 const isKeystore = (text: string) => text.trimStart().startsWith('{')
 const kindOf = ({ address }: WalletKey) => (address.startsWith('0x') ? 'evm' : 'solana')
 
-/** Checks what can be checked before a key is read or typed. */
+/** Checks the flags before a key is read or typed. */
 function checkFlags({ stdin }: Io, file: string | null, { blockchain, path, passwordFile }: KeyFlags): void {
   if (file === null && stdin.isTTY !== true && (passwordFile === undefined || passwordFile === '-')) {
     throw flagError('--password-file', 'is required, because standard input has the key', 'Add --password-file <file>.')
@@ -106,12 +104,12 @@ async function fromFile(given: string, cwd: string): Promise<string> {
   const file = resolve(cwd, given)
   try {
     const text = await readText(file, MAX_KEYSTORE_BYTES, 'invalid_input')
-    // A keystore is encrypted, so others may read it: cast creates its files with mode 0644.
+    // A keystore is encrypted, so other users may read it. `cast` creates its files with mode 0644.
     return isKeystore(text) ? text : readPrivateFile(file, MAX_KEYSTORE_BYTES)
   } catch (error) {
     const found = lstatSync(file, { throwIfNoEntry: false })
     if (!(error instanceof GdnError) || found === undefined || found.isFile() || found.isDirectory()) throw error
-    // Shells pass secrets as pipes, and clusters as links.
+    // Shells pass secrets as pipes, and clusters pass them as links.
     throw error.withHint('Pipe it in instead: `gdn wallet import --password-file <file> < <key>`.')
   }
 }
@@ -120,7 +118,7 @@ const read = async (text: string, name: string, { blockchain, path }: KeyFlags) 
   await readKey(text, name, { kind: keyKind(blockchain), path })
 
 async function opened(io: Io, text: string, name: string, { passwordFile }: KeyFlags): Promise<GivenKey> {
-  // Reports a damaged file before the password is asked for.
+  // Reports a damaged file before prompting for the password.
   parseKeystore(text, name)
   const password = await knownPassword(io, passwordFile)
   const progress = await io.progress('Opening the keystore')

@@ -75,7 +75,7 @@ export async function importWallet(deps: Deps, file: string | undefined, flags: 
   const [name = ''] = newNames(book.names(), given, undefined)
   const password = known ?? (await newPassword(io, flags))
   const reservation = await reserve(folder, name).catch(async (error: unknown) => {
-    // Another process may have imported the same key meanwhile.
+    // Another process may have imported the same key in the meantime.
     if (await unchanged()) return null
     throw error
   })
@@ -96,7 +96,7 @@ async function store(deps: Deps, options: Parameters<typeof storeKey>[0]) {
   }
 }
 
-/** Returns the keystore of an address: the one with the name, or without a name any. */
+/** Returns the keystore with an address. If a name is given, the keystore must also have that name. */
 function holderOf(book: AddressBook, address: string, name: string | undefined) {
   for (const one of book.list()) {
     const { kind, file, address: its } = one

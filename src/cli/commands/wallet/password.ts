@@ -18,7 +18,6 @@ export function addPasswordFlag(command: GdnCommand): GdnCommand {
   })
 }
 
-/** The flags of a command that creates keystores. */
 export function addNewPasswordFlags(command: GdnCommand): GdnCommand {
   addPasswordFlag(command)
   return switchFlag(command, '--weak-password', 'Accept a password of fewer than 8 characters, for tests')
@@ -29,7 +28,7 @@ export interface NewPasswordFlags {
   weakPassword?: boolean
 }
 
-/** Returns the password of a new keystore. A person enters it twice. */
+/** Returns the password for a new keystore. At a prompt, the user enters it twice. */
 export async function newPassword(io: Io, { passwordFile, weakPassword }: NewPasswordFlags): Promise<Secret> {
   const problemOf: Problem = (password) => newPasswordProblem(password, { weak: weakPassword === true })
   const given = await givenPassword(io, passwordFile, problemOf)
@@ -42,7 +41,6 @@ export async function newPassword(io: Io, { passwordFile, weakPassword }: NewPas
   return new Secret(first)
 }
 
-/** Returns the password of an existing keystore. */
 export async function knownPassword(io: Io, file: string | undefined): Promise<Secret> {
   const given = await givenPassword(io, file, passwordProblem)
   return (
@@ -53,7 +51,7 @@ export async function knownPassword(io: Io, file: string | undefined): Promise<S
 
 type Problem = (password: string) => string | null
 
-/** Returns the password from a file or a pipe, or null if a person has to enter it. */
+/** Returns the password from a file or a pipe; null if the user must enter it. */
 async function givenPassword(io: Io, file: string | undefined, problemOf: Problem): Promise<Secret | null> {
   if (file !== undefined && file !== '-') return fromFile(file, problemOf)
   if (file === '-' || io.stdin.isTTY !== true) {
@@ -67,7 +65,7 @@ function fromFile(file: string, problemOf: Problem): Secret {
   try {
     return readPasswordFile(file, problemOf)
   } catch (error) {
-    // Shells and clusters often pass secrets as pipes or links, which standard input can read.
+    // Shells and clusters often pass secrets as pipes or links. Standard input can read them.
     if (!(error instanceof GdnError) || error.hint !== undefined || !existsSync(file)) throw error
     throw error.with({ hint: `Pipe it in with ${FLAG} - instead.` })
   }

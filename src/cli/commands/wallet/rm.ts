@@ -41,7 +41,7 @@ export async function rm(deps: Deps, typed: string, flags: RmFlags): Promise<voi
         hint: `When the wallet is empty, delete ${keystore} yourself.`,
       })
     }
-    // Suggests the nearest name.
+    // The error suggests the nearest name.
     throw (await deps.addresses()).unknown(name, place)
   }
   if (isAskedFor(flags)) await output.one({ name, address })

@@ -44,7 +44,7 @@ export async function url(deps: Deps, flags: UrlFlags): Promise<void> {
     io.note(`Anyone with the URL can use it until ${io.stderrTty ? localTimeIn(expires_at) : expires_at}.`)
 }
 
-/** Returns the expiry time that the URL contains. */
+/** Returns the expiry time in the URL; null if it has none. */
 function expiryOf({ searchParams }: URL): string | null {
   const seconds = searchParams.get('expiry') ?? ''
   const at = new Date(/^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : Number.NaN)

@@ -4,7 +4,6 @@ import type { NewWallet } from '../../../wallet/store-key.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import type { View } from '../../render/view.ts'
 
-/** How a stored wallet is printed. */
 export const WALLET_VIEW: View = {
   fields: ['address', 'name', 'file'],
   columns: ['name', 'address', 'file'],
@@ -24,6 +23,6 @@ export const walletRecord = ({ address, name, file }: Pick<NewWallet, 'address' 
   file,
 })
 
-/** The kind of key that a blockchain needs. One of EVM works on every EVM network. */
+/** Returns the kind of key that a blockchain needs. An EVM key works on every EVM network. */
 export const keyKind = (blockchain: Blockchain | undefined): KeyKind =>
   blockchain === undefined || isEvm(blockchain) ? 'evm' : 'solana'

@@ -14,7 +14,7 @@ const ANSWER_TIMEOUT_MS = 120_000
 
 type Request = z.output<typeof getpresignedurl.request>
 
-/** Returns a signed URL of the server, checked. The request has no effect, so transient failures are retried. */
+/** Returns a validated signed URL from the server. The request has no effect, so transient failures are retried. */
 export async function signedUrl(deps: Deps, { client, settings }: Connection, request: Request): Promise<URL> {
   const { response } = await client.call('getpresignedurl', request, { signal: deps.signals.signal })
   return checkSignedUrl(response.url, { baseUrl: client.baseUrl, walletUrl: settings.walletUrl })
@@ -33,7 +33,7 @@ export async function walletSource(
     signedUrl: () => signedUrl(deps, connection, request),
     async call(url) {
       const started = performance.now()
-      // Leaves out the query and the response body, which are secrets.
+      // Omits the query and the response body, because they are secret.
       const debug = (what: string) =>
         io.debug(safe(`POST ${url.origin}${url.pathname} -> ${what} in ${Math.round(performance.now() - started)} ms`))
       try {
@@ -43,7 +43,7 @@ export async function walletSource(
           headers: { 'user-agent': `gdn/${VERSION}`, accept: 'application/json' },
           body: new Uint8Array(),
           timeoutMs: ANSWER_TIMEOUT_MS,
-          // The first Ctrl-C does not abort, because the response is the only copy of a key.
+          // The first Ctrl-C doesn't abort the request, because the response is the only copy of a key.
           signal: signals.again,
         })
         debug(`${answer.status}, ${answer.body.length} bytes`)
