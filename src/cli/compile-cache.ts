@@ -3,13 +3,13 @@ import { isAbsolute, join } from 'node:path'
 
 type Env = NodeJS.ProcessEnv
 
-/** Node.js has the function since 22.8. */
+/** Node.js provides `enableCompileCache` since version 22.8. */
 type NodeModule = typeof import('node:module') & { enableCompileCache?: (folder: string) => unknown }
 
 /**
- * Lets Node keep the compiled code of this program from one command to the next, in `<user cache>/gdn/compile`. Without
- * a folder, Node uses one in the system's temporary folder, which another user can create first. The cached code runs
- * with the user's permissions.
+ * Lets Node.js cache the compiled code of this program in `<user cache>/gdn/compile`, for later commands. Without a
+ * folder, Node.js uses one in the system's temporary folder, which another user can create first. Cached code runs with
+ * the user's permissions.
  */
 export function keepCompiledCode(env: Env): void {
   const { enableCompileCache } = process.getBuiltinModule('node:module') as NodeModule
@@ -18,7 +18,10 @@ export function keepCompiledCode(env: Env): void {
   if (folder !== null) enableCompileCache(folder)
 }
 
-/** Creates the folder if needed. Returns null for one that is not the user's own with mode 0700. */
+/**
+ * Creates the folder if necessary. Returns null if the folder doesn't belong to the user or other users have access to
+ * it.
+ */
 export function compileCacheFolder(
   env: Env,
   { platform, uid }: { platform: NodeJS.Platform; uid: number } = { platform: process.platform, uid: ownUid() },

@@ -22,22 +22,22 @@ export interface Edge {
   stdin: Readable & { isTTY?: boolean }
   stdout: OutStream
   stderr: OutStream
-  /** How this program was started, so that it can be started again in the background. */
+  /** The command that started this program, for starting it again in the background. */
   program: Command
   signals: Signals
   /** Defaults to the system keyring. */
   openKeyring?: OpenKeyring
-  /** Defaults to permitting everything that the command itself confirms. */
+  /** Default: permits everything that the command itself confirms. */
   permit?: PermitSpending
-  /** Called by dry runs. Default: nothing shows their cost. */
+  /** Called by dry runs. Default: their cost is not shown. */
   quote?: QuoteSpending | undefined
-  /** Default: no plan was made of the command. */
+  /** Default: the command has no plan to compare with. */
   checkPlan?: CheckPlan | undefined
   /** Defaults to the system's clock. */
   clock?: Clock
 }
 
-/** The part of it that a command receives. */
+/** The part of the process that a command receives. */
 export type CommandEdge = Edge & { signals: CommandSignals }
 
 /** Requests that create a collection, or create or change NFTs. */
@@ -46,9 +46,9 @@ export type SpendingKind = { kind: 'collection'; name: string; royaltyBps: numbe
 /** The requests that a command is about to send. */
 export type Spending = SpendingKind & {
   connection: Pick<Connection, 'client' | 'server' | 'settings'>
-  /** Null if it is not known. */
+  /** Null if unknown. */
   blockchain: Blockchain | null
-  /** Looks up a blockchain that is not known. */
+  /** Looks up an unknown blockchain. */
   findBlockchain?: (() => Promise<Blockchain | null>) | undefined
   /** The run of the requests; null for changes that a plan makes. */
   run: SpendingRun | null
@@ -59,61 +59,58 @@ export interface SpendingRun {
   id: string
   /** Whether the command sends one request, which takes effect at most once. */
   isOperation: boolean
-  /** Whether a server that limits costs limits that of these requests: they mint. */
+  /** Whether these requests are mints, so that a server that limits costs limits theirs. */
   canLimit: boolean
-  /** NFTs of earlier requests that are accepted and not minted. */
+  /** Number of NFTs in earlier requests that are accepted but not minted. */
   accepted: number
-  /** The limit that the run has here, in wei; null if it has none. `isSet`: this command was given it. */
+  /** The limit of the run on this machine, in wei; null if it has none. `isSet`: this command sets the limit. */
   maxCost: { wei: bigint; isSet: boolean } | null
 }
 
-/** Transactions that a wallet of this machine is about to sign. It pays for them itself. */
+/** Transactions that a wallet on this machine is about to sign. The wallet itself pays for them. */
 export interface WalletSpending {
   kind: 'wallet'
   blockchain: EvmBlockchain
   settings: Settings
-  /** Symbol of the coin; null if it isn't known. */
+  /** The symbol of the coin; null if unknown. */
   coin: string | null
-  /** Whether they may cost money: it is no embedded chain of the server. */
+  /** Whether they may cost money: false only on an embedded chain of the server. */
   isPublic: boolean
-  /** The most that they can cost together, in wei. */
+  /** Their maximum total cost, in wei. */
   most: bigint
 }
 
 /**
- * Called before anything that may cost money is sent. Throws to refuse it. Returns the limit of the run's cost that
- * each request has to carry, in wei; null if there is none in addition to that of the run.
+ * Called before anything that may cost money is sent. Throws to refuse it. Returns the cost limit that each request
+ * must carry, in wei; null if only the run's own limit applies.
  */
 export type PermitSpending = (spending: Spending | WalletSpending) => Promise<bigint | null>
 
 /**
- * Called by a dry run with the request that it would send. At a terminal, the prompt before the request shows its cost.
- *
- * @param gas what the requests typically use; null if that isn't known
+ * Called by a dry run with the request that it would send, so that the caller can show its cost. Without a dry run, the
+ * prompt before the request shows the cost. || @param gas returns the typical use of the requests; null if unknown
  */
 export type QuoteSpending = (
   spending: Spending | WalletSpending,
   gas: (() => Promise<{ gas: bigint; bytes: number } | null>) | null,
 ) => Promise<void>
 
-/** The effect of a command and the facts that it depends on, by NFT ID, name of a setting or `request`. */
+/** The effect of a command and the facts that it depends on. The keys are NFT IDs, names of settings, or `request`. */
 export type Intent = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 /**
- * Called by a dry run with what the command would do, and before the first request with what it is about to do. Throws
- * if that isn't the plan that was shown. A request that was accepted before isn't checked again.
- *
- * @param atStart what changes while the plan runs, so it is compared only before
+ * Called by a dry run with what the command would do, and before the first request with what the command is about to
+ * do. Throws if this differs from the plan that was shown. A request that was already accepted isn't checked again. ||
+ * @param atStart facts that change while the plan runs, so they are compared only before the first request
  */
 export type CheckPlan = (intent: Intent, atStart?: Intent) => void
 
-/** A client that uploads to the server, or to the storage of the profile if the server accepts no uploads. */
+/** A client that uploads files to the server, or to the profile's storage if the server accepts no uploads. */
 export interface UploadingClient extends ApiClient {
-  /** Returns whether local files can be uploaded. Throws for a storage that can't be used. */
+  /** Returns whether local files can be uploaded. Throws if the storage can't be used. */
   hasPlaceForFiles(signal?: AbortSignal): Promise<boolean>
 }
 
-/** A client of the API and its server. */
 export interface Connection {
   client: UploadingClient
   /** Limits the client's rate. A batch reserves its requests in advance. */
@@ -135,17 +132,17 @@ export interface Deps extends Clock {
   openKeyring: OpenKeyring
   /** Merges flags, environment, project and user configuration. */
   settings(flags: ConfigFlags): Promise<Settings>
-  /** The wallets and addresses that have a name on this machine. */
+  /** The named wallets and addresses on this machine. */
   addresses(): Promise<AddressBook>
-  /** Identifies the backend of a server once, without the key. Later requests go only to that backend. */
+  /** Identifies the backend of a server once, without sending the key. Later requests go only to that backend. */
   identify(server: Server, how?: 'once' | 'patiently'): Promise<SeenBackend>
-  /** Returns a client of the server that the settings name. Use `bulk` for many requests. */
+  /** Returns a client of the server that the settings select. Use `bulk` for many requests. */
   connect(settings: Settings, kind?: TransportKind): Promise<Connection>
   permit: PermitSpending
   quote: QuoteSpending | null
   checkPlan: CheckPlan | null
-  /** Runs another command line in this process, for the command that serves them to agents. */
+  /** Runs another command line in this process. For `gdn mcp`, which serves commands to agents. */
   run(argv: readonly string[], edge: Edge): Promise<number>
-  /** Sets the exit code of a command that reports no error but does not exit with 0. */
+  /** Sets the exit code of a command that reports no error but exits with another code than 0. */
   setExitCode(code: number): void
 }

@@ -12,6 +12,6 @@ export const noServerNamed = (flag: string, hint: string) => flagError(flag, 'no
 export const wrongAddress = (address: string, problem: string, flag: string) =>
   new GdnError('usage', `"${address}" ${problem}`, { place: { flag } })
 
-/** Returns the error for `-c=0x…`, where the value of a short flag begins with an equals sign. */
+/** Creates the error for `-c=0x…`, where the value of a short flag starts with an equals sign. */
 export const equalsAfterShort = (short: string, long: string, raw: string) =>
   flagError(short, `the value "${raw}" begins with "="`, `Use ${short} ${raw.slice(1)} or ${long}=${raw.slice(1)}.`)

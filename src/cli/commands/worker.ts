@@ -77,7 +77,7 @@ export function command(deps: Deps, run = worker): GdnCommand {
   return workerCommand.action(async (flags: WorkerFlags) => await run(deps, flags)) as GdnCommand
 }
 
-/** Works until a signal arrives. A requested stop is a success. */
+/** Works until a signal arrives. A stop by signal counts as success. */
 export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags): Promise<void> {
   signals.own()
   const dataDir = flags.dataDir === undefined ? localDataDirectory(env) : resolve(cwd, flags.dataDir)

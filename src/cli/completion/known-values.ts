@@ -12,7 +12,6 @@ import { collectionsOfServers, type KnownCollectionOfServer } from '../../state/
 import { type RunName, runNames } from '../../state/run-names.ts'
 import { cutToWidth } from '../text/display-width.ts'
 
-/** A completion value and its description. */
 interface Known {
   value: string
   what: string
@@ -22,15 +21,13 @@ const AT_MOST = 200
 const WIDTH_OF_WHAT = 60
 const GLANCE_BYTES = 512
 
-/** Values that are safe to insert in every shell, without special characters, and that are not flags. */
+/** Matches values that every shell accepts unquoted and that aren't flags. */
 const HARMLESS = /^@?[\p{L}\p{N}][\p{L}\p{N}._-]{0,127}$/u
 
 /**
- * Returns the output of `gdn __complete <kind> [words…]` for a shell's completions: one line for each value, with a tab
- * and a description. It only reads local files and loads no commands, because it runs at a keystroke. With any error,
- * it offers no values.
- *
- * @param words the words typed so far
+ * Returns the output of `gdn __complete <kind> [words…]` for shell completions: one line for each value, with a tab and
+ * a description. It runs at a keystroke, so it only reads local files and loads no commands. On any error, it offers no
+ * values. || @param words the words typed so far
  */
 export async function knownValues([kind = '', ...words]: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   const find = Object.hasOwn(FINDERS, kind) ? FINDERS[kind] : undefined
@@ -70,7 +67,9 @@ async function runs(
   }))
 }
 
-/** Collections of the server and the blockchain that the words or the environment name, or else of all. */
+/**
+ * Returns collections on the server and blockchain that the words or the environment select. By default, returns all.
+ */
 async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
   const isOfServer = await serverOf(words, env)
   const all = glanceAtState(stateDirOf(words, env), collectionsOfServers)
@@ -84,7 +83,10 @@ async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Pr
     )
 }
 
-/** Names of wallets and addresses. Only the beginning of each keystore is read, because this runs at a keystroke. */
+/**
+ * Returns the names of wallets and addresses. Reads only the beginning of each keystore, because this runs at a
+ * keystroke.
+ */
 async function wallets(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
   const folder = walletsDirectory(env)
   const files = await readdir(folder).catch(() => [])
@@ -103,7 +105,7 @@ async function wallets(words: readonly string[], env: NodeJS.ProcessEnv): Promis
   ]
 }
 
-/** Returns the address of a keystore as commands print it, or an empty text if it is none. */
+/** Returns the address of a keystore as commands print it, or an empty string if the text isn't an address. */
 async function shownAddress(address: string): Promise<string> {
   const [, digits] = /^(?:0x)?([0-9a-fA-F]{40})$/.exec(address) ?? []
   const { checksumAddress } = await import('../../api/address.ts')
@@ -112,7 +114,7 @@ async function shownAddress(address: string): Promise<string> {
   return isSolanaAddress(address) ? address : ''
 }
 
-/** Returns the beginning of a regular file, or an empty text for anything else. */
+/** Returns the beginning of a regular file, or an empty string for anything else. */
 async function glance(path: string): Promise<string> {
   try {
     const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants
@@ -132,7 +134,8 @@ async function glance(path: string): Promise<string> {
 type IsOfServer = (server: Pick<KnownCollectionOfServer, 'origin' | 'url'>) => boolean
 
 /**
- * Returns a filter for the server that the words or the environment name. Identifies a local backend by its last ID.
+ * Returns a filter for the server that the words or the environment select. Identifies a local backend by its last
+ * known ID.
  */
 async function serverOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise<IsOfServer> {
   const profile = words.includes('--local') ? 'local' : flagValue(words, '--profile')
@@ -170,7 +173,7 @@ function textOf(record: unknown, name: string): string {
   return typeof value?.[1] === 'string' ? value[1] : ''
 }
 
-/** Returns the value of a flag among the typed words, without the quotes around it. */
+/** Returns the value of a flag among the typed words, without surrounding quotes. */
 function flagValue(words: readonly string[], ...names: string[]): string | undefined {
   for (const [i, word] of words.entries()) {
     const name = names.find((one) => word === one || word.startsWith(`${one}=`))

@@ -4,7 +4,7 @@ import { GdnError } from '../../core/errors.ts'
 
 type Client = Pick<ApiClient, 'call' | 'send'>
 
-/** A request that every server can answer and that has no effect. */
+/** A request that every server can answer. It has no effect. */
 const NOBODYS_NFT = {
   receiver_wallet_address: '0x0000000000000000000000000000000000000001',
   blockchain: 'polygon',
@@ -12,9 +12,8 @@ const NOBODYS_NFT = {
 } as const
 
 /**
- * Checks a key with a request that has no effect.
- *
- * @throws GdnError `unauthorized` or `forbidden` for a key without any permission, `unreachable`, `bad_answer`
+ * Checks a key with requests that have no effect. || @throws GdnError `unauthorized`; `forbidden` if the key has none
+ * of the known permissions; `unreachable`; `bad_answer`
  */
 export async function tryKey(client: Client, signal: AbortSignal): Promise<void> {
   const error = await reading(client, signal)
@@ -23,7 +22,10 @@ export async function tryKey(client: Client, signal: AbortSignal): Promise<void>
   if (![...permissions.values()].includes(true)) throw error
 }
 
-/** Returns why the key may not read, or null. If the server rejects the request itself, it accepted the key. */
+/**
+ * Returns the error if the key lacks the permission to read, or null. A server that rejects the request's content has
+ * accepted the key.
+ */
 async function reading(client: Client, signal: AbortSignal): Promise<GdnError | null> {
   try {
     await client.call('getisgdnnft', { ...NOBODYS_NFT, nft_gdn_ids: [...NOBODYS_NFT.nft_gdn_ids] }, { signal })
@@ -36,7 +38,7 @@ async function reading(client: Client, signal: AbortSignal): Promise<GdnError | 
   }
 }
 
-/** Endpoint of each permission. Each one rejects an empty request, so the request has no effect. */
+/** An endpoint for each permission. Each rejects an empty request, which therefore has no effect. */
 const PROBES = [
   ['nft:read', 'getisgdnnft'],
   ['nft:create', 'createnft'],
@@ -48,8 +50,9 @@ const PROBES = [
 ] as const satisfies readonly (readonly [Permission, string])[]
 
 /**
- * Returns the permissions that a key seems to have. A server checks the permission before the request, which is empty
- * here and rejected by every endpoint. Null means that the response shows neither.
+ * Returns the permissions that a key seems to have. The request is empty, and every endpoint rejects it. A server
+ * checks the permission before the content, so the status shows whether the key has it. Null means that the status
+ * shows neither.
  */
 export async function seemingPermissions(
   client: Client,
@@ -60,7 +63,7 @@ export async function seemingPermissions(
   for (const [permission, endpoint] of PROBES) {
     const result = await client.send(endpoint, empty, { idempotencyKey: crypto.randomUUID(), signal })
     const status = result.kind === 'answered' ? result.status : 0
-    // A server of another version may not have the endpoint.
+    // A server with another version may lack the endpoint.
     if (status === 404) continue
     found.set(permission, status === 403 ? false : status === 400 || status === 422 ? true : null)
   }

@@ -23,7 +23,7 @@ export function addDataDirFlag(command: GdnCommand): GdnCommand {
   return addDatabaseFlag(command)
 }
 
-/** Adds the flag for a URL without a password. A URL with a password belongs in the environment. */
+/** Adds `--database-url`. A URL with a password belongs in the environment instead. */
 export const addDatabaseFlag = (command: GdnCommand): GdnCommand =>
   valueFlag(
     command,
@@ -34,12 +34,15 @@ export const addDatabaseFlag = (command: GdnCommand): GdnCommand =>
     },
   )
 
-/** Returns the data directory, by default that of `gdn serve` and `gdn local start`. */
+/** Returns the data directory. Default: the one of `gdn serve` and `gdn local start`. */
 export function dataDirOf({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, flags: DataDirFlags): string {
   return flags.dataDir === undefined ? localDataDirectory(env) : resolve(cwd, flags.dataDir)
 }
 
-/** Returns the database of a command: PostgreSQL if one is named, or else that of the data directory. */
+/**
+ * Returns the database of a command: PostgreSQL if a flag or the environment specifies it, or else the one in the data
+ * directory.
+ */
 export function databasePlace(
   deps: Pick<Deps, 'env' | 'cwd'>,
   flags: DataDirFlags & { config?: string },
@@ -54,10 +57,8 @@ export function databasePlace(
 export type DatabasePlace = ReturnType<typeof databasePlace>
 
 /**
- * Returns the database of an administration command, and prints it unless it is the default, so that you notice
- * a wrong one.
- *
- * @throws GdnError `usage` if it is the default and the configuration names another server
+ * Returns the database of an administration command. Prints it unless it is the default, so that the user notices a
+ * wrong one. || @throws GdnError `usage` if it is the default and the configuration selects another server
  */
 export async function administeredPlace(
   deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify'>,
@@ -74,7 +75,7 @@ export async function administeredPlace(
   return place
 }
 
-/** Refuses to change the local backend if commands go to another server, because the user wouldn't expect it. */
+/** Refuses to change the local backend if other commands use another server, because the user wouldn't expect it. */
 async function refuseOtherServer(
   { settings, identify }: Pick<Deps, 'settings' | 'identify'>,
   dataDir: string,
@@ -101,14 +102,14 @@ async function refuseOtherServer(
   )
 }
 
-/** Returns whether a server on this machine is another backend than the stopped one of a data directory. */
+/** Returns whether a server on this machine is a different backend from the stopped one of a data directory. */
 async function isOtherBackend(identify: Deps['identify'], server: Server, dataDir: string): Promise<boolean> {
   const seen = await identify(server, 'once').catch(() => null)
   return seen !== null && seen.id !== null && seen.id !== (await localBackendId(dataDir))
 }
 
 /**
- * Runs work on the database of a backend, which may be running. Ends at a signal, even if the database does not
+ * Runs `work` with the database of a backend, which may be running. Stops at a signal, even if the database doesn't
  * respond.
  */
 export async function onDatabase<Result>(
@@ -119,7 +120,7 @@ export async function onDatabase<Result>(
   return await onPlace(deps, await administeredPlace(deps, flags), work)
 }
 
-/** Like `onDatabase`, for a database that is known already. */
+/** Like `onDatabase`, for a known database. */
 export async function onPlace<Result>(
   { signals }: Pick<Deps, 'signals'>,
   place: DatabasePlace,
@@ -129,7 +130,10 @@ export async function onPlace<Result>(
   return await orAborted(withDatabase(place, work), signals.signal)
 }
 
-/** Returns the configuration file that a flag or the environment names, or undefined for that of the data directory. */
+/**
+ * Returns the configuration file that a flag or the environment specifies. If undefined, the one in the data directory
+ * applies.
+ */
 export function settingsGiven(
   { env, cwd }: Pick<Deps, 'env' | 'cwd'>,
   { config }: { config?: string },

@@ -2,10 +2,10 @@ import { HEADERS } from '../../api/headers.ts'
 import type { Exchange } from '../../client/exchange.ts'
 import { type Io, safe } from '../io/io.ts'
 
-/** Headers that are of no use for debugging. */
+/** Headers that don't help with debugging. */
 const DULL = new Set(['connection', 'keep-alive', 'date', 'content-length', 'transfer-encoding', 'accept', 'host'])
 
-/** Returns a function that prints exchanges to stderr, or undefined without `--debug`. */
+/** Returns a function that prints exchanges to stderr; undefined without `--debug`. */
 export function debugExchanges(io: Io): ((exchange: Exchange) => void) | undefined {
   if (!io.settings.debug) return undefined
   return (exchange) => {
@@ -13,7 +13,7 @@ export function debugExchanges(io: Io): ((exchange: Exchange) => void) | undefin
   }
 }
 
-/** Formats an exchange: `>` is sent, `<` is received. Secrets are redacted already. */
+/** Formats an exchange. `>` marks what is sent, and `<` what is received. Secrets are already redacted. */
 export function exchangeLines(exchange: Exchange): string[] {
   const { method, url, status, ms, requestHeaders, requestBody, responseHeaders, responseBody, error } = exchange
   const id = responseHeaders[HEADERS.requestId]

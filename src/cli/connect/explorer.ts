@@ -14,16 +14,16 @@ import { debugExchanges } from './debug-exchange.ts'
 
 const TIMEOUT_MS = 10_000
 
-/** The session cookie. Proxies in front of the backend may set others. */
+/** Matches the session cookie. Proxies in front of the backend may set other cookies. */
 const SESSION_COOKIE = /\bgdn_session_[0-9a-f]{8}=[\w.-]+/
 
 const session = z.object({ version: z.string(), open: z.boolean() })
 
-/** The web explorer of a gdn backend, and the data behind it. */
+/** The web explorer of a gdn backend, and its data. */
 export interface Explorer {
   /** Whether the explorer returns data: everything on this machine, or the data that the key may see. */
   readonly open: boolean
-  /** Returns the JSON at a path, or null if there is none or access is denied. */
+  /** Returns the JSON at a path; null if there is none or access is denied. */
   get(path: `/explorer/${string}`): Promise<unknown>
   close(): Promise<void>
 }
@@ -65,7 +65,7 @@ export async function connectExplorer(
       throw error instanceof TransportError ? unreachable(url, error) : error
     }
   }
-  /** Starts a session, as a browser does. It ends with the key or by itself. */
+  /** Starts a session, in the same way as a browser. The session ends when it expires or the key becomes invalid. */
   const logIn = async (): Promise<boolean> => {
     const key = await apiKey()
     if (key === null) return false

@@ -2,10 +2,9 @@ import { type Blockchain, isTestnet } from '../../api/blockchains.ts'
 import type { Connection } from '../deps.ts'
 
 /**
- * Returns whether the coins of a blockchain have no value, as far as the server has said so. Another server than one on
- * this machine isn't believed: its operator may charge for requests on any chain.
- *
- * @param blockchain null if it isn't known, which may be a public network
+ * Returns whether a blockchain's coins are known to have no value: on a testnet, or if a server on this machine says
+ * so. Other servers aren't trusted, because their operators may charge for requests on any chain. || @param blockchain
+ * null if unknown; it may then be a public network
  */
 export const isWithoutValue = (
   blockchain: Blockchain | null,

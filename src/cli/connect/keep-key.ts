@@ -5,7 +5,7 @@ import type { Secret } from '../../core/secret.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 
-/** Saves a key for a server in the system keyring, or in a file if the keyring does not work or is not wanted. */
+/** Saves a key for a server in the system keyring. Saves it in a file if the keyring doesn't work or isn't wanted. */
 export async function keepKey(
   { env, openKeyring, io }: Deps,
   origin: string,
@@ -36,7 +36,7 @@ export function placeOfKey({ env }: Pick<Deps, 'env'>, keptIn: KeptIn): string {
 
 const SHOWN = 8
 
-/** Returns the beginning of a key, at most a quarter. Servers give keys a prefix to tell them apart. */
+/** Returns the beginning of a key, at most a quarter of it. Servers give keys different prefixes. */
 export function maskedKey(key: Secret): string {
   const text = key.reveal()
   return `${text.slice(0, Math.min(SHOWN, Math.floor(text.length / 4)))}…`

@@ -5,10 +5,10 @@ import type { DataDirFlags } from './data-dir.ts'
 
 type PlaceFlags = { [Flag in keyof DataDirFlags | 'config']?: string | undefined }
 
-/** Commands that act on a backend's files, and take the flags that name them. */
+/** Matches commands that act on a backend's files and accept the flags that select them. */
 const COMMAND = /`gdn (chain|tx|key|webhook|db) [^`]+`/g
 
-/** Returns the flags that name a backend, as words. A URL with a password is left out. */
+/** Returns the flags that select a backend, as words of a command. Omits a URL with a password. */
 export function placeWords({ dataDir, databaseUrl, config }: PlaceFlags): string {
   const flags = [
     ['--data-dir', dataDir],
@@ -18,7 +18,7 @@ export function placeWords({ dataDir, databaseUrl, config }: PlaceFlags): string
   return flags.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`])).join('')
 }
 
-/** Returns a text whose commands name the same backend as the command that prints it. */
+/** Adds flags to the commands in a text, so that they select the same backend as the command that prints it. */
 export function keepPlace(text: string, flags: PlaceFlags): string {
   return text.replace(COMMAND, (command, noun) => {
     if (/ --(data-dir|database-url|config|help)\b/.test(command)) return command
@@ -27,7 +27,7 @@ export function keepPlace(text: string, flags: PlaceFlags): string {
   })
 }
 
-/** Returns an error whose hint keeps the flags that name a backend. */
+/** Returns an error whose message and hint keep the flags that select a backend. */
 export function withPlace(error: GdnError, flags: PlaceFlags): GdnError {
   const message = keepPlace(error.message, flags)
   const hint = error.hint === undefined ? undefined : keepPlace(error.hint, flags)

@@ -15,10 +15,8 @@ import type { Connection, Deps } from '../deps.ts'
 type Place = Pick<Connection, 'server' | 'settings'>
 
 /**
- * Returns the collections of a server that were created on this machine, oldest first. If there are any, requests the
- * ID of a backend on this machine.
- *
- * @throws GdnError `data_dir`, `run_busy`, `native_missing` if the state can't be read; `unreachable`
+ * Returns a server's collections that were created on this machine, oldest first. Identifies the server's backend if
+ * there are any. || @throws GdnError `data_dir`, `run_busy`, `native_missing` if the state can't be read; `unreachable`
  */
 export async function knownCollections(deps: Deps, { server, settings }: Place): Promise<KnownCollection[]> {
   const { openStateIfThere } = await import('../../state/open-state.ts')
@@ -32,7 +30,10 @@ export async function knownCollections(deps: Deps, { server, settings }: Place):
   }
 }
 
-/** Like `knownCollections`, but returns none if they can't be read at once. For optional details. */
+/**
+ * Like `knownCollections`, but only for the given addresses. Returns none if the state can't be read immediately. For
+ * optional details.
+ */
 export async function collectionsAtAGlance(
   deps: Deps,
   { server, settings }: Place,
@@ -57,7 +58,7 @@ async function ofServer(
 
 const IDS_PER_REQUEST = 200
 
-/** Returns the server's records of collections by the transactions that created them, if the account owns them. */
+/** Returns the server's records of collections that belong to the account, by the transactions that created them. */
 export async function readCollections(
   { client }: Pick<Connection, 'client'>,
   ids: readonly string[],

@@ -11,16 +11,16 @@ export interface NodeFlags extends ReaderFlags {
 
 /** A JSON-RPC node. */
 export interface Node {
-  /** May contain a key, so it is never shown. */
+  /** May contain an API key, so it is never displayed. */
   url: string
-  /** The flag or variable that named it. */
+  /** The flag or variable that specified the URL. */
   flag: string
 }
 
-/** Enough for a slow node, and short enough to wait for. */
+/** Long enough for a slow node, and short enough to wait for. */
 const TIMEOUT_MS = 10_000
 
-/** Returns the node that flags or GDN_RPC_URL name; null for none. @throws GdnError `usage` */
+/** Returns the node that flags or GDN_RPC_URL specify; null if none. @throws GdnError `usage` */
 export function namedNode(deps: Deps, flags: NodeFlags): Node | null {
   const { rpcUrlFile: file } = flags
   if (file === undefined) return namedRpc(deps, flags)
@@ -33,9 +33,7 @@ export function namedNode(deps: Deps, flags: NodeFlags): Node | null {
 }
 
 /**
- * Calls `work` with the network behind a node. The node is asked for its chain ID before anything else. The signal ends
- * every request.
- *
+ * Calls `work` with the network behind a node. Checks the node's chain ID first. The signal aborts every request. ||
  * @throws GdnError `usage` if the node belongs to another chain
  */
 export async function withNetwork<Result>(

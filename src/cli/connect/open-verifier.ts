@@ -30,7 +30,7 @@ export interface VerifyFlags extends ReaderFlags {
 
 const VERIFYING = 'Verifying'
 
-/** Adds `--verify` and the flags of its sources. */
+/** Adds `--verify` and the flags for its data sources. */
 export function addVerifyFlags(command: GdnCommand): GdnCommand {
   switchFlag(
     command,
@@ -59,10 +59,9 @@ interface Opened {
 }
 
 /**
- * Opens the chain and the storage to compare NFTs with. The chain is at `--rpc-url` or GDN_RPC_URL, or else at the
- * server. The storage is the gateway, or else that of the server.
- *
- * @throws GdnError `usage` for an invalid URL, or for the URL of another chain
+ * Opens the chain and the storage for comparing NFTs. The chain is read at `--rpc-url` or GDN_RPC_URL, or else at the
+ * server. The storage is read at `--gateway`, or else at the server. || @throws GdnError `usage` if a URL is invalid or
+ * belongs to another chain
  */
 export async function openVerifier(
   deps: Deps,
@@ -90,7 +89,7 @@ export async function openVerifier(
     })
   } catch (error) {
     await close()
-    // A chain that is named must respond. Many servers have none.
+    // A node that the user specifies must respond. Many servers have none.
     if (named !== null || !(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     const why = statusOf(error) === 404 ? `this server gives no access to nodes of ${blockchain}` : error.message
     return nothing(`${why}: set --rpc-url or GDN_RPC_URL to a node`)
@@ -113,7 +112,9 @@ async function readers({ env, io, signals }: Deps, url: string, gateway: string,
   }
 }
 
-/** Returns the JSON-RPC URL that the user names. It may contain a key, so it is never shown. */
+/**
+ * Returns the JSON-RPC URL that the user specifies; null if none. It may contain an API key, so it is never displayed.
+ */
 export function namedRpc({ env }: Deps, { rpcUrl }: ReaderFlags): { url: string; flag: string } | null {
   if (rpcUrl !== undefined) return { url: rpcUrl, flag: '--rpc-url' }
   const inEnv = env.GDN_RPC_URL ?? ''

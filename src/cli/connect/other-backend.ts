@@ -6,15 +6,14 @@ import { backendsOfCollection } from '../../state/collections.ts'
 import { glanceAtState } from '../../state/glance.ts'
 import type { Deps } from '../deps.ts'
 
-/** The errors of a server, or of this machine, about a collection that the server doesn't have. */
+/** Matches errors of a server or of this machine about a collection that the server doesn't have. */
 const UNKNOWN_COLLECTION =
   /(\w+) (?:is not a (?:collection of this account|gdn collection)$|was not created on this machine)/
 
 /**
- * Returns the error for a collection that the local backend doesn't have. Where another backend has it, for example
- * before `gdn local reset`, this is the error that names both backends.
- *
- * @param settings the settings that the command read last
+ * Replaces the error about a collection that the local backend doesn't have. If another backend has the collection, for
+ * example before `gdn local reset`, the new error names both backends. Returns other errors unchanged. || @param
+ * settings the settings that the command read last
  */
 export async function withOtherBackend(
   error: unknown,

@@ -9,8 +9,8 @@ import { askSecret } from '../prompt/ask-for.ts'
 const MAX_FILE_BYTES = 64 * 1024
 
 /**
- * Reads an API key from a file, standard input (`-` or a pipe) or a hidden prompt. Never from an argument, which is
- * visible in the list of processes and the shell's history.
+ * Reads an API key from a file, standard input (`-` or a pipe) or a hidden prompt. Never reads it from an argument,
+ * which the list of processes and the shell's history would show.
  */
 export async function readKey(io: Io, file: string | undefined, question: string): Promise<Secret> {
   if (file !== undefined && file !== '-') {
@@ -26,7 +26,7 @@ export async function readKey(io: Io, file: string | undefined, question: string
   return new Secret(key.trim())
 }
 
-/** Parses a key from the text of a file, which must be one line. */
+/** Returns the key in the text of a file, which must be one line. */
 export function keyIn(text: string, file: string): Secret {
   const key = text.replace(/\r?\n$/, '')
   if (isKey(key)) return new Secret(key)

@@ -1,8 +1,8 @@
 import type { Server } from '../../config/server.ts'
 
 /**
- * Returns the flag that names the same server in a suggested command, with a space before it. Empty if the
- * configuration names the server.
+ * Returns the flag that selects the same server in a suggested command, with a leading space. Empty if the
+ * configuration selects the server.
  */
 export function serverFlag({ source, baseUrl }: Server): string {
   if (source === 'local') return ' --local'

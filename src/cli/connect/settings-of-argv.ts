@@ -1,8 +1,8 @@
 import { type IoSettings, isSet } from '../io/io.ts'
 
 /**
- * Reads the output settings from the raw arguments, because they are needed to report an error in the arguments.
- * `--json` after `--` belongs to another command.
+ * Reads the output settings from the raw arguments, because they are needed to report errors in the arguments.
+ * Arguments after `--` belong to another command.
  */
 export function ioSettings(argv: readonly string[], env: NodeJS.ProcessEnv): IoSettings {
   const end = argv.indexOf('--')

@@ -16,11 +16,10 @@ export interface Collection {
 }
 
 /**
- * Returns the collection of a command, from flags, environment, project or profile. Without one, returns the only one
- * that was created on this machine for that server. Its blockchain may be known from there too. With `io`, prompts for
- * what is missing.
- *
- * @param place how the command names its collection, for errors
+ * Returns the collection of a command, from flags, environment, project or profile. If none is specified, returns the
+ * only one that was created on this machine for the server. The records of this machine may also provide the
+ * blockchain. With `io`, prompts for what is missing. || @param place the flag or argument that names the collection,
+ * for errors
  */
 export async function whichCollection(
   deps: Deps,
@@ -55,15 +54,15 @@ export async function whichCollection(
 const maybeAsk = async <Answer>(io: Io | undefined, ask: (io: Io) => Promise<Answer>) =>
   io === undefined ? undefined : await orAsk(io, undefined, () => ask(io))
 
-/** Rejects a value that is not an address on any blockchain before the prompt for the blockchain. */
+/** Rejects a value that isn't an address on any blockchain, before prompting for the blockchain. */
 function refuseMistyped(contract: string, { contract: named }: Settings): void {
   const problem = contract.startsWith('0x') ? evmAddressProblem(contract) : null
   if (problem !== null) throw wrongAddress(contract, problem, named?.from ?? '--contract')
 }
 
 /**
- * Returns the collections that belong to the account of the API key, if there are several and the server responds.
- * Other accounts may have created collections on this machine.
+ * Filters the known collections by the API key's account, because other accounts may have created collections on this
+ * machine. Returns all if there are fewer than two, or if the server doesn't respond.
  */
 async function ofAccount(
   deps: Deps,
@@ -77,7 +76,7 @@ async function ofAccount(
     const own = new Set(records.map(({ transaction_gdn_ids: id }) => id))
     return known.filter(({ transaction_gdn_id }) => own.has(transaction_gdn_id))
   } catch (error) {
-    // The server isn't needed to report that no collection is specified.
+    // Without the server, gdn can still report that no collection is specified.
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     return known
   }
@@ -90,7 +89,7 @@ function onlyOf(fitting: readonly KnownCollection[]): string | undefined {
 
 const MAX_CHOICES = 10
 
-/** Lists collections to choose from. */
+/** Formats collections to choose from, as a hint. */
 function choicesOf(fitting: readonly KnownCollection[], flag: string): string {
   const lines = fitting
     .slice(0, MAX_CHOICES)

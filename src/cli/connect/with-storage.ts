@@ -22,7 +22,7 @@ export const STORAGE_HINT =
   'Set your own storage with `gdn config set storage s3://<bucket>/<prefix>` or `gdn config set storage ipfs`, or use http(s) or ipfs URLs.'
 
 export function withStorage(client: ApiClient, surroundings: StorageSurroundings): UploadingClient {
-  /** Null until it is known. */
+  /** Whether the server accepts uploads; null until known. */
   let serverTakes: boolean | null = null
   let opening: Promise<Storage> | undefined
 
@@ -36,7 +36,7 @@ export function withStorage(client: ApiClient, surroundings: StorageSurroundings
   return {
     ...client,
     async hasPlaceForFiles(signal) {
-      // A gdn backend identifies itself and accepts uploads.
+      // A gdn backend identifies itself, and every gdn backend accepts uploads.
       serverTakes ??= client.supports('idempotency') === true || (await takesUploads(client, signal))
       return serverTakes || (await storage()) !== null
     },
@@ -63,7 +63,8 @@ export function withStorage(client: ApiClient, surroundings: StorageSurroundings
 }
 
 /**
- * Sends a request without a file. Only a server without the endpoint returns 404 or 405. Other errors show up later.
+ * Returns whether the server accepts uploads, by sending a request without a file. Only a server without the endpoint
+ * returns 404 or 405. Other errors are reported by the upload itself.
  */
 async function takesUploads(client: ApiClient, signal: AbortSignal | undefined): Promise<boolean> {
   const answer = await client.send('files', Buffer.from('{}'), { idempotencyKey: 'probe', signal })

@@ -14,35 +14,38 @@ import { typicalCost } from './estimate.ts'
 import { type FoundFees, feesOfServer } from './fees.ts'
 import { costOfRun, countedAt, type LeftOfLimit, leftOf, limitOfRun, sumOf, type WorstUse } from './run-limit.ts'
 
-/** How long a prompt waits for the fees and costs that it needs. */
+/** How long a prompt waits for fees and costs. */
 const FEES_MS = 5_000
 
-/** The maximum use of requests, and their estimated use where less than the maximum may be permitted. */
+/** The maximum use of requests. The estimate is set for mints, because a limit may permit less than their maximum. */
 export type PricedUse = WorstUse & { estimate?: DropGas }
 
-/** Requests that a prompt is about. */
+/** The requests that a prompt is about. */
 export interface PricedRequests {
-  /** The limit that this command was given, in wei; null if there is none. */
+  /** The cost limit of this command, in wei; null if it has none. */
   limit: bigint | null
-  /** The limit of the run that is kept on this machine. */
+  /** The limit of the run that is stored on this machine. */
   kept?: bigint | null
-  /** Finds their blockchain where the command doesn't name it. */
+  /** Finds the blockchain of the requests if the command doesn't specify it. */
   findBlockchain?(): Promise<Blockchain | null>
-  /** The maximum fee that this command was given, in wei. */
+  /** The maximum fee of this command, in wei. */
   maxFee?: bigint | null
-  /** The run whose limit it is. Default: the limit is that of these requests alone. */
+  /** The run that the limit belongs to. If undefined, the limit is only for these requests. */
   run?: string
-  /** Returns the gas and data that they use, each in its own transaction. Called only with the fees of the server. */
+  /**
+   * Returns the gas and data of the requests, each in a separate transaction. Called only if the server's fees are
+   * known.
+   */
   worst(): Promise<PricedUse>
-  /** The gas and data of accepted requests of the run that continue with the command; null if there are none. */
+  /** The gas and data of accepted requests that continue because of this command; null if there are none. */
   accepted?: WorstUse | null
 }
 
 /**
- * Returns the most that requests can cost, as the end of a prompt: `, for at most 0.05 ETH (the limit)`. With a limit,
- * it is what the limit still allows, including the pending requests of its run. Without a limit, it is an estimate: the
- * worst case at the current fees, and a note says that fees can rise. It is empty if coins have no value, or if neither
- * fees nor a limit are known. If rows will wait because of the limit, a note says so before the prompt.
+ * Returns the maximum cost of requests, as the end of a prompt: `, for at most 0.05 ETH (the limit)`. With a limit,
+ * this is what the limit still allows, including the run's pending requests. Without a limit, it is an estimate of the
+ * worst case at the current fees, and a note says that fees can rise. Returns an empty string if coins have no value,
+ * or if neither fees nor a limit are known. If rows will wait because of the limit, a note says so before the prompt.
  */
 export async function atMostText(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -60,7 +63,7 @@ export async function atMostText(
   const highest = maxFee ?? (costs?.max_fee == null ? null : BigInt(costs.max_fee))
   const feeLimit = { max_fee: highest === null ? null : String(highest) }
   const needed = found === null || use === null ? null : await costOfRun(use, found.fees, feeLimit)
-  // Accepted rows are counted already if the server reports the counted amount.
+  // The server's counted amount already includes accepted rows.
   const added = costs?.counted == null ? use : fresh
   const reserved =
     found === null || added?.estimate === undefined ? null : await costOfRun(reservedFor(added), found.fees, feeLimit)
@@ -93,7 +96,7 @@ export async function atMostText(
   return limitedText(costs, { limit, counted, left, payable }, { coin, source, now })
 }
 
-/** Returns the note that rows will wait because of a limit; null if none does. Amounts are in wei. */
+/** Returns a note that rows will wait because of a limit; null if none will. Amounts are in wei. */
 function noteOfLimit(
   { typical, reserved }: { typical: bigint; reserved: bigint },
   { counted, left, isReserved, coin }: { counted: bigint; left: bigint; isReserved: boolean; coin: string },
@@ -109,13 +112,13 @@ function noteOfLimit(
   return `This reserves at most ${inCoins(reserved, 'up')} ${rest} until earlier transactions are final. ${enough} avoids that.`
 }
 
-/** Returns the end of a prompt of requests with a limit. */
+/** Returns the end of a prompt for requests with a limit. */
 function limitedText(
   costs: RunCosts | null,
   { limit, counted, left, payable }: LeftOfLimit & { limit: bigint },
   { coin, source, now }: { coin: string; source: string; now: string },
 ): string {
-  // Transactions that were signed within another limit keep their price.
+  // Transactions that were signed under an earlier limit keep their price.
   const signed = costs?.pending_transactions ?? 0
   const isSignedAbove = signed > 0 && (costs?.counted == null || counted > limit)
   const transactions = count(signed, 'signed transaction')
@@ -137,11 +140,16 @@ function limitedText(
 const withAccepted = (use: PricedUse, accepted: WorstUse | null): PricedUse =>
   accepted === null ? use : { ...use, ...sumOf([use, accepted]) }
 
-/** Returns the gas limit of the smallest transaction, where it is known: a request without a run is one. */
+/**
+ * Returns the gas limit of the smallest transaction; undefined if unknown. A request without a run is one transaction.
+ */
 const smallestIn = ({ estimate, gasLimit }: PricedUse, run: string | undefined): bigint | undefined =>
   estimate?.worst.smallestMint ?? (run === undefined ? gasLimit : undefined)
 
-/** Says what requests without a limit of their cost can become: `highest` is the maximum fee of their run. */
+/**
+ * Returns a note on how much requests without a cost limit can cost if fees rise. || @param highest the maximum fee of
+ * their run, in wei; null if it has none
+ */
 async function noteOfRise(use: WorstUse, { fees, coin }: FoundFees, highest: bigint | null): Promise<string> {
   if (highest === null || highest <= fees.offered) {
     return 'If fees rise, this can cost more, unless --max-cost limits it.'
@@ -150,7 +158,9 @@ async function noteOfRise(use: WorstUse, { fees, coin }: FoundFees, highest: big
   return `If fees rise, this can cost up to ${inCoins(most, 'up')} ${coin ?? 'coins'} at the maximum fee of ${inGwei(highest)} gwei, unless --max-cost limits it.`
 }
 
-/** Prints a note if no signer has the balance that requests may need. It isn't an error, because they may need less. */
+/**
+ * Prints a note if no signer has enough funds for the maximum cost. It isn't an error, because requests may need less.
+ */
 async function noteFunds(
   { io }: Pick<Deps, 'io'>,
   { funds, fees, coin }: FoundFees,
@@ -169,17 +179,17 @@ async function noteFunds(
   io.note(safe(`${has}${rest}, and this may need ${inCoins(need, 'up')} ${unit} (\`to fund\` in gdn cost).`))
 }
 
-/** Returns the gas that a backend reserves for requests. For mints, it is more than their maximum. */
+/** Returns the gas that a backend reserves for requests. For mints, this is more than their maximum use. */
 export function reservedFor({ gasLimit, bytes, estimate }: PricedUse): WorstUse {
   if (estimate === undefined) return { gasLimit, bytes }
   const { reserved, worst } = estimate
   return { gasLimit: gasLimit + reserved.gasLimit - worst.gasLimit, bytes: bytes + reserved.bytes - worst.bytes }
 }
 
-/** Prints a note if blocks take more than the maximum fee of a run. */
+/** Prints a note if blocks require a higher fee than the maximum fee of a run. */
 async function noteMaxFee({ io }: Pick<Deps, 'io'>, { fees }: FoundFees, maxFee: bigint | null): Promise<void> {
   const { isTooExpensive, sufficientFee } = await import('../../server/chain/evm/cost/run-fee.ts')
-  // It includes the priority fee, which the server may not need.
+  // `typical` includes the priority fee, which the server may not need.
   const base = fees.typical
   if (!isTooExpensive(maxFee === null ? null : String(maxFee), { base })) return
   io.note(
@@ -187,7 +197,10 @@ async function noteMaxFee({ io }: Pick<Deps, 'io'>, { fees }: FoundFees, maxFee:
   )
 }
 
-/** Prints the notes of `atMostText` where no question is asked. Without a limit, only the one on the signer's funds. */
+/**
+ * Prints the notes of `atMostText` if there is no prompt. Without a limit, prints only the notes on the maximum fee and
+ * on the signer's funds.
+ */
 export async function noteCost(
   deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client' | 'server'>,
@@ -209,8 +222,8 @@ export async function noteCost(
 }
 
 /**
- * Returns the limit in coins with which a run can send requests in addition to those that count already; null if the
- * fees or costs are not known.
+ * Returns a limit, in coins, that is sufficient for further requests of a run. It includes the amount that is already
+ * counted. Null if fees or costs are unknown.
  */
 export async function sufficientLimit(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -220,7 +233,7 @@ export async function sufficientLimit(
   const { signal } = deps.signals
   if (!isEvm(blockchain) || signal.aborted) return null
   try {
-    // Read first: a row that is accepted in between counts twice, and never not at all.
+    // Reads the unsent rows before the costs. A row that is accepted in between counts twice, instead of not at all.
     const use = await worst()
     const found = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     if (found === null) return null
@@ -234,11 +247,11 @@ export async function sufficientLimit(
   }
 }
 
-/** Returns fees of which blocks take no more than the maximum fee of a run. */
+/** Returns the fees, with the typical fee capped at the run's maximum fee. */
 const withinMaxFee = (fees: NetworkFees, maxFee: bigint | null): NetworkFees =>
   maxFee !== null && fees.typical > maxFee ? { ...fees, typical: maxFee } : fees
 
-/** Returns the maximum fee of a run; if blocks take more, the one that the hints name. */
+/** Returns the maximum fee of a run. If blocks require more, returns the sufficient fee that hints suggest. */
 async function maxFeeAfterRaise(costs: RunCosts | null, { fees }: FoundFees): Promise<bigint | null> {
   if (costs?.max_fee == null) return null
   const { isTooExpensive, sufficientFee } = await import('../../server/chain/evm/cost/run-fee.ts')
@@ -246,16 +259,16 @@ async function maxFeeAfterRaise(costs: RunCosts | null, { fees }: FoundFees): Pr
   return isTooExpensive(costs.max_fee, { base }) ? sufficientFee(base) : BigInt(costs.max_fee)
 }
 
-/** The unsent part of a run, and its maximum use. */
+/** The unsent part of a run, with its maximum use. */
 export interface Unsent {
-  /** Rows that were not sent. */
+  /** Number of rows that were not sent. */
   rows: number
-  /** Changes of NFTs that were not made, also those that were accepted. */
+  /** Number of NFT changes that are not complete, including accepted ones. */
   changes?: number
   worst: WorstUse
-  /** Gas limit of the smallest request with rows; 0 if there are changes or no rows. */
+  /** The gas limit of the smallest request with rows; 0 if there are changes or no rows. */
   smallestMint?: bigint | undefined
-  /** The part of a limit that a server reserves for them; `worst` if undefined. */
+  /** What a server reserves of a limit for the unsent part. Default: `worst`. */
   reserved?: WorstUse
 }
 
@@ -266,9 +279,9 @@ interface WaitingRun {
 }
 
 /**
- * Returns the funds that a signer lacks for a whole run, as a sentence: for accepted requests, and for the other rows
- * and changes, as far as the limit of the run permits them. Returns null if no signer lacks funds, or if the server
- * doesn't say it.
+ * Describes the funds that a signer lacks for a whole run, in a sentence. Includes accepted requests, and the other
+ * rows and changes as far as the run's limit permits them. Returns null if no signer lacks funds, or if the server
+ * doesn't report it.
  */
 export async function shortageOfRun(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -278,7 +291,7 @@ export async function shortageOfRun(
   const { signal } = deps.signals
   if (!isEvm(blockchain) || signal.aborted) return null
   try {
-    // Read first: a row that is accepted in between counts twice, and never not at all.
+    // Reads the unsent rows before the costs. A row that is accepted in between counts twice, instead of not at all.
     const { rows, changes = 0, worst, smallestMint = 0n, reserved: reservation = worst } = await unsent()
     const costs = connection.client.supports('runCosts') === true ? await costsOf(connection, run, signal) : null
     const found = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
@@ -295,7 +308,7 @@ export async function shortageOfRun(
     const { fees, coin } = found
     const { signer, balance, needed, waitingNfts: nfts } = lack
     const payer = { role: 'signer', address: signer, blockchain, coin } as const
-    // The smallest transaction of all leaves the highest reserve, which counts once.
+    // The smallest transaction leaves the highest reserve. Only that reserve counts.
     const own = reserveFor(smallestMint, fees)
     const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? own : larger(lack.reserve, own)
     const cost = await costOfRun(worst, fees, costs)
@@ -303,7 +316,7 @@ export async function shortageOfRun(
     const limit = limitOfRun({ given: null, kept: null }, costs)
     if (limit === null) return missingFunds(payer, balance, balance + 1n, all)
     const { counted, left, payable } = leftOf(limit, costs)
-    // Without accepted rows and changes that wait for funds, coins release nothing of what is reserved.
+    // If no accepted rows or changes wait for funds, new funds don't release any reserved amount.
     const room = nfts + changes === 0 ? left : payable
     const next = smallestOf({ rows, changes, worst, smallestMint })
     const nextCost = next === null ? 0n : await costOfRun(next, fees, costs)
@@ -315,7 +328,7 @@ export async function shortageOfRun(
       return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(room, 'down')} ${unit} of the run's limit are left${reserved}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
     }
     const least = leastFunds({ maxFeePerGas: fees.offered })
-    // The accepted requests of other runs count too. Those of this run are in both `needed` and `counted`.
+    // The accepted requests of other runs count too. Those of this run are included in both `needed` and `counted`.
     const most = larger(payable + least, needed + limit - counted)
     const isLimited = most < all.wei && most > balance
     return missingFunds(payer, balance, balance + 1n, isLimited ? { ...all, wei: most, leftOfLimit: payable } : all)
@@ -325,7 +338,7 @@ export async function shortageOfRun(
   }
 }
 
-/** Returns the least that the next request of a run may use; null if nothing is left. */
+/** Returns the minimum use of a run's next request; null if nothing is left. */
 function smallestOf({ rows, changes = 0, worst, smallestMint = 0n }: Unsent): WorstUse | null {
   const count = rows + changes
   if (count === 0) return null
@@ -333,7 +346,7 @@ function smallestOf({ rows, changes = 0, worst, smallestMint = 0n }: Unsent): Wo
   return { gasLimit: worst.gasLimit / BigInt(count), bytes: Math.floor(worst.bytes / count) }
 }
 
-/** Warns of transactions of a run that keep their price, because they were signed within another limit. */
+/** Warns about transactions of a run that keep their price, because they were signed under an earlier limit. */
 export async function warnOfSigned(
   deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client'>,
@@ -347,7 +360,7 @@ export async function warnOfSigned(
   deps.io.warn(`${count(signed, 'transaction')} ${are} signed already. --max-cost limits only what is not signed yet.`)
 }
 
-/** Returns the server's response; null if the request fails or takes too long for a prompt. */
+/** Returns the server's response. Null if the request fails, or takes too long for a prompt. */
 async function soon<T>(deps: Pick<Deps, 'signals'>, response: Promise<T>): Promise<T | null> {
   try {
     return await withTimeout(response, FEES_MS)

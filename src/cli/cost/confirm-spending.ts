@@ -8,13 +8,11 @@ import { safe } from '../io/io.ts'
 import { atMostText, type PricedRequests } from './at-most.ts'
 
 /**
- * Returns whether requests on a blockchain cost money. They don't on a testnet, nor where the server runs on this
- * machine and says that the blockchain's coins have no value. Another server isn't believed: its operator may charge
- * for requests on any chain. A request that counts as free is sent with that condition, because the server may have
- * been restarted with other networks since, and because the user may have named another blockchain than that of the
- * NFT.
- *
- * @param blockchain null if it isn't known, which may be a public network
+ * Returns whether requests on a blockchain cost money. They are free on a testnet, or if the server runs on this
+ * machine and says that the blockchain's coins have no value. Other servers aren't trusted, because their operators may
+ * charge for requests on any chain. Free requests are sent with the condition that they are free. The server may have
+ * been restarted with other networks, or the user may have specified a blockchain that isn't the NFT's. || @param
+ * blockchain null if unknown; it may then be a public network
  * @throws GdnError `unreachable` if the server does not respond
  */
 export async function costsMoney(
@@ -30,10 +28,8 @@ export async function costsMoney(
 }
 
 /**
- * Prompts before anything is spent on a public network, with the most that it can cost. Off a terminal, only --yes
- * confirms it.
- *
- * @param priced null if what the requests use is not known
+ * Prompts with the maximum cost before anything is spent on a public network. Without a terminal, only --yes confirms.
+ * || @param priced null if the use of the requests is unknown
  */
 export async function confirmSpending(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
@@ -50,10 +46,9 @@ export async function confirmSpending(
   await deps.io.confirm(`${safe(what)}${where} through ${connection.server.origin}${safe(cost)}?`, '--yes')
 }
 
-/** Describes the effect of a higher limit on a run with accepted requests. */
 export const ACCEPTED_GO_ON = 'Accepted requests that wait for the limit can then be sent.'
 
-/** New limits of a run, in wei; null where a command was given none. */
+/** New limits of a run, in wei; null if the command sets none. */
 interface NewLimits {
   run: string
   maxCost: bigint | null
@@ -61,11 +56,9 @@ interface NewLimits {
 }
 
 /**
- * Prompts before a command raises a limit if the server has accepted requests of the run that aren't paid yet. The
- * server continues with them without another request. Requests that the command sends have prompts of their own, which
- * also show the limit.
- *
- * @param effect what a higher limit permits, as a sentence
+ * Prompts before a command raises a limit, if the server has accepted requests of the run that aren't paid yet. The
+ * server continues such requests without another request. Requests that the command itself sends have separate prompts,
+ * which also show the limit. || @param effect what a higher limit permits, as a sentence
  */
 export async function confirmRaise(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
@@ -84,8 +77,8 @@ export async function confirmRaise(
 const isLimit = ({ maxCost, maxFee = null }: NewLimits): boolean => maxCost !== null || maxFee !== null
 
 /**
- * Returns the limits of a run that are raised, in words, if the server has accepted requests of the run that aren't
- * paid yet. With a higher limit, the server continues with them without another request.
+ * Describes the limits of a run that are raised, if the server has accepted requests of the run that aren't paid yet.
+ * With a higher limit, the server continues those requests without another request.
  */
 export async function raisedLimits(
   deps: Pick<Deps, 'signals'>,
@@ -96,7 +89,7 @@ export async function raisedLimits(
   const { run, maxCost, maxFee = null } = limits
   await client.learnIdempotency({ signal: deps.signals.signal })
   if (client.supports('runCosts') !== true) {
-    // The server doesn't say whether this is a higher one.
+    // The server doesn't report whether this raises the maximum fee.
     return maxFee === null ? [] : [`maximum fee of this run to ${inGwei(maxFee)} gwei`]
   }
   const costs = await costsOf({ client }, run, deps.signals.signal)

@@ -11,7 +11,6 @@ import type { Card } from '../render/view.ts'
 import type { CostFlags, FoundFees } from './fees.ts'
 import { type Money, moneyText, priceSource, worthOf } from './price.ts'
 
-/** The fields of an estimate. */
 export const COST_FIELDS = [
   'transactions',
   'transactions_high',
@@ -27,13 +26,11 @@ export const COST_FIELDS = [
   'simulated',
 ]
 
-/** Returns a meter for the gas of a drop. */
 export async function openMeter(dynamic = false): Promise<DropMeter> {
   const { DropMeter } = await import('../../server/chain/evm/cost/drop-gas.ts')
   return new DropMeter(dynamic)
 }
 
-/** Returns the fields of an estimate. */
 export async function estimateData(gas: DropGas, found: FoundFees, coinPrice: Money | null): Promise<DataRecord> {
   const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
   const cost: Cost = costOf(gas, found.fees)
@@ -54,19 +51,19 @@ export async function estimateData(gas: DropGas, found: FoundFees, coinPrice: Mo
   }
 }
 
-/** Returns the typical cost of transactions at the fees that were found. */
+/** Returns the typical cost of transactions, in wei. */
 export async function typicalCost(gas: Pick<DropGas, 'gas' | 'bytes'>, fees: FoundFees['fees']): Promise<bigint> {
   const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
   return costOf(gas, fees).typical
 }
 
-/** Returns the balance in wei with which one signer completes a drop at the fees that were found. */
+/** Returns the balance that a single signer needs to complete a drop, in wei. */
 export async function fundingOf({ worst }: DropGas, { fees }: FoundFees): Promise<bigint> {
   const { fundingFor } = await import('../../server/chain/evm/cost/funding.ts')
   return fundingFor(worst, fees)
 }
 
-/** Formats an amount of a record in coins. */
+/** Formats the wei amount of a record in coins. */
 export const coinsIn = (wei: unknown, rounding?: Rounding): string => inCoins(BigInt(String(wei)), rounding)
 
 /** Formats an estimate for a terminal. */
@@ -99,8 +96,8 @@ export const SIMULATED =
   'This blockchain is an embedded chain: gas and coins are simulated. To use the fees of the network, add --rpc-url <url> with the URL of a node.'
 
 /**
- * Returns the price of a coin: that of `--price`, or else that of the profile's `price_url`. Without one, returns null.
- * An error of the URL is a note, because the estimate is of use without a price.
+ * Returns the price of a coin, from `--price` or else from the profile's `price_url`. Null if neither is set. If the
+ * URL fails, prints a note and returns null, because an estimate is useful without a price.
  */
 export async function findPrice(
   deps: Deps,

@@ -36,32 +36,31 @@ export const addPriceFlag = (command: GdnCommand): GdnCommand =>
     parse: price,
   })
 
-/** The fees of a network and where they are from. */
+/** The fees of a network, with facts about their source. */
 export interface FoundFees {
   fees: NetworkFees
   /** Whether the blockchain is an embedded chain, where coins have no value. */
   isSimulated: boolean
-  /** Symbol of the coin; null if it isn't known. */
+  /** The symbol of the coin; null if unknown. */
   coin: string | null
-  /** The maximum gas price that the server ever offers; null if it doesn't report it. */
+  /** The highest gas price that the server ever offers; null if it doesn't report one. */
   max: bigint | null
-  /** The signer with the most funds, and the most that its pending transactions can cost; null if it isn't known. */
+  /** The signer with the most funds; null if unknown. `owed`: the maximum cost of its pending transactions. */
   funds: { signer: string; balance: bigint; owed: bigint } | null
   /** The funds that a signer needs for all accepted requests; null if no signer lacks funds. */
   shortage: { signer: string; balance: bigint; needed: bigint; reserve: bigint; waitingNfts: number } | null
 }
 
-/** @throws GdnError `usage` for a blockchain without an estimate */
+/** @throws GdnError `usage` if costs on the blockchain can't be estimated */
 export function refuseSolana(blockchain: Blockchain): void {
   if (isEvm(blockchain)) return
   throw new GdnError('usage', `costs on ${blockchain} can't be estimated`, { place: { flag: '--blockchain' } })
 }
 
 /**
- * Returns the current fees of a blockchain: from the node that flags or GDN_RPC_URL name, or else from the server.
- *
- * @param connection opens a connection to the server; null if there is none
- * @throws GdnError if the node doesn't respond, belongs to another chain, or the fees are not available
+ * Returns the current fees of a blockchain, from the node that flags or GDN_RPC_URL specify, or else from the server.
+ * || @param connection opens a connection to the server; null if there is none
+ * @throws GdnError if the node doesn't respond or belongs to another chain, or if the fees are not available
  */
 export async function findFees(
   deps: Deps,
@@ -75,7 +74,7 @@ export async function findFees(
   return await feesOfServer(deps, blockchain, await connection())
 }
 
-/** Returns the current fees by which a server decides. @throws GdnError if it doesn't say them */
+/** Returns the current fees that a server bases its decisions on. @throws GdnError if it doesn't report them */
 export async function feesOfServer(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   blockchain: Blockchain,
@@ -91,7 +90,7 @@ export async function feesOfServer(
 
 const NAME_A_NODE = 'Add --rpc-url <url> of a node of the network, or set GDN_RPC_URL.'
 
-/** Returns an error of a server whose hint also names the way to fees without one. */
+/** Returns a server's error with an additional hint: how to read fees without a server. */
 export const orNameNode = (error: GdnError): GdnError =>
   error.hint === NAME_A_NODE ? error : error.with({ hint: [error.hint, NAME_A_NODE].filter(Boolean).join('\n') })
 

@@ -10,7 +10,7 @@ import { type Money, type PriceSource, priceAt } from './price.ts'
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 256 * 1024
 
-/** Requests the price of a coin once. Only the host of the URL is shown, because it may contain a key. */
+/** Requests the price of a coin once. Errors show only the host of the URL, because the URL may contain an API key. */
 export async function fetchPrice({ env, io, signals }: Deps, source: PriceSource, coin: string | null): Promise<Money> {
   const filled = (text: string) => {
     if (coin !== null) return text.replaceAll('{coin}', coin)

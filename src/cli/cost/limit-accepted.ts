@@ -9,20 +9,19 @@ import { safe } from '../io/io.ts'
 import { confirmRaise } from './confirm-spending.ts'
 
 interface Stated {
-  /** Returns the limit that this command was given; may reject it. Null if it was given none. */
+  /** Returns the limit of this command, or rejects it. Null if the command has none. */
   given: (() => Promise<RunLimit | null>) | null
-  /** Records the limit of the operation in wei, for repetitions of it. */
+  /** Stores the operation's limit in wei, for repetitions of the command. */
   keep(wei: bigint | null): Promise<void>
-  /** Whether a higher limit needs no prompt. */
+  /** Whether to raise a limit without a prompt. */
   yes: boolean | undefined
 }
 
 /**
- * Sets the limit of an operation that may have been accepted before: the one that this command was given, or the kept
- * one of an earlier attempt. A repeated request doesn't change the limit that the first one has set.
- *
- * @throws GdnError `max_cost` if it was accepted without a limit, or if its transaction may cost more; what `given`
- *   throws
+ * Sets the limit of an operation that may already be accepted: the limit of this command, or the stored one of an
+ * earlier attempt. A repeated request isn't enough, because it doesn't change the limit that the first one set. ||
+ * @throws GdnError `max_cost` if the operation was accepted without a limit, or if its transaction may cost more; what
+ * `given` throws
  */
 export async function limitAccepted(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
@@ -39,7 +38,7 @@ export async function limitAccepted(
   await client.learnIdempotency({ signal })
   const isLimiting = client.supports('runCosts') === true
   const costs = isLimiting ? await costsOf(connection, id, signal) : null
-  // A limit that comes too late is not kept: it would stop each repetition.
+  // A limit that comes too late isn't stored, because it would stop each repetition.
   const refuse = async (why: string): Promise<never> => {
     await keep(null)
     throw tooLate(why)
@@ -50,7 +49,7 @@ export async function limitAccepted(
   const wei = given === null ? request.maxCost : stated
   if (wei === null || costs === null) return
   const before = costs.max_cost === null ? null : BigInt(costs.max_cost)
-  // A kept limit only lowers the server's limit, because the user may have set a lower limit elsewhere.
+  // A stored limit only lowers the server's limit, because the user may have set a lower one elsewhere.
   const changes = before === null || (given === null ? before > wei : before !== wei)
   if (given !== null && changes) {
     const raised = { run: id, maxCost: wei, effect: 'The accepted request can then be sent.' }
@@ -84,7 +83,7 @@ const tooLate = (why: string) =>
     hint: 'This command sent nothing. Run it without --max-cost to wait for the request.',
   })
 
-/** Returns the address of a collection that a request creates; null if the server doesn't say it. */
+/** Returns the address of the collection that a request creates; null if the server doesn't report it. */
 async function addressOf(
   { client }: Pick<Connection, 'client'>,
   id: string | null,

@@ -12,11 +12,11 @@ import type { WorstUse } from './run-limit.ts'
 
 export interface LimitFlags extends CostFlags {
   maxCost?: MaxCost
-  /** Wei. */
+  /** In wei, although the flag is in gwei. */
   maxFeeGwei?: bigint
 }
 
-/** @param what what may cost no more: `the run` */
+/** @param what what the limit applies to, for the description: `the run` */
 export const addMaxCostFlag = (command: GdnCommand, what: string): GdnCommand =>
   valueFlag(command, '--max-cost <amount>', `Maximum cost of ${what}: 0.5 (coins) or 10USD`, {
     group: 'Cost',
@@ -25,24 +25,21 @@ export const addMaxCostFlag = (command: GdnCommand, what: string): GdnCommand =>
 
 const bad = (message: string, hint: string) => flagError('--max-cost', message, hint)
 
-/** The limit of a run's cost. */
 export interface CostLimit {
-  /** Wei; null if the server doesn't limit costs. */
+  /** The limit in wei; null if the server doesn't limit costs. */
   wei: bigint | null
   /**
-   * Rejects a limit below the cost of one transaction, which would send nothing. A run that has begun takes it: what
-   * was accepted may still cost something.
-   *
-   * @param all returns what everything that would be sent reserves of a limit
+   * Rejects a limit below the cost of one transaction, because nothing would be sent. A run that has begun accepts such
+   * a limit with a warning, because accepted requests may still cost something. || @param all returns what all requests
+   * to send reserve of a limit
    * @throws GdnError `usage`
    */
   refuseBelowOne(hasBegun: boolean, all: () => Promise<WorstUse>): Promise<void>
 }
 
 /**
- * Reads the limit of a run's cost. Sends nothing that has an effect.
- *
- * @throws GdnError `usage` for money without a price
+ * Reads the cost limit of a run from the flags. Sends only requests that have no effect. || @throws GdnError `usage`
+ * for an amount of money without a price
  */
 export async function costLimit(
   deps: Deps,
@@ -79,9 +76,8 @@ export async function costLimit(
 }
 
 /**
- * Returns the limit that this command was given, in wei; null if there is none. Sends nothing that has an effect.
- *
- * @throws GdnError `usage` for money without a price; `refused` if the server doesn't limit costs
+ * Returns the cost limit of this command, in wei; null if it has none. Sends only requests that have no effect. ||
+ * @throws GdnError `usage` for an amount of money without a price; `refused` if the server doesn't limit costs
  */
 export async function enforcedLimit(
   deps: Deps,
@@ -120,7 +116,7 @@ async function readLimit(
     return null
   })
   if ('wei' in maxCost) return { wei: maxCost.wei, found, isLimited }
-  // `0.5POL` on a network whose coin is POL.
+  // For example, `0.5POL` on a network whose coin is POL.
   if (maxCost.currency === found?.coin?.toUpperCase()) return { wei: maxCost.amount, found, isLimited }
   const price = await findPrice(deps, flags, settings, found?.coin ?? null)
   const coin = coinIn(found)

@@ -5,7 +5,7 @@ import type { Parse } from '../command.ts'
 import type { Connection, Deps } from '../deps.ts'
 
 const DECIMALS = 9
-/** The highest `max_fee_gwei` that the configuration of a backend accepts. */
+/** The maximum `max_fee_gwei` in a backend's configuration. */
 const MAX_GWEI = 1_000_000n
 
 /** Parses gwei to wei. */
@@ -22,9 +22,8 @@ export const maxFee: Parse<bigint> = Object.assign(
 )
 
 /**
- * Returns the limit of a run's fees in wei; null if the server doesn't limit fees.
- *
- * @throws GdnError `usage` on a blockchain whose fees can't be limited
+ * Returns the maximum fee of a run in wei; null if the server doesn't limit fees. || @throws GdnError `usage` on a
+ * blockchain whose fees can't be limited
  */
 export async function feeLimit(
   { io, signals }: Deps,

@@ -13,15 +13,15 @@ import { spentText } from './spent.ts'
 
 type Transaction = Partial<z.output<typeof transactionRecord>>
 
-/** Fields with the fees that a transaction has paid. */
+/** Fields with the fees paid by a transaction. */
 const PAID_FIELDS = ['gas_used', 'fee_paid_wei', 'currency', 'simulated']
-/** Fields with the fees that a run has paid. */
+/** Fields with the fees paid by a run. */
 const RUN_PAID_FIELDS = [...PAID_FIELDS, 'pending_transactions']
 
-/** The costs of a run if the server doesn't report them, or if the run sent nothing. */
+/** The costs of a run that sent nothing, or whose server doesn't report them. */
 export const NOTHING_KNOWN: DataRecord = Object.fromEntries(RUN_PAID_FIELDS.map((field) => [field, null]))
 
-/** Returns the fee that a transaction has paid, as far as the server reports it. */
+/** Returns the fee paid by a transaction, as far as the server reports it. */
 export function paidOf({
   gas_used,
   fee_paid,
@@ -33,7 +33,7 @@ export function paidOf({
 }
 
 /**
- * Returns the fee that the transaction with this ID has paid. On an error, returns no fee, because the command has
+ * Returns the fee paid by the transaction with this ID. On an error, returns no fee, because the command itself has
  * succeeded.
  */
 export async function paidBy(
@@ -53,8 +53,8 @@ export async function paidBy(
 const LATE_MS = 5_000
 
 /**
- * Starts to measure the cost of a run. Returns a function that returns the cost since then, even after the --timeout of
- * the command, but not after an interruption. The function always returns the same fields, which are null if the server
+ * Starts to measure the cost of a run. The returned function returns the cost since then. It works even after the
+ * command's --timeout, but not after an interruption. It always returns the same fields, which are null if the server
  * doesn't report the cost or if nothing was paid.
  */
 export async function meterRun(
@@ -85,10 +85,10 @@ export async function meterRun(
   }
 }
 
-/** Number of NFTs of a request whose costs are asked for, each by a request of its own. */
+/** Maximum number of NFTs whose costs are requested, because each takes a separate request. */
 const MOST_NFTS = 20
 
-/** Returns the fees that the mints of NFTs have paid, by their IDs, as far as the server reports them. */
+/** Returns the fees paid by the mints of NFTs, by NFT ID, as far as the server reports them. */
 export async function paidByMints(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   { client }: Pick<Connection, 'client'>,
@@ -108,10 +108,13 @@ export async function paidByMints(
   return paid
 }
 
-/** Returns a view of a run with its fees. */
+/** Returns the view of a run with additional fields for its fees. */
 export const withRunPaid = (view: View): View => withPaid(view, RUN_PAID_FIELDS)
 
-/** Prints what transactions have paid, below a table on a terminal. NFTs of one transaction share what it paid. */
+/**
+ * Prints the fees paid by transactions, below a table on a terminal. Prints each transaction once, because several NFTs
+ * may share one.
+ */
 export function notePaid(io: Io, { mode }: Pick<Output, 'mode'>, records: readonly DataRecord[]): void {
   if (!io.stdoutTty || mode !== 'table') return
   const transactions = new Map(records.map((record) => [record.transaction_gdn_id, record]))
@@ -120,7 +123,7 @@ export function notePaid(io: Io, { mode }: Pick<Output, 'mode'>, records: readon
   }
 }
 
-/** Returns a view with the fees that were paid. A terminal shows it in coins. */
+/** Returns a view with additional fields for the paid fees. A terminal shows them in coins. */
 export function withPaid(view: View, paidFields: readonly string[] = PAID_FIELDS): View {
   const own = view.fields.filter((field) => !paidFields.includes(field))
   const at = own.includes('error') ? own.indexOf('error') : own.length

@@ -3,13 +3,13 @@ import { GdnError } from '../../core/errors.ts'
 import { parseUnits } from '../../core/units.ts'
 import type { Parse } from '../command.ts'
 
-/** An exact amount of money, in 10^-18 of its currency. */
+/** An exact amount of money, in units of 10^-18 of its currency. */
 export interface Money {
   amount: bigint
   currency: string
 }
 
-/** The currency of `--price 3100`. */
+/** The currency if `--price` has none, as in `--price 3100`. */
 const DEFAULT_CURRENCY = 'USD'
 const ONE_COIN = 10n ** 18n
 
@@ -33,10 +33,10 @@ export const price: Parse<Money> = takesString((raw, flag) => {
   })
 })
 
-/** The most that a drop may cost: in coins of the network (wei), or in money. */
+/** The maximum cost of a drop: in coins of the network (wei), or in money. */
 export type MaxCost = { wei: bigint } | Money
 
-/** Parses the most that a drop may cost. */
+/** Parses the maximum cost of a drop. */
 export const maxCost: Parse<MaxCost> = takesString((raw, flag) => {
   const parsed = parseAmount(raw)
   if (parsed === null) {
@@ -48,13 +48,13 @@ export const maxCost: Parse<MaxCost> = takesString((raw, flag) => {
   return parsed.currency === null ? { wei: parsed.amount } : { amount: parsed.amount, currency: parsed.currency }
 })
 
-/** Returns the value of coins in a currency. */
+/** Returns the value of coins in a currency, rounded down. */
 export const worthOf = (wei: bigint, { amount, currency }: Money): Money => ({
   amount: (wei * amount) / ONE_COIN,
   currency,
 })
 
-/** Same amount, rounded up. */
+/** Returns the value of coins in a currency, rounded up. */
 export const worthAtMost = (wei: bigint, { amount }: Money): bigint => (wei * amount + ONE_COIN - 1n) / ONE_COIN
 
 /** Returns how many wei an amount of money buys, rounded down. */
@@ -69,7 +69,7 @@ export function moneyText({ amount, currency }: Money): string {
   return `${cents / 100n}.${String(cents % 100n).padStart(2, '0')} ${currency}`
 }
 
-/** Where the price of a coin is read from: `price_url`, `price_path` and `price_currency` of the profile. */
+/** The source of a coin's price: `price_url`, `price_path` and `price_currency` of the profile. */
 export interface PriceSource {
   url: string
   path: string
@@ -77,10 +77,8 @@ export interface PriceSource {
 }
 
 /**
- * Returns the source of prices in the user's profile; null if there is none. `{coin}` in the URL and the path is the
- * symbol of the coin.
- *
- * @throws GdnError `invalid_config` if a part is missing
+ * Returns the price source in the user's profile; null if there is none. In the URL and the path, `{coin}` stands for
+ * the coin's symbol. || @throws GdnError `invalid_config` if a part is missing
  */
 export function priceSource({
   prices: { price_url, price_path, price_currency },

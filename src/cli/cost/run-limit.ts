@@ -7,27 +7,25 @@ import type { NetworkFees } from '../../server/chain/fees.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findFees } from './fees.ts'
 
-/** The most that requests can use, each in a transaction of its own. */
+/** The maximum use of requests, each in a separate transaction. */
 export type WorstUse = Pick<DropGas, 'gasLimit' | 'bytes'>
 
 interface LimitedRequests {
   blockchain: Blockchain
-  /** The run that pays for them. */
+  /** The run whose limit applies to the requests. */
   run: string
-  /** The limit that this command was given, in wei. */
+  /** The cost limit of this command, in wei; null if it has none. */
   given: bigint | null
-  /** The limit that is kept on this machine. */
+  /** The limit that is stored on this machine, in wei; null if there is none. */
   kept: bigint | null
-  /** Whether this is a single request, which may have been accepted before. */
+  /** Whether this is a single request that may already be accepted. */
   isOperation?: boolean
   worst(): Promise<WorstUse>
 }
 
 /**
- * Refuses requests that may cost more than is left of the limit of their run, before the first is sent. The backend
- * checks each request on its own, so it would accept the first ones and refuse the rest.
- *
- * @throws GdnError `max_cost`
+ * Refuses requests that may cost more than their run's remaining limit, before the first is sent. The backend checks
+ * each request separately, so it would accept the first ones and refuse the rest. || @throws GdnError `max_cost`
  */
 export async function refuseAboveLimit(
   deps: Deps,
@@ -39,20 +37,20 @@ export async function refuseAboveLimit(
   await client.learnIdempotency({ signal })
   if (!isEvm(blockchain) || client.supports('runCosts') !== true) return
   const costs = await costsOf(connection, run, signal)
-  // The request was accepted, and counts already.
+  // The request was already accepted, so its cost is already counted.
   if (isOperation && costs !== null) return
   const limit = limitOfRun({ given, kept }, costs)
   if (limit === null) return
-  // The fees by which the server decides, not those of a node that is named.
+  // Uses the server's fees, because they decide what the server accepts. Ignores GDN_RPC_URL.
   const { fees, coin } = await findFees({ ...deps, env: {} }, {}, blockchain, async () => connection)
   const needed = await costOfRun(await worst(), fees, costs)
   const { counted, left } = leftOf(limit, costs)
   if (needed <= left) return
   const name = coin ?? 'coins'
   const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} ${name} are spent or reserved)`
-  // A lack of funds doesn't change what is left of a limit.
+  // More funds don't change what is left of a limit, so a reason about funds is omitted.
   const waiting = costs?.waiting?.startsWith('waiting ') !== true ? '' : ` More may be left later: ${costs.waiting}.`
-  // The backend still spends up to the earlier limit for accepted requests.
+  // For accepted requests, the backend still spends up to the earlier limit.
   const before = limitOfRun({ given: null, kept }, costs)
   const stays = before === null || before === limit ? '' : ` The limit of the run remains ${inCoins(before)} ${name}.`
   throw new GdnError(
@@ -65,7 +63,7 @@ export async function refuseAboveLimit(
   )
 }
 
-/** Returns the limit of a run: the limit of this command, or the lower of the limits on this machine and the server. */
+/** Returns the limit of a run: that of this command, or else the lower one of this machine and the server. */
 export function limitOfRun(
   { given, kept }: Pick<LimitedRequests, 'given' | 'kept'>,
   costs: RunCosts | null,
@@ -74,7 +72,7 @@ export function limitOfRun(
   return given ?? (known === null || (kept !== null && kept < known) ? kept : known)
 }
 
-/** Returns the most that requests of a run cost in wei, at the fees of the network and the maximum fee of the run. */
+/** Returns the maximum cost of a run's requests in wei, at the network's fees, capped at the run's maximum fee. */
 export async function costOfRun(
   use: WorstUse,
   fees: NetworkFees,
@@ -86,8 +84,8 @@ export async function costOfRun(
 }
 
 /**
- * Returns the counted cost of a run when it gets another maximum fee: with a higher one, accepted requests reserve
- * more. It is at most this, because signed transactions and fees for data don't rise with it.
+ * Returns the counted cost of a run after a change of its maximum fee. With a higher fee, accepted requests reserve
+ * more. The result is an upper bound, because signed transactions and data fees don't rise with it.
  */
 export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxFee: bigint | null): bigint {
   const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
@@ -99,18 +97,17 @@ export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxF
 
 /** The rest of a limit, in wei. */
 export interface LeftOfLimit {
-  /** The counted cost: the fees that were paid, and the maximum cost of the other accepted requests. */
+  /** The counted cost: the paid fees, and the maximum cost of the other accepted requests. */
   counted: bigint
-  /** The amount that new requests may reserve now. */
+  /** The amount that new requests can reserve immediately. */
   left: bigint
   /**
-   * The amount that can still be paid under the limit. It is more than `left`, because a reservation that turns out too
-   * high is released, and new requests may use it.
+   * The amount that can still be paid under the limit. It is at least `left`: when a reservation turns out too high,
+   * the rest is released for new requests.
    */
   payable: bigint
 }
 
-/** Returns the remaining amount of a limit. */
 export function leftOf(limit: bigint, costs: RunCosts | null): LeftOfLimit {
   const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
   // A reorg can move a transaction that isn't final to a block with higher fees.
@@ -126,7 +123,7 @@ export const sumOf = (uses: readonly WorstUse[]): WorstUse =>
     bytes: 0,
   })
 
-/** Returns the maximum gas of `count` changes of one NFT each. */
+/** Returns the maximum gas of `count` changes, each of one NFT. */
 export async function worstOfChanges(
   kind: 'update' | 'transfer' | 'burn' | 'provenance',
   count: number,
@@ -142,7 +139,7 @@ const CHANGES = {
   burnnft: 'burn',
   commitprovenance: 'provenance',
 } as const
-/** As long as any symbol that a backend makes of a name. */
+/** As long as the longest symbol that a backend derives from a name. */
 const SYMBOL = 'NAMES'
 
 const PRICED = new Set([
@@ -154,10 +151,10 @@ const PRICED = new Set([
   'creatednft',
 ])
 
-/** Whether `worstOfRequest` knows the cost of an endpoint. */
+/** Returns whether `worstOfRequest` supports an endpoint. */
 export const isPriced = (endpoint: string): boolean => PRICED.has(endpoint)
 
-/** Returns the maximum gas of one request. A backend may reserve more, and then it refuses the request itself. */
+/** Returns the maximum gas of one request. If a backend reserves more, it may refuse the request itself. */
 export async function worstOfRequest(endpoint: string, content: object): Promise<WorstUse> {
   if (endpoint in CHANGES) return await worstOfChanges(CHANGES[endpoint as keyof typeof CHANGES], 1)
   const [{ gasOfChange }, { grantGasLimit, mintGasLimit }, { grantBytes, mintBytes }] = await Promise.all([
@@ -180,7 +177,7 @@ export async function worstOfRequest(endpoint: string, content: object): Promise
     case 'createcollection':
       return gasOfChange({ kind: 'collection', tokenIds: [], collection: { name, symbol: SYMBOL, royalty_bps } })
     case 'freezenft':
-      // Calculated as if the token IDs were consecutive.
+      // Token IDs are unknown here, so they are assumed to be consecutive.
       return gasOfChange({ kind: 'freeze', tokenIds: nft_gdn_ids.map((_, index) => BigInt(index + 1)) })
     case 'createnfttrans':
       return { gasLimit: grantGasLimit(Array(metadata.length)), bytes: grantBytes(metadata.length) }
@@ -194,7 +191,7 @@ export async function worstOfRequest(endpoint: string, content: object): Promise
   }
 }
 
-/** Returns the typical gas of one request; null for a change, for which only the maximum is known. */
+/** Returns the typical gas of one request. Null for a change, because only its maximum is known. */
 export async function typicalOfRequest(
   endpoint: string,
   content: object,

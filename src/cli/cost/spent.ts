@@ -9,7 +9,6 @@ import type { Deps } from '../deps.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { coinsIn } from './estimate.ts'
 
-/** Fields with the costs of a run. */
 export const SPENT_FIELDS = [
   'gas_used',
   'fee_paid_wei',
@@ -21,7 +20,7 @@ export const SPENT_FIELDS = [
   'waiting',
 ]
 
-/** The costs of a run of which the server has accepted nothing. */
+/** The costs of a run whose server has accepted nothing. */
 const NOTHING: DataRecord = {
   gas_used: '0',
   fee_paid_wei: '0',
@@ -31,10 +30,9 @@ const NOTHING: DataRecord = {
 }
 
 /**
- * Returns the amount that a run has spent, from its server; null if the server doesn't report it.
- *
- * @param counts the rows as recorded. A run that the server doesn't know has spent nothing if none was sent, and a run
- *   without open rows waits for nothing.
+ * Returns the amount that a run has spent according to its server; null if the server doesn't report it. || @param
+ * counts the recorded row counts. A run that is unknown to the server has spent nothing if no row was sent. A run
+ * without open rows waits for nothing.
  */
 export async function spentOf(
   deps: Deps,
@@ -75,8 +73,8 @@ export async function spentOf(
 }
 
 /**
- * Formats what a run has spent: `0.3139 POL of at most 0.5 POL, for 9,659,500 gas`. Transactions whose fee is not known
- * yet are named.
+ * Formats what a run has spent: `0.3139 POL of at most 0.5 POL, for 9,659,500 gas`. Also counts transactions whose fee
+ * isn't known yet.
  */
 export function spentText(spent: DataRecord): string {
   const { fee_paid_wei, pending_transactions, max_cost_wei, gas_used, currency, simulated } = spent

@@ -2,13 +2,13 @@ import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
 import type { WorstFees } from '../../server/chain/fees.ts'
 import type { SpendingKind } from '../deps.ts'
 
-/** More than any transaction of ours uses for one NFT, and more than its call data. */
+/** An upper bound for the gas and the call data that a gdn transaction uses for one NFT. */
 export const WORST_NFT = { gasLimit: 200_000n, bytes: 2000 }
 
-/** As long as any symbol that a backend makes of a name. */
+/** As long as the longest symbol that a backend derives from a name. */
 const SYMBOL = 'NAMES'
 
-/** Returns the most that requests can cost in wei, if each NFT has a transaction of its own. */
+/** Returns the maximum cost of requests in wei, if each NFT needs a separate transaction. */
 export async function worstCaseOf(spending: SpendingKind, fees: WorstFees): Promise<bigint> {
   const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
   if (spending.kind === 'nft') return worstCost(WORST_NFT, fees) * BigInt(spending.count)

@@ -47,7 +47,7 @@ export function addJsonFlag(command: GdnCommand, description = 'Print JSON'): Gd
 
 /**
  * @param more output formats that only this command has
- * @param intoFile says how to write a file, for `-o drop.csv`
+ * @param intoFile returns a hint on how to write a file, for `-o drop.csv`
  */
 export function addOutputFlags(
   command: GdnCommand,

@@ -8,14 +8,14 @@ import { blockchainName, httpAddress } from './parse.ts'
 const MAX_BYTES = 64 * 1024
 const FLAG = '--fork'
 
-/** The value of `--fork`: a blockchain, and where the URL of its network is. */
+/** The value of `--fork`: a blockchain, and where to find the URL of its network. */
 export interface ForkFlag {
   blockchain: EvmBlockchain
-  /** The URL, or `@` and the file that has it. Undefined for GDN_FORK_URL. */
+  /** The URL, or `@` and the file with the URL. If undefined, the URL is in GDN_FORK_URL. */
   at: string | undefined
 }
 
-/** Parses `base=https://…`, `base=@file` and `base`. */
+/** Parses `base=https://…`, `base=@file` or `base`. */
 export const fork: Parse<ForkFlag> = (raw, flag) => {
   const [name = '', ...rest] = raw.split('=')
   const blockchain = blockchainName(name, flag)
@@ -27,7 +27,7 @@ export const fork: Parse<ForkFlag> = (raw, flag) => {
   return { blockchain, at: at.startsWith('@') ? at : httpAddress(at, flag) }
 }
 
-/** Returns the URL of the network, whose keys are never printed. */
+/** Returns the URL of the network. It may contain API keys, which are never printed. */
 export async function forkUrl({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, { blockchain, at }: ForkFlag): Promise<string> {
   if (at === undefined) {
     const named = env.GDN_FORK_URL

@@ -8,10 +8,10 @@ import type { Parse, Takes } from '../command.ts'
 
 const shown = (raw: string) => JSON.stringify(raw.length > 60 ? `${raw.slice(0, 60)}…` : raw)
 
-/** Attaches its value type to a parser, for help in JSON and for completions. */
+/** Attaches a value type to a parser, for the JSON help and for completions. */
 const taking = <Value>(takes: Takes, parse: Parse<Value>): Parse<Value> => Object.assign(parse, { takes })
 
-/** Parses a whole number in ASCII digits, without sign, exponent, hex or leading zero. */
+/** Parses an integer in ASCII digits, without sign, exponent, hex or leading zero. */
 export function integer(min: number, max: number): Parse<number> {
   return taking({ type: 'integer' }, (raw, flag) => {
     const value = Number(raw)
@@ -20,7 +20,7 @@ export function integer(min: number, max: number): Parse<number> {
   })
 }
 
-/** Parses an HTTP URL. The URL of a provider may contain a key, which is never printed. */
+/** Parses an HTTP URL. A provider's URL may contain an API key, which is never printed. */
 export const httpAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => {
   if (/^https?:$/.test(parseUrl(raw)?.protocol ?? '')) {
     knowKeysIn(raw)
@@ -55,7 +55,7 @@ export const duration: Parse<number> = taking({ type: 'duration' }, (raw, flag) 
   throw flagError(flag, `must be a time such as 90s, 5m or 1h, at most 168h, not ${shown(raw)}`)
 })
 
-/** Parses the name of a blockchain. Only the server knows all names: its operator may have added some. */
+/** Parses the name of a blockchain. Accepts unknown names, because a server's operator may have added blockchains. */
 export const blockchainName: Parse<Blockchain> = taking({ type: 'word', values: KNOWN_NAMES }, (raw, flag) => {
   if (isBlockchain(raw)) return raw
   throw flagError(flag, `unknown blockchain ${shown(raw)}`, blockchainHint(raw))
@@ -94,13 +94,13 @@ export const notEmpty: Parse<string> = (raw, flag) => {
   throw flagError(flag, 'must not be empty')
 }
 
-/** Parses a UUID to lower case. */
+/** Parses a UUID and converts it to lower case. */
 export const uuid: Parse<string> = (raw, flag) => {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(raw)) return raw.toLowerCase()
   throw flagError(flag, 'must be a UUID')
 }
 
-/** Parses an address, or its name (`@alice`), which is resolved before the command runs. */
+/** Parses an address or a name (`@alice`). The name is resolved before the command runs. */
 export const address: Parse<string> = taking({ type: 'address' }, (raw, flag) => notEmpty(raw, flag))
 
 export interface KeyValue {

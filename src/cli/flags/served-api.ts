@@ -2,7 +2,7 @@ import { API_VERSIONS, type ApiVersion } from '../../api/versions.ts'
 import { type GdnCommand, valueFlag } from '../command.ts'
 import { oneOf } from './parse.ts'
 
-/** Flags of commands that start a backend: how it serves the API. */
+/** Flags that set how a backend serves the API, for commands that start a backend. */
 export interface ServedApiFlags {
   rateLimits?: 'on' | 'off'
   apiVersion?: ApiVersion
@@ -20,7 +20,7 @@ export const servedApiOptions = ({ rateLimits, apiVersion }: ServedApiFlags) => 
   apiVersion,
 })
 
-/** The flags as arguments of `gdn serve`. */
+/** Returns the flags as arguments for `gdn serve`. */
 export const servedApiArgs = ({ rateLimits, apiVersion }: ServedApiFlags): string[] => [
   ...(rateLimits === undefined ? [] : ['--rate-limits', rateLimits]),
   ...(apiVersion === undefined ? [] : ['--api-version', apiVersion]),

@@ -8,7 +8,7 @@ export interface StoredFilesFlags {
   requireStoredFiles?: boolean
 }
 
-/** Adds flags for the files that a backend accepts, and where it fetches them. */
+/** Adds flags for which files a backend accepts and from where it fetches them. */
 export function addStoredFilesFlags(command: GdnCommand): void {
   switchFlag(command, '--allow-private-files', 'Also fetch files from private addresses (for development)')
   switchFlag(command, '--allow-html-files', 'Also store HTML files, from uploads and file URLs')
@@ -18,7 +18,7 @@ export function addStoredFilesFlags(command: GdnCommand): void {
   switchFlag(command, '--require-stored-files', "Fail NFTs whose ipfs:// or ar:// files the backend can't store")
 }
 
-/** Returns backend options from the flags, or else from the environment. The settings file may set the rest. */
+/** Returns backend options from the flags or the environment. The settings file may set the rest. */
 export function storedFilesOptions(flags: StoredFilesFlags, { GDN_IPFS_GATEWAY: named }: NodeJS.ProcessEnv) {
   const inEnvironment = named === undefined || named === '' ? undefined : apiAddress(named, 'GDN_IPFS_GATEWAY')
   const ipfsGateway = flags.ipfsGateway ?? inEnvironment
@@ -30,7 +30,7 @@ export function storedFilesOptions(flags: StoredFilesFlags, { GDN_IPFS_GATEWAY: 
   }
 }
 
-/** Returns the flags as arguments of `gdn serve`. */
+/** Returns the flags as arguments for `gdn serve`. */
 export const storedFilesArgs = (flags: StoredFilesFlags): string[] => [
   ...(flags.allowPrivateFiles ? ['--allow-private-files'] : []),
   ...(flags.allowHtmlFiles ? ['--allow-html-files'] : []),

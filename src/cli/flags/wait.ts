@@ -5,13 +5,13 @@ import { duration } from './parse.ts'
 export interface WaitFlags {
   /** False with --no-wait. */
   wait?: boolean
-  /** Milliseconds. */
+  /** In milliseconds. */
   timeout?: number | undefined
 }
 
 const WAITING = 'Sending and waiting'
 
-/** Adds --timeout, which is the deadline of everything that the command waits for. */
+/** Adds --timeout, which limits everything that the command waits for. */
 export function addTimeoutFlag(
   command: GdnCommand,
   what = 'How long the command may take (5m after acceptance)',
@@ -25,7 +25,7 @@ export function addTimeoutFlag(
 
 /**
  * @param until the condition that the command waits for, as the end of "Wait until …"
- * @param texts descriptions of flags that do something else in this command
+ * @param texts descriptions of flags that have another effect in this command
  */
 export function addWaitFlags(
   command: GdnCommand,

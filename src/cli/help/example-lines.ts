@@ -5,15 +5,15 @@ type Example = readonly [does: string, ...typed: string[]]
 
 const PROMPT = '  $ '
 const CONTINUED = '    '
-/** A shell word. Quoted text is never broken. */
+/** Matches a shell word. Quoted text is never split. */
 const WORD = /(?:[^\s"']|"(?:[^"\\]|\\.)*"|'[^']*')+/g
 
-/** Formats an example: a comment that describes it, and the lines to type. */
+/** Formats an example: a comment with its description, and the lines to type. */
 export function exampleLines([does, ...typed]: Example, width: number): string[] {
   return [...wrap(does, width - 4).map((line) => `  # ${line}`), ...commandLines(typed, width)]
 }
 
-/** Formats lines to type. Long lines are broken where a shell permits it, so that they can be copied unchanged. */
+/** Formats lines to type. Splits long lines only where a shell permits it, so that users can copy them unchanged. */
 export function commandLines(typed: readonly string[], width: number): string[] {
   const lines: string[] = []
   let isContinued = false
@@ -39,7 +39,7 @@ function brokenLine(line: string, width: number, prefix: string): string[] {
   return [...lines, current].map((text, i) => `${i === 0 ? prefix : CONTINUED}${text}`)
 }
 
-/** Joins a flag and its value if both fit into a line. */
+/** Joins a flag and its value if both fit on a line. */
 function unitsOf(words: readonly string[], room: number): string[] {
   const units: string[] = []
   for (const word of words) {

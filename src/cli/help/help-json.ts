@@ -11,8 +11,8 @@ export type HelpRoute =
   | { kind: 'verb-help'; verb: Verb }
 
 /**
- * Returns the output of `gdn help --json`: the command tree. For a command or noun, it is that part of the tree. For a
- * topic, it is the topic's text.
+ * Returns the output of `gdn help --json`: the whole command tree, the part for a command or noun, or the text of a
+ * topic.
  */
 export async function helpInJson(found: HelpRoute, io: Io, make: MakeCommand): Promise<string> {
   return `${JSON.stringify(await asked(found, make), null, io.stdoutTty ? 2 : undefined)}\n`

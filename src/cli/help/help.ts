@@ -17,7 +17,7 @@ const ROOT_EXAMPLES = [
   ['', 'gdn batch mint drop.csv --local'],
 ] as const
 
-/** Returns the style of headings. They are upper case, so that they stand out without color. */
+/** Returns a function that styles headings. They are upper case, so that they are recognizable without color. */
 export async function headingStyle(level: ColorLevel): Promise<Heading> {
   if (level === 0) return (text) => text.toUpperCase()
   const { Chalk } = await import('chalk')
@@ -25,7 +25,7 @@ export async function headingStyle(level: ColorLevel): Promise<Heading> {
   return (text) => chalk.bold(text.toUpperCase())
 }
 
-/** Returns the text of `gdn --help`, from the catalogue alone. */
+/** Returns the text of `gdn --help`. Loads only the catalogue. */
 export async function rootHelp(columns: number | undefined, level: ColorLevel): Promise<string> {
   const heading = await headingStyle(level)
   const width = proseWidth(columns)
@@ -56,7 +56,7 @@ export async function rootHelp(columns: number | undefined, level: ColorLevel): 
   return [...lines, '', heading('Documentation'), `  ${docsLink()}`, ''].join('\n')
 }
 
-/** The path of the README. Every installation contains it, so it needs no network and matches this version. */
+/** Returns the path of the README. Every installation contains it, so it needs no network and matches this version. */
 export const docsLink = () => join(packageRoot(), 'README.md')
 
 export const ROOT_FLAGS = [

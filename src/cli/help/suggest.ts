@@ -8,7 +8,10 @@ import { TOPICS } from './topics.ts'
 
 const CREATING = ['create', 'generate', 'add', 'mint']
 
-/** Words that other tools use for our commands, the most likely one first. They are suggested, never run. */
+/**
+ * Words that other tools use for our commands, with the most likely command first. gdn suggests these commands but
+ * never runs them.
+ */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(['add', 'create', 'generate', 'make', 'new'].map((word) => [word, CREATING])),
   run: ['mint', 'exec', 'start'],
@@ -30,7 +33,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   down: ['stop'],
 }
 
-/** Commands that users expect and gdn does not have, and what to do instead. Keyed by noun and verb. */
+/** Commands that users may expect and gdn doesn't have, with the alternative. Keyed by noun, and then by verb. */
 const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], instead: string][]>> = {
   wallet: [
     [['restore', 'recover'], 'To use a key of another program: gdn wallet import <file>'],
@@ -48,16 +51,15 @@ const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], inste
   ],
 }
 
-/** Returns the alternative to a command that users expect and gdn doesn't have; undefined for any other words. */
+/** Returns the alternative to a command that gdn doesn't have; undefined for other words. */
 function insteadOf([noun = '', verb = '']: readonly string[]): string | undefined {
   const entries = Object.hasOwn(MISSING, noun) ? MISSING[noun] : undefined
   return entries?.find(([verbs]) => verbs.includes(verb.toLowerCase()))?.[1]
 }
 
 /**
- * Returns the error for words that name no command, with a suggestion.
- *
- * @param inHelp whether a help topic may have been meant
+ * Returns the error for words that aren't a command, with a suggestion. || @param inHelp whether the user may have
+ * meant a help topic
  */
 export function unknownCommand(words: readonly string[], inHelp: boolean): GdnError {
   const { before, word, near, known } = suggestCommands(words)
@@ -84,7 +86,7 @@ export function unknownCommand(words: readonly string[], inHelp: boolean): GdnEr
   })
 }
 
-/** Returns the path of the guide that words name, such as `public networks`; undefined for any other words. */
+/** Returns the path of a guide with this name, such as `public networks`; undefined if there is none. */
 function guideOf(words: readonly string[]): string | undefined {
   const name = words.join('-').toLowerCase()
   if (!/^[a-z-]{1,40}$/.test(name)) return undefined
@@ -94,11 +96,11 @@ function guideOf(words: readonly string[]): string | undefined {
 const inWords = (names: readonly string[]) => [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' or ')
 
 export interface Suggestion {
-  /** The words that were recognized. */
+  /** The recognized words. */
   before: string
-  /** The word that was not. */
+  /** The unrecognized word. */
   word: string
-  /** Commands that were probably meant, ready to type; at most three. */
+  /** Up to three commands that the user probably meant, ready to type. */
   near: string[]
   /** Every word that is valid at this position. */
   known: string[]
@@ -106,10 +108,10 @@ export interface Suggestion {
 
 const NOUNS = ENTRIES.filter(isNoun)
 const FIRST_WORDS = ENTRIES.map(({ name }) => name)
-/** Words that are valid, but not commands of the catalogue. */
+/** Valid first words that aren't commands in the catalogue. */
 const OTHER_FIRST_WORDS = ['help', 'version']
 
-/** Suggests commands for words that don't name one. */
+/** Suggests commands for words that aren't a command. */
 export function suggestCommands(words: readonly string[]): Suggestion {
   const [first = '', second] = words
   const noun = NOUNS.find(({ name }) => name === first)
@@ -141,7 +143,7 @@ function nearFirst(word: string, next: string | undefined): string[] {
   return topic === undefined ? [] : [`gdn help ${topic}`]
 }
 
-/** Adds the second word if both words make a command. */
+/** Returns the command of a first word. Includes the verb if the next word resembles one of the noun's verbs. */
 function withVerb(first: string, next: string | undefined): string {
   const noun = NOUNS.find(({ name }) => name === first)
   const verb = noun === undefined || next === undefined ? undefined : verbNear(next, noun)

@@ -10,7 +10,7 @@ import { TOPICS } from './topics.ts'
 /** Styles a heading. */
 export type Heading = (text: string) => string
 
-/** A page of `docs/` as `gdn help <topic>` shows it. */
+/** A page of `docs/` as displayed by `gdn help <topic>`. */
 export interface Topic {
   readonly about: string
   readonly examples: CommandText['examples']
@@ -25,8 +25,8 @@ export interface Section {
 type Row = readonly [term: string, text: string]
 
 /**
- * A paragraph or list item, a table (first cell, then the second with the third in brackets), lines for a shell, or
- * lines of a file.
+ * A paragraph or list item, a table, lines for a shell, or lines of a file. A table row has the first cell, and then
+ * the second cell with the third in parentheses.
  */
 export type Block =
   | { readonly text: string }
@@ -72,7 +72,7 @@ const isParagraph = (token: Token): token is Tokens.Paragraph => token.type === 
 const isCode = (token: Token): token is Tokens.Code => token.type === 'code'
 const isTable = (token: Token): token is Tokens.Table => token.type === 'table'
 
-/** Returns the tokens before the first `##`, then those of each section with its heading. */
+/** Returns the tokens before the first `##`, and then the tokens of each section with its heading. */
 function splitAtHeadings(tokens: readonly Token[]): Token[][] {
   const parts: Token[][] = [[]]
   for (const token of tokens) {
@@ -84,7 +84,7 @@ function splitAtHeadings(tokens: readonly Token[]): Token[][] {
 
 const titleOf = ([heading]: readonly Token[]) => (heading?.type === 'heading' ? plainText(heading) : '')
 
-/** Parses an example: a comment that describes it, then the lines to type. */
+/** Parses an example: a comment with its description, and then the lines to type. */
 function example(block: string): CommandText['examples'][number] {
   const [does = '', line = '', ...more] = block.split('\n')
   return [does.replace(/^# /, ''), line, ...more]
@@ -103,7 +103,7 @@ function blocksOf(token: Token): Block[] {
 function tableOf({ header, rows }: Tokens.Table): Block {
   const [first = '', ...names] = header.map((cell) => plainText(cell))
   if (first !== '') return { header: asRow(header), rows: rows.map(asRow) }
-  // A matrix: the name of a column stands before each of its cells.
+  // In a matrix, each cell is preceded by the name of its column.
   return {
     header: null,
     rows: rows.flatMap((cells) => {
@@ -113,7 +113,7 @@ function tableOf({ header, rows }: Tokens.Table): Block {
   }
 }
 
-/** A term is not wrapped, so it has no room for where its link leads. */
+/** Returns the text of a cell. A term in the first column isn't wrapped, so it has no room for a link's target. */
 const textOf = (cell: Tokens.TableCell, column: number) => (column === 0 ? textOnly(cell) : plainText(cell))
 
 function asRow(cells: readonly Tokens.TableCell[]): Row {
@@ -121,7 +121,7 @@ function asRow(cells: readonly Tokens.TableCell[]): Row {
   return [term, note === '' ? text : `${text} (${note})`]
 }
 
-/** Returns text without markup, in one line. */
+/** Returns text without markup, on one line. */
 function textOnly(
   token: Token | Tokens.TableCell,
   targetOf: (link: Tokens.Link) => string | null = () => null,
@@ -132,10 +132,10 @@ function textOnly(
   return `${text}${target === null ? '' : ` (${target})`}`.replaceAll(/\s+/g, ' ')
 }
 
-/** Returns text without markup. A link to another page is followed by where to read it. */
+/** Returns text without markup. A link to another page is followed by its target. */
 const plainText = (token: Token | Tokens.TableCell): string => textOnly(token, targetOf)
 
-/** Returns the help topic or the guide of a link; null for a link to the same page, or to another place. */
+/** Returns the help topic or guide that a link leads to; null for a link within the page, or to anywhere else. */
 function targetOf({ href }: Tokens.Link): string | null {
   const [, page] = /^([\w-]+\.md)(?:#|$)/.exec(href) ?? []
   if (page === undefined) return null

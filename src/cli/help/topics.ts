@@ -1,8 +1,8 @@
-/** A help topic. Its page below `docs/` is read on demand. */
+/** A help topic. Its page in `docs/` is read on demand. */
 export interface TopicEntry {
   readonly name: string
   readonly summary: string
-  /** File name below `docs/`. */
+  /** The file name in `docs/`. */
   readonly page: string
 }
 

@@ -114,7 +114,6 @@ function rootFlag(flags: string, summary: string): TreeFlag {
   }
 }
 
-/** Returns the exit codes in ascending order. */
 export function exitCodes(): TreeExitCode[] {
   return (Object.keys(EXIT) as (keyof typeof EXIT)[]).map((name) => ({
     code: EXIT[name],
@@ -123,7 +122,6 @@ export function exitCodes(): TreeExitCode[] {
   }))
 }
 
-/** The meaning of each exit code. */
 const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   ok: 'Success. An empty list is a success.',
   unexpected:

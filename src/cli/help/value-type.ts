@@ -14,7 +14,7 @@ const BY_PLACEHOLDER: Readonly<Record<string, ValueType>> = {
   url: 'url',
 }
 
-/** Returns the value type of a flag: that of its parser, or else by name and placeholder. */
+/** Returns the value type of a flag, from its parser or else from its name or placeholder. */
 export function takesOfFlag(long: string, placeholder: string, parsed: Takes | undefined): Takes {
   const named = BY_FLAG[long] ?? BY_PLACEHOLDER[placeholder]
   return parsed ?? { type: named ?? 'string' }
@@ -30,7 +30,7 @@ const BY_ARGUMENT: Readonly<Record<string, ValueType>> = {
   wallet: 'address',
 }
 
-/** Returns the value type of an argument: one of its words, or else by name. */
+/** Returns the value type of an argument: one of its words if it has any, or else by its name. */
 export function takesOfArgument(name: string, words: readonly string[] | undefined): Takes {
   return words === undefined ? { type: BY_ARGUMENT[name] ?? 'string' } : { type: 'word', values: words }
 }

@@ -1,7 +1,7 @@
 import { broken, checkSize, type Pixels } from './pixels.ts'
 
-// The available libraries hang on a damaged file (omggif) or crash the process (gifuct-js). The first frame needs only
-// this much code. Format: GIF89a, W3C.
+// The available libraries hang on a damaged file (omggif) or crash the process (gifuct-js). Decoding only the first
+// frame takes just this much code. Format: GIF89a, W3C.
 
 const HEADER_BYTES = 13
 const EXTENSION = 0x21
@@ -28,7 +28,7 @@ export function decodeGif(bytes: Uint8Array): Pixels {
   if (file[at] !== FRAME) throw broken()
   const [left, top] = [file.readUInt16LE(at + 1), file.readUInt16LE(at + 3)]
   const [columns, rows] = [file.readUInt16LE(at + 5), file.readUInt16LE(at + 7)]
-  // A frame has its own size, and may claim to lie outside of the image.
+  // A frame has its own size, and may claim to lie outside the image.
   checkSize(columns, rows)
   if (left + columns > width || top + rows > height) throw broken()
   const flags = file[at + 9] ?? 0
@@ -50,12 +50,12 @@ export function decodeGif(bytes: Uint8Array): Pixels {
   return { width, height, data }
 }
 
-/** Returns the color table at an offset, if the flags say that there is one. */
+/** Returns the color table at an offset; empty if the flags say that there is none. */
 function tableAt(file: Buffer, at: number, flags: number): Buffer {
   return file.subarray(at, (flags & 0x80) === 0 ? at : at + 3 * 2 ** ((flags & 7) + 1))
 }
 
-/** Measures blocks with length prefixes up to an empty one. Returns the number of bytes and the end offset. */
+/** Measures length-prefixed blocks up to an empty one. Returns the number of bytes and the end offset. */
 function blocksAt(file: Buffer, from: number): { length: number; end: number } {
   let length = 0
   for (let at = from; at < file.length; ) {
@@ -89,8 +89,8 @@ function interlaced(rows: number): number[] {
 }
 
 /**
- * Decodes the LZW of GIF: at most `most` values, and fewer if the codes end early. Each code extends a shorter one by
- * one value. Its values are written from last to first.
+ * Decodes the LZW data of a GIF. Returns at most `most` values, and fewer if the codes end early. Each code extends a
+ * shorter code by one value, so its values are written from last to first.
  */
 function unpacked(codes: Buffer, minBits: number, most: number): Uint8Array {
   if (minBits < 2 || minBits > 8) throw broken()
@@ -130,7 +130,7 @@ function unpacked(codes: Buffer, minBits: number, most: number): Uint8Array {
       if (last >= 0 && next < MAX_CODES) {
         before[next] = last
         length[next] = (length[last] ?? 0) + 1
-        // A code that is just being created begins and ends with the first value of the last one.
+        // A code that is just being created starts and ends with the first value of the previous code.
         value[next] = firstOf(code === next ? last : code, before, length, value)
         next++
         if (next === 1 << bits && bits < 12) bits++

@@ -2,10 +2,12 @@ import jpeg from 'jpeg-js'
 import { orientationOf, turned } from './orientation.ts'
 import { broken, type Pixels } from './pixels.ts'
 
-/** A baseline JPEG has one scan, and a progressive one about ten. Each scan processes the whole image. */
+/**
+ * A baseline JPEG has one scan, and a progressive one about ten. Each scan processes the whole image, so their number
+ * is limited.
+ */
 const MAX_SCANS = 64
 
-/** Decodes a JPEG, and applies its EXIF orientation. */
 export function decodeJpeg(bytes: Uint8Array): Pixels {
   if (scansOf(bytes) > MAX_SCANS) throw broken()
   const limits = { maxResolutionInMP: 20, maxMemoryUsageInMB: 512 }
@@ -15,7 +17,7 @@ export function decodeJpeg(bytes: Uint8Array): Pixels {
   return turned({ width, height, data }, exif instanceof Uint8Array ? orientationOf(exif) : 1)
 }
 
-/** Returns the maximum number of scans. Within scan data, FF is never followed by this byte. */
+/** Returns an upper bound for the number of scans. Within scan data, FF is never followed by this marker byte. */
 function scansOf(bytes: Uint8Array): number {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let scans = 0

@@ -15,17 +15,15 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Decodes a PNG, a JPEG or the first frame of a GIF, regardless of its file name. An image that is too large is
- * rejected before any pixel is decoded.
- *
- * @throws ImageError if it can't be drawn or is broken
+ * Decodes a PNG, a JPEG or the first frame of a GIF, regardless of its file name. Rejects an image that is too large
+ * before decoding any pixel. || @throws ImageError if the image can't be drawn or is broken
  */
 export async function decodeImage(bytes: Uint8Array): Promise<Pixels> {
   if (bytes.length > MAX_IMAGE_BYTES) throw tooManyBytes()
   const type = sniffContentType(bytes.subarray(0, SNIFF_BYTES))
   const decoder = Object.hasOwn(DECODERS, type) ? DECODERS[type] : undefined
   if (decoder === undefined) throw cantBeDrawn(type)
-  // In a photo, the size may come after a lot of metadata.
+  // In a photo, the size may follow a lot of metadata.
   const size = imageSize(bytes, type, bytes.length)
   if (size === null) throw broken()
   checkSize(size.width, size.height)
@@ -35,7 +33,7 @@ export async function decodeImage(bytes: Uint8Array): Promise<Pixels> {
   return pixels
 }
 
-/** Replaces errors of libraries, which contain internal names and content of the image. */
+/** Replaces library errors, which contain internal names and content of the image. */
 function attempt<Value>(act: () => Value): Value {
   try {
     return act()

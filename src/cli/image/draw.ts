@@ -11,8 +11,8 @@ export interface Room {
 }
 
 /**
- * Pixels per character that are worth sending. With kitty and iTerm2, the terminal scales the image to the given
- * space. Sixels are the terminal's own pixels, and a character seldom has fewer.
+ * The useful number of pixels per character. With kitty and iTerm2, the terminal scales the image to the given space.
+ * Sixels are the terminal's own pixels, and a character rarely has fewer than this.
  */
 const CELL: Readonly<Record<Way, Size>> = {
   kitty: { width: 12, height: 24 },
@@ -28,15 +28,14 @@ export const boxOf = ({ columns, rows }: Room, way: Way): Size => ({
   height: rows * CELL[way].height,
 })
 
-/** Scales an image to fit a space. */
 export const inRoom = (image: Pixels, room: Room, way: Way): Pixels => scaled(image, fitted(image, boxOf(room, way)))
 
 /**
- * Returns the text that draws an image, which is already scaled, on its own lines. It is made from the pixels only, so
- * nothing else in the file can reach the terminal.
+ * Returns text that draws an image on separate lines. The image must already be scaled. The text contains only the
+ * pixels, so nothing else in the file can reach the terminal.
  */
 export async function drawn(pixels: Pixels, way: Way): Promise<string> {
-  // The terminal derives the height, because its characters need not be twice as high as wide.
+  // The terminal derives the height, because its characters may not be exactly twice as high as wide.
   const columns = Math.ceil(pixels.width / CELL[way].width)
   switch (way) {
     case 'blocks':
@@ -58,7 +57,7 @@ export async function drawn(pixels: Pixels, way: Way): Promise<string> {
 const asPng = ({ width, height, data }: Pixels): Buffer =>
   Buffer.from(encode({ width, height, data, channels: 4, depth: 8 }))
 
-/** Maximum base64 length in one kitty escape sequence. */
+/** Maximum length of the base64 data in one kitty escape sequence. */
 const KITTY_PIECE = 4096
 
 /**

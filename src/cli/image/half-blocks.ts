@@ -5,9 +5,8 @@ const RESET = '\u001b[0m'
 const SEEN = 128
 
 /**
- * Formats an image as text, with two pixels per character: the foreground and the background color.
- *
- * @param pixels as wide as there are columns, and twice as high as there are rows
+ * Formats an image as text, with two pixels per character: one in the foreground color, and one in the background
+ * color. || @param pixels must be as wide as the number of columns, and twice as high as the number of rows
  */
 export function halfBlocks(pixels: Pixels, colors: 256 | 'true'): string {
   const { width, height } = pixels
@@ -51,11 +50,11 @@ function colorAt({ width, data }: Pixels, x: number, y: number, code: Code): str
 
 const direct: Code = (red, green, blue) => `2;${red};${green};${blue}`
 
-/** The six steps of each color in a palette of 256. */
+/** The six levels of each color in the color cube of 256-color terminals. */
 const STEPS = [0, 95, 135, 175, 215, 255]
 const nearestStep = (value: number) => (value < 48 ? 0 : value < 115 ? 1 : Math.floor((value - 35) / 40))
 
-/** Returns the nearest color of the color cube and the gray ramp of 256-color terminals. */
+/** Returns the nearest color in the color cube or the gray ramp of 256-color terminals. */
 const indexed: Code = (red, green, blue) => {
   const [r, g, b] = [nearestStep(red), nearestStep(green), nearestStep(blue)]
   const grey = Math.min(23, Math.max(0, Math.round(((red + green + blue) / 3 - 8) / 10)))

@@ -9,34 +9,35 @@ import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
 import { ImageError, MAX_IMAGE_BYTES } from './pixels.ts'
 
-/** Where the image of an NFT is. */
+/** The places of an NFT's image. */
 export interface NftWithImage {
   metadata_url: string | null
-  /** The URL of the file field `image`, as requested. */
+  /** The URL of the `image` file field in the request. */
   requested: string | null
 }
 
 const MAX_METADATA_BYTES = 1024 * 1024
 /** Short, because the image is optional. */
 const TIMEOUT_MS = 5000
-/** After this many timeouts, the gateway is skipped, because a report has thousands of images. */
+/**
+ * After this many consecutive failures to respond, the gateway is skipped, because a report has thousands of images.
+ */
 const MAX_SILENT = 3
 
-/** Reads images of NFTs from an IPFS gateway only, because other URLs may lead anywhere. */
+/** Reads images of NFTs only from an IPFS gateway, because other URLs may lead anywhere. */
 export interface ImageReader {
   /**
-   * Returns the gateway's URL of the image, or null if the gateway does not serve it. Reads the stored metadata if
-   * the requested URL is not on IPFS, because by then a file from the web is in storage too.
-   *
-   * @throws ImageError if the gateway does not return the metadata
+   * Returns the gateway's URL of the image; null if the image isn't on IPFS. If the requested URL isn't on IPFS, reads
+   * the stored metadata, because a file from the web is in storage after the mint. || @throws ImageError if the gateway
+   * doesn't return the metadata
    */
   locate(nft: NftWithImage): Promise<string | null>
-  /** @throws ImageError if the gateway does not return the file */
+  /** @throws ImageError if the gateway doesn't return the file */
   read(url: string): Promise<Uint8Array>
   close(): Promise<void>
 }
 
-/** Returns the URL of the file field `image` in requested metadata, which may be any JSON. */
+/** Returns the URL of the `image` file field in requested metadata, which may be any JSON value. */
 export function requestedImage(metadata: unknown): string | null {
   const fields: unknown = isObject(metadata) ? metadata.file_fields : null
   const image = Array.isArray(fields) ? fields.find((field: unknown) => isObject(field) && field.key === 'image') : null
@@ -76,7 +77,7 @@ export async function createImageReader(
 
 type Get = (url: string, maxBytes: number) => Promise<Uint8Array>
 
-/** Returns the image URL of the stored metadata. */
+/** Returns the image URL in the stored metadata. */
 async function imageOf({ metadata_url }: NftWithImage, gateway: string, get: Get): Promise<string | null> {
   const url = metadata_url === null ? null : atGateway(gateway, metadata_url)
   if (url === null) return null

@@ -10,14 +10,14 @@ const VIEW: View = {
   sparse: ['email', 'waiting', 'failed'],
 }
 
-/** Returns the view of webhooks, of which a terminal shows several event types by their number. */
+/** Returns the view of webhooks. A terminal shows only the number of event types if there are several. */
 export const webhookView = ({ stdoutTty }: Pick<Io, 'stdoutTty'>, ...more: string[]): View => ({
   ...VIEW,
   fields: [...VIEW.fields, ...more],
   cells: stdoutTty ? ({ events, ...record }) => ({ ...record, events: shortEvents(events) }) : undefined,
 })
 
-/** Lists one type, and counts several, so that a table has room for the URL. */
+/** Returns a single event type, or the number of several, so that a table has room for the URL. */
 const shortEvents = (events: unknown) =>
   Array.isArray(events) && events.length > 1 ? `${events.length} types` : events
 
