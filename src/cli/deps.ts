@@ -88,7 +88,9 @@ export type PermitSpending = (spending: Spending | WalletSpending) => Promise<bi
 
 /**
  * Called by a dry run with the request that it would send, so that the caller can show its cost. Without a dry run, the
- * prompt before the request shows the cost. || @param gas returns the typical use of the requests; null if unknown
+ * prompt before the request shows the cost.
+ *
+ * @param gas returns the typical use of the requests; null if unknown
  */
 export type QuoteSpending = (
   spending: Spending | WalletSpending,
@@ -100,7 +102,8 @@ export type Intent = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 /**
  * Called by a dry run with what the command would do, and before the first request with what the command is about to
- * do. Throws if this differs from the plan that was shown. A request that was already accepted isn't checked again. ||
+ * do. Throws if this differs from the plan that was shown. A request that was already accepted isn't checked again.
+ *
  * @param atStart facts that change while the plan runs, so they are compared only before the first request
  */
 export type CheckPlan = (intent: Intent, atStart?: Intent) => void

@@ -33,7 +33,8 @@ export interface FileCheck {
 }
 
 /**
- * Requests each file once. Returns a problem, at its first place, for each file that the server couldn't fetch. ||
+ * Requests each file once. Returns a problem, at its first place, for each file that the server couldn't fetch.
+ *
  * @param server the server that will mint the manifest; null if unknown
  */
 export async function checkFiles(deps: Deps, files: FileUrls, server: Server | null): Promise<FileCheck> {

@@ -47,7 +47,9 @@ interface Printing {
 
 /**
  * Prints the summary of a finished run, with the same fields as after sending. This counts as success, because a script
- * may repeat its command. || @throws GdnError `batch_failed_rows` if rows failed, `verify_failed`
+ * may repeat its command.
+ *
+ * @throws GdnError `batch_failed_rows` if rows failed, `verify_failed`
  */
 export async function printFinished(
   deps: Deps,

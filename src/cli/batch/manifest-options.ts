@@ -17,8 +17,9 @@ type TargetFlags = Pick<
 type ColumnSettings = Pick<Settings, 'columnMap' | 'unknownColumns'>
 
 /**
- * Returns the options for reading a manifest, from the flags and the project's file. || @throws GdnError
- * `invalid_config`
+ * Returns the options for reading a manifest, from the flags and the project's file.
+ *
+ * @throws GdnError `invalid_config`
  */
 export function manifestOptions(
   { addresses, cwd }: Deps,

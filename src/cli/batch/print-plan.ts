@@ -5,8 +5,9 @@ import { safe } from '../io/io.ts'
 import { keptText } from '../render/kept-text.ts'
 
 /**
- * Prints the plan of a run before it is sent, with the manifest's changes since the last time. || @param isApplied
- * whether the run is part of `gdn apply`, which has printed the row changes
+ * Prints the plan of a run before it is sent, with the manifest's changes since the last time.
+ *
+ * @param isApplied whether the run is part of `gdn apply`, which has printed the row changes
  */
 export function printPlan(
   { io }: Deps,

@@ -39,8 +39,9 @@ export function formatBlock(state: ProgressState, now: number, look: BlockLook):
 }
 
 /**
- * Formats the progress as one line, for a log. || @param isSaid whether an earlier line contains the reason to wait, so
- * that this line omits it
+ * Formats the progress as one line, for a log.
+ *
+ * @param isSaid whether an earlier line contains the reason to wait, so that this line omits it
  */
 export function formatLine(state: ProgressState, now: number, isSaid = false): string {
   const { counts, title } = state

@@ -45,7 +45,9 @@ interface ShownColumns {
 
 /**
  * Returns columns in the order of a manifest's header, with the names of the header or the documented names. Columns
- * that aren't in the header follow with their documented names. || @param naming how the manifest was read
+ * that aren't in the header follow with their documented names.
+ *
+ * @param naming how the manifest was read
  * @param reserved names that an ignored column must not have; null omits ignored columns
  */
 export function columnsLike(
@@ -82,7 +84,9 @@ export function columnsLike(
 /**
  * Returns the columns that `--fields` selects. By default, returns the manifest's own columns and then the fields of
  * the results. `--fields` may name a manifest column by its header or its documented name. It takes precedence over a
- * field of the results with the same name. || @throws GdnError `usage`
+ * field of the results with the same name.
+ *
+ * @throws GdnError `usage`
  */
 export function chooseFields(
   given: readonly string[] | undefined,

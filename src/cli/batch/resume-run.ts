@@ -93,8 +93,9 @@ interface Edits {
 }
 
 /**
- * Warns if the manifest differs from the planned rows. They are sent as planned. || @throws GdnError `edited_rows` if
- * failed rows are to be sent and the manifest no longer contains them as planned
+ * Warns if the manifest differs from the planned rows. They are sent as planned.
+ *
+ * @throws GdnError `edited_rows` if failed rows are to be sent and the manifest no longer contains them as planned
  */
 async function warnOfEdits(
   deps: Deps,

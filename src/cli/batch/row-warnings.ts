@@ -45,7 +45,8 @@ export function refuseDuplicates(
 }
 
 /**
- * Lists identical rows and prompts before they are minted. Without a terminal, only --allow-duplicates permits them. ||
+ * Lists identical rows and prompts before they are minted. Without a terminal, only --allow-duplicates permits them.
+ *
  * @throws GdnError `not_confirmed`
  */
 export async function confirmDuplicates(

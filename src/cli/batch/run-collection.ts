@@ -49,7 +49,9 @@ const isOf = (run: Run, { manifestPath, runName }: Pick<Named, 'manifestPath' | 
 /**
  * Refuses a manifest whose run in the collection belongs to a different backend that had the same address, for example
  * before `gdn local reset`. If this backend is known to have the collection, it's a different collection, and the
- * manifest is accepted. || @throws GdnError `wrong_backend`
+ * manifest is accepted.
+ *
+ * @throws GdnError `wrong_backend`
  */
 export async function refuseRunOfOther(
   deps: Deps,

@@ -25,7 +25,8 @@ export async function checkRunPlan(
 }
 
 /**
- * Returns the maximum gas of the mints and of the commitments of an unrevealed drop, and the estimate for the mints. ||
+ * Returns the maximum gas of the mints and of the commitments of an unrevealed drop, and the estimate for the mints.
+ *
  * @param others the number of commitments
  */
 export async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Promise<PricedUse> {

@@ -71,8 +71,9 @@ function verifiedText({ verified, changed, differing, unread }: DataRecord): str
 const NOT_VERIFIED = { verified: null, differing: null, unread: null, changed: null }
 
 /**
- * Returns the summary as JSON data. Every run has the same fields; `paid` adds the paid fees. || @param warnings the
- * manifest's warnings, if it has rows to send
+ * Returns the summary as JSON data. Every run has the same fields; `paid` adds the paid fees.
+ *
+ * @param warnings the manifest's warnings, if it has rows to send
  * @param notes the notes of the run's plan
  */
 export function summaryData(

@@ -34,8 +34,10 @@ interface Unrevealed {
 /**
  * Returns how to mint a manifest with `--unrevealed`: the rows get the placeholder's metadata, and a commitment to the
  * real rows goes on chain first. Without the flag, the manifest is returned unchanged, and it is refused if the
- * collection is committed to it. || @throws GdnError `refused` if the run started the other way; `edited_rows` if the
- * manifest was edited since; `invalid_input`
+ * collection is committed to it.
+ *
+ * @throws GdnError `refused` if the run started the other way; `edited_rows` if the manifest was edited since;
+ * `invalid_input`
  */
 export async function openUnrevealed(
   deps: Deps,
@@ -138,7 +140,9 @@ const otherRun = (message: string, hint: string) =>
 const MAX_NAMED = 10
 
 /**
- * Creates the error for a manifest that was edited after the commitment. || @param file the manifest
+ * Creates the error for a manifest that was edited after the commitment.
+ *
+ * @param file the manifest
  * @param lines the lines of the rows that differ, with null for a missing row; null if the rows are unknown
  */
 export function editedRows(

@@ -40,8 +40,9 @@ export async function configuredServer(deps: Deps, settings: Settings): Promise<
 
 /**
  * Finds a run by its ID, name or manifest. Flags limit the search to one server and one collection. If several runs
- * match, the server and contract from the environment, the project or the profile select one. || @throws GdnError
- * `not_found_locally` if no run matches, or if several do
+ * match, the server and contract from the environment, the project or the profile select one.
+ *
+ * @throws GdnError `not_found_locally` if no run matches, or if several do
  */
 export async function findRun(deps: Deps, name: string, flags: RunFlags): Promise<Run> {
   const settings = await deps.settings(flags)
@@ -75,9 +76,10 @@ async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
 
 /**
  * Returns settings that reach a run's server. A backend on this machine is recognized by its ID, on any port. It may be
- * the configured server, the local backend, or the backend at the URL where the run started. || @throws GdnError
- * `wrong_backend` if the flags select another server, or if another backend is at the run's URL; `unreachable` if no
- * backend responds there
+ * the configured server, the local backend, or the backend at the URL where the run started.
+ *
+ * @throws GdnError `wrong_backend` if the flags select another server, or if another backend is at the run's URL;
+ * `unreachable` if no backend responds there
  */
 export async function settingsOfRun<Flags extends ServerFlags>(
   deps: Deps,

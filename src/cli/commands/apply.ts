@@ -243,7 +243,9 @@ type Opened = Awaited<ReturnType<typeof openSource>>
 
 /**
  * Shows the plan and prompts, even if nothing costs money, because changes and burns can't be undone. Returns whether
- * the changes are confirmed. || @throws GdnError `refused` if a change is impossible, `max_cost`, `not_confirmed`
+ * the changes are confirmed.
+ *
+ * @throws GdnError `refused` if a change is impossible, `max_cost`, `not_confirmed`
  */
 async function confirmPlan(
   deps: Deps,
@@ -305,8 +307,9 @@ async function confirmPlan(
 const MAX_TITLES = 20
 
 /**
- * Lists the NFTs to burn, unless the list of changes already includes them. || @throws GdnError `refused` if the plan
- * burns more than permitted
+ * Lists the NFTs to burn, unless the list of changes already includes them.
+ *
+ * @throws GdnError `refused` if the plan burns more than permitted
  */
 async function checkBurns(
   io: Deps['io'],

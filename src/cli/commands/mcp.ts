@@ -116,8 +116,9 @@ async function localFilesIn({ env }: Deps, root: string, path: string, options: 
 }
 
 /**
- * Returns the path of a password file after checking it, because a session can't prompt for a password later. @throws
- * GdnError `invalid_input`
+ * Returns the path of a password file after checking it, because a session can't prompt for a password later.
+ *
+ * @throws GdnError `invalid_input`
  */
 async function checkedPasswordFile({ cwd }: Deps, file: string): Promise<string> {
   const { readPasswordFile } = await import('../../keystore/password.ts')

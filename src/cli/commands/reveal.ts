@@ -164,8 +164,9 @@ async function hashRows({ io }: Deps, { read, options }: OpenedManifest): Promis
 }
 
 /**
- * Compares the manifest with the chain. @throws GdnError `edited_rows`; `refused` if no commitment matches the
- * manifest; `unreachable`
+ * Compares the manifest with the chain.
+ *
+ * @throws GdnError `edited_rows`; `refused` if no commitment matches the manifest; `unreachable`
  */
 async function checkCommitment(
   deps: Deps,

@@ -27,7 +27,9 @@ const HARMLESS = /^@?[\p{L}\p{N}][\p{L}\p{N}._-]{0,127}$/u
 /**
  * Returns the output of `gdn __complete <kind> [words…]` for shell completions: one line for each value, with a tab and
  * a description. It runs at a keystroke, so it only reads local files and loads no commands. On any error, it offers no
- * values. || @param words the words typed so far
+ * values.
+ *
+ * @param words the words typed so far
  */
 export async function knownValues([kind = '', ...words]: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   const find = Object.hasOwn(FINDERS, kind) ? FINDERS[kind] : undefined

@@ -12,8 +12,10 @@ const NOBODYS_NFT = {
 } as const
 
 /**
- * Checks a key with requests that have no effect. || @throws GdnError `unauthorized`; `forbidden` if the key has none
- * of the known permissions; `unreachable`; `bad_answer`
+ * Checks a key with requests that have no effect.
+ *
+ * @throws GdnError `unauthorized`; `forbidden` if the key has none of the known permissions; `unreachable`;
+ * `bad_answer`
  */
 export async function tryKey(client: Client, signal: AbortSignal): Promise<void> {
   const error = await reading(client, signal)

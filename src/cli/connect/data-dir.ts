@@ -58,7 +58,9 @@ export type DatabasePlace = ReturnType<typeof databasePlace>
 
 /**
  * Returns the database of an administration command. Prints it unless it is the default, so that the user notices a
- * wrong one. || @throws GdnError `usage` if it is the default and the configuration selects another server
+ * wrong one.
+ *
+ * @throws GdnError `usage` if it is the default and the configuration selects another server
  */
 export async function administeredPlace(
   deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify'>,

@@ -3,8 +3,9 @@ import type { Connection } from '../deps.ts'
 
 /**
  * Returns whether a blockchain's coins are known to have no value: on a testnet, or if a server on this machine says
- * so. Other servers aren't trusted, because their operators may charge for requests on any chain. || @param blockchain
- * null if unknown; it may then be a public network
+ * so. Other servers aren't trusted, because their operators may charge for requests on any chain.
+ *
+ * @param blockchain null if unknown; it may then be a public network
  */
 export const isWithoutValue = (
   blockchain: Blockchain | null,

@@ -16,7 +16,9 @@ type Place = Pick<Connection, 'server' | 'settings'>
 
 /**
  * Returns a server's collections that were created on this machine, oldest first. Identifies the server's backend if
- * there are any. || @throws GdnError `data_dir`, `run_busy`, `native_missing` if the state can't be read; `unreachable`
+ * there are any.
+ *
+ * @throws GdnError `data_dir`, `run_busy`, `native_missing` if the state can't be read; `unreachable`
  */
 export async function knownCollections(deps: Deps, { server, settings }: Place): Promise<KnownCollection[]> {
   const { openStateIfThere } = await import('../../state/open-state.ts')

@@ -33,7 +33,8 @@ export function namedNode(deps: Deps, flags: NodeFlags): Node | null {
 }
 
 /**
- * Calls `work` with the network behind a node. Checks the node's chain ID first. The signal aborts every request. ||
+ * Calls `work` with the network behind a node. Checks the node's chain ID first. The signal aborts every request.
+ *
  * @throws GdnError `usage` if the node belongs to another chain
  */
 export async function withNetwork<Result>(

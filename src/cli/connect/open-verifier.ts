@@ -60,8 +60,9 @@ interface Opened {
 
 /**
  * Opens the chain and the storage for comparing NFTs. The chain is read at `--rpc-url` or GDN_RPC_URL, or else at the
- * server. The storage is read at `--gateway`, or else at the server. || @throws GdnError `usage` if a URL is invalid or
- * belongs to another chain
+ * server. The storage is read at `--gateway`, or else at the server.
+ *
+ * @throws GdnError `usage` if a URL is invalid or belongs to another chain
  */
 export async function openVerifier(
   deps: Deps,

@@ -12,8 +12,9 @@ const UNKNOWN_COLLECTION =
 
 /**
  * Replaces the error about a collection that the local backend doesn't have. If another backend has the collection, for
- * example before `gdn local reset`, the new error names both backends. Returns other errors unchanged. || @param
- * settings the settings that the command read last
+ * example before `gdn local reset`, the new error names both backends. Returns other errors unchanged.
+ *
+ * @param settings the settings that the command read last
  */
 export async function withOtherBackend(
   error: unknown,

@@ -18,8 +18,9 @@ export interface Collection {
 /**
  * Returns the collection of a command, from flags, environment, project or profile. If none is specified, returns the
  * only one that was created on this machine for the server. The records of this machine may also provide the
- * blockchain. With `io`, prompts for what is missing. || @param place the flag or argument that names the collection,
- * for errors
+ * blockchain. With `io`, prompts for what is missing.
+ *
+ * @param place the flag or argument that names the collection, for errors
  */
 export async function whichCollection(
   deps: Deps,

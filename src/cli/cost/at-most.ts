@@ -147,8 +147,9 @@ const smallestIn = ({ estimate, gasLimit }: PricedUse, run: string | undefined):
   estimate?.worst.smallestMint ?? (run === undefined ? gasLimit : undefined)
 
 /**
- * Returns a note on how much requests without a cost limit can cost if fees rise. || @param highest the maximum fee of
- * their run, in wei; null if it has none
+ * Returns a note on how much requests without a cost limit can cost if fees rise.
+ *
+ * @param highest the maximum fee of their run, in wei; null if it has none
  */
 async function noteOfRise(use: WorstUse, { fees, coin }: FoundFees, highest: bigint | null): Promise<string> {
   if (highest === null || highest <= fees.offered) {

@@ -11,8 +11,9 @@ import { atMostText, type PricedRequests } from './at-most.ts'
  * Returns whether requests on a blockchain cost money. They are free on a testnet, or if the server runs on this
  * machine and says that the blockchain's coins have no value. Other servers aren't trusted, because their operators may
  * charge for requests on any chain. Free requests are sent with the condition that they are free. The server may have
- * been restarted with other networks, or the user may have specified a blockchain that isn't the NFT's. || @param
- * blockchain null if unknown; it may then be a public network
+ * been restarted with other networks, or the user may have specified a blockchain that isn't the NFT's.
+ *
+ * @param blockchain null if unknown; it may then be a public network
  * @throws GdnError `unreachable` if the server does not respond
  */
 export async function costsMoney(
@@ -29,7 +30,9 @@ export async function costsMoney(
 
 /**
  * Prompts with the maximum cost before anything is spent on a public network. Without a terminal, only --yes confirms.
- * || @param priced null if the use of the requests is unknown
+ *
+ *
+ * @param priced null if the use of the requests is unknown
  */
 export async function confirmSpending(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
@@ -58,7 +61,9 @@ interface NewLimits {
 /**
  * Prompts before a command raises a limit, if the server has accepted requests of the run that aren't paid yet. The
  * server continues such requests without another request. Requests that the command itself sends have separate prompts,
- * which also show the limit. || @param effect what a higher limit permits, as a sentence
+ * which also show the limit.
+ *
+ * @param effect what a higher limit permits, as a sentence
  */
 export async function confirmRaise(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,

@@ -59,7 +59,9 @@ export function refuseSolana(blockchain: Blockchain): void {
 
 /**
  * Returns the current fees of a blockchain, from the node that flags or GDN_RPC_URL specify, or else from the server.
- * || @param connection opens a connection to the server; null if there is none
+ *
+ *
+ * @param connection opens a connection to the server; null if there is none
  * @throws GdnError if the node doesn't respond or belongs to another chain, or if the fees are not available
  */
 export async function findFees(

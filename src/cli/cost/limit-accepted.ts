@@ -19,7 +19,8 @@ interface Stated {
 
 /**
  * Sets the limit of an operation that may already be accepted: the limit of this command, or the stored one of an
- * earlier attempt. A repeated request isn't enough, because it doesn't change the limit that the first one set. ||
+ * earlier attempt. A repeated request isn't enough, because it doesn't change the limit that the first one set.
+ *
  * @throws GdnError `max_cost` if the operation was accepted without a limit, or if its transaction may cost more; what
  * `given` throws
  */

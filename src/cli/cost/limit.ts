@@ -30,16 +30,18 @@ export interface CostLimit {
   wei: bigint | null
   /**
    * Rejects a limit below the cost of one transaction, because nothing would be sent. A run that has begun accepts such
-   * a limit with a warning, because accepted requests may still cost something. || @param all returns what all requests
-   * to send reserve of a limit
+   * a limit with a warning, because accepted requests may still cost something.
+   *
+   * @param all returns what all requests to send reserve of a limit
    * @throws GdnError `usage`
    */
   refuseBelowOne(hasBegun: boolean, all: () => Promise<WorstUse>): Promise<void>
 }
 
 /**
- * Reads the cost limit of a run from the flags. Sends only requests that have no effect. || @throws GdnError `usage`
- * for an amount of money without a price
+ * Reads the cost limit of a run from the flags. Sends only requests that have no effect.
+ *
+ * @throws GdnError `usage` for an amount of money without a price
  */
 export async function costLimit(
   deps: Deps,
@@ -76,7 +78,8 @@ export async function costLimit(
 }
 
 /**
- * Returns the cost limit of this command, in wei; null if it has none. Sends only requests that have no effect. ||
+ * Returns the cost limit of this command, in wei; null if it has none. Sends only requests that have no effect.
+ *
  * @throws GdnError `usage` for an amount of money without a price; `refused` if the server doesn't limit costs
  */
 export async function enforcedLimit(

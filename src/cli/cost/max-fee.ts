@@ -22,8 +22,9 @@ export const maxFee: Parse<bigint> = Object.assign(
 )
 
 /**
- * Returns the maximum fee of a run in wei; null if the server doesn't limit fees. || @throws GdnError `usage` on a
- * blockchain whose fees can't be limited
+ * Returns the maximum fee of a run in wei; null if the server doesn't limit fees.
+ *
+ * @throws GdnError `usage` on a blockchain whose fees can't be limited
  */
 export async function feeLimit(
   { io, signals }: Deps,

@@ -78,7 +78,9 @@ export interface PriceSource {
 
 /**
  * Returns the price source in the user's profile; null if there is none. In the URL and the path, `{coin}` stands for
- * the coin's symbol. || @throws GdnError `invalid_config` if a part is missing
+ * the coin's symbol.
+ *
+ * @throws GdnError `invalid_config` if a part is missing
  */
 export function priceSource({
   prices: { price_url, price_path, price_currency },

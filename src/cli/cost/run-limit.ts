@@ -25,7 +25,9 @@ interface LimitedRequests {
 
 /**
  * Refuses requests that may cost more than their run's remaining limit, before the first is sent. The backend checks
- * each request separately, so it would accept the first ones and refuse the rest. || @throws GdnError `max_cost`
+ * each request separately, so it would accept the first ones and refuse the rest.
+ *
+ * @throws GdnError `max_cost`
  */
 export async function refuseAboveLimit(
   deps: Deps,

@@ -30,9 +30,10 @@ const NOTHING: DataRecord = {
 }
 
 /**
- * Returns the amount that a run has spent according to its server; null if the server doesn't report it. || @param
- * counts the recorded row counts. A run that is unknown to the server has spent nothing if no row was sent. A run
- * without open rows waits for nothing.
+ * Returns the amount that a run has spent according to its server; null if the server doesn't report it.
+ *
+ * @param counts the recorded row counts. A run that is unknown to the server has spent nothing if no row was sent. A
+ * run without open rows waits for nothing.
  */
 export async function spentOf(
   deps: Deps,

@@ -58,8 +58,9 @@ function insteadOf([noun = '', verb = '']: readonly string[]): string | undefine
 }
 
 /**
- * Returns the error for words that aren't a command, with a suggestion. || @param inHelp whether the user may have
- * meant a help topic
+ * Returns the error for words that aren't a command, with a suggestion.
+ *
+ * @param inHelp whether the user may have meant a help topic
  */
 export function unknownCommand(words: readonly string[], inHelp: boolean): GdnError {
   const { before, word, near, known } = suggestCommands(words)

@@ -16,7 +16,9 @@ const NAMES: Readonly<Record<string, string>> = {
 
 /**
  * Decodes a PNG, a JPEG or the first frame of a GIF, regardless of its file name. Rejects an image that is too large
- * before decoding any pixel. || @throws ImageError if the image can't be drawn or is broken
+ * before decoding any pixel.
+ *
+ * @throws ImageError if the image can't be drawn or is broken
  */
 export async function decodeImage(bytes: Uint8Array): Promise<Pixels> {
   if (bytes.length > MAX_IMAGE_BYTES) throw tooManyBytes()

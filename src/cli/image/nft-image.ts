@@ -28,8 +28,9 @@ const MAX_SILENT = 3
 export interface ImageReader {
   /**
    * Returns the gateway's URL of the image; null if the image isn't on IPFS. If the requested URL isn't on IPFS, reads
-   * the stored metadata, because a file from the web is in storage after the mint. || @throws ImageError if the gateway
-   * doesn't return the metadata
+   * the stored metadata, because a file from the web is in storage after the mint.
+   *
+   * @throws ImageError if the gateway doesn't return the metadata
    */
   locate(nft: NftWithImage): Promise<string | null>
   /** @throws ImageError if the gateway doesn't return the file */

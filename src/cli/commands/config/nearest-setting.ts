@@ -2,8 +2,9 @@ import { GdnError } from '../../../core/errors.ts'
 import { nearest } from '../../../core/nearest.ts'
 
 /**
- * Returns the setting with the exact name. Otherwise throws an error that suggests the nearest name. || @param names
- * names to suggest, if there are more than the settings
+ * Returns the setting with the exact name. Otherwise throws an error that suggests the nearest name.
+ *
+ * @param names names to suggest, if there are more than the settings
  * @throws GdnError `usage`
  */
 export function nearestSetting<Name extends string>(

@@ -14,8 +14,9 @@ const LOG_FIX = 'Run `gdn local logs` to show its log.'
 const RESTART_FIX = 'Run `gdn local stop && gdn local start` to restart it.'
 
 /**
- * Checks the backend of `gdn local start`. A stopped backend is not a problem. || @param asked the server whose
- * readiness was already checked. If it is this backend, its problems are not repeated.
+ * Checks the backend of `gdn local start`. A stopped backend is not a problem.
+ *
+ * @param asked the server whose readiness was already checked. If it is this backend, its problems are not repeated.
  */
 export async function checkLocalBackend({ env, signals }: Deps, asked: Server | null): Promise<Finding[]> {
   const check = 'local backend'

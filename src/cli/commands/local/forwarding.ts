@@ -35,8 +35,9 @@ const address: Parse<string> = (raw, flag) => {
 const isIn = (type: string, events: readonly string[]) => events.includes('*') || events.includes(type)
 
 /**
- * Returns one target for each URL, with all events that are given for the URL. || @param listened the event types that
- * are shown
+ * Returns one target for each URL, with all events that are given for the URL.
+ *
+ * @param listened the event types that are shown
  * @throws GdnError `usage` if an event type isn't among them
  */
 export function targetsOf(given: readonly Target[], listened: readonly string[]): Target[] {

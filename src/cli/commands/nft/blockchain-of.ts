@@ -17,7 +17,9 @@ export function knownBlockchain(nft: ReturnedNft, collections: readonly KnownCol
 type Place = Pick<Connection, 'server' | 'settings'>
 
 /**
- * Like `knownBlockchain`, but falls back to the configured blockchain. @throws GdnError `usage` if it is unknown too
+ * Like `knownBlockchain`, but falls back to the configured blockchain.
+ *
+ * @throws GdnError `usage` if it is unknown too
  */
 export async function blockchainOf(deps: Deps, nft: ReturnedNft, place: Place): Promise<Blockchain> {
   const found = knownBlockchain(nft, []) ?? knownBlockchain(nft, await knownCollections(deps, place))

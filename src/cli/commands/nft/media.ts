@@ -26,7 +26,9 @@ export interface Media {
 
 /**
  * Reads the values of `--media` and `--image`. A value is a URL or the path of an existing file. Files are inspected in
- * the same way as those in manifests. || @param flagOf returns the flag of a key, for errors
+ * the same way as those in manifests.
+ *
+ * @param flagOf returns the flag of a key, for errors
  */
 export async function readMedia(media: readonly KeyValue[], cwd: string, flagOf = mediaFlag): Promise<Media> {
   const fields: Media['fields'] = []
@@ -86,8 +88,9 @@ export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<s
 const CONCURRENCY = 8
 
 /**
- * Uploads each path once, several files concurrently. || @param hashes the result of `hashLocalFiles`. A file that has
- * changed since is not uploaded.
+ * Uploads each path once, several files concurrently.
+ *
+ * @param hashes the result of `hashLocalFiles`. A file that has changed since is not uploaded.
  * @returns the URL for each placeholder
  */
 export async function uploadLocalFiles(

@@ -22,8 +22,9 @@ export function tokenNamed(text: string): NamedToken | null {
 
 /**
  * Proves what the collection committed to for a token, with only chain and storage. Needs no API key. Uses a server
- * only if no flag names a node or a gateway. || @throws GdnError `not_found` if the token was minted without a
- * commitment
+ * only if no flag names a node or a gateway.
+ *
+ * @throws GdnError `not_found` if the token was minted without a commitment
  */
 export async function verifyToken(
   deps: Deps,

@@ -7,7 +7,9 @@ import { nameProblem, readName } from '../../../wallet/names.ts'
 import type { Deps } from '../../deps.ts'
 
 /**
- * Returns the keystore file that a name or path identifies. || @param flag the flag with the name or path, for errors
+ * Returns the keystore file that a name or path identifies.
+ *
+ * @param flag the flag with the name or path, for errors
  */
 export async function findKeystore(deps: Deps, what: string, flag: string): Promise<string> {
   if (/[/\\]/.test(what) || (!what.startsWith('@') && nameProblem(what) !== null)) return resolve(deps.cwd, what)

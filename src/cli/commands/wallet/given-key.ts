@@ -34,7 +34,9 @@ export interface GivenKey {
 }
 
 /**
- * Returns the key from a file, a pipe or a hidden prompt. || @param file null for a pipe or a prompt
+ * Returns the key from a file, a pipe or a hidden prompt.
+ *
+ * @param file null for a pipe or a prompt
  * @throws GdnError `usage` or `invalid_input`. The error contains no part of the key.
  */
 export async function givenKey(deps: Deps, file: string | null, flags: KeyFlags): Promise<GivenKey> {

@@ -24,7 +24,9 @@ const URI_LIKE = `ipfs://bafkrei${'a'.repeat(52)}`
 
 /**
  * Returns the changes in the order of sending. The ownership is last, because only the owner can make the other
- * changes. || @throws GdnError `usage`; `refused` for changes that the contract doesn't support
+ * changes.
+ *
+ * @throws GdnError `usage`; `refused` for changes that the contract doesn't support
  */
 export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: MetadataChange | null): Change[] {
   const plain = (setting: string, before: unknown, after: unknown, call: OwnerCall, final?: string): Change => ({
