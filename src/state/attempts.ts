@@ -1,6 +1,6 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 
-/** Records that the bytes of a request are about to leave, for the first time or again. */
+/** Records that the bytes of a request are about to be sent, for the first time or again. */
 export function addAttempt(sql: Sql, requestId: number, now: number): void {
   sql.run(
     'INSERT INTO attempts (request_id, n, sent_at) SELECT ?, count(*) + 1, ? FROM attempts WHERE request_id = ?',

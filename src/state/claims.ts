@@ -4,7 +4,10 @@ import type { Drop } from './drops.ts'
 import { type RowsIn, tableOf } from './rows.ts'
 import { createTables } from './temporary-tables.ts'
 
-/** Operations that claim a row for a run: the row was minted, may have been, or is about to be sent again. */
+/**
+ * Matches operations that claim a row for a run: the row was minted, may have been minted, or is about to be sent
+ * again.
+ */
 const CLAIMED = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
   OR o.retried_by IS NOT NULL)`
 
@@ -32,7 +35,7 @@ export interface SharedRow {
 }
 
 /**
- * Returns the rows of `enterChecked` that another run has: first those with the same key, and then those with another
+ * Returns the rows of `enterChecked` that another run has. Rows with the same key come first, then rows with another
  * key and the same content.
  */
 export function sharedRows(sql: Sql, { id, scope, setId }: Drop): SharedRow[] {
@@ -63,8 +66,8 @@ export function sharedRows(sql: Sql, { id, scope, setId }: Drop): SharedRow[] {
 }
 
 /**
- * Returns the rows of `enterChecked` with an ID that have the content of a row with another ID in the run that
- * `sharedRows` was called for last.
+ * Returns the rows of `enterChecked` with an ID whose content has another ID in another run: the one that `sharedRows`
+ * was last called for.
  */
 export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
   return sql.all(
@@ -79,8 +82,8 @@ const HAS_NFT = `SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
   WHERE n.nft_gdn_id = c.change ->> 'nftGdnId' AND o.run_id = ? AND o.released_at IS NULL`
 
 /**
- * Returns the rows of the draft that a plan updates or transfers although another run minted their NFT, as the same row
- * or under another key.
+ * Returns the rows of the draft that a plan updates or transfers although another run minted their NFT, either from the
+ * same row or under another key.
  */
 export function rowsOfOther(sql: Sql, drop: Drop, other: Drop): { key: string; line: number }[] {
   return sql.all(

@@ -1,13 +1,16 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 
-/** Returns the number of a server. A new server is added. */
+/** Returns the local number of a server. Adds the server if it is new. */
 export function serverId(sql: Sql, origin: string): number {
   sql.run('INSERT INTO servers (origin) VALUES (?) ON CONFLICT DO NOTHING', origin)
   return insertedId(sql.get('SELECT id FROM servers WHERE origin = ?', origin))
 }
 
-/** Returns the number of a collection. A new collection is added. */
+/**
+ * Returns the local number of a collection, or null without a blockchain or an address. Adds the collection if it is
+ * new.
+ */
 export function collectionId(
   sql: Sql,
   server: number,
@@ -31,7 +34,7 @@ export function collectionId(
   )
 }
 
-/** Returns all numbers of one collection: a backend may be known under several addresses. */
+/** Returns all local numbers of a collection. There are several if its backend is known under several addresses. */
 export function collectionsOf(
   sql: Sql,
   {
@@ -63,9 +66,9 @@ export interface BackendOfCollection {
 }
 
 /**
- * Returns the backends on this machine that created a collection or accepted its NFTs, the last one first.
+ * Returns the backends on this machine that created a collection or accepted its NFTs, newest first.
  *
- * @param prefix what the origin of a backend begins with; its ID follows
+ * @param prefix the start of a backend's origin; the backend's ID follows it
  */
 export function backendsOfCollection(sql: Pick<Sql, 'all'>, prefix: string, address: string): BackendOfCollection[] {
   const key = keyOfAddress(address)

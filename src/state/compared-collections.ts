@@ -8,7 +8,7 @@ export interface Copied {
   isCompared: boolean
 }
 
-/** Whether the state was ever recognized as a copy; null if it wasn't. */
+/** Returns why the state was last recognized as a copy; null if it never was. */
 export function copiedState(sql: Sql, collection: number): Copied | null {
   const row = sql.get<{ copied_because: string | null; epoch: number; checked_epoch: number }>(
     'SELECT copied_because, epoch, checked_epoch FROM state, collections c WHERE c.id = ? AND epoch > 0',
@@ -23,7 +23,7 @@ export function markCompared(sql: Sql, collection: number, epoch: number): void 
   sql.run('UPDATE collections SET checked_epoch = max(checked_epoch, ?) WHERE id = ?', epoch, collection)
 }
 
-/** Returns the IDs whose content is not known yet and that no operation has. */
+/** Returns those of the IDs whose content isn't known and that no operation has. */
 export function uncompared(sql: Sql, collection: number, ids: Iterable<string>): string[] {
   return sql
     .all<{ id: string }>(

@@ -10,12 +10,12 @@ export interface SentOperation {
   state: OperationState
   reason: string | null
   nft: string | null
-  /** As `NftNow` has them. */
+  /** See `NftNow`. */
   knownRevision: number | null
   knownOwner: string | null
 }
 
-/** Returns the operations of the rows from one position of the draft to another. */
+/** Returns the operations of the draft's rows between two positions (inclusive). */
 export function sentBetween(
   sql: Sql,
   { id, scope }: Drop,
@@ -32,7 +32,7 @@ export function sentBetween(
   )
 }
 
-/** Returns the ID of the row that a run has for an NFT; null if it has none. */
+/** Returns the ID of an NFT's row in a run; null if the run has no row for it, or the row has no ID. */
 export function idOfNft(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, nftGdnId: string): string | null {
   const found = sql.get<{ id: string }>(
     `SELECT substr(o.identity, ?) AS id FROM nfts n JOIN operations o ON o.id = n.operation_id
@@ -54,8 +54,8 @@ export interface GoneRow {
 }
 
 /**
- * Returns rows that the run has minted, and that neither the draft has nor the table `named` by their NFTs. An NFT that
- * was found on the server is not among them, because its request has no reference IDs: the run has not sent it.
+ * Returns rows that the run has minted, that the draft doesn't have, and whose NFTs aren't in the table `named`. Leaves
+ * out NFTs that were found on the server. The run hasn't sent them, so their requests have no reference IDs.
  */
 export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'line' | 'id'>, limit: number): GoneRow[] {
   const digits = scope.length + 1
@@ -74,8 +74,8 @@ export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'li
 }
 
 /**
- * Returns the NFTs that no row names, and that no run on this machine has minted. NFTs that this run found on the
- * server are included: their requests have no reference IDs. Every row must have been compared before.
+ * Returns those of the NFTs that no row has and that no run on this machine has minted. Includes NFTs that this run
+ * found on the server, whose requests have no reference IDs. Every row must have been compared before.
  */
 export function unnamedNfts(sql: Sql, { id }: Pick<Drop, 'id'>, nfts: Iterable<string>): string[] {
   const rows = sql.all<{ nft: string }>(
@@ -100,7 +100,7 @@ export function namesOfContents(sql: Sql, contents: readonly string[]): string[]
     .map(({ name }) => name)
 }
 
-/** Returns operations with the reference IDs of their requests; null if there is none. */
+/** Returns operations with the reference IDs from their requests; null for an operation without one. */
 export function mintReferences(
   sql: Sql,
   ids: Iterable<string>,

@@ -8,7 +8,7 @@ import { keepNfts } from './known-nfts.ts'
 export interface Drop {
   id: string
   name: string
-  /** The same for every drop of one run. */
+  /** The ID that all drops of one run share. */
   family: string
   /** 1 for the first drop, 2 after `--again`, … */
   generation: number
@@ -23,33 +23,36 @@ export interface Drop {
   reading: Readonly<Record<string, unknown>>
   chunkSize: number
   inOrder: boolean
-  /** The most that its transactions may cost, in wei; null without a limit. */
+  /** Maximum total cost of its transactions in wei; null without a limit. */
   maxCost: bigint | null
   /** The run's maximum gas price in wei; null without a limit. */
   maxFee: bigint | null
-  /** Whether its NFTs are dynamic: rows without a sender are sent with creatednft. */
+  /** Whether its NFTs are dynamic. Then rows without a sender are sent with creatednft. */
   dynamic: boolean
-  /** The most rows that the server accepts in one request; null while it has accepted every size. */
+  /** The maximum number of rows that the server accepts in one request; null while it has accepted every size. */
   largest: number | null
-  /** Started with `--again`: rows that other runs have are minted again on purpose. */
+  /** Whether it was started with `--again`, so that rows of other runs are minted again on purpose. */
   again: boolean
   /** The metadata key that holds each row's marker. */
   marker: string | null
   /** The prefix of its operations' identities. */
   scope: string
-  /** The scope of its reference IDs, which together with the key of a row determines them. */
+  /** The scope of its reference IDs. A reference ID is determined by the scope and the key of its row. */
   referenceScope: string
   /** The server's address when the run began. */
   url: string
   /** The backend's identity in its last response. */
   backend: { url: string; id: string | null; incarnation: string | null }
-  /** The last request that was sent before the last restore of the backend. */
+  /** The number of the last request that was sent before the last restore of the backend. */
   restoredAfter: number
-  /** When the collection was listed before the first request, as a counter of the state; null where it wasn't. */
+  /** The state's counter when the collection was listed before the first request; null if it wasn't listed. */
   listedAt: number | null
   /** The row set of the run; null for a run that has not begun. */
   setId: number | null
-  /** The rows that it began with. While it has those, each operation is of one of them, and has its content. */
+  /**
+   * The row set that the run began with. While the run still has this set, each operation belongs to one of its rows
+   * and has the content of that row.
+   */
   firstSet: number | null
   /** A fingerprint that shows whether reading the manifest would return the same rows; null if unknown. */
   fingerprint: string | null
@@ -188,7 +191,7 @@ export type NewDrop = Omit<
   | 'beatAt'
 >
 
-/** Adds a run of a manifest. Its row of `runs` exists already. */
+/** Adds a run of a manifest. It must already have a row in the table `runs`. */
 export function insertDrop(sql: Sql, drop: NewDrop): void {
   const collection = collectionOf(sql, { origin: drop.origin, blockchain: drop.blockchain, contract: drop.contract })
   sql.run(
@@ -219,7 +222,7 @@ export function insertDrop(sql: Sql, drop: NewDrop): void {
   )
 }
 
-/** Returns the number of a drop's collection. A new collection is added. */
+/** Returns the local number of a drop's collection. Adds the collection if it is new. */
 export function collectionOf(
   sql: Sql,
   { origin, blockchain, contract }: { origin: string; blockchain: Blockchain; contract: string },
@@ -229,7 +232,6 @@ export function collectionOf(
   return id
 }
 
-/** Changes the record of a drop. */
 export function updateDrop(sql: Sql, id: string, changes: Partial<Record<DropColumn, string | number | null>>): void {
   for (const [column, value] of Object.entries(changes)) {
     sql.run(`UPDATE drops SET ${column} = ? WHERE run_id = ?`, value, id)

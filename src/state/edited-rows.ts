@@ -10,7 +10,7 @@ export interface VanishedRow {
   id: string
   operation: MintOperation
   key: string
-  /** The input of its reference ID, if that is not its key. */
+  /** The input of its reference ID if that differs from its key; else null. */
   reference: string | null
   /** The reference ID of its request; null if there is none. */
   mintedAs: string | null
@@ -22,13 +22,13 @@ export interface VanishedRow {
   nft: string | null
   /** 1 if its NFT was burned since. */
   burned: number | null
-  /** 1 if it was replaced: the new rows were minted in addition. */
+  /** 1 if the row was replaced, so that the new rows were minted in addition. */
   replaced: number
 }
 
 /**
- * Returns the rows that a run has sent, may have sent, or has minted, and that are not in the manifest. Those that were
- * replaced are left out unless `withReplaced` is set.
+ * Returns the rows that a run has minted, sent or may have sent, and that are not in the manifest. Leaves out replaced
+ * rows unless `withReplaced` is set.
  */
 export function vanishedRows(
   sql: Sql,
@@ -59,9 +59,12 @@ export interface FreshRow {
   position: number
   key: string
   content: string
-  /** The content hash that every copy of the manifest has, wherever its files are. Null if it equals `content`. */
+  /**
+   * The content hash that every copy of the manifest has, regardless of where its files are. Null if it equals
+   * `content`.
+   */
   portable: string | null
-  /** The input of its reference ID, if that is not its key. */
+  /** The input of its reference ID if that differs from its key; else null. */
   reference: string | null
 }
 
@@ -88,20 +91,22 @@ export function storedRows(
   )
 }
 
-/** A row without an ID whose local files have other paths than in the manifest, or whose columns another order. */
+/**
+ * A row without an ID that was sent with other paths of local files than in the manifest, or with another column order.
+ */
 export interface MovedRow {
   /** Its position in the manifest. */
   position: number
   reference: string
   /** Its content in the run. */
   body: Uint8Array
-  /** Its operation. */
+  /** The ID of its operation. */
   id: string
   operation: MintOperation
   nft: string | null
 }
 
-/** Returns the sent rows of a run that are in the manifest under the same reference and another key. */
+/** Returns the sent rows of a run that the manifest has with the same reference but another key. */
 export function movedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): MovedRow[] {
   const table = tableOf(rows)
   createTables(sql, 'referencing')
@@ -122,27 +127,30 @@ export function movedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): M
   )
 }
 
-/** A sent row that differs from its NFT, maybe only in the paths of local files and the order of columns. */
+/** A sent row that differs from its NFT, possibly only in the paths of local files or the order of columns. */
 export interface Relocated {
   /** Its position in the manifest. */
   position: number
   operation: string
   /** The hash of the row's content in the manifest. */
   content: string
-  /** The content hash that every copy of the manifest has, wherever its files are. */
+  /** The content hash that every copy of the manifest has, regardless of where its files are. */
   portable: string
-  /** The text of the NFT as it was minted, or applied since. */
+  /** The text of the row as it was minted or last applied. */
   before: Uint8Array
   /** The text of the row in the manifest. */
   body: Uint8Array
 }
 
-/** The text that a reveal stored for an NFT doesn't count: its row stays a placeholder. */
+/**
+ * Returns SQL for the text that was last applied to an NFT. In an unrevealed drop, the text that a reveal stored
+ * doesn't count, because the row stays a placeholder.
+ */
 const applied = (drop: Drop): string => (isUnrevealed(drop) ? 'NULL' : 'n.body')
 
 /**
- * Returns the sent rows with an ID that differ from what was minted, or applied since, and have a text that depends on
- * the paths of local files or the order of columns.
+ * Returns the sent rows with an ID that differ from what was minted or last applied, and whose text depends on the
+ * paths of local files or the order of columns.
  */
 export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] {
   const before = `coalesce(${applied(drop)}, o.body, s.body)`
@@ -160,7 +168,7 @@ export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: numbe
   )
 }
 
-/** Returns the texts of operations as they were last applied, without those that were never applied. */
+/** Returns the texts that were last applied, by operation. Leaves out operations without such a text. */
 export function appliedBodies(sql: Sql, drop: Drop, operations: readonly string[]): Map<string, Uint8Array> {
   const found = sql.all<{ id: string; body: Uint8Array }>(
     `SELECT n.operation_id AS id, ${applied(drop)} AS body FROM json_each(?) j
@@ -170,7 +178,10 @@ export function appliedBodies(sql: Sql, drop: Drop, operations: readonly string[
   return new Map(found.map(({ id, body }) => [id, body]))
 }
 
-/** Returns the texts of operations as they were minted, or applied since, if the state has them. */
+/**
+ * Returns the texts that were minted or last applied, by operation. Leaves out operations whose text the state doesn't
+ * have.
+ */
 export function sentBodies(sql: Sql, drop: Drop, operations: readonly string[]): Map<string, Uint8Array> {
   const found = sql.all<{ id: string; before: Uint8Array | null }>(
     `WITH sent AS MATERIALIZED (SELECT id, body, content, substr(identity, ?) AS key FROM operations
@@ -191,7 +202,7 @@ interface SentElsewhere {
   id: string
   operation: MintOperation
   nftGdnId: string
-  /** The reference ID of its request. */
+  /** The reference ID of its request; empty if there is none. */
   mintedAs: string
 }
 
@@ -223,10 +234,10 @@ export function storeContents(sql: Sql, drop: Drop, set: number, rows: readonly 
   }
 }
 
-/** Keeps the rows of a run as they were sent where other rows replace them. */
+/** Stores rows in their operations as they were sent, if a new set of rows replaces them. */
 export function keepSent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>, newSet: number): void {
   createTables(sql, 'kept')
-  // SQLite compares a pair of columns that is not in a list with each entry of the list.
+  // Concatenates the two columns, because SQLite would compare a pair of columns with each entry of the list.
   sql.run(
     `INSERT INTO temp.kept SELECT o.id, s.body FROM rows s CROSS JOIN operations o ${BY_IDENTITY}
         ON o.run_id = ? AND o.identity = ? || s.key AND o.released_at IS NULL
@@ -242,11 +253,11 @@ export function keepSent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scop
 interface EditedRow {
   key: string
   line: number
-  /** The key of a row that had its content, and no longer has; null if there is none. */
+  /** The key of another row that had this content and lost it; null if there is none. */
   was: string | null
 }
 
-/** Returns the sent rows with an ID whose content was edited since, and which row each content is of. */
+/** Returns the sent rows with an ID that were edited since, each with the row that had its content before. */
 export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): EditedRow[] {
   return sql.all(
     `WITH sent AS MATERIALIZED (
@@ -269,7 +280,7 @@ export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): Edit
   )
 }
 
-/** Marks operations whose rows were edited: the edited rows are minted in addition. */
+/** Marks operations whose edited rows are minted in addition. */
 export function markReplaced(sql: Sql, operations: readonly string[]): void {
   for (const operation of operations) sql.run('UPDATE operations SET is_replaced = 1 WHERE id = ?', operation)
 }

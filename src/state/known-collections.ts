@@ -32,7 +32,7 @@ export function enterCollection(
   { origin, url }: Pick<KnownCollectionOfServer, 'origin' | 'url'>,
   collection: KnownCollection,
 ): void {
-  // One server listens at a URL: another local backend may have used the port before.
+  // Only one server listens at a URL. Another local backend may have used the port before.
   sql.run('UPDATE servers SET url = NULL WHERE url = ?', url)
   sql.run(
     'INSERT INTO servers (origin, url) VALUES (?, ?) ON CONFLICT (origin) DO UPDATE SET url = excluded.url',

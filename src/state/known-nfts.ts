@@ -2,7 +2,9 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import type { Operation } from './operations.ts'
 import { counterOf } from './seal.ts'
 
-/** Records the NFTs of a listing, and returns the counter from which on others are new. */
+/**
+ * Records the NFTs of a listing, and returns the state's counter. NFTs that aren't recorded up to this counter are new.
+ */
 export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>): number {
   const { counter } = counterOf(sql)
   sql.run(
@@ -15,7 +17,8 @@ export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>):
 }
 
 /**
- * Returns the IDs that the collection did not have at a counter, that no operation has, and that were not set aside.
+ * Returns those of the IDs that the collection didn't have at counter `listedAt`, that no operation has, and that were
+ * not set aside.
  */
 export function unrecordedNfts(sql: Sql, collection: number, listedAt: number | null, ids: Iterable<string>): string[] {
   return sql
@@ -30,7 +33,9 @@ export function unrecordedNfts(sql: Sql, collection: number, listedAt: number | 
     .map(({ id }) => id)
 }
 
-/** NFTs of a run that were accepted or deployed, with the request that they belong to. */
+/**
+ * Returns the requests of a run that have accepted or deployed NFTs which aren't listed, with the number of these NFTs.
+ */
 export function missingFrom(sql: Sql, runId: string, listed: Iterable<string>): { requestId: number; n: number }[] {
   return sql.all(
     `SELECT o.request_id AS requestId, count(*) AS n FROM operations o JOIN nfts x ON x.operation_id = o.id
@@ -42,11 +47,11 @@ export function missingFrom(sql: Sql, runId: string, listed: Iterable<string>): 
 }
 
 /**
- * Returns one of the IDs of a response that can't be those of its rows; null if there is none. It was assigned to a row
- * or a command before, belongs to no row, or was in the collection at a counter.
+ * Returns an ID of a response that can't belong to the rows of its request; null if there is none. Such an ID was
+ * assigned to a row or a command before, was set aside, or was in the collection at counter `listedAt`.
  *
  * @param listedAt null to check only the first two
- * @param named the request, if its rows have reference IDs: a row may get the NFT that it had in an earlier request
+ * @param named the request if its rows have reference IDs, because then a row may get the NFT of its earlier request
  */
 export function notNew(
   sql: Sql,
@@ -78,7 +83,7 @@ export function givenNfts(sql: Sql, nfts: readonly string[]): Set<string> {
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Returns the labels with which this machine minted NFTs, as far as it did that with one. */
+/** Returns the labels with which this machine minted NFTs, by NFT. Leaves out NFTs that were minted without a label. */
 export function labelsOfMints(sql: Sql, nfts: readonly string[]): Map<string, string> {
   const rows = sql.all<{ nft: string; label: string }>(
     `SELECT n.nft_gdn_id AS nft, json_extract(q.body, '$.reference_label') AS label FROM json_each(?) j
@@ -89,7 +94,7 @@ export function labelsOfMints(sql: Sql, nfts: readonly string[]): Map<string, st
   return new Map(rows.map(({ nft, label }) => [nft, label]))
 }
 
-/** Returns the IDs that operations of other runs have, of NFTs that did not fail. */
+/** Returns those of the NFT IDs that operations of other runs have. Leaves out failed NFTs. */
 export function givenToOtherRuns(sql: Sql, runId: string, ids: readonly string[]): string[] {
   return sql
     .all<{ id: string }>(
@@ -101,7 +106,7 @@ export function givenToOtherRuns(sql: Sql, runId: string, ids: readonly string[]
     .map(({ id }) => id)
 }
 
-/** Returns the IDs that another operation has. */
+/** Returns those of the NFT IDs that another operation on the same server has. */
 export function givenToOthers(sql: Sql, { id }: Operation, ids: readonly string[]): string[] {
   return sql
     .all<{ id: string }>(

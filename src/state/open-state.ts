@@ -13,12 +13,12 @@ import { damagedState, otherSchema, stateError } from './state-error.ts'
 
 export const statePath = (stateDir: string): string => join(stateDir, 'state.db')
 
-/** `APPL` in the header of the file: "gdns". */
+/** The application ID in the header of the SQLite file: "gdns" in ASCII. */
 const APPLICATION_ID = 0x67646e73
 
-// libsql is built to keep temporary tables in memory, where the rows of a long manifest take 300 MB. The rows of one
-// transaction are still in the cache, so that a run needs no temporary file for them. But a statement that changes many
-// rows needs one for its journal. Without a folder for it, a run would stop in the middle.
+// By default, libsql keeps temporary tables in memory, where the rows of a long manifest take 300 MB. The rows of one
+// transaction stay in the cache, so that a run needs no temporary file for them. But a statement that changes many rows
+// needs a temporary file for its journal. Without a folder for this file, a run would fail midway.
 const readerPragmas = () => [`temp_store = ${hasTemporaryFolder() ? 'FILE' : 'MEMORY'}`, 'temp.cache_size = -4000']
 
 const PRAGMAS = [
@@ -51,15 +51,18 @@ export class StateReader {
     return await this.guarded(() => this.db.read(work, signal))
   }
 
-  /** Runs work on temporary tables of this connection only. It takes no lock, and nothing is durable. */
+  /**
+   * Runs `work` with temporary tables that are visible only to this connection. Takes no lock, and stores nothing
+   * durably.
+   */
   async scratch<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.guarded(() => this.db.scratch(work, signal))
   }
 
   /**
-   * Returns the number of the state's schema; 0 if it is still empty.
+   * Returns the version of the state's schema; 0 if the state is still empty.
    *
-   * @throws GdnError `data_dir` for a file that isn't ours, or has a schema that no migration leads from
+   * @throws GdnError `data_dir` for a file that isn't a gdn database, or whose schema can't be migrated
    */
   async version(signal?: AbortSignal): Promise<number> {
     return await this.read((sql) => versionOf(this.path, sql), signal)
@@ -79,8 +82,8 @@ export class StateReader {
 }
 
 /**
- * The state of one user's commands: what was sent to which server, and with which outcome. Several processes use it at
- * the same time.
+ * The state of one user's commands. It records what was sent to which server, and with which outcome. Several processes
+ * can use it at the same time.
  */
 export class State extends StateReader {
   readonly #seal: Seal
@@ -114,7 +117,8 @@ export class State extends StateReader {
   async prepare(hadJournal: boolean, signal: AbortSignal | undefined): Promise<void> {
     await this.guarded(async () => {
       const version = await this.version(signal)
-      // After a power cut or a kill, the file is checked once before anything relies on it. A journal may be missing.
+      // After a power cut or a kill, the file is checked once before anything relies on it. The journal may be missing
+      // then, so a file that counts as a copy is checked too.
       const isOurs = (sql: Sql) => whyCopied(sql, this.#place, this.#seal) === null
       if (version > 0 && (hadJournal || !(await this.db.read(isOurs, signal)))) await this.#check(signal)
       if (version < SCHEMA_VERSION) await this.#migrate(signal)
@@ -126,13 +130,13 @@ export class State extends StateReader {
     const rows = await this.db.run((sql) => sql.all<{ quick_check: string }>('PRAGMA quick_check(1)'), signal)
     const problem = rows[0]?.quick_check
     if (problem === 'ok') return
-    // The first line only names the attached database.
+    // Removes the first line, which only names the attached database.
     throw damagedState(this.path, String(problem).replace(/^\*{3}.*\n/, ''))
   }
 
   async #migrate(signal: AbortSignal | undefined): Promise<void> {
     await this.db.write((sql) => {
-      // Another process may have done it meanwhile.
+      // Another process may have migrated it meanwhile.
       const version = versionOf(this.path, sql)
       for (const migration of MIGRATIONS.slice(Math.max(0, version - FIRST_VERSION + 1))) sql.script(migration)
       sql.script(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`)
@@ -180,7 +184,7 @@ export async function openState(stateDir: string, options: OpenState = {}): Prom
       await syncFolder(dirname(stateDir))
     }
     const hadJournal = existsSync(`${path}-journal`)
-    // First, because a state that is refused is left as it is.
+    // Reads the state first, so that a state that is refused stays unchanged.
     if (existsSync(path)) (await openReader(stateDir, options)).state.close()
     await refuseForeignFolder(stateDir, { code: 'data_dir' })
     ensurePrivateFile(path)
@@ -201,7 +205,7 @@ export async function openState(stateDir: string, options: OpenState = {}): Prom
 }
 
 /**
- * Opens the state for reading; null if there is none yet. Nothing in the state directory changes, which may be
+ * Opens the state for reading; returns null if there is none yet. Changes nothing in the state directory, which may be
  * read-only, unless the schema must be migrated.
  *
  * @throws GdnError as `openState`

@@ -7,7 +7,7 @@ import { addAttempt, endLastAttempt } from './attempts.ts'
 import { collectionId, insertedId, serverId } from './collections.ts'
 import { LIVE, moveOperation, type OperationState } from './transitions.ts'
 
-/** Identifies a live operation: no other live operation has the same four values. */
+/** The name of a live operation. No other live operation has the same server, collection, kind and identity. */
 export interface OperationName {
   /** Identifies the server. */
   origin: string
@@ -25,7 +25,7 @@ export interface Accepted {
   /** ID of the transaction, for transfers and collections; null if the outcome was found without a response. */
   transaction_gdn_id: string | null
   accepted_date: string | null
-  /** `answer`: by the server's response. `found`: found on the server afterwards. */
+  /** How the outcome is known. `answer`: from the server's response. `found`: found on the server afterwards. */
   by: 'answer' | 'found'
   at: number
 }
@@ -36,15 +36,16 @@ export interface OperationRequest {
   key: string
   body: string
   backend: { url: string; id: string | null; incarnation: string | null }
-  /** Whether the server said that it honors Idempotency-Key, before it was sent; null if it didn't respond. */
-  honorsKey: boolean | null
   /**
-   * When the NFTs of the collection were listed before it was sent, as a counter of the state; null if they weren't.
+   * Whether the server honors Idempotency-Key, according to a response before the request was sent; null without a
+   * response.
    */
+  honorsKey: boolean | null
+  /** The state's counter when the collection's NFTs were listed before the request was sent; null if they weren't. */
   listedAt: number | null
   /** When it was first sent; null before. */
   sentAt: number | null
-  /** The limit of its cost that was stated last, in wei; null if there is none. */
+  /** The cost limit that was stated last, in wei; null if there is none. */
   maxCost: bigint | null
 }
 
@@ -52,7 +53,7 @@ export interface OperationRequest {
 export type IntendedRequest = Omit<OperationRequest, 'rowId' | 'sentAt' | 'maxCost'>
 
 export interface Operation {
-  /** A random UUID that identifies it to people and servers. */
+  /** A random UUID that identifies the operation to people and servers. */
   id: string
   runId: string
   kind: CreatingEndpoint
@@ -93,7 +94,7 @@ interface RequestRow {
 
 export const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex')
 
-/** The live operation of this name, or null. */
+/** Returns the live operation with this name, or null. */
 export function findLive(sql: Sql, name: OperationName): Operation | null {
   const server = sql.get<{ id: number }>('SELECT id FROM servers WHERE origin = ?', name.origin)
   if (server === undefined) return null
@@ -110,7 +111,7 @@ export function findLive(sql: Sql, name: OperationName): Operation | null {
 /**
  * Returns the operation with an ID, live or ended; null if there is none.
  *
- * @throws GdnError `usage` if it is another request, or if another operation of this name is live
+ * @throws GdnError `usage` if the ID belongs to another request, or if another operation with this name is live
  */
 export function findOperation(sql: Sql, name: OperationName, id: string): Operation | null {
   const row = sql.get<OperationRow & { server_id: number; identity: string }>(
@@ -251,10 +252,10 @@ export function insertOperation(sql: Sql, id: string, runId: string, name: Opera
   return readOperation(sql, id)
 }
 
-/** Commits the bytes of a planned operation. No byte may leave before. */
+/** Commits the bytes of a planned operation. Nothing may be sent before. */
 export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, listedAt }: IntendedRequest): Operation {
   const { request } = readOperation(sql, id)
-  // The earlier request went to a backend that was emptied since, under another key.
+  // The earlier request was sent with another key to a backend that was emptied since.
   if (request !== null) {
     sql.run('UPDATE operations SET request_id = NULL WHERE id = ?', id)
     sql.run('DELETE FROM requests WHERE id = ?', request.rowId)
@@ -279,7 +280,7 @@ export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, li
 }
 
 /**
- * Records that a byte is about to leave. An unknown outcome stays unknown.
+ * Records that an attempt is about to be sent. An unknown outcome stays unknown.
  *
  * @param maxCost the limit that this attempt states, in wei; null if there is none
  */
@@ -295,7 +296,7 @@ export function beginAttempt(
   return readOperation(sql, id)
 }
 
-/** Records the limit of the cost of a request, in wei; null for none. */
+/** Records the cost limit of a request, in wei; null for none. */
 export function keepMaxCost(sql: Sql, { rowId }: Pick<OperationRequest, 'rowId'>, maxCost: bigint | null): void {
   sql.run('UPDATE requests SET max_cost = ? WHERE id = ?', maxCost === null ? null : String(maxCost), rowId)
 }
@@ -345,7 +346,7 @@ export function accept(
   return readOperation(sql, id)
 }
 
-/** Frees the name of an operation: its end was reported, or it was set aside. */
+/** Frees the name of an operation, because its end was reported or it was set aside. */
 export function releaseOperation(sql: Sql, { id }: Operation, now: number): void {
   sql.run('UPDATE operations SET released_at = ? WHERE id = ?', now, id)
 }
@@ -361,7 +362,10 @@ export function countUnknown(sql: Sql, { id }: Operation): number {
   return row?.n ?? 0
 }
 
-/** Returns the requests of other names in the same collection whose outcome is unknown, without rows of batches. */
+/**
+ * Returns the requests in the same collection that have another name and an unknown outcome. Leaves out rows of
+ * batches.
+ */
 export function otherUnknown(sql: Sql, { id }: Operation): Pick<OperationRequest, 'body' | 'listedAt'>[] {
   return sql
     .all<Pick<RequestRow, 'id' | 'body' | 'listed_at'>>(

@@ -1,4 +1,4 @@
-// The statements on the temporary tables of a plan. `temporary-tables.ts` declares them. Changes are stored as JSON.
+// Statements for the temporary tables of a plan, which `temporary-tables.ts` declares. Changes are stored as JSON.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { NftNow } from './row-outcomes.ts'
 import type { MintOperation } from './row-requests.ts'
@@ -11,7 +11,7 @@ export function addChanges(sql: Sql, position: number, changes: readonly object[
   }
 }
 
-/** Returns rows after a position with the array of their changes: all rows, or only those that have changes. */
+/** Returns rows after a position, with the JSON array of their changes. `JOIN` leaves out rows without changes. */
 export function changedPage(
   sql: Sql,
   join: 'JOIN' | 'LEFT JOIN',
@@ -30,24 +30,24 @@ export function changedPage(
 /** A field in which rows get values that other rows lose. */
 export interface ExchangedField {
   field: string
-  /** The number of rows that change in it. */
+  /** Number of rows that change in this field. */
   changed: number
-  /** Number of them that get a value that another row loses. Each lost value counts once. */
+  /** Number of these rows that get a value which another row loses. Each lost value counts once. */
   moved: number
-  /** Number of them whose earlier value another row has now, also a row that is new. Each value counts once. */
+  /** Number of these rows whose earlier value another row gets, including new rows. Each value counts once. */
   kept: number
-  /** The number of these values. */
+  /** Number of distinct values that `kept` counts. */
   values: number
   /** Number of rows that get one of the lost values after all rows that lose it are matched. */
   excess: number
 }
 
-/** A receiver in the manifest: as the manifest had it last, and now. */
+/** The receiver of a row: as the manifest last had it, and as the manifest has it. */
 export interface DriftedReceiver {
   position: number
   was: string
   now: string
-  /** Whether the plan has a transfer to it. */
+  /** Whether the plan has a transfer to the receiver. */
   isOpen: boolean
 }
 
@@ -56,8 +56,9 @@ export function addDrifted(sql: Sql, { position, was, now, isOpen }: DriftedRece
   sql.run('INSERT INTO temp.drifted VALUES (?, ?, ?, ?)', position, was, now, isOpen ? 1 : 0)
 }
 
-// Rows that can't be changed, for example because they are frozen, are edited as well. The receiver of a row whose NFT
-// somebody else transferred is compared with its earlier receiver, not with the owner. Wallets have several spellings.
+// Rows that can't be changed, for example because they are frozen, count as edits too. If somebody else transferred the
+// NFT of a row, the row's receiver is compared with its earlier receiver, not with the owner. Receivers are compared in
+// lower case, because an address has several spellings.
 const EDITS = `edits AS MATERIALIZED (
     SELECT position, field, is_open, iif(field = 'receiver', lower(was), was) AS was,
         iif(field = 'receiver', lower(now), now) AS now
@@ -68,15 +69,15 @@ const EDITS = `edits AS MATERIALIZED (
           AND (f.value ->> 'field' <> 'receiver' OR c.position NOT IN (SELECT position FROM temp.drifted))
         UNION ALL SELECT position, 'receiver', is_open, was, now FROM temp.drifted WHERE lower(was) <> lower(now)))`
 
-/** Adds the value of a row to be minted. */
+/** Adds the value of a row that will be minted. */
 export function addMinted(sql: Sql, field: string, value: string): void {
   sql.run("INSERT INTO temp.minted VALUES (?1, iif(?1 = 'receiver', lower(?2), ?2))", field, value)
 }
 
 /**
- * Returns the fields in which rows change, those that exchange most values first, without fields in which all changes
- * are impossible. A plan that exchanges 200,000 titles takes 0.8 s, and twice as long with a join of
- * the values in place of their union.
+ * Returns the fields in which rows change, ordered by the number of exchanged values. Leaves out fields in which all
+ * changes are impossible. A plan that exchanges 200,000 titles takes 0.8 s. A join of the values instead of their union
+ * would take twice as long.
  */
 export function exchangedFields(sql: Sql): ExchangedField[] {
   return sql.all(
@@ -93,14 +94,14 @@ export function exchangedFields(sql: Sql): ExchangedField[] {
   )
 }
 
-/** A row, and the key of the row whose value it has. */
+/** A row, and the key of the row whose earlier value it gets. */
 export interface ExchangedRow {
   key: string
   line: number
   was: string
 }
 
-/** Returns the first rows that get a value of another row in a field. */
+/** Returns the first rows that get the earlier value of another row in a field. */
 export function exchangedRows(sql: Sql, rows: RowsIn, field: string, limit: number): ExchangedRow[] {
   return sql.all(
     `WITH ${EDITS}, lost AS MATERIALIZED (SELECT was, position FROM edits WHERE field = ?)
@@ -113,12 +114,12 @@ export function exchangedRows(sql: Sql, rows: RowsIn, field: string, limit: numb
   )
 }
 
-/** Adds the content of a row, and the other content of the NFT that its ID names. */
+/** Adds the content of a row, and the different content of the NFT with the row's ID. */
 export function addContent(sql: Sql, position: number, { was, now }: { was: string; now: string }): void {
   sql.run('INSERT INTO temp.contents VALUES (?, ?, ?, 0)', position, was, now)
 }
 
-/** Marks rows whose content another row has as well, which is as its NFT. */
+/** Marks the rows with this content as common if the row at `position`, which also has the content, matches its NFT. */
 export function markCommon(sql: Sql, position: number, content: string): void {
   sql.run(
     `UPDATE temp.contents SET is_common = 1 WHERE now = ?
@@ -128,7 +129,10 @@ export function markCommon(sql: Sql, position: number, content: string): void {
   )
 }
 
-/** Returns the rows that have the content of the NFT of another row, with the key of that row. */
+/**
+ * Returns each row whose content matches another row's NFT, with the key of that other row. Leaves out rows that
+ * `markCommon` marked.
+ */
 export function rowsOfOtherNfts(sql: Sql, rows: RowsIn): (ExchangedRow & { position: number })[] {
   return sql.all(
     `SELECT r.position, r.key, r.line, w.key AS was FROM
@@ -156,7 +160,7 @@ export function addSaved(sql: Sql, position: number, changes: string): void {
   sql.run('INSERT INTO temp.saved VALUES (?, ?)', position, changes)
 }
 
-/** Returns the saved changes of the rows from one position to another. */
+/** Returns the saved changes of the rows between two positions (inclusive). */
 export function savedBetween(sql: Sql, first: number, last: number): { position: number; changes: string }[] {
   return sql.all('SELECT position, changes FROM temp.saved WHERE position BETWEEN ? AND ?', first, last)
 }
@@ -174,7 +178,7 @@ export function savedBurns(sql: Sql): { change: string }[] {
   return sql.all('SELECT change FROM temp.saved_burns')
 }
 
-/** A reference ID whose label is to be replaced. */
+/** A reference ID whose label will be replaced. */
 export interface Relabeling {
   operation: MintOperation
   reference: string

@@ -4,7 +4,7 @@ import { reopenRun } from './runs.ts'
 import { createTables } from './temporary-tables.ts'
 import { moveOperation, type OperationState, TRANSITIONS } from './transitions.ts'
 
-/** Assigns an NFT to a row: the server accepted it, or it was found there. */
+/** Assigns an NFT to a row, because the server accepted it or it was found there. */
 export function giveNft(
   sql: Sql,
   operationId: string,
@@ -18,7 +18,7 @@ export function giveNft(
   moveOperation(sql, operationId, 'accepted')
 }
 
-/** Returns the NFTs of a run, after an operation, with the numbers of their requests. */
+/** Returns the NFTs of a run's operations after an operation ID, with the numbers of their requests. */
 export const nftsOf = (
   sql: Sql,
   runId: string,
@@ -70,7 +70,7 @@ export function endRow(sql: Sql, operationId: string, { status, ...end }: NftEnd
 /** An NFT as it is after changes. */
 export interface NftNow {
   nftGdnId: string
-  /** Its owner; null where that isn't known. */
+  /** The owner; null if unknown. */
   owner: string | null
   metadataUrl: string | null
   isBurned: boolean
@@ -80,13 +80,13 @@ export interface NftNow {
   has: RowPart
   /** The revision whose metadata matches the row; null if it doesn't match, or isn't known. */
   knownRevision: number | null
-  /** The owner, with the number of transfers, who matches the row; null if it is another one. */
+  /** The owner and the number of transfers if the owner matches the row; else null. */
   knownOwner: string | null
 }
 
 export type RowPart = 'all' | 'metadata' | 'receiver'
 
-/** Returns the row of an NFT as it was last applied or sent. */
+/** Returns the row of an NFT as it was last applied or sent; null if the state doesn't have it. */
 export function recordedRow(sql: Sql, runId: string, nftGdnId: string): Uint8Array | null {
   const row = sql.get<{ body: Uint8Array | null }>(
     `SELECT coalesce(n.body, o.body, (SELECT r.body FROM drops d JOIN rows r ON r.set_id = d.set_id
@@ -98,7 +98,10 @@ export function recordedRow(sql: Sql, runId: string, nftGdnId: string): Uint8Arr
   return row?.body ?? null
 }
 
-/** Records the present outcome of an NFT whose row was minted. `body`: the row that it is like, if that is known. */
+/**
+ * Records the present outcome of an NFT whose row was minted. `body` is the row that the NFT matches, if known. Null
+ * values don't change what was recorded.
+ */
 export function noteChanged(
   sql: Sql,
   runId: string,
@@ -110,7 +113,7 @@ export function noteChanged(
       WHERE nft_gdn_id = ? AND (SELECT run_id FROM operations WHERE id = operation_id) = ?`,
     isBurned ? null : owner,
     metadataUrl,
-    // libsql binds no other bytes.
+    // libsql binds bytes only as a Buffer.
     body && Buffer.from(body),
     isBurned ? 1 : 0,
     knownRevision,
@@ -135,13 +138,16 @@ export function countBurned(sql: Sql, runId: string): number {
   return row?.n ?? 0
 }
 
-/** The row as it was last applied or sent where the rows of the run have another one, and the ID of its operation. */
+/** A row as it was last applied or sent, if that differs from the rows of the run, and the ID of its operation. */
 export interface ChangedRow {
   id: string
   body: Uint8Array
 }
 
-/** Returns the rows of a run that were applied, or sent with other content than its rows have, after an operation. */
+/**
+ * Returns the rows of a run that were applied, or sent with other content than the run's rows have. Begins after an
+ * operation ID.
+ */
 export const changedRows = (
   sql: Sql,
   runId: string,
@@ -168,7 +174,7 @@ export function markAbsent(sql: Sql, operationId: string, reason: string): void 
   moveOperation(sql, operationId, 'absent', reason)
 }
 
-/** Returns the keys of the absent rows of a run, apart from those that are absent for a reason. */
+/** Returns the keys of a run's absent rows. Leaves out rows that are absent for the reason `except`. */
 export function absentKeys(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, except: string): string[] {
   return sql
     .all<{ key: string }>(
@@ -196,7 +202,7 @@ export function markUndecided(sql: Sql, operationId: string, reason: string): vo
   moveOperation(sql, operationId, 'unknown', reason)
 }
 
-/** Records the NFT of an earlier operation of a row that was declared absent. The row was sent again since. */
+/** Records the NFT of an earlier operation that was declared absent and whose row was sent again since. */
 export function markLate(sql: Sql, operationId: string, nftGdnId: string, reason: string, now: number): void {
   giveNft(sql, operationId, nftGdnId, { now, by: 'found' })
   moveOperation(sql, operationId, 'accepted', reason)
@@ -215,9 +221,10 @@ export function loseNft(sql: Sql, operationId: string, last: number): void {
   )
 }
 
-/** Reopens ended rows as accepted after the backend was restored, since their outcomes may differ now. */
+/** Reopens ended rows as accepted after the backend was restored, because their outcomes may have changed. */
 export function reopenEnded(sql: Sql, runId: string): void {
-  // Never cleared: the last start may have ended before it polled the rows that an earlier restore reopened.
+  // `was_deployed` is never cleared, because the last start may have ended before it polled the rows that an earlier
+  // restore reopened.
   sql.run(
     "UPDATE operations SET was_deployed = 1 WHERE run_id = ? AND released_at IS NULL AND state = 'deployed'",
     runId,
@@ -234,8 +241,9 @@ export function reopenEnded(sql: Sql, runId: string): void {
 }
 
 /**
- * Returns how many sent rows of a run are in each state. Through the requests, because the index of their rows is in
- * the order in which they were sent. Any other index has a million rows at 25,000 scattered places of the file.
+ * Returns how many sent rows of a run are in each state. Counts by request, because the index of operations by request
+ * has them in the order in which they were sent. Any other index has a million rows at 25,000 scattered places of the
+ * file.
  */
 export function statesOf(sql: Sql, runId: string): { state: OperationState; n: number }[] {
   return sql.all(
@@ -247,7 +255,7 @@ export function statesOf(sql: Sql, runId: string): { state: OperationState; n: n
   )
 }
 
-/** Returns how many rows, by state, this start of the run is about to send again. */
+/** Returns how many rows in each state this start of the run is about to send again. */
 export function retriedOf(sql: Sql, runId: string): { state: OperationState; n: number }[] {
   return sql.all(
     `SELECT state, count(*) AS n FROM operations
@@ -256,16 +264,18 @@ export function retriedOf(sql: Sql, runId: string): { state: OperationState; n: 
   )
 }
 
-/** Selects the run and the NFT of the rival of the operation `o`, if the rival has one. */
+/** Selects a text with the run and the NFT of the operation that is the rival of `o`, if that has an NFT. */
 const OTHER_NFT = `SELECT r.name || ' minted the same row: ' || x.nft_gdn_id FROM operations rival
   JOIN runs r ON r.id = rival.run_id JOIN nfts x ON x.operation_id = rival.id
   WHERE rival.id = o.rival AND rival.state IN ('accepted', 'deployed')`
 
-/** The same if both operations have an NFT. The rival may be of a run that was removed. */
+/** Selects the same text, but only if both operations have an NFT. The run of the rival may have been removed. */
 export const RIVAL_NFT = `${OTHER_NFT} AND o.state IN ('accepted', 'deployed')
   UNION ALL SELECT o.rival WHERE instr(o.rival, ' minted ') > 0 AND o.state IN ('accepted', 'deployed')`
 
-/** Keeps what operations of other runs report of their rivals in a run that is removed. */
+/**
+ * Stores the text about rivals in a run that is removed, so that operations of other runs still report these rivals.
+ */
 export function keepRivals(sql: Sql, runId: string): void {
   sql.run(
     `UPDATE operations AS o SET rival = coalesce((${OTHER_NFT}), rival) WHERE rival IS NOT NULL
@@ -274,7 +284,7 @@ export function keepRivals(sql: Sql, runId: string): void {
   )
 }
 
-/** Returns the number of rows of which two requests were accepted, in one run or in two. */
+/** Returns the number of rows for which two requests were accepted, in one run or in two. */
 export function countTwice(sql: Sql, runId: string, reason: string): number {
   return (
     sql.get<{ n: number }>(
@@ -309,7 +319,7 @@ export function markRetried(
 export interface Renamed {
   operation: string
   key: string
-  /** The line of its row in the rows of the run; null where they stay as they are. */
+  /** The line of its row in the new rows of the run; null if the line doesn't change. */
   line: number | null
 }
 
@@ -321,8 +331,8 @@ export function renameRows(sql: Sql, { scope }: Pick<Drop, 'scope'>, renamed: re
 }
 
 /**
- * The same where the rows of the run are not read again. Its stored rows get the keys as well, so that a resumed run
- * does not send them. Operations that have changed meanwhile stay as they are.
+ * Like `renameRows`, for a run whose rows are not read again. Also changes the keys of the stored rows, so that a
+ * resumed run doesn't send them. Operations that have changed meanwhile stay as they are.
  */
 export function renameStoredRows(
   sql: Sql,
@@ -339,7 +349,7 @@ export function renameStoredRows(
       ...[scope.length + 1, key, nftGdnId, operation, id, scope.length + 1, scope + key],
     )
   }
-  // A row that is planned under the ID is another one: it was read with other content.
+  // If a stored row already has the ID, it is another row, which was read with other content.
   sql.run('DELETE FROM temp.renaming WHERE id IN (SELECT key FROM rows WHERE set_id = ?)', setId)
   sql.run(
     `UPDATE rows SET key = (SELECT id FROM temp.renaming t WHERE t.key = rows.key), reference = NULL
@@ -352,7 +362,7 @@ export function renameStoredRows(
     { scope },
     newKeys.map((one) => ({ ...one, line: null })),
   )
-  // The manifest has other keys than the stored rows now.
+  // The fingerprint becomes unknown, because the manifest has other keys than the stored rows.
   sql.run('UPDATE drops SET fingerprint = NULL WHERE run_id = ?', id)
   sql.script('DROP TABLE temp.renaming')
 }

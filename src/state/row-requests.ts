@@ -4,12 +4,12 @@ import { hashOf, otherRequest } from './operations.ts'
 import type { OperationState } from './transitions.ts'
 
 /**
- * The endpoints that rows are sent to. Operations of creatednft are recorded as those of createnft, whose names they
- * share, and their run says that they are dynamic.
+ * The endpoints that rows are sent to. Operations of creatednft are recorded as createnft, with the same names, and the
+ * run records that they are dynamic.
  */
 export type RowEndpoint = 'createnft' | 'creatednft' | 'createnfttrans'
 
-/** The kind of the operation of a row: `createnft` stands for creatednft too, and they share their reference IDs. */
+/** The kind of a row's operation. `createnft` includes creatednft, because they share their reference IDs. */
 export type MintOperation = Exclude<RowEndpoint, 'creatednft'>
 
 /**
@@ -23,7 +23,7 @@ export interface RowRequest {
   id: number
   n: number
   outcome: RequestOutcome | null
-  /** The last request when its outcome became unknown. Requests with higher numbers were sent after that. */
+  /** The number of the last request when the outcome became unknown. Requests with higher numbers were sent later. */
   unknownAfter: number | null
   endpoint: RowEndpoint
   key: string
@@ -35,7 +35,7 @@ export interface RowRequest {
 /** A row as it was sent: the operation of one row in one request. */
 export interface SentRow {
   id: string
-  /** Its place in the request. */
+  /** The row's index in the request. */
   position: number
   key: string
   line: number
@@ -107,7 +107,7 @@ export function readRowRequest(sql: Sql, id: number): RowRequest {
 export const bodyOf = (sql: Sql, id: number): string | undefined =>
   sql.get<{ body: string }>('SELECT body FROM requests WHERE id = ?', id)?.body
 
-/** Returns the body of the request of a row and the place of the row in it; undefined if it was not sent. */
+/** Returns the body of a row's request, and the row's index in the request; undefined if the row was not sent. */
 export function bodyOfKey(
   sql: Sql,
   { id, scope }: Pick<Drop, 'id' | 'scope'>,
@@ -120,7 +120,10 @@ export function bodyOfKey(
   )
 }
 
-/** Returns the next request of a run, from a number on, that has a current row in one of the states. */
+/**
+ * Returns the first request of a run, from a number on, that has a current row in one of the states; null if there is
+ * none.
+ */
 export function nextRequest(
   sql: Sql,
   runId: string,
@@ -137,12 +140,15 @@ export function nextRequest(
   return row === undefined ? null : requestOf(row)
 }
 
-/** Requests of a run with this outcome, lowest first; without their bodies. */
+/** Returns the requests of a run with this outcome, without their bodies. The lowest number comes first. */
 export function requestsWith(sql: Sql, runId: string, outcome: RequestOutcome): { id: number; n: number }[] {
   return sql.all('SELECT id, n FROM requests WHERE run_id = ? AND outcome = ? ORDER BY n', runId, outcome)
 }
 
-/** Returns requests of a run with rows whose outcome is unknown, or that were found absent; lowest first. */
+/**
+ * Returns the requests of a run that have rows with an unknown outcome or rows that were found absent. The lowest
+ * number comes first.
+ */
 export function openRequests(sql: Sql, runId: string): number[] {
   return sql
     .all<{ id: number }>(
@@ -154,7 +160,7 @@ export function openRequests(sql: Sql, runId: string): number[] {
     .map(({ id }) => id)
 }
 
-/** Returns the last request that was accepted and of which no NFT failed, or null. */
+/** Returns the last accepted request that has no failed NFT, or null. */
 export function lastAccepted(sql: Sql, runId: string): RowRequest | null {
   const row = sql.get<RequestRow>(
     `${REQUESTS} WHERE q.run_id = ? AND q.outcome = 'accepted' AND NOT EXISTS (SELECT 1 FROM operations o
@@ -164,7 +170,7 @@ export function lastAccepted(sql: Sql, runId: string): RowRequest | null {
   return row === undefined ? null : requestOf(row)
 }
 
-/** The rows of a request, in its order. */
+/** Returns the rows of a request in its order. */
 export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestId: number): SentRow[] {
   return sql
     .all<SentRowRow>(
@@ -190,8 +196,8 @@ export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestI
 }
 
 /**
- * Returns bodies of requests in the collections whose rows or operations have an unknown outcome, except those of one
- * run.
+ * Returns bodies of requests in the collections whose rows or operations have an unknown outcome. Leaves out those of
+ * one run. `position` is the row's index, or null for an operation of a single command.
  */
 export function unresolvedBodies(
   sql: Sql,

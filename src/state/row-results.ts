@@ -3,7 +3,7 @@ import type { Drop } from './drops.ts'
 import { RIVAL_NFT } from './row-outcomes.ts'
 import type { OperationState } from './transitions.ts'
 
-/** Marks the earlier operation of a row that was declared absent, and appeared after the row was sent again. */
+/** The reason of an operation that was declared absent, and whose NFT appeared after its row was sent again. */
 export const LATE = 'late'
 
 /** The outcome of a row: its current operation and its NFT. */
@@ -17,9 +17,9 @@ export interface OutcomeColumns {
   metadata_url: string | null
   error: string | null
   is_burned: number | null
-  /** The NFT of its operation that is `LATE`. */
+  /** The NFT of the row's earlier operation that is `LATE`. */
   twice: string | null
-  /** The run and the NFT of its rival. */
+  /** A text with the run and the NFT of the rival. */
   rival: string | null
 }
 
@@ -60,11 +60,11 @@ export interface OutsideRow extends OutcomeColumns {
   key: string
   place: number
   request: string
-  /** The row as it was last applied or sent; null where only the request has it. */
+  /** The row as it was last applied or sent; null if only the request has it. */
   body: Uint8Array | null
 }
 
-/** Returns the rows that were sent, and are no longer among the rows of their run. */
+/** Returns the sent rows that are no longer among the rows of their run. */
 export function outcomesOutside(sql: Sql, { id, scope, setId }: Drop): OutsideRow[] {
   return sql.all(
     `SELECT substr(o.identity, ?) AS key, o.line, o.position AS place, q.body AS request, coalesce(n.body, o.body) AS body,
@@ -76,7 +76,7 @@ export function outcomesOutside(sql: Sql, { id, scope, setId }: Drop): OutsideRo
   )
 }
 
-/** Returns the outcome of one row by its key; null where the run has not sent it. */
+/** Returns the outcome of one row by its key; null if the run has not sent it. */
 export function outcomeOfKey(sql: Sql, { id, scope }: Drop, key: string): OutcomeColumns | null {
   return (
     sql.get<OutcomeColumns>(

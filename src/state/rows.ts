@@ -10,15 +10,18 @@ export interface RowRecord {
   /** The row's position in the manifest, from 0. */
   position: number
   line: number
-  /** The row's key: `id:` and its ID, or `row:` and its content with the number of the copy. */
+  /**
+   * `id:` and the row's ID, or `row:` and the row's content hash. Further copies of a content also have `#` and a
+   * number.
+   */
   key: string
-  /** The input of its reference ID, if that is not its key. It is the same on every machine. */
+  /** The input of its reference ID if that differs from its key; else null. It is the same on every machine. */
   reference: string | null
   /** The hash of its content. */
   content: string
   /**
-   * The content hash that every copy of the manifest has, wherever its files are. Null if it equals `content`. See
-   * `copyHash`.
+   * The content hash that every copy of the manifest has, regardless of where its files are. Null if it equals
+   * `content`. See `copyHash`.
    */
   portable: string | null
   /** Rows with the same number may share a request: they have one receiver and one sender. */
@@ -29,16 +32,19 @@ export interface RowRecord {
   body: Uint8Array
 }
 
-/** Where rows are: a set of a run, or a temporary table of this connection for callers that write nothing. */
+/**
+ * The location of rows: a set of a run, or the temporary table `draft` of this connection, for callers that write
+ * nothing.
+ */
 export type RowsIn = 'draft' | { set: number }
 
-/** Returns the table with the rows. */
+/** Returns SQL for the table that has the rows. */
 export const tableOf = (rows: RowsIn): string =>
   rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${Number(rows.set)})`
 
 /**
- * Follows `operations` in a query for the operations of rows. Without it, SQLite may prefer `operations_by_line`, which
- * has more of the columns, and read all operations of the run for each row.
+ * Put it after `operations` in a query for the operations of rows. Without it, SQLite may prefer `operations_by_line`,
+ * which has more of the columns, and read all operations of the run for each row.
  */
 export const BY_IDENTITY = 'INDEXED BY operations_by_run'
 
@@ -46,13 +52,13 @@ export const BY_IDENTITY = 'INDEXED BY operations_by_run'
 const USUAL = 'position, line, key, content, receivers, body'
 const COLUMNS = `${USUAL}, reference, portable, files`
 
-/** Rows in one statement. Through libsql, a statement for each row took twice as long. */
+/** Number of rows in one INSERT. With libsql, a statement for each row took twice as long. */
 const ROWS_PER_INSERT = 100
 
 /** Begins a new draft, and removes the previous one. */
 export const emptyDraft = (sql: Sql): void => createTables(sql, 'draft')
 
-/** Adds rows to the draft. Defaults are left out: through libsql, passing a value takes longer than storing it. */
+/** Adds rows to the draft. Leaves out default values: with libsql, passing a value takes longer than storing it. */
 export function addRows(sql: Sql, rows: readonly RowRecord[]): void {
   const hasRare = rows.some(({ reference, portable, files }) => reference !== null || portable !== null || files > 0)
   const [columns, values] = hasRare ? [COLUMNS, '(?, ?, ?, ?, ?, ?, ?, ?, ?)'] : [USUAL, '(?, ?, ?, ?, ?, ?)']
@@ -75,7 +81,7 @@ export function moveDraft(sql: Sql, set: number): void {
   sql.run('DELETE FROM temp.draft')
 }
 
-/** Changes the key of a row. */
+/** Changes the key and the reference of a row. */
 export function moveRow(
   sql: Sql,
   rows: RowsIn,
@@ -94,12 +100,14 @@ export function newSet(sql: Sql, runId: string): number {
   return row?.id ?? 0
 }
 
-/** Removes the sets of a run that it doesn't point to. */
+/** Removes all row sets of a run except one. */
 export function removeOtherSets(sql: Sql, runId: string, kept: number | null): void {
   sql.run('DELETE FROM row_sets WHERE run_id = ? AND id IS NOT ?', runId, kept)
 }
 
-/** With pages of 200 rows or more, so many objects outlive a collection that V8 doubles its young generation. */
+/**
+ * With pages of 200 rows or more, so many objects survive a garbage collection that V8 doubles its young generation.
+ */
 const PAGE = 100
 
 /** Yields the rows of a query in the manifest's order, in pages. */
@@ -114,7 +122,7 @@ export async function* pagesOf<Row extends { position: number }>(
     const last = page.at(-1)
     if (last === undefined || page.length < limit) return
     after = last.position
-    // libsql frees the memory of a page in a turn of the event loop. Without one, a million rows take 20 MB more.
+    // libsql frees the memory of a page only when the event loop turns. Without that, a million rows take 20 MB more.
     await nextTurn()
   }
 }
@@ -129,7 +137,7 @@ export function countRows(sql: Sql, set: number): number {
   return sql.get<{ n: number }>('SELECT coalesce(max(position) + 1, 0) AS n FROM rows WHERE set_id = ?', set)?.n ?? 0
 }
 
-/** Returns how many rows of a run it has not sent. */
+/** Returns the number of rows that a run has not sent. */
 export function countUnsent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>): number {
   const row = sql.get<{ n: number }>(
     `SELECT count(*) AS n FROM rows r WHERE r.set_id = ? AND NOT EXISTS (SELECT 1 FROM operations o
@@ -139,7 +147,7 @@ export function countUnsent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 's
   return row?.n ?? 0
 }
 
-/** Returns how many rows of a run failed that are not among the rows. */
+/** Returns the number of a run's failed rows that are not in `rows`. */
 export function countFailedOutside(sql: Sql, rows: RowsIn, { id, scope }: Pick<Drop, 'id' | 'scope'>): number {
   const row = sql.get<{ n: number }>(
     `SELECT count(*) AS n FROM operations WHERE run_id = ? AND released_at IS NULL AND state = 'failed'
@@ -169,29 +177,29 @@ export interface PlannedRow {
   files: number
   /** Null if it was never sent, or its request had no effect. */
   state: OperationState | null
-  /** Whether other content was sent or applied: a row that has an `id`. */
+  /** 1 if the row has an `id` and was sent or applied with other content. */
   isChanged: number
 }
 
 /**
  * How the operation of a row is found. `line`: only if the row is still at the line from which it was sent. `identity`:
- * wherever it is.
+ * at any line.
  */
 export type FoundBy = 'line' | 'identity'
 
 export interface PlannedPage {
   /** The rows, except rows that are accepted or deployed with the same content. */
   rows: PlannedRow[]
-  /** How many of all its rows have an operation. */
+  /** Number of rows in the page that have an operation, including those that `rows` leaves out. */
   sent: number
 }
 
 const PLANNED_PAGE = 2_000
 
 /**
- * Whether a row differs from what was last applied to the NFT of the operation `o`, or else from what was sent. The
- * index has only the NFTs that were changed. In an unrevealed drop, neither the placeholder of a row nor the row that
- * was revealed is an edit.
+ * Returns SQL for whether a row differs from what was last applied to the NFT of the operation `o`, or from what was
+ * sent if nothing was applied. The index has only the NFTs that were changed. In an unrevealed drop, neither the
+ * placeholder of a row nor the revealed row counts as an edit.
  */
 const isEdited = (drop: Pick<Drop, 'reading'>, row: string, sent = 'o.content'): string => {
   const isOther = `${sent} <> ${row}.content`
@@ -201,9 +209,8 @@ const isEdited = (drop: Pick<Drop, 'reading'>, row: string, sent = 'o.content'):
 }
 
 /**
- * Yields rows with their current operations in a run, in the manifest's order. By line, each operation is beside the
- * one before it, in an index that has all columns. By identity, which is a hash, 100,000 rows read 18 times as many
- * pages of the file.
+ * Yields rows with their current operations in a run, in the manifest's order. By line, the operations are adjacent in
+ * an index that has all columns. By identity, which is a hash, 100,000 rows read 18 times as many pages of the file.
  */
 export async function* plannedPages(
   state: StateReader,
@@ -220,7 +227,7 @@ export async function* plannedPages(
   }
 }
 
-/** The rows are read as one JSON text: through libsql, an object for each row takes twice as long. */
+/** Reads the rows as one JSON text. With libsql, an object for each row takes twice as long. */
 function plannedPage(
   sql: Sql,
   rows: RowsIn,
@@ -255,7 +262,7 @@ function plannedPage(
   }
 }
 
-/** How the rows that were read differ from the stored rows of a run. */
+/** A difference between the rows that were read and the stored rows of a run. */
 export interface RowChange {
   kind: 'added' | 'changed' | 'removed'
   position: number
@@ -266,7 +273,7 @@ export interface RowChange {
 }
 
 /**
- * Compares rows that were read with those of an earlier set, and with the rows that the run has sent. A row is added if
+ * Compares rows that were read with the rows of an earlier set and the rows that the run has sent. A row is added if
  * neither has it, and changed if its `id` has other content.
  */
 export function changesOf(
@@ -307,7 +314,10 @@ interface RowCopy {
 
 const COPIES_PAGE = 1000
 
-/** Yields the copies of earlier rows that neither a set has nor the run has sent, in the manifest's order. */
+/**
+ * Yields rows that are copies of earlier rows, in the manifest's order. Leaves out copies that the stored set has or
+ * that the run has sent.
+ */
 export function* copiesOf(
   sql: Sql,
   rows: RowsIn,
@@ -334,7 +344,7 @@ export function* copiesOf(
 const lineOf = (sql: Sql, rows: RowsIn, key: string): number | undefined =>
   sql.get<{ line: number }>(`SELECT line FROM ${tableOf(rows)} WHERE key = ? LIMIT 1`, key)?.line
 
-/** Returns the keys of rows that neither a set has nor the run has sent. */
+/** Returns the keys of rows that the stored set doesn't have and that the run has not sent. */
 export function addedKeys(
   sql: Sql,
   rows: RowsIn,

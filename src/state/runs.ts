@@ -3,7 +3,10 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import { keepNfts } from './known-nfts.ts'
 import type { OperationState } from './transitions.ts'
 
-/** The exclusive right of a process to work on a run. `fence` grows with each process that acquires it. */
+/**
+ * The exclusive right of a process to work on a run. `fence` is the fencing token, which increases with each
+ * acquisition.
+ */
 export interface RunHold {
   runId: string
   fence: number
@@ -56,7 +59,7 @@ export function heldBy(sql: Sql, runId: string): HeldBy {
   return { holder: row.holder === null ? null : parseHolder(row.holder), fence: row.fence, beatAt: row.beat_at }
 }
 
-/** Acquires a run; null if another process has changed it since it was read. */
+/** Acquires a run. Returns null if another process has changed the run since it was read. */
 export function takeRun(
   sql: Sql,
   runId: string,
@@ -78,8 +81,9 @@ export function takeRun(
 }
 
 /**
- * Checks that this process still holds a run. Called in every transaction that changes the run. @throws GdnError
- * `run_busy` if another process holds it now
+ * Checks that this process still holds a run. Called in every transaction that changes the run.
+ *
+ * @throws GdnError `run_busy` if another process holds the run
  */
 export function checkFence(sql: Sql, { runId, fence }: RunHold): void {
   const row = sql.get<{ fence: number }>('SELECT fence FROM runs WHERE id = ?', runId)
@@ -95,7 +99,7 @@ export function letGo(sql: Sql, { runId, fence }: RunHold): void {
   sql.run('UPDATE runs SET holder = NULL WHERE id = ? AND fence = ?', runId, fence)
 }
 
-/** Releases the run of another process, unless that has changed it since it was read. */
+/** Releases the run of another process, unless that process has changed the run since it was read. */
 export function releaseOther(sql: Sql, runId: string, { fence, beatAt }: Pick<HeldBy, 'fence' | 'beatAt'>): void {
   sql.run(
     'UPDATE runs SET holder = NULL, fence = fence + 1 WHERE id = ? AND fence = ? AND beat_at = ?',
@@ -112,24 +116,29 @@ export function reopenRun(sql: Sql, runId: string): void {
   sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', runId)
 }
 
-/** How long an ended run is stored, and the maximum number of runs. */
+/** How long an ended run of a command is stored, and the maximum number of such runs. */
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_RUNS = 5_000
 
-/** Selects the runs of single commands, and of those that are kept, the ones in progress or with an unknown outcome. */
+/**
+ * Selects the runs of single commands. Kept runs are included only while they are in progress or have an unknown
+ * outcome.
+ */
 const COMMANDS = "kind = 'command' AND (is_kept = 0 OR ended_at IS NULL)"
 
 const OLD = `${COMMANDS} AND ended_at IS NOT NULL AND holder IS NULL
   AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.run_id = runs.id AND o.state IN ('intended', 'sent', 'unknown'))
   AND (ended_at < ? OR id NOT IN (SELECT id FROM runs WHERE ${COMMANDS} ORDER BY started_at DESC LIMIT ?))`
 
-/** Removes old runs of commands whose outcome is known. Their NFTs are still recorded as ours. */
+/**
+ * Removes old runs of commands whose outcome is known. Their NFTs stay recorded, so that no other request can get them.
+ */
 export function pruneRuns(sql: Sql, now: number): void {
   const old = sql.all<{ id: string }>(`SELECT id FROM runs WHERE ${OLD}`, now - KEPT_MS, KEPT_RUNS)
   for (const { id } of old) forgetCommand(sql, id)
 }
 
-/** Removes the run of a single command. Its NFTs are still recorded as ours. */
+/** Removes the run of a single command. Its NFTs stay recorded, so that no other request can get them. */
 export function forgetCommand(sql: Sql, id: string): void {
   keepNfts(sql, id, '')
   removeRun(sql, id)
@@ -157,7 +166,7 @@ export interface CommandRun {
   state: OperationState
   reason: string | null
   isReleased: boolean
-  /** Whether the run is an operation of the npm client, whose name is its idempotency key. */
+  /** Whether the run is an operation of the npm client. Then `name` is its idempotency key. */
   isKept: boolean
   origin: string
   url: string | null

@@ -1,5 +1,5 @@
 /**
- * The number of the newest schema: that of the first migration and one for each later one. Apart from the migrations,
- * because completions load it at each key press.
+ * The version of the newest schema: `FIRST_VERSION`, plus one for each later migration. It has its own file, because
+ * completions load it at each key press.
  */
 export const SCHEMA_VERSION = 11

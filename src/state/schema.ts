@@ -1,8 +1,8 @@
 /**
- * The number of the schema that the first migration makes. `PRAGMA user_version` has the number of a state's schema.
+ * The version of the schema that the first migration creates. `PRAGMA user_version` has the schema version of a state.
  *
- * Until version 0.1.0 is tagged, a change of the schema replaces the first migration and gets the next number. States
- * with another number are refused. After that, a change is a migration of its own.
+ * Until version 0.1.0 is tagged, a schema change replaces the first migration and gets the next version. States with
+ * another version are refused. After that, each schema change is a new migration.
  */
 export const FIRST_VERSION = 11
 

@@ -21,13 +21,14 @@ export async function placeOf(path: string): Promise<Place> {
 }
 
 /**
- * The files beside the database by which a copy is recognized. `-seal` has the counter of the last writing transaction,
- * written under the lock just before the commit. A database that was restored alone has another counter. The database
- * has the time at which the seal was written, as the file system stores it (`ctime`), which no restore can set. Files
- * that were restored together, in place, have another time. `-holder` names the process that is in a transaction.
+ * The files beside the database that show whether it is a copy. `-seal` has the counter of the last writing
+ * transaction, written under the lock just before the commit. A database that was restored alone has another counter.
+ * The database has the time at which the seal was written, as the file system stores it (`ctime`), which no restore can
+ * set. Files that were restored together, in place, have another time. `-holder` names the process that is in a
+ * transaction.
  *
- * A process that is killed between the two writes leaves a counter that doesn't match. That is rare, and counts as a
- * copy: it costs a look at the server.
+ * A process that is killed between the two writes leaves a counter that doesn't match. That is rare and counts as a
+ * copy, which only costs a comparison with the server.
  */
 export class Seal {
   readonly #file: number
@@ -53,7 +54,7 @@ export class Seal {
     writeSlot(this.#file, String(value))
   }
 
-  /** When anything last changed the seal, in nanoseconds of the file system's clock. */
+  /** The time of the last change of the seal, in nanoseconds of the file system's clock. */
   get changedAt(): string {
     return String(fstatSync(this.#file, { bigint: true }).ctimeNs)
   }
@@ -68,7 +69,7 @@ export class Seal {
   }
 }
 
-/** Returns the process that began the last writing transaction. */
+/** Returns the process that began the last writing transaction, or null if it isn't known. */
 export function holderOf(path: string): string | null {
   try {
     return readFileSync(`${path}-holder`, 'utf8').trim() || null
@@ -108,7 +109,7 @@ function isKnownPlace(sql: Sql, { host, device, inode, boot }: Place): boolean {
  * last. Must be called under the lock.
  */
 export function whyCopied(sql: Sql, place: Place, seal: Seal): string | null {
-  // First, because a reader is alone with the seal from here on.
+  // First, because this query acquires the lock. After it, no other process writes the seal.
   const { counter, sealed_at } = counterOf(sql)
   if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the previous database is missing'
   if (!isKnownPlace(sql, place)) return 'it was not used in this location before'

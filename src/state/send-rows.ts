@@ -19,7 +19,7 @@ export interface NewRequest {
 }
 
 /**
- * Commits the bytes of a request, and that they are about to leave. It replaces earlier requests of these rows.
+ * Commits the bytes of a request, and records that they are about to be sent. Replaces earlier requests of these rows.
  *
  * @throws GdnError `already_accepted` if another run has reopened one of the rows since this run entered them
  */
@@ -91,7 +91,7 @@ function enterRow(
   return operation
 }
 
-/** Records that the bytes of a request are about to leave, for the first time or again. */
+/** Records that the bytes of a request are about to be sent, for the first time or again. */
 export function beginSending(sql: Sql, requestId: number, now: number): void {
   addAttempt(sql, requestId, now)
   moveRequest(sql, requestId, 'intended', 'sent')
@@ -106,7 +106,7 @@ function endAttemptOf(sql: Sql, requestId: number, outcome: string, now: number)
   )
 }
 
-/** Records which NFTs the server accepted for the rows of a request, in its order. */
+/** Records the NFTs that the server accepted for the rows of a request, in the order of the rows. */
 export function acceptRows(
   sql: Sql,
   requestId: number,
@@ -122,7 +122,7 @@ export function acceptRows(
   for (const { id, position } of rows) giveNft(sql, id, ids[position] ?? null, { now, by })
 }
 
-/** Records that a request was refused: it had no effect, and would have none if it were repeated. */
+/** Records that a request was refused. It had no effect, and repeating it would have none either. */
 export function refuseRows(sql: Sql, requestId: number, message: string, now: number): void {
   endAttemptOf(sql, requestId, 'refused', now)
   sql.run("UPDATE requests SET outcome = 'refused' WHERE id = ?", requestId)
@@ -153,7 +153,10 @@ export function forgetRequest(sql: Sql, requestId: number): void {
   )
 }
 
-/** Resolves what the last process of a run left: requests in state `sent` become unknown, all others are removed. */
+/**
+ * Resolves the open requests that the last process of a run left. Requests in state `sent` become unknown, and all
+ * others are removed.
+ */
 export function settleOpen(sql: Sql, runId: string): void {
   const last = lastRequest(sql, runId)
   const open = sql.all<{ id: number; state: OperationState }>(
@@ -173,7 +176,7 @@ export function settleOpen(sql: Sql, runId: string): void {
 
 export const NO_ANSWER = 'the request may have been sent, but no response was recorded'
 
-/** Adds rows that were minted before, as a request that this run never sent. */
+/** Records rows that were minted before, as a request that this run never sent. */
 export function enterFound(
   sql: Sql,
   drop: Drop,

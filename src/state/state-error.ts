@@ -4,7 +4,10 @@ import { quoted } from '../core/private-file.ts'
 import { fileProblem, isDamaged } from '../sqlite/sqlite-error.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
 
-/** Returns the error of a damaged state file. Another state directory is no fix: its rows would be sent again. */
+/**
+ * Returns the error for a damaged state file. The hint doesn't suggest another state directory, because gdn would then
+ * send the same rows again.
+ */
 export function damagedState(path: string, why: string, cause?: unknown): GdnError {
   return new GdnError('data_dir', `${path} is damaged: ${why}`, {
     hint: 'Restore it from a backup. If there is none, compare the collections with your requests, and then move the file away.',
@@ -13,8 +16,8 @@ export function damagedState(path: string, why: string, cause?: unknown): GdnErr
 }
 
 /**
- * Returns the error of a state that has another schema. The hint leaves the seal where it is: beside it, a new state
- * counts as a copy, so a mint is compared with the collection before it is sent.
+ * Returns the error for a state that has another schema. The hint leaves the seal where it is. Beside the seal, a new
+ * state counts as a copy, so a mint is compared with the collection before it is sent.
  */
 export function otherSchema(path: string, version: number): GdnError {
   const next =
@@ -27,7 +30,7 @@ export function otherSchema(path: string, version: number): GdnError {
 }
 
 /**
- * Turns an error of the state directory into one with a fix. Other errors are returned unchanged.
+ * Converts an error of the state directory to one with a fix. Returns other errors unchanged.
  *
  * @param path the path of the database
  */

@@ -1,7 +1,7 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 
 /**
- * The temporary tables of a connection. A function that reads one relies on its caller to have filled it in the same
+ * The temporary tables of a connection. The caller of a function that reads a table must have filled it in the same
  * connection.
  */
 const TABLES = {
@@ -16,12 +16,12 @@ const TABLES = {
    * and `exchangedRows` with any rows.
    */
   changes: '(position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID',
-  /** Receivers of rows whose NFTs others transferred. `addDrifted` fills it, and `exchangedFields` reads it. */
+  /** Receivers of rows whose NFTs somebody else transferred. `addDrifted` fills it, and `exchangedFields` reads it. */
   drifted: '(position INTEGER PRIMARY KEY, was TEXT NOT NULL, now TEXT NOT NULL, is_open INTEGER NOT NULL)',
-  /** Values of rows to be minted. `addMinted` fills it, and `exchangedFields` reads it. */
+  /** Values of rows that will be minted. `addMinted` fills it, and `exchangedFields` reads it. */
   minted: '(field TEXT NOT NULL, value TEXT NOT NULL)',
   /**
-   * Rows that this machine hasn't minted with other content than their NFTs. `addContent` fills it, `markCommon`
+   * Rows that this machine hasn't minted and whose content differs from their NFTs. `addContent` fills it, `markCommon`
    * changes it, and `rowsOfOtherNfts` reads it.
    */
   contents: `(position INTEGER PRIMARY KEY, was TEXT NOT NULL, now TEXT NOT NULL, is_common INTEGER NOT NULL,
@@ -36,7 +36,7 @@ const TABLES = {
    * The burns of a saved plan. `addSavedBurn` fills it, `takeSavedBurn` removes one, and `savedBurns` reads the rest.
    */
   saved_burns: '(nft TEXT PRIMARY KEY, change TEXT NOT NULL)',
-  /** Reference IDs whose label is to be replaced. `addRelabeled` fills it, and `relabeledPage` reads it. */
+  /** Reference IDs whose label will be replaced. `addRelabeled` fills it, and `relabeledPage` reads it. */
   relabeled: '(n INTEGER PRIMARY KEY, operation TEXT, reference TEXT, label TEXT)',
   /** NFTs that were changed after their mint. `addSeen` fills it, and `seenPage` reads it. */
   seen: `(position INTEGER PRIMARY KEY, nftGdnId TEXT NOT NULL, owner TEXT, metadataUrl TEXT, isBurned INTEGER NOT NULL,
@@ -57,7 +57,7 @@ const TABLES = {
   claimed: '(key TEXT NOT NULL, portable TEXT NOT NULL, body BLOB)',
 }
 
-/** Creates empty temporary tables, in place of earlier tables. */
+/** Creates empty temporary tables, and drops earlier tables with these names. */
 export function createTables(sql: Sql, ...names: (keyof typeof TABLES)[]): void {
   for (const name of names) sql.script(`DROP TABLE IF EXISTS temp.${name}; CREATE TEMP TABLE ${name} ${TABLES[name]}`)
 }

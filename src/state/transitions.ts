@@ -1,18 +1,18 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 
 /**
- * The states of an operation. `planned`: claimed only. `intended`: its bytes are committed, and none has left. `sent`:
- * a byte may have left. `unknown`: bytes have left, and no response proves the outcome. `accepted`: the server accepted
- * it. `absent`: reconciling found that it had no effect. `failed`: it was refused, or what it created failed.
- * `deployed`: done.
+ * The states of an operation. `planned`: only its name is claimed. `intended`: its bytes are committed, and none was
+ * sent. `sent`: bytes may have been sent. `unknown`: bytes were sent, and no response proves the outcome. `accepted`:
+ * the server accepted it. `absent`: reconciling found that it had no effect. `failed`: it was refused, or what it
+ * created failed. `deployed`: done.
  */
 export type OperationState = 'planned' | 'intended' | 'sent' | 'accepted' | 'unknown' | 'absent' | 'failed' | 'deployed'
 
-/** The allowed next states of each state. A trigger in the database enforces it. */
+/** The allowed next states of each state. A trigger in the database enforces them. */
 export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationState[]>> = {
   // To accepted: it was found on the server before anything was sent.
   planned: ['intended', 'accepted'],
-  // Back to planned: its process ended before a byte left, and the bytes are rebuilt. To failed: it was refused.
+  // Back to planned: its process ended before anything was sent, and the bytes are rebuilt. To failed: it was refused.
   intended: ['sent', 'planned', 'failed'],
   // Back to intended: the request certainly had no effect, and may be sent again.
   sent: ['accepted', 'intended', 'unknown'],
@@ -20,14 +20,17 @@ export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationStat
   unknown: ['accepted', 'absent'],
   // To unknown: the backend was restored and no longer knows it. To planned: a local backend was emptied.
   accepted: ['deployed', 'failed', 'unknown', 'planned'],
-  // It was found later, or a later look could not decide.
+  // It was found later, or a later check couldn't decide.
   absent: ['accepted', 'unknown'],
-  // The backend was restored: its outcome is requested again.
+  // After the backend was restored, its outcome is requested again.
   failed: ['accepted', 'unknown'],
   deployed: ['accepted', 'unknown'],
 }
 
-/** The condition of live operations. The index `one_live_operation` has the same one: one of each name at most. */
+/**
+ * The condition of live operations. The unique index `one_live_operation` has the same condition, so that each name has
+ * at most one live operation.
+ */
 export const LIVE = `released_at IS NULL AND rival IS NULL
   AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')`
 
@@ -37,8 +40,9 @@ const RIVAL = `SELECT id FROM operations WHERE ${LIVE} AND server_id = o.server_
   AND run_id <> o.run_id`
 
 /**
- * Moves an operation to a state. Nothing else writes `operations.state`. A failed or absent operation does not keep its
- * name, so another run may have taken it. Then the operation is live beside that one, its `rival`.
+ * Moves an operation to a state. Only this function and `moveRequest` write `operations.state`. A failed or absent
+ * operation doesn't keep its name, so another run may have claimed it. Then the live operation of that run is recorded
+ * as the `rival` of this one.
  *
  * @param reason why the outcome is unknown, or what failed; null clears it
  */
@@ -53,7 +57,10 @@ export function moveOperation(sql: Sql, id: string, to: OperationState, reason: 
   if (changed !== 1) throw new Error(`operation ${id} does not exist`)
 }
 
-/** Moves the operations of a request from one state to another, except those that a later request has replaced. */
+/**
+ * Moves the operations of a request from one state to another, and returns their number. Leaves out operations that a
+ * later request has replaced.
+ */
 export function moveRequest(
   sql: Sql,
   requestId: number,

@@ -1,9 +1,9 @@
-// Queries that distinguish rows and NFTs with an ID from those without one, whose keys have their content.
+// Queries that distinguish rows and NFTs with an ID from those without one. Without an ID, a key has the row's content.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { type RowRecord, type RowsIn, tableOf } from './rows.ts'
 
-/** Whether a row of the manifest has an ID. */
+/** Whether any row of the manifest has an ID. */
 export const hasIds = (sql: Sql, rows: RowsIn): boolean =>
   sql.get(`SELECT 1 FROM ${tableOf(rows)} WHERE key LIKE 'id:%' LIMIT 1`) !== undefined
 
@@ -29,7 +29,7 @@ export function unnamedRows(sql: Sql, rows: RowsIn): string[] {
     .map(({ name }) => name)
 }
 
-/** Returns how often each content occurs that occurs more than once. */
+/** Returns each content that occurs more than once, with the number of its rows. */
 export function copyCounts(sql: Sql, rows: RowsIn): Map<string, number> {
   const counts = sql.all<{ portable: string; n: number }>(
     `SELECT coalesce(portable, content) AS portable, count(*) AS n FROM ${tableOf(rows)} GROUP BY 1 HAVING count(*) > 1`,
@@ -37,7 +37,7 @@ export function copyCounts(sql: Sql, rows: RowsIn): Map<string, number> {
   return new Map(counts.map(({ portable, n }) => [portable, n]))
 }
 
-/** Returns the NFTs that another run has, that a replaced row has, or that a row of the manifest has. */
+/** Returns those of the NFTs that another run, a replaced row, or a row of the manifest has. */
 export function nftsWithRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, nfts: readonly string[]): Set<string> {
   const withRows = sql.all<{ nft: string }>(
     `SELECT n.nft_gdn_id AS nft FROM json_each(?) j JOIN nfts n ON n.nft_gdn_id = j.value
@@ -48,7 +48,7 @@ export function nftsWithRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, nfts: 
   return new Set(withRows.map(({ nft }) => nft))
 }
 
-/** Whether a run that has sent rows with an ID has not sent each row without one. */
+/** Whether a run has sent rows with an ID, and the manifest has rows without an ID that the run has not sent. */
 export function addsUnnamed(sql: Sql, { id, scope }: Drop, rows: RowsIn): boolean {
   const named = sql.get(
     "SELECT 1 FROM operations WHERE run_id = ? AND released_at IS NULL AND substr(identity, ?, 3) = 'id:' LIMIT 1",
@@ -62,7 +62,7 @@ export function addsUnnamed(sql: Sql, { id, scope }: Drop, rows: RowsIn): boolea
   return named !== undefined && added !== undefined
 }
 
-/** Whether a run of the collections has sent a row without an ID. */
+/** Whether any run into the collections has sent a row without an ID. */
 export function hasUnnamed(sql: Sql, collections: readonly number[]): boolean {
   const row = sql.get(
     `SELECT 1 FROM json_each(?) j JOIN drops d ON d.collection_id = j.value
@@ -89,7 +89,7 @@ export function burnedRows(
 }
 
 /**
- * Returns the keys of the copies of a row whose NFTs were not burned, and that are not in the manifest.
+ * Returns the keys of those copies of a row that are not in the manifest and whose NFTs were not burned.
  *
  * @param first the key of the first copy
  */
@@ -101,7 +101,7 @@ export function leftCopies(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, 
         WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed')
           AND (o.identity = ? OR o.identity > ? AND o.identity < ?)
           AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})`,
-      // `$` follows `#`.
+      // `$` is the character after `#`, so the range has all keys that begin with the identity and `#`.
       ...[scope.length + 1, id, identity, `${identity}#`, `${identity}$`, scope.length + 1],
     )
     .map(({ key }) => key)
