@@ -25,7 +25,7 @@ export interface RawDatabase {
 // `import.meta.filename` isn't used, because jest 29 doesn't set it.
 const require = createRequire(import.meta.url)
 
-/** The part of `node:sqlite` that gdn uses, because the types for Node 20 don't have the module. */
+/** Declares the part of `node:sqlite` that gdn uses, because the types for Node 20 don't have the module. */
 interface NodeSqlite {
   StatementSync: { prototype: object }
   DatabaseSync: new (

@@ -6,12 +6,12 @@ const OWNER_OF = '6352211e'
 const TOKEN_URI = 'c87b56dd'
 const METADATA_STATE = 'a778c930'
 const PROVENANCE_OF = '627b7043'
-/** The place of `_digests` in the storage of a collection that can be committed to (version 2). */
+/** The storage slot of `_digests` in a collection that supports provenance commitments (version 2). */
 const DIGESTS_SLOT = 3
 const WORD = 64
 const MAX_TOKEN_ID = 2n ** 256n
 
-/** Parses a token ID as the API writes it; null if it isn't one of ERC-721. */
+/** Parses a token ID in the form of the API. Returns null if it isn't an ERC-721 token ID. */
 export function parseTokenId(text: string): bigint | null {
   if (!/^(0|[1-9][0-9]{0,77})$/.test(text)) return null
   const id = BigInt(text)
@@ -32,7 +32,7 @@ export const metadataState = callWith(METADATA_STATE)
 /** Returns the call data of `provenanceOf(bytes32)`. */
 export const provenanceOf = (hash: string) => `0x${PROVENANCE_OF}${hash.slice(2)}`
 
-/** Returns where the contract stores the digest of the batch that begins with a token. */
+/** Returns the storage slot of the digest of the bundle that begins with a token. */
 export function digestSlot(tokenId: bigint): string {
   const key = Buffer.from(
     tokenId.toString(16).padStart(WORD, '0') + DIGESTS_SLOT.toString(16).padStart(WORD, '0'),
@@ -46,7 +46,7 @@ export function decodeAddress(hex: string): string | null {
   return /^0x0{24}[0-9a-fA-F]{40}$/.test(hex) ? `0x${hex.slice(-40).toLowerCase()}` : null
 }
 
-/** Decodes the string that a call returned; null if it isn't exactly one string in UTF-8. */
+/** Decodes the string that a call returned. Returns null if the data isn't exactly one UTF-8 string. */
 export function decodeString(hex: string): string | null {
   if (!/^0x([0-9a-fA-F]{64}){2,}$/.test(hex)) return null
   const bytes = Buffer.from(hex.slice(2), 'hex')
@@ -62,7 +62,7 @@ export function decodeString(hex: string): string | null {
   }
 }
 
-/** Decodes a word that is a length or an offset; null beyond 32 bits. */
+/** Decodes a word that is a length or an offset. Returns null if it exceeds 32 bits. */
 function word(bytes: Buffer, at: number): number | null {
   return bytes.subarray(at, at + 28).some((byte) => byte !== 0) ? null : bytes.readUInt32BE(at + 28)
 }

@@ -18,7 +18,7 @@ export interface ChainReader {
   chainId(): Promise<number>
   /** Makes many contract calls, and returns the results in order. */
   call(calls: readonly { to: string; data: string }[]): Promise<CallResult[]>
-  /** Reads slots of the storage of a contract, and returns the words in order. */
+  /** Reads storage slots of a contract, and returns the words in order. */
   storageAt(address: string, slots: readonly string[]): Promise<CallResult[]>
 }
 
@@ -35,13 +35,13 @@ interface ChainReaderOptions {
 const MAX_BATCH = 100
 const TIMEOUT_MS = 20_000
 
-/** Number of attempts for calls without a response. */
+/** Maximum number of attempts for a failed call. */
 const ROUNDS = 3
 const NO_ANSWER: CallResult = { kind: 'failed', message: 'no response to this call' }
 
 /**
- * Whether a call is repeated. Nodes also report temporary limits in a response. And one of several nodes behind a URL
- * may lag and not know the newest mints, so a revert is checked twice.
+ * Whether a call is repeated. A failed call is repeated, because nodes also report temporary limits in a response. A
+ * revert is checked twice, because one of several nodes behind a URL may lag and not know the newest mints.
  */
 const isOpen = ({ kind }: CallResult, round: number): boolean =>
   kind === 'failed' || (kind === 'reverted' && round === 1)
@@ -111,7 +111,7 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
       for (let at = 0; at < open.length; at += MAX_BATCH) {
         const some = open.slice(at, at + MAX_BATCH)
         const asking = askBatch(some.flatMap((index) => asked[index] ?? []))
-        // Earlier results remain.
+        // If a later round gets no response, the results of earlier rounds remain.
         const answers = await (round === 1 ? asking : asking.catch(unanswered))
         if (answers === null) return results
         for (const [number, index] of some.entries()) results[index] = answers[number] ?? NO_ANSWER

@@ -11,7 +11,7 @@ export interface RequestedMetadata {
   readonly [extra: string]: unknown
 }
 
-/** Returns metadata as it was requested, if a server returns it in that form; null otherwise. */
+/** Returns metadata in the form of a request; null if a server returned another form. */
 export function asRequested(metadata: unknown): RequestedMetadata | null {
   if (metadata === null || typeof metadata !== 'object') return null
   const { title, description, file_fields } = metadata as Partial<RequestedMetadata>
@@ -27,10 +27,10 @@ export interface Difference {
 }
 
 /**
- * Returns how the metadata file of a token differs from the request, by the ERC-721 metadata schema: title is `name`,
- * attributes are `{trait_type, value}`, extra keys are unchanged. Files are copied from their URLs into IPFS. For a
- * file that had a CID before, the CID is compared; for others only their presence. Further keys of the file are
- * ignored.
+ * Returns how the metadata file of a token differs from the request. The file follows the ERC-721 metadata schema: the
+ * title is `name`, attributes are `{trait_type, value}`, and extra keys are unchanged. Files are copied from their URLs
+ * to IPFS, except files with ar URLs. For ipfs URLs, compares the CIDs and paths. For ar URLs, compares the URLs. For
+ * others, only checks that the file has an ipfs URL. Ignores further keys of the metadata file.
  *
  * @param stored the parsed file
  */

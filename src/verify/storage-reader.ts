@@ -13,7 +13,7 @@ export type Stored =
 /** Reads files from IPFS. */
 export interface StorageReader {
   readJson(url: string): Promise<Stored>
-  /** Reads a file as it is. */
+  /** Reads the raw bytes of a file. */
   read(url: string): Promise<{ kind: 'bytes'; bytes: Uint8Array } | Exclude<Stored, { kind: 'json' }>>
 }
 

@@ -9,22 +9,22 @@ export interface Claim {
   contractAddress: string
   tokenId: string | null
   owner: string
-  /** The value from the API; null to accept that of the chain. */
+  /** The token URI from the API; null to accept the one on chain. */
   metadataUrl: string | null
   /** Null if the request is unknown. */
   requested: RequestedMetadata | null
 }
 
 /**
- * The result of the comparison with chain and storage. Null: they could not be read, and `reason` has the cause.
- * `isMissing`: the token is not on the chain.
+ * The result of comparing an NFT with chain and storage. `verified` is null if they could not be read, and `reason` has
+ * the cause. `isMissing`: the token is not on the chain.
  */
 export type Verification =
   | { verified: true }
   | { verified: false; differences: Difference[]; isMissing?: true }
   | { verified: null; reason: string }
 
-/** Files read at a time. */
+/** Maximum number of files that are read concurrently. */
 const AT_ONCE = 8
 
 /**

@@ -14,13 +14,13 @@ import { checkWalletFolder, KEYSTORE_ENDING, keystoreNames } from './folder.ts'
 import { readName } from './names.ts'
 import { nameTaken, refuseKeystore } from './new-names.ts'
 
-/** A named wallet whose keystore is here, or only an address with a name. */
+/** A wallet with a keystore on this machine, or a saved address. */
 export interface KnownWallet {
   name: string
   kind: 'keystore' | 'address'
   /** Null if the keystore can't be read, or has no address. */
   address: string | null
-  /** The keystore; null for an address. */
+  /** The path of the keystore; null for an address. */
   file: string | null
   createdAt: string
   /** Why the wallet can't be used by its name; null if it can. */
@@ -32,23 +32,23 @@ export interface KnownWallet {
  * state. Keystores are read on demand.
  */
 export interface AddressBook {
-  /** The error of reading the saved addresses, if they can't be read. It is thrown where one is needed. */
+  /** The error if the saved addresses can't be read. It is thrown when one is needed. */
   readonly problem: GdnError | null
   /**
    * Returns the address of `@alice`.
    *
    * @param place where the name is used, for messages
    * @throws GdnError `usage` for an invalid name; `not_found_locally` for an unknown one, with the nearest name;
-   *   `invalid_input` for a keystore that can't be used, or a name with two meanings; else the problem
+   * `invalid_input` for a keystore that can't be used, or a name with two meanings; else `problem`
    */
   resolve(name: string, place: Place): string
   /** Returns the error for an unknown name, with the nearest name. */
   unknown(name: string, place: Place): GdnError
-  /** Returns all names. Without SQLite, only the names of keystores. @throws GdnError the problem */
+  /** Returns all names. Without SQLite, returns only the names of keystores. @throws GdnError `problem` */
   names(): Set<string>
   /** @throws GdnError `invalid_input` if a wallet or an address has that name; else as `names` */
   refuseTaken(name: string): void
-  /** Returns the named wallets and addresses; without SQLite, only keystores. @throws GdnError the problem */
+  /** Returns the named wallets and addresses. Without SQLite, returns only keystores. @throws GdnError `problem` */
   list(): KnownWallet[]
 }
 
@@ -66,7 +66,7 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
   try {
     for (const one of await readSaved(stateDir, signal)) saved.set(one.name, one)
   } catch (error) {
-    // A command that opens the book may use no name, or only those of keystores.
+    // Not thrown here, because a command that opens the book may use no name, or only names of keystores.
     if (!(error instanceof GdnError)) throw error
     problem = error
   }
@@ -74,7 +74,7 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
     if (problem !== null && problem.code !== 'native_missing') throw problem
     return saved
   }
-  /** Null: the name does not exist. A manifest may look up a name a million times. */
+  /** Cached lookups, because a manifest may look up a name a million times. Null if the name doesn't exist. */
   const asked = new Map<string, string | null>()
   let all: Set<string> | null = null
   const names = () => {

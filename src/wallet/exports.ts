@@ -5,7 +5,7 @@ import { parseJson } from '../core/json.ts'
 import { readPrivateFile } from '../keystore/private-file.ts'
 import { checkWalletFolder } from './folder.ts'
 
-/** The file name doesn't have the extension of a keystore. */
+/** Doesn't have the extension of a keystore, so that it isn't listed as a wallet. */
 const FILE = 'exports.jsonl'
 const MAX_BYTES = 1024 * 1024
 
@@ -17,7 +17,7 @@ const line = z.object({
   at: z.string(),
 })
 
-/** A copy of a wallet's key that left the wallet folder. */
+/** The record of a copy of a wallet's key that left the wallet folder. */
 export type WalletExport = z.output<typeof line>
 
 /** Records that the key of a wallet was copied. The record doesn't contain the key. */

@@ -8,7 +8,8 @@ import { quoted } from '../keystore/private-file.ts'
 export const KEYSTORE_ENDING = '.json'
 
 /**
- * Checks the folder of wallets. A link, or a folder that others can change, could be swapped.
+ * Checks the folder of wallets. Rejects a symbolic link and a folder that others can change, because they could swap
+ * it.
  *
  * @returns false if it doesn't exist
  */
@@ -52,7 +53,6 @@ export function makeWalletFolder(path: string): void {
   checkWalletFolder(path)
 }
 
-/** Returns the names of the keystores. */
 export function keystoreNames(folder: string): string[] {
   if (!checkWalletFolder(folder)) return []
   return readdirSync(folder)

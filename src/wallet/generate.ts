@@ -13,7 +13,7 @@ import { type Answered, readWalletAnswer } from './read-answer.ts'
 import type { Reservation } from './reservation.ts'
 import { type NewWallet, prove } from './store-key.ts'
 
-/** Folder of responses that did not result in a wallet, below the folder of wallets. */
+/** Subfolder of the wallet folder for responses that did not result in a wallet. */
 export const SET_ASIDE = 'set-aside'
 
 export interface WalletSource {
@@ -29,9 +29,9 @@ export interface GenerateOptions {
   /** The folder of wallets. */
   folder: string
   password: Secret
-  /** Folders for a keystore that can't be stored in its own. */
+  /** Fallback folders for files that can't be stored in the wallet folder. */
   otherFolders: readonly string[]
-  /** Aborted by Ctrl-C. It has an effect until the signed URL is called. */
+  /** Aborted by Ctrl-C. Has no effect after the signed URL was called. */
   signal: AbortSignal
   /** Called for each step, to show progress. */
   onStep?: (step: 'deriving' | 'asking' | 'calling' | 'checking') => void
@@ -69,9 +69,9 @@ export async function generateWallet(options: GenerateOptions): Promise<NewWalle
   }
 }
 
-/** Returns a 2xx response. Nothing is retried. */
+/** Calls the signed URL and returns a 2xx response. Never retries. */
 async function callOnce(source: WalletSource, url: URL): Promise<TransportAnswer> {
-  // Without its query, which is secret until it expires.
+  // The shown URL has no query, because the query is secret until it expires.
   const shown = url.origin + url.pathname
   let answer: TransportAnswer
   try {
@@ -92,7 +92,7 @@ function lost({ origin }: URL, reason: string, cause?: unknown): GdnError {
   })
 }
 
-/** Stores an unusable response, because it may contain a key. */
+/** Stores an unusable response, because it may contain a key. Returns the error to throw. */
 async function setAside(
   { folder, reservation, otherFolders }: GenerateOptions,
   seal: Seal,
@@ -107,7 +107,7 @@ async function setAside(
   try {
     makeWalletFolder(own)
   } catch {
-    // Then it is stored elsewhere.
+    // Without this folder, the response is stored in another one.
   }
   const { file } = await keepAnywhere([own, ...otherFolders], `${reservation.name}-answer`, text)
   return new GdnError('bad_answer', said, {
@@ -153,7 +153,7 @@ function notKept(address: string, text: string, error: unknown, { file }: KeptEl
 interface KeptElsewhere {
   /** Null if it can't be written to any folder. */
   file: string | null
-  /** The errors of the folders before it. */
+  /** The errors of the folders that were tried before. */
   reasons: string[]
 }
 

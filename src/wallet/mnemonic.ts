@@ -8,7 +8,7 @@ const LENGTHS = [12, 15, 18, 21, 24]
 const HARDENED = 2 ** 31
 
 /**
- * Returns the problem of a mnemonic of BIP-39 with English words, or null. No word is repeated in it.
+ * Returns the problem of an English BIP-39 mnemonic, or null. The problem never contains a word of the mnemonic.
  *
  * @param words in lower case
  */
@@ -31,7 +31,7 @@ export async function mnemonicProblem(words: readonly string[]): Promise<string 
 /**
  * Derives a key from a valid mnemonic: by BIP-32 for EVM, and by SLIP-10 with Ed25519 for Solana.
  *
- * @param path a derivation path that `readPath` accepts; of Solana, every part is hardened
+ * @param path a derivation path that `readPath` accepts; for Solana, every part must be hardened
  */
 export async function keyOfMnemonic(words: readonly string[], kind: KeyKind, path: string): Promise<WalletKey> {
   const parts = readPath(path)
@@ -62,7 +62,7 @@ async function secp256k1Key(seed: Uint8Array, parts: readonly PathPart[]): Promi
   return privateKey
 }
 
-/** SLIP-10 for Ed25519, which has hardened keys only. */
+/** Derives an Ed25519 seed by SLIP-10, which has only hardened keys for this curve. */
 export function ed25519Seed(seed: Uint8Array, parts: readonly PathPart[]): Uint8Array {
   let node = createHmac('sha512', 'ed25519 seed').update(seed).digest()
   for (const part of parts) {

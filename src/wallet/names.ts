@@ -4,7 +4,9 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/
 /** Device names that Windows reserves, with any extension. */
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/
 
-/** Returns the problem of a wallet's name, or null. The name is used for a file, on any system. */
+/**
+ * Returns the problem of a wallet's name, or null. The name becomes a file name, which must be valid on every system.
+ */
 export function nameProblem(name: string): string | null {
   if (NAME.test(name) && !name.endsWith('.') && !DEVICE.test(name)) return null
   return 'must have 1 to 63 characters of a-z, 0-9, ".", "_" and "-", and begin with a letter or digit'
@@ -13,7 +15,9 @@ export function nameProblem(name: string): string | null {
 /** Whether a value is the name of a wallet instead of an address. No address begins with `@`. */
 export const isName = (value: string): boolean => value.startsWith('@')
 
-/** Reads a name that was typed as `@alice` or `alice`. */
+/**
+ * Returns the name that was typed as `@alice` or `alice`, without the `@`. @throws GdnError `usage` if it is invalid
+ */
 export function readName(typed: string, place: Place): string {
   const name = isName(typed) ? typed.slice(1) : typed
   const problem = nameProblem(name)

@@ -5,7 +5,7 @@ import { Secret } from '../core/secret.ts'
 import { addressOfKey, PRIVATE_KEY_BYTES, type WalletKey } from '../keystore/private-key.ts'
 import { addressOfKeypair, keypairOfSeed } from '../keystore/solana-key.ts'
 
-/** The two kinds of keys: of every EVM network, and of Solana. */
+/** The kind of a key: for every EVM network, or for Solana. */
 export type KeyKind = 'evm' | 'solana'
 
 /** Creates a key from random bytes of the operating system. */
@@ -14,12 +14,12 @@ export function newKey(kind: KeyKind): WalletKey {
     const seed = randomBytes(PRIVATE_KEY_BYTES)
     const key = kind === 'solana' ? solanaKey(seed) : evmKey(seed)
     seed.fill(0)
-    // One in 2^128 numbers is not a key of secp256k1.
+    // About one in 2^128 numbers is not a valid secp256k1 key.
     if (key !== null) return key
   }
 }
 
-/** Returns the EVM key of 32 bytes; null if they are no key of secp256k1. */
+/** Returns the EVM key of 32 bytes; null if they are not a valid secp256k1 key. */
 export function evmKey(bytes: Uint8Array): WalletKey | null {
   const address = addressOfKey(bytes)
   if (address === null) return null

@@ -12,7 +12,7 @@ const PLACE = { flag: '--name' }
  * free numbers.
  *
  * @param taken all names of wallets and addresses
- * @param count undefined: one wallet with the name itself
+ * @param count if undefined, one wallet gets the name itself
  * @throws GdnError `usage` for an invalid name
  */
 export function newNames(taken: ReadonlySet<string>, typed: string | undefined, count: number | undefined): string[] {

@@ -6,10 +6,10 @@ import type { Secret } from '../core/secret.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { addressOfKey, privateKeyBytes, readPrivateKey } from '../keystore/private-key.ts'
 
-/** A wallet from the service, verified: the key is valid for the curve, and the address belongs to it. */
+/** A verified wallet from the service. The key is valid for the curve, and the address belongs to it. */
 export interface Answered {
   ok: true
-  /** With its checksum. */
+  /** Checksummed. */
   address: string
   privateKey: Secret
 }

@@ -9,7 +9,7 @@ import { DEFAULT_PATHS } from './derivation-path.ts'
 import { keyOfMnemonic, mnemonicProblem } from './mnemonic.ts'
 import { evmKey, type KeyKind, solanaKeyOf } from './new-key.ts'
 
-/** Mnemonics have at least 47 characters, and private keys 64. */
+/** Minimum length of a text that is redacted. Mnemonics have at least 47 characters, and private keys 64. */
 const MIN_SECRET = 32
 
 /** Base58 of 64 bytes has at most 88 characters. */
@@ -19,13 +19,13 @@ const HEX = /^(?:0x)?([0-9a-f]*)$/i
 export interface ReadKeyOptions {
   /** The kind of key to derive from a mnemonic. */
   kind: KeyKind
-  /** Derivation path of a mnemonic, in place of the usual one. */
+  /** Derivation path for a mnemonic. Default: the path in `DEFAULT_PATHS`. */
   path?: string | undefined
 }
 
 /**
  * Reads a key that is not encrypted: an EVM private key in hex, a Solana one in base58 or as a keypair file, or a
- * mnemonic. The form decides. Error messages never contain the text.
+ * mnemonic. Detects which of them it is. Error messages never contain the text.
  *
  * @param file the name of the text in messages
  * @throws GdnError `invalid_input`
@@ -35,7 +35,7 @@ export async function readKey(text: string, file: string, { kind, path }: ReadKe
   const given = text.trim()
   if (given === '') throw fail('is empty')
   if (given.length > MAX_KEYSTORE_BYTES) throw fail('is too large for a key')
-  // From now on, no output has it. A shorter text is no key, but may be a word of a message.
+  // Redacts the text in all output. A shorter text is no key, but may be a word of a message.
   if (given.length >= MIN_SECRET) new Secret(given)
   if (given.startsWith('[')) {
     const bytes = keypairOfJson(parseStrictJson(given, file, 'invalid_input'))
@@ -84,10 +84,10 @@ function ofKeypair(bytes: Uint8Array, fail: Fail): WalletKey {
   }
 }
 
-/** Whether a text is a mnemonic: it has several words. */
+/** Whether a text looks like a mnemonic, which has several words. */
 export const isMnemonic = (text: string): boolean => /^[^[{]\S*\s+\S/.test(text.trim())
 
-/** Whether a command's argument is a key instead of a file. Arguments are visible to other users of the machine. */
+/** Whether a command's argument looks like a key instead of a file. Other users of the machine can see arguments. */
 export function looksLikeKey(argument: string): boolean {
   const text = argument.trim()
   return (

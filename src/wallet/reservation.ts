@@ -12,7 +12,7 @@ import { quoted, readPrivateFile } from '../keystore/private-file.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
 import { nameTaken, refuseKeystore } from './new-names.ts'
 
-/** More than the size of a keystore, so that the disk space is reserved together with the name. */
+/** Size of the draft: more than a keystore needs, so that the disk space is reserved together with the name. */
 const ROOM_BYTES = 4096
 const MAX_COPIES = 100
 const MAX_TRIES = 5
@@ -23,8 +23,8 @@ export interface Reservation {
   /** The future path of the keystore. */
   readonly path: string
   /**
-   * Stores the keystore, synced, after it was verified: until then nothing has the name of a wallet. If the name is
-   * taken by now, it gets the next free one.
+   * Writes, syncs and verifies the keystore, and then gives it its name. Before that, no file has the name of a wallet.
+   * If the name was taken meanwhile, the keystore gets the next free one.
    *
    * @param prove reads the file that was written, and throws if it is invalid
    * @returns its path
@@ -37,7 +37,9 @@ export interface Reservation {
 }
 
 const pathOf = (folder: string, name: string) => join(folder, name + KEYSTORE_ENDING)
-/** A hidden file whose name is not that of a wallet, so that a leftover of a reservation is never used as one. */
+/**
+ * Returns the path of a hidden file without the extension of a keystore, so that a leftover is never used as a wallet.
+ */
 const draftOf = (folder: string, name: string) => join(folder, `.${name}.part`)
 
 /**
@@ -102,7 +104,7 @@ const cantWrite = (path: string, error: unknown) =>
     cause: error,
   })
 
-/** Creates the draft together with its owner, or not at all. */
+/** Creates the draft together with the record of its owner, or not at all. */
 async function takeDraft(folder: string, name: string): Promise<FileHandle> {
   const draft = draftOf(folder, name)
   const temp = join(folder, `.${name}.${randomBytes(6).toString('hex')}`)
@@ -124,7 +126,10 @@ async function takeDraft(folder: string, name: string): Promise<FileHandle> {
   }
 }
 
-/** Renames the file to its final name, unless the name is taken. Without hard links, it checks first. */
+/**
+ * Gives the file its final name. Returns false if the name is taken. Without hard links, checks first and then renames
+ * the file.
+ */
 async function claim(temp: string, draft: string): Promise<boolean> {
   try {
     await link(temp, draft)

@@ -4,9 +4,9 @@ import { parseUrl } from '../core/parse-url.ts'
 
 /** The allowed origins of signed URLs. */
 export interface WalletHosts {
-  /** The server that returned it. */
+  /** The server that returned the signed URL. */
   baseUrl: string
-  /** Another origin that the user configured, and where: in `GDN_WALLET_URL` or a profile. */
+  /** Another origin that the user configured. `from` names the place: `GDN_WALLET_URL` or a profile. */
   walletUrl: { value: string; from: string } | null
 }
 

@@ -26,7 +26,7 @@ export interface StoreOptions {
 
 /**
  * Stores a key in an encrypted keystore. When this returns, the keystore was written, synced, read back and decrypted.
- * A failure loses nothing: the key is elsewhere too, or nothing has its address yet.
+ * A failure loses nothing, because the key is also elsewhere, or nobody has its address yet.
  *
  * @throws GdnError `file_error` if it can't be written
  */
@@ -53,7 +53,7 @@ export async function storeKey({ key, reservation, password, signal }: StoreOpti
   }
 }
 
-/** Reads the keystore back and opens it, in the same way as later. */
+/** Reads the keystore back and opens it as a later command would. @throws if it has another key */
 export async function prove(file: string, password: Secret, address: string): Promise<void> {
   const opened = await openKeystore(readPrivateFile(file, MAX_KEYSTORE_BYTES), password, file)
   if (!sameAddress(opened.address, address)) throw new Error(`${file} contains a different key than gdn wrote`)

@@ -21,7 +21,7 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** How processes of a database communicate, apart from queries. */
+/** Connection data for communication between the processes of a database, apart from queries. */
 export interface PostgresConnection {
   /** Parameters of a connection to the server itself, bypassing any pooler. */
   readonly direct: ClientConfig

@@ -6,7 +6,7 @@ export interface StoredFiles {
   size(cid: string): Promise<number | null>
   /** Returns the given CIDs that were stored there. */
   among(cids: readonly string[]): Promise<ReadonlySet<string>>
-  /** Records content after it was stored, in one transaction with the IPFS nodes that list its chunks. */
+  /** Records content after it was stored, in one transaction with the DAG nodes that list its chunks. */
   put(cid: string, size: number, nodes: readonly Block[]): Promise<void>
 }
 

@@ -5,7 +5,7 @@ import { givenRows, isPostgres } from './dialect.ts'
 import { presentOf } from './nfts.ts'
 import type { Db } from './schema.ts'
 
-/** Maximum number of characters of a title that are indexed. */
+/** Maximum number of indexed characters of a title, and of each of its words. */
 const LONGEST_TITLE = 1000
 const LONGEST_WORD = 24
 const MOST_WORDS = 12

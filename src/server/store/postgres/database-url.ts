@@ -91,8 +91,8 @@ function readTls(parameters: ReadonlyMap<string, string>, local: boolean): Conne
     ...(certificate === undefined ? {} : { cert: readCertificate(certificate) }),
     ...(key === undefined ? {} : { key: readCertificate(key) }),
   }
-  // Like libpq, always checks a given root certificate, regardless of the mode. Like libpq, checks the server's name
-  // with public authorities, because they issue certificates for any server.
+  // Like libpq, always checks a given root certificate, regardless of the mode. With public authorities, also checks
+  // the server's name, because they issue certificates for any server.
   if (mode === 'verify-full' || rootFile === 'system') return { ...root, ...own, rejectUnauthorized: true }
   if (mode === 'verify-ca' || rootFile !== undefined) {
     return { ...root, ...own, rejectUnauthorized: true, checkServerIdentity: () => undefined }
