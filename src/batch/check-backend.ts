@@ -6,7 +6,7 @@ import { lastRequest } from '../state/row-requests.ts'
 import type { RunStore } from './runs/run-store.ts'
 import type { BatchOptions, CheckDeps } from './types.ts'
 
-/** What the connection to a run's backend revealed. */
+/** Facts that the connection to a run's backend revealed. */
 export interface Met {
   /** Whether the backend was restored from a backup since the run was last active. */
   restored: boolean

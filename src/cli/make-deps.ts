@@ -6,7 +6,7 @@ import type { CommandEdge, Deps } from './deps.ts'
 import type { Io } from './io/io.ts'
 import { VERSION } from './version.ts'
 
-/** What a command reports to its caller. */
+/** The result that a command reports to its caller. */
 export interface CommandResult {
   exitCode: number
   /** The settings that the command loaded last. */

@@ -53,7 +53,7 @@ export interface RawOptions extends CallOptions {
    * endpoint, whose requests are retried.
    */
   idempotencyKey: string | null
-  /** Called with each response, whatever its status, before an error is thrown for it. */
+  /** Called with each response of any status, before an error is thrown for it. */
   onAnswer?: (answer: TransportAnswer) => void
 }
 

@@ -51,7 +51,7 @@ export interface Unknown {
   retryAfterMs: number | null
 }
 
-/** What one attempt proves, without regard to other attempts. */
+/** The outcome that one attempt proves, without regard to other attempts. */
 export type Outcome =
   /** The status is 2xx. The endpoint's schema decides whether the body proves acceptance. */
   | { outcome: 'accepted'; status: number }

@@ -21,7 +21,7 @@ import { type FoundRow, hasOwnerOf, type LookCounts, RowLookup } from './lookup.
 import { neededLooks } from './needed-looks.ts'
 import { belongToOthers, foundAgain, mayBeOfOthers, seemsMinted } from './seems-minted.ts'
 
-/** What is known about earlier mints before a run sends anything. */
+/** Facts about earlier mints, found before a run sends anything. */
 export interface EarlierMints {
   /** The IDs of the NFTs in the collection. Null if the listing failed or wasn't needed. */
   listed: Set<string> | null

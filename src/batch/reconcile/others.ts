@@ -2,7 +2,7 @@ import { unresolvedContents } from '../../operations/reconcile/unresolved.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
 import type { RunStore } from '../runs/run-store.ts'
 
-/** What this machine has recorded about a collection, apart from one run. */
+/** This machine's records of a collection, except those of one run. */
 export interface Others {
   /** Contents of rows and commands with an unknown outcome. An NFT with the same content may belong to one of them. */
   unresolved: ReadonlySet<string>

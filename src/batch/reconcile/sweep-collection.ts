@@ -8,7 +8,7 @@ import { lastAccepted, rowsOfRequest } from '../../state/row-requests.ts'
 import { matchIds } from '../rows/match.ts'
 import type { RunContext } from '../runs/run-context.ts'
 
-/** What accepted rows show about whether the server lists NFTs with unchanged metadata. */
+/** Evidence from accepted rows on whether the server lists NFTs with unchanged metadata. */
 export interface Proof {
   /** The last accepted request, if its rows are listed unchanged. Null otherwise. */
   request: number | null

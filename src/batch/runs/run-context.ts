@@ -10,7 +10,7 @@ import type { RunStore } from './run-store.ts'
 
 export type Stop = NonNullable<BatchSummary['stopped']>
 
-/** What sending, uploading and waiting share in one run: the database, the clock, and the stop signal. */
+/** State that sending, uploading and waiting share in one run: the database, the clock, and the stop signal. */
 export class RunContext {
   readonly options: BatchOptions
   readonly run: string

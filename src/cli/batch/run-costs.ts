@@ -140,7 +140,7 @@ export async function spendingOfRun(
   }
 }
 
-/** What a run prompts for. */
+/** The question of a run before it spends. */
 export interface RunQuestion {
   what: string
   /** The gas and data of accepted rows that continue because a limit is raised; null if there are none. */

@@ -269,7 +269,7 @@ export interface Unsent {
   worst: WorstUse
   /** The gas limit of the smallest request with rows; 0 if there are changes or no rows. */
   smallestMint?: bigint | undefined
-  /** What a server reserves of a limit for the unsent part. Default: `worst`. */
+  /** The part of a limit that a server reserves for unsent rows. Default: `worst`. */
   reserved?: WorstUse
 }
 

@@ -116,7 +116,7 @@ function below(root: string, file: string): string | null {
   return path.startsWith('..') || isAbsolute(path) ? null : path.replaceAll('\\', '/')
 }
 
-/** What a job summary shows about a run. */
+/** The facts about a run in a job summary. */
 export interface JobSummary
   extends Pick<BatchSummary, 'run' | 'counts' | 'requests' | 'failedRows' | 'unknownRows' | 'stopped'> {
   changes: Pick<ManifestChanges, 'keptAccepted'>

@@ -26,7 +26,7 @@ interface Change {
   request(limit: bigint | null): Promise<object>
   /** The run that the operation belongs to, if its requests were permitted together. Default: a run of its own. */
   limit?: RunLimit
-  /** What messages call the operation, such as `the update`. */
+  /** The name of the operation in messages, such as `the update`. */
   what: string
 }
 

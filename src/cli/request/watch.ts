@@ -9,7 +9,7 @@ import type { View } from '../render/view.ts'
 const FIRST_WAIT_MS = 500
 const MAX_WAIT_MS = 5000
 
-/** What to watch, and how to print it. */
+/** Describes a watched list: how to fetch it and how to print it. */
 interface Watched<Seen> {
   look(signal: AbortSignal): Promise<Seen>
   records(seen: Seen): readonly DataRecord[]

@@ -29,7 +29,7 @@ export interface LimiterState {
   observed: { perSecond: number | null; at: number } | null
 }
 
-/** What a process knows when it changes the state. */
+/** The facts with which a process changes the state. */
 export interface View {
   me: Ticket
   now: number

@@ -9,7 +9,7 @@ export interface Storage {
   close(): Promise<void>
 }
 
-/** What a storage needs to send requests. */
+/** Dependencies of a storage that sends requests. */
 export interface StorageLine {
   transport: Transport
   userAgent: string

@@ -38,7 +38,7 @@ export const refOf = (row: SeenCollection): Nft['collection'] => ({
   name: row.name,
 })
 
-/** Returns an address in the spelling in which it is stored, whatever its case. Returns other text unchanged. */
+/** Returns an address of any case in the spelling in which it is stored. Returns other text unchanged. */
 export const addressOf = (text: string, blockchain: Blockchain = 'polygon'): string =>
   canonicalAddress(text.replace(/^0X/, '0x'), blockchain)
 

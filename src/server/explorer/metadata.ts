@@ -3,7 +3,7 @@ import { isRecord, parseJson } from '../../core/json.ts'
 import type { FileField } from './media.ts'
 import type { Nft } from './types.ts'
 
-/** Maximum length of a title or URL in lists. It keeps responses small, whatever the metadata contains. */
+/** Maximum length of a title or URL in lists. It keeps responses small for any metadata. */
 const MOST_IN_LIST = 500
 
 export const cut = (text: string): string =>

@@ -67,7 +67,7 @@ interface Texts {
   question(transaction: ShownTransaction, cost: Replacement): string | null
   /** The message if the user declines. */
   declined: string
-  /** What the backend does, as a clause. */
+  /** The backend's action, as a clause. */
   does: string
   /** The purpose of `gdn tx show`, as a clause. */
   see: string

@@ -3,7 +3,7 @@ import { isExecutionError } from '../../chain/evm/execution-error.ts'
 import type { EvmNetwork, Hex, PublicNetwork } from '../../chain/evm/network.ts'
 import { isUnreachable, RpcError } from '../../chain/rpc/rpc-answer.ts'
 
-/** Maximum number of reverts that count as temporary, whatever the network responds. */
+/** Maximum number of reverts that count as temporary, regardless of the response of the network. */
 export const PASSING_REVERTS = 3
 
 export interface Call {

@@ -85,7 +85,7 @@ export async function waitingForCost(
   return waitingForLimit(least, larger(0n, most), enough)
 }
 
-/** Returns why the cost limit of a run prevents that its next change is signed for; null if it doesn't. */
+/** Returns why the run's cost limit blocks its next change, or null if it doesn't. */
 export async function whyNotChanged(
   db: Db,
   run: CostLimitedRun,

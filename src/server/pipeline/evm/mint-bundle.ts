@@ -105,7 +105,7 @@ async function waitingRuns(db: Db, collectionId: string, current: CurrentFees): 
   return limited.filter(({ max_fee }) => isTooExpensive(max_fee, current)).map(({ run }) => run)
 }
 
-/** Returns why the cost limit of a run prevents that its next NFTs are signed for; null if it doesn't. */
+/** Returns why the run's cost limit blocks its next NFTs, or null if it doesn't. */
 export async function whyNotSigned(
   db: Db,
   run: CostLimitedRun,
