@@ -16,7 +16,9 @@ export function nameProblem(name: string): string | null {
 export const isName = (value: string): boolean => value.startsWith('@')
 
 /**
- * Returns the name that was typed as `@alice` or `alice`, without the `@`. @throws GdnError `usage` if it is invalid
+ * Returns the name that was typed as `@alice` or `alice`, without the `@`.
+ *
+ * @throws GdnError `usage` if it is invalid
  */
 export function readName(typed: string, place: Place): string {
   const name = isName(typed) ? typed.slice(1) : typed
