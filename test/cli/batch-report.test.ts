@@ -170,7 +170,7 @@ describe('the report of a run', () => {
     expect(JSON.parse(stdout).gas_used).toBe('1234567')
     const people = await cli(['batch', 'report', 'drop', '--to', 'r.html', '--force', ...at], { ...options, tty: true })
     expect(people.stdout).toMatch(/^STATE +1 row: 1 deployed$/m)
-    expect(people.stdout).toMatch(/^SPENT +\S+ POL, for 1,234,567 gas$/m)
+    expect(people.stdout).toMatch(/^PAID +\S+ POL, for 1,234,567 gas$/m)
     expect(people.stdout).not.toContain('WEI')
     expect(html).toContain('<b>1,234,567</b><span>gas</span>')
     expect(html).toContain('<dt>Collection</dt><dd><bdi>Tides &lt;b&gt;</bdi></dd>')

@@ -52,7 +52,7 @@ export function runView({ stdoutTty, columns }: Io, now: number, stateDir: strin
       ...runCard(record, stateDir),
       ...MORE_OF_RUN.map((field) => [field, record[field]] as const),
       ['drop', Number(record.drop) > 1 ? record.drop : null],
-      ['spent', typeof record.fee_paid_wei === 'string' ? spentText(record) : null],
+      ['paid', typeof record.fee_paid_wei === 'string' ? spentText(record) : null],
       ['waiting', record.waiting],
       ['running', record.running ? 'yes, by another process' : null],
     ],

@@ -55,7 +55,7 @@ const LATE_MS = 5_000
 /**
  * Starts to measure the cost of a run. The returned function returns the cost since then. It works even after the
  * command's --timeout, but not after an interruption. It always returns the same fields, which are null if the server
- * doesn't report the cost or if nothing was paid.
+ * doesn't report the cost or if nothing was paid. `paid_before` is only for people: whether the run had paid before.
  */
 export async function meterRun(
   { signals: { signal } }: Pick<Deps, 'signals'>,
@@ -81,7 +81,8 @@ export async function meterRun(
     const less = (all: string, part = '0') => String(BigInt(all) - BigInt(part))
     const fee_paid = less(after.fee_paid, before?.fee_paid)
     const gas_used = less(after.gas_used, before?.gas_used)
-    return { ...NOTHING_KNOWN, ...paidOf({ ...after, fee_paid, gas_used }), pending_transactions }
+    const paid_before = before !== null && before.fee_paid !== '0'
+    return { ...NOTHING_KNOWN, ...paidOf({ ...after, fee_paid, gas_used }), pending_transactions, paid_before }
   }
 }
 

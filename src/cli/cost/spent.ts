@@ -75,7 +75,7 @@ export async function spentOf(
 
 /**
  * Formats what a run has spent: `0.3139 POL of at most 0.5 POL, for 9,659,500 gas`. Also counts transactions whose fee
- * isn't known yet.
+ * isn't known yet. Names the command if the run had paid before it.
  */
 export function spentText(spent: DataRecord): string {
   const { fee_paid_wei, pending_transactions, max_cost_wei, gas_used, currency, simulated } = spent
@@ -87,5 +87,6 @@ export function spentText(spent: DataRecord): string {
   if (pending > 0 && fee_paid_wei === '0') return `nothing yet${limit}: ${uncounted}`
   const later = pending === 0 ? '' : ` so far: ${uncounted}`
   const gas = BigInt(String(gas_used)).toLocaleString('en-US')
-  return `${coinsIn(fee_paid_wei)} ${coin}${limit}, for ${gas} gas${simulated ? ' (simulated)' : ''}${later}`
+  const by = spent.paid_before === true ? ' by this command' : ''
+  return `${coinsIn(fee_paid_wei)} ${coin}${limit}${by}, for ${gas} gas${simulated ? ' (simulated)' : ''}${later}`
 }

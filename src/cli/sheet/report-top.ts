@@ -73,7 +73,7 @@ ${stats([
       'Completed',
       times.endedAt === null ? '' : `${time(times.endedAt)}, ${span(times.startedAt, times.endedAt)} in all`,
     ],
-    ['Spent', spent === null ? '' : escapeHtml(spentText(spent))],
+    ['Paid', spent === null ? '' : escapeHtml(spentText(spent))],
     ['Gas', spent === null ? 'unknown: the server does not report it' : ''],
     [
       'Run',

@@ -88,13 +88,13 @@ describe('batch mint --max-cost', () => {
     })
     expect(BigInt(spent.fee_paid_wei)).toBeGreaterThan(BigInt(spent.gas_used))
     expect(BigInt(spent.fee_paid_wei)).toBeLessThan(BigInt(spent.max_cost_wei))
-    expect((await run('batch', 'results', 'drop', '--costs')).stderr).toMatch(/Spent: [0-9.]+ POL of at most/)
+    expect((await run('batch', 'results', 'drop', '--costs')).stderr).toMatch(/Paid: [0-9.]+ POL of at most/)
     const reported = JSON.parse((await run('batch', 'report', 'drop', '--to', 'r.html', '--json')).stdout)
     expect(reported.fee_paid_wei).toBe(spent.fee_paid_wei)
   })
 
   test.each([
-    ['yes', '0', 'Spent: 0 of at most 0.5 coins: nothing was accepted yet'],
+    ['yes', '0', 'Paid: 0 of at most 0.5 coins: nothing was accepted yet'],
     ['no', undefined, 'does not report its cost'],
   ])('before anything was accepted, a server that limits costs (%s) has the fees %s', async (limits, fee, text) => {
     const { path, options } = await folder({ 'drop.csv': CSV })

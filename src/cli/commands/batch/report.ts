@@ -58,7 +58,7 @@ const VIEW: View = {
     ['state', rowsByState({ ...record, total: record.rows })],
     ['changed', record.changed],
     ['images', record.images],
-    ['spent', typeof record.fee_paid_wei === 'string' ? spentText(record) : null],
+    ['paid', typeof record.fee_paid_wei === 'string' ? spentText(record) : null],
   ],
 }
 

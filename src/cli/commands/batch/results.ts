@@ -128,7 +128,7 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   if (!flags.costs) return
   const { counts } = await runStatus(run)
   const spent = await spentOf(deps, await settingsIfFound(deps, run, flags), run, counts)
-  io.warn(spent === null ? 'The server of the run does not report its cost.' : `Spent: ${spentText(spent)}`)
+  io.warn(spent === null ? 'The server of the run does not report its cost.' : `Paid: ${spentText(spent)}`)
 }
 
 const isListedForPrograms = (mode: OutputMode): boolean => mode === 'json' || mode === 'ndjson'
