@@ -6,8 +6,8 @@ export const DEFAULT_CHUNK_SIZE = 50
 export interface Plan {
   readonly requests: number
   readonly rows: number
-  /** Number of rows in the largest request. */
-  readonly largest: number
+  /** Numbers of rows in the requests. */
+  readonly sizes: ReadonlySet<number>
   readonly receivers: number
   /** Whether the order of the rows differs from the order of the manifest. */
   readonly reordered: boolean
@@ -61,21 +61,22 @@ export class PlanBuilder {
     const order = inOrder || count === rows ? null : byGroup(this.#groups, rank, count)
     const at = (index: number): number => (order === null ? index : (order[index] ?? 0))
     const starts = new Numbers()
-    let largest = 0
+    const sizes = new Set<number>()
     for (let index = 0, size = 0, before = -1; index < rows; index++, size++) {
       const group = this.#groups.at(at(index))
       if (group !== before || size === chunkSize) {
         starts.push(index)
+        if (size > 0) sizes.add(size)
         size = 0
       }
-      largest = Math.max(largest, size + 1)
+      if (index === rows - 1) sizes.add(size + 1)
       before = group
     }
     const startOf = (request: number): number => (request < starts.length ? starts.at(request) : rows)
     return {
       requests: starts.length,
       rows,
-      largest,
+      sizes,
       receivers: count,
       reordered: order?.some((place, index) => place !== index) ?? false,
       withFiles: this.#withFiles,

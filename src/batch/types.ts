@@ -193,8 +193,8 @@ export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & {
 /** The requests of a plan. */
 export interface PlannedMints {
   dynamic: boolean
-  /** Number of rows in the largest request. */
-  largest: number
+  /** Numbers of rows in the requests. */
+  sizes: ReadonlySet<number>
   each(): AsyncIterable<PlannedMint>
   /** Returns a digest of the rows in the requests. */
   digest(): Promise<string>

@@ -92,15 +92,20 @@ export interface PlannedRun extends RunRef {
   maxCost: bigint | null
   /** Whether the NFTs are minted with creatednft. */
   dynamic: boolean
+  /** The most rows in a request, and whether they keep the manifest's order. */
+  chunkSize: number
+  inOrder: boolean
   /** Whether this machine has minted rows of the run. */
   isKnown: boolean
 }
 
-export const plannedRun = ({ id, name, maxCost, dynamic, setId }: Drop): PlannedRun => ({
+export const plannedRun = ({ id, name, maxCost, dynamic, chunkSize, inOrder, setId }: Drop): PlannedRun => ({
   id,
   name,
   maxCost,
   dynamic,
+  chunkSize,
+  inOrder,
   isKnown: setId !== null,
 })
 

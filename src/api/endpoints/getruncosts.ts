@@ -23,6 +23,12 @@ export const runCosts = z.looseObject({
    * limit.
    */
   counted: digits.nullable().optional(),
+  /** The gas that each NFT of the run reserves: the maximum per NFT of any request. Null without a limit. */
+  nft_gas: z.int().nonnegative().nullable().optional(),
+  /** The call data in bytes that each NFT of the run reserves. Null without a limit. */
+  nft_bytes: z.int().nonnegative().nullable().optional(),
+  /** Number of accepted NFTs of the run without a transaction, which reserve both. Null without a limit. */
+  unsigned_nfts: z.int().nonnegative().nullable().optional(),
   /** The run's maximum gas price; null if there is none. */
   max_fee: digits.nullable(),
   /**
@@ -53,6 +59,9 @@ export const getruncosts = defineEndpoint({
         max_cost: '500000000000000000',
         pending_transactions: 1,
         counted: '320000000000000000',
+        nft_gas: 7404,
+        nft_bytes: 7,
+        unsigned_nfts: 50,
         max_fee: '30000000000',
         waiting: null,
       },

@@ -189,6 +189,12 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
       'Gas of mined transactions. Of a transaction that also contains other NFTs, only the share of the run is counted.',
     max_cost: 'The cost limit of the run in wei; null without a limit.',
     max_fee: 'The highest gas price of the run in wei; null without a limit.',
+    nft_gas:
+      'The gas that the backend reserves for each NFT of the run without a transaction: the highest of all requests of the run. Null without a limit.',
+    nft_bytes:
+      'The bytes of call data that the backend reserves for each NFT of the run without a transaction: the most of all requests of the run. Null without a limit.',
+    unsigned_nfts:
+      'Number of accepted NFTs of the run without a transaction. Null without a limit, or while no node responds.',
     pending_transactions: 'Number of signed transactions whose fee is not in fee_paid yet.',
     run: 'Name of the run: the value of the request header Gdn-Run.',
     waiting:

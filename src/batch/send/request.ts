@@ -135,7 +135,7 @@ const REQUESTS_AT_ONCE = 500
 /** Returns the requests of a plan without building them. It reads only the first row of each. */
 export const plannedMints = (store: RunStore, rows: RowsIn, plan: Plan): PlannedMints => ({
   dynamic: store.drop.dynamic,
-  largest: plan.largest,
+  sizes: plan.sizes,
   each: () => eachMint(store, rows, plan),
   digest: () => digestOf(store, rows, plan),
 })

@@ -6,7 +6,7 @@ import { count } from '../../core/count.ts'
 import type { PricedUse, Unsent } from '../cost/at-most.ts'
 import { costsMoney, raisedLimits } from '../cost/confirm-spending.ts'
 import { openMeter } from '../cost/estimate.ts'
-import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+import { type Reservation, sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps, SpendingRun } from '../deps.ts'
 
 /** Compares the run's collection and the rows that it is about to send with a plan. @throws GdnError `refused` */
@@ -29,8 +29,8 @@ export async function checkRunPlan(
  *
  * @param others the number of commitments
  */
-export async function worstOfMints({ dynamic, each }: PlannedMints, others: number): Promise<PricedUse> {
-  const meter = await openMeter(dynamic)
+export async function worstOfMints({ dynamic, sizes, each }: PlannedMints, others: number): Promise<PricedUse> {
+  const meter = await openMeter(dynamic, Math.max(1, ...sizes))
   for await (const { receiver, sender, count } of each()) meter.add(receiver, count, sender)
   const estimate = meter.total()
   return { ...sumOf([estimate.worst, await worstOfChanges('provenance', others)]), estimate }
@@ -38,12 +38,12 @@ export async function worstOfMints({ dynamic, each }: PlannedMints, others: numb
 
 /**
  * Reads the rows of a run that no server has accepted. Returns their maximum use and what they reserve of a limit, in
- * requests of `largest` rows.
+ * requests of these sizes.
  */
 export async function unsentRows(
   run: string,
-  reading: ReadRows & { largest: number },
-): Promise<Unsent & { reserved: WorstUse }> {
+  reading: ReadRows & { sizes: ReadonlySet<number> },
+): Promise<Unsent & { reserved: Reservation }> {
   return await rowsWith(['pending'], run, reading)
 }
 
@@ -52,12 +52,12 @@ interface ReadRows {
   dynamic?: boolean | undefined
 }
 
-/** Reads the rows of a run that have one of the statuses, and computes their use in requests of `largest` rows. */
+/** Reads the rows of a run that have one of the statuses, and computes their use in requests of these sizes. */
 async function rowsWith(
   statuses: readonly RowStatus[],
   run: string,
-  { stateDir, dynamic, largest }: ReadRows & { largest: number },
-): Promise<Unsent & { reserved: WorstUse }> {
+  { stateDir, dynamic, sizes }: ReadRows & { sizes: ReadonlySet<number> },
+): Promise<Unsent & { reserved: Reservation }> {
   const left = new Map<string, { receiver: string; sender: string | null; rows: number }>()
   for await (const { result, row } of runRows(await openRun(stateDir, run))) {
     if (!statuses.includes(result.status) || row === null) continue
@@ -66,14 +66,20 @@ async function rowsWith(
     if (group === undefined) left.set(`${sender} ${receiver}`, { receiver, sender, rows: 1 })
     else group.rows++
   }
-  const meter = await openMeter(dynamic)
+  const largest = Math.max(1, ...sizes)
+  const [meter, requests] = [await openMeter(dynamic, largest), await openMeter(dynamic, largest)]
   let total = 0
   for (const { receiver, sender, rows } of left.values()) {
-    for (let from = 0; from < rows; from += largest) meter.add(receiver, Math.min(largest, rows - from), sender)
+    meter.add(receiver, rows, sender)
     total += rows
   }
-  const { worst, reserved } = meter.total()
-  return { rows: total, worst, smallestMint: worst.smallestMint, reserved }
+  // In order, or after rows failed, requests are smaller than the rows of their receiver would permit.
+  for (const sender of new Set([...left.values()].map((group) => (group.sender === null ? null : '')))) {
+    for (const size of sizes) requests.add('', size, sender)
+  }
+  const { worst } = meter.total()
+  const { each } = requests.total().reserved
+  return { rows: total, worst, smallestMint: worst.smallestMint, reserved: { nfts: total, each, changes: sumOf([]) } }
 }
 
 /** Returns the summary. If the run stopped at its limit, the summary's hint names a sufficient limit. */
@@ -163,6 +169,6 @@ export async function questionOfRun(
   const mint = `Mint ${count(rows.pending, 'NFT')} for ${count(receivers, 'receiver')}`
   if (raised.length === 0) return rows.pending === 0 ? null : { what: mint, accepted: null }
   const raise = `aise the ${raised.join(' and the ')} for ${count(accepted, 'accepted NFT')}`
-  const { worst } = await rowsWith(['accepted', 'unknown'], run.id, { ...reading, largest: 1 })
+  const { worst } = await rowsWith(['accepted', 'unknown'], run.id, { ...reading, sizes: new Set([1]) })
   return { what: rows.pending === 0 ? `R${raise}` : `${mint}, and r${raise}`, accepted: worst }
 }

@@ -18,7 +18,7 @@ import { noteCost, reservedFor, shortageOfRun, sufficientLimit, type Unsent, war
 import { confirmSpending } from '../cost/confirm-spending.ts'
 import type { costLimit, LimitFlags } from '../cost/limit.ts'
 import { meterRun, NOTHING_KNOWN } from '../cost/paid.ts'
-import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+import { sumOf, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { checkPlannedFiles, type FileUrls, printWarnings } from './check-files.ts'
@@ -103,8 +103,8 @@ export class RunSender {
   readonly #progress: BatchProgress
   #run = ''
   #pending = 0
-  /** Number of rows in the largest request. */
-  #largest = 1
+  /** Numbers of rows in the requests. */
+  #sizes: ReadonlySet<number> = new Set()
   #unsent: { pending: number; rows: ReturnType<typeof unsentRows> } | null = null
   #warnings: ManifestIssue[] = []
   #notes: readonly string[] = []
@@ -154,6 +154,12 @@ export class RunSender {
   #tell(event: BatchEvent): void {
     if (event.type === 'planned') this.#run = event.run.id
     if (event.type === 'rows') this.#pending = event.counts.pending
+    if (event.type === 'resized') {
+      const { chunkSize } = event
+      const parts = [...this.#sizes].flatMap((size) => [Math.min(size, chunkSize), size % chunkSize])
+      this.#sizes = new Set(parts.filter((size) => size > 0))
+      this.#unsent = null
+    }
     this.#progress.tell(event)
     this.#sending.onEvent?.(event)
   }
@@ -176,7 +182,7 @@ export class RunSender {
   }
 
   async #confirm(planned: PlannedEvent, runLimit: RunLimit, mints: PlannedMints): Promise<void> {
-    this.#largest = Math.max(this.#largest, mints.largest)
+    this.#sizes = mints.sizes
     this.#progress.stop()
     printPlan(this.#deps, planned, this.#sending.isApplied ?? false)
     this.#notes = planned.notes ?? []
@@ -226,7 +232,7 @@ export class RunSender {
   /** Returns the unsent rows. Reads them again only if some were sent since, because a large run has many. */
   #readUnsent(): ReturnType<typeof unsentRows> {
     if (this.#unsent?.pending === this.#pending) return this.#unsent.rows
-    const rows = unsentRows(this.#run, { ...this.#sending.options, largest: this.#largest })
+    const rows = unsentRows(this.#run, { ...this.#sending.options, sizes: this.#sizes })
     this.#unsent = { pending: this.#pending, rows }
     return rows
   }
@@ -234,27 +240,26 @@ export class RunSender {
   /** Returns a sufficient limit for the unsent rows at the current fees; null if unknown. */
   async #sufficientLimit(): Promise<string | null> {
     const { options, others = 0 } = this.#sending
-    const provenance = await worstOfChanges('provenance', others)
-    const worst = async () => sumOf([(await this.#readUnsent()).reserved, provenance])
+    const changes = await worstOfChanges('provenance', others)
+    const reserved = async () => ({ ...(await this.#readUnsent()).reserved, changes })
     return await sufficientLimit(this.#deps, this.#connection, {
       blockchain: options.blockchain,
       run: this.#run,
-      worst,
+      reserved,
     })
   }
 
   /** Describes what the signer lacks for the unsent rows and changes. */
   async #shortage(): ReturnType<typeof shortageOfRun> {
     const { options, changes = NO_CHANGES } = this.#sending
-    const withChanges = (use: WorstUse) => sumOf([use, changes.worst])
     const unsent = async () => {
       const { rows, worst, smallestMint, reserved } = await this.#readUnsent()
       return {
         rows,
         changes: changes.changes,
-        worst: withChanges(worst),
+        worst: sumOf([worst, changes.worst]),
         smallestMint: changes.changes === 0 ? smallestMint : 0n,
-        reserved: withChanges(reserved),
+        reserved: { ...reserved, changes: changes.worst },
       }
     }
     return await shortageOfRun(this.#deps, this.#connection, { blockchain: options.blockchain, run: this.#run, unsent })

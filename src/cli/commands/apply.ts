@@ -39,7 +39,7 @@ import {
 import { obstaclesOf, obstaclesText, wayOut } from '../plan/obstacles.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from '../plan/open-plan.ts'
 import { changedSince, openSource } from '../plan/open-source.ts'
-import { worstOfPlan } from '../plan/plan-use.ts'
+import { reservedForPlan, worstOfPlan } from '../plan/plan-use.ts'
 import {
   appliedText,
   countsText,
@@ -283,7 +283,7 @@ async function confirmPlan(
   if (pending > 0) {
     const { id: run, maxCost: kept } = plan.run
     const limited = { blockchain, run, given: flags.given, kept }
-    await refuseAboveLimit(deps, connection, { ...limited, worst: () => worstOfPlan(plan, flags) })
+    await refuseAboveLimit(deps, connection, { ...limited, reserved: () => reservedForPlan(plan, flags) })
   }
   if (pending === 0) {
     if (flags.yes) return true

@@ -23,7 +23,7 @@ import { ACCEPTED_GO_ON, confirmRaise } from '../cost/confirm-spending.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
 import { meterRun, NOTHING_KNOWN, withRunPaid } from '../cost/paid.ts'
-import { refuseAboveLimit, worstOfChanges } from '../cost/run-limit.ts'
+import { refuseAboveLimit, reservedForChanges, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
@@ -233,8 +233,8 @@ async function limitOf(
   flags: RevealFlags,
 ): Promise<{ limit: RunLimit; given: bigint | null }> {
   const given = await enforcedLimit(deps, flags, settings, blockchain, connection)
-  const worst = () => worstOfChanges('update', pending - accepted)
-  await refuseAboveLimit(deps, connection, { blockchain, run: run.id, given, kept: run.maxCost, worst })
+  const reserved = async () => reservedForChanges(await worstOfChanges('update', pending - accepted))
+  await refuseAboveLimit(deps, connection, { blockchain, run: run.id, given, kept: run.maxCost, reserved })
   return { limit: await permitChanges(deps, connection, blockchain, { run, count: pending, given }), given }
 }
 

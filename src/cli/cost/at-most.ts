@@ -12,7 +12,18 @@ import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { typicalCost } from './estimate.ts'
 import { type FoundFees, feesOfServer } from './fees.ts'
-import { costOfRun, countedAt, type LeftOfLimit, leftOf, limitOfRun, sumOf, type WorstUse } from './run-limit.ts'
+import {
+  costOfRun,
+  countedAt,
+  type LeftOfLimit,
+  leftOf,
+  limitOfRun,
+  type Reservation,
+  reservedForChanges,
+  sufficientFor,
+  sumOf,
+  type WorstUse,
+} from './run-limit.ts'
 
 /** How long a prompt waits for fees and costs. */
 const FEES_MS = 5_000
@@ -65,8 +76,10 @@ export async function atMostText(
   const needed = found === null || use === null ? null : await costOfRun(use, found.fees, feeLimit)
   // The server's counted amount already includes accepted rows.
   const added = costs?.counted == null ? use : fresh
-  const reserved =
-    found === null || added?.estimate === undefined ? null : await costOfRun(reservedFor(added), found.fees, feeLimit)
+  const enough =
+    found === null || added?.estimate === undefined
+      ? null
+      : await sufficientFor(reservedFor(added), found.fees, { costs, maxFee: highest })
   const limit = limitOfRun({ given, kept }, costs)
   const { counted, left, payable } = limit === null ? { counted: 0n, left: null, payable: 0n } : leftOf(limit, costs)
   const isReserved = left !== null && payable > left
@@ -76,9 +89,10 @@ export async function atMostText(
   if (found !== null && use !== null && needed !== null) {
     await noteFunds(deps, found, { needed, smallest: smallestIn(use, run), payable: limit && payable })
   }
-  if (found !== null && use?.estimate !== undefined && reserved !== null && limit !== null) {
-    const estimate = { typical: await typicalCost(use.estimate, withinMaxFee(found.fees, highest)), reserved }
+  if (found !== null && use?.estimate !== undefined && enough !== null && limit !== null) {
     const then = countedAt(costs, found.fees, highest)
+    const typical = await typicalCost(use.estimate, withinMaxFee(found.fees, highest))
+    const estimate = { typical, reserved: enough - then }
     const note = noteOfLimit(estimate, { counted: then, left: larger(0n, limit - then), isReserved, coin })
     if (note !== null) deps.io.note(safe(note))
   }
@@ -180,11 +194,11 @@ async function noteFunds(
   io.note(safe(`${has}${rest}, and this may need ${inCoins(need, 'up')} ${unit} (\`to fund\` in gdn cost).`))
 }
 
-/** Returns the gas that a backend reserves for requests. For mints, this is more than their maximum use. */
-export function reservedFor({ gasLimit, bytes, estimate }: PricedUse): WorstUse {
-  if (estimate === undefined) return { gasLimit, bytes }
+/** Returns what a backend reserves for requests. For mints, this is more than their maximum use. */
+export function reservedFor({ gasLimit, bytes, estimate }: PricedUse): Reservation {
+  if (estimate === undefined) return reservedForChanges({ gasLimit, bytes })
   const { reserved, worst } = estimate
-  return { gasLimit: gasLimit + reserved.gasLimit - worst.gasLimit, bytes: bytes + reserved.bytes - worst.bytes }
+  return { ...reserved, changes: { gasLimit: gasLimit - worst.gasLimit, bytes: bytes - worst.bytes } }
 }
 
 /** Prints a note if blocks require a higher fee than the maximum fee of a run. */
@@ -229,19 +243,18 @@ export async function noteCost(
 export async function sufficientLimit(
   deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client' | 'server'>,
-  { blockchain, run, worst }: { blockchain: Blockchain; run: string; worst(): Promise<WorstUse> },
+  { blockchain, run, reserved }: { blockchain: Blockchain; run: string; reserved(): Promise<Reservation> },
 ): Promise<string | null> {
   const { signal } = deps.signals
   if (!isEvm(blockchain) || signal.aborted) return null
   try {
     // Reads the unsent rows before the costs. A row that is accepted in between counts twice, instead of not at all.
-    const use = await worst()
+    const use = await reserved()
     const found = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     if (found === null) return null
     const costs = await costsOf(connection, run, signal)
     const maxFee = await maxFeeAfterRaise(costs, found)
-    const needed = await costOfRun(use, found.fees, { max_fee: maxFee === null ? null : String(maxFee) })
-    return inCoins(countedAt(costs, found.fees, maxFee) + needed, 'up')
+    return inCoins(await sufficientFor(use, found.fees, { costs, maxFee }), 'up')
   } catch (error) {
     if (error instanceof GdnError) return null
     throw error
@@ -270,7 +283,7 @@ export interface Unsent {
   /** The gas limit of the smallest request with rows; 0 if there are changes or no rows. */
   smallestMint?: bigint | undefined
   /** The part of a limit that a server reserves for unsent rows. Default: `worst`. */
-  reserved?: WorstUse
+  reserved?: Reservation
 }
 
 interface WaitingRun {
@@ -293,7 +306,7 @@ export async function shortageOfRun(
   if (!isEvm(blockchain) || signal.aborted) return null
   try {
     // Reads the unsent rows before the costs. A row that is accepted in between counts twice, instead of not at all.
-    const { rows, changes = 0, worst, smallestMint = 0n, reserved: reservation = worst } = await unsent()
+    const { rows, changes = 0, worst, smallestMint = 0n, reserved = reservedForChanges(worst) } = await unsent()
     const costs = connection.client.supports('runCosts') === true ? await costsOf(connection, run, signal) : null
     const found = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     const lack = found?.shortage ?? null
@@ -322,11 +335,12 @@ export async function shortageOfRun(
     const next = smallestOf({ rows, changes, worst, smallestMint })
     const nextCost = next === null ? 0n : await costOfRun(next, fees, costs)
     if (nextCost > room) {
-      const enough = counted + (await costOfRun(reservation, fees, costs))
+      const maxFee = costs?.max_fee == null ? null : BigInt(costs.max_fee)
+      const enough = await sufficientFor(reserved, fees, { costs, maxFee })
       const unit = coin ?? 'coins'
       const waits = nextCost > payable ? 'waiting for lower fees' : 'waiting until earlier transactions are final'
-      const reserved = room < payable ? ' in addition to what is reserved' : ''
-      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(room, 'down')} ${unit} of the run's limit are left${reserved}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
+      const more = room < payable ? ' in addition to what is reserved' : ''
+      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(room, 'down')} ${unit} of the run's limit are left${more}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
     }
     const least = leastFunds({ maxFeePerGas: fees.offered })
     // The accepted requests of other runs count too. Those of this run are included in both `needed` and `counted`.

@@ -26,9 +26,10 @@ export const COST_FIELDS = [
   'simulated',
 ]
 
-export async function openMeter(dynamic = false): Promise<DropMeter> {
+/** @param requestNfts the maximum number of NFTs in a request */
+export async function openMeter(dynamic = false, requestNfts?: number): Promise<DropMeter> {
   const { DropMeter } = await import('../../server/chain/evm/cost/drop-gas.ts')
-  return new DropMeter(dynamic)
+  return new DropMeter(dynamic, requestNfts)
 }
 
 export async function estimateData(gas: DropGas, found: FoundFees, coinPrice: Money | null): Promise<DataRecord> {

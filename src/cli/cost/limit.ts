@@ -8,7 +8,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { findPrice } from './estimate.ts'
 import { type CostFlags, type FoundFees, findFees } from './fees.ts'
 import { type MaxCost, maxCost, moneyText, weiFor } from './price.ts'
-import type { WorstUse } from './run-limit.ts'
+import { type Reservation, sufficientFor } from './run-limit.ts'
 
 export interface LimitFlags extends CostFlags {
   maxCost?: MaxCost
@@ -35,7 +35,7 @@ export interface CostLimit {
    * @param all returns what all requests to send reserve of a limit
    * @throws GdnError `usage`
    */
-  refuseBelowOne(hasBegun: boolean, all: () => Promise<WorstUse>): Promise<void>
+  refuseBelowOne(hasBegun: boolean, all: () => Promise<Reservation>): Promise<void>
 }
 
 /**
@@ -66,7 +66,7 @@ export async function costLimit(
       const coin = coinIn(found)
       const problem = `${inCoins(wei, 'down')} ${coin} is below the maximum cost of one transaction (${inCoins(one, 'up')} ${coin})`
       if (!isLimited || !hasBegun) {
-        const enough = inCoins(worstCost(await all(), fees), 'up')
+        const enough = inCoins(await sufficientFor(await all(), fees, { costs: null, maxFee: null }), 'up')
         throw bad(
           problem,
           `Nothing was sent, and no limit was changed. --max-cost ${enough} is enough for all rows at the current fees.`,

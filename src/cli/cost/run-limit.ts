@@ -1,14 +1,27 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { costsOf, type RunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
-import { inCoins } from '../../core/units.ts'
-import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
+import { inCoins, larger } from '../../core/units.ts'
+import type { DropGas, ReservedNfts } from '../../server/chain/evm/cost/drop-gas.ts'
 import type { NetworkFees } from '../../server/chain/fees.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findFees } from './fees.ts'
 
 /** The maximum use of requests, each in a separate transaction. */
 export type WorstUse = Pick<DropGas, 'gasLimit' | 'bytes'>
+
+/**
+ * What a server reserves of the limit of a run for requests: for each NFT the most that one of any request of the run
+ * uses, and the other requests.
+ */
+export type Reservation = ReservedNfts & { changes: WorstUse }
+
+/** Returns what a server reserves for requests without new NFTs. */
+export const reservedForChanges = (changes: WorstUse): Reservation => ({
+  nfts: 0,
+  each: { gasLimit: 0n, bytes: 0 },
+  changes,
+})
 
 interface LimitedRequests {
   blockchain: Blockchain
@@ -20,7 +33,7 @@ interface LimitedRequests {
   kept: bigint | null
   /** Whether this is a single request that may already be accepted. */
   isOperation?: boolean
-  worst(): Promise<WorstUse>
+  reserved(): Promise<Reservation>
 }
 
 /**
@@ -32,7 +45,7 @@ interface LimitedRequests {
 export async function refuseAboveLimit(
   deps: Deps,
   connection: Pick<Connection, 'client' | 'server'>,
-  { blockchain, run, given, kept, isOperation = false, worst }: LimitedRequests,
+  { blockchain, run, given, kept, isOperation = false, reserved }: LimitedRequests,
 ): Promise<void> {
   const { client } = connection
   const { signal } = deps.signals
@@ -45,8 +58,10 @@ export async function refuseAboveLimit(
   if (limit === null) return
   // Uses the server's fees, because they decide what the server accepts. Ignores GDN_RPC_URL.
   const { fees, coin } = await findFees({ ...deps, env: {} }, {}, blockchain, async () => connection)
-  const needed = await costOfRun(await worst(), fees, costs)
   const { counted, left } = leftOf(limit, costs)
+  const maxFee = costs?.max_fee == null ? null : BigInt(costs.max_fee)
+  const enough = await sufficientFor(await reserved(), fees, { costs, maxFee })
+  const needed = enough - counted
   if (needed <= left) return
   const name = coin ?? 'coins'
   const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} ${name} are spent or reserved)`
@@ -59,7 +74,7 @@ export async function refuseAboveLimit(
     'max_cost',
     `this costs at most ${inCoins(needed, 'up')} ${name}, and ${inCoins(left, 'down')} of ${inCoins(limit)} ${name} are left${used}`,
     {
-      hint: `Nothing was sent. Run the same command with --max-cost ${inCoins(counted + needed, 'up')} or more.${stays}${waiting}`,
+      hint: `Nothing was sent. Run the same command with --max-cost ${inCoins(enough, 'up')} or more.${stays}${waiting}`,
       details: { needed_wei: String(needed), left_wei: String(left), max_cost_wei: String(limit) },
     },
   )
@@ -95,6 +110,25 @@ export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxF
   const after = maxFee === null || maxFee > offered ? offered : maxFee
   const open = counted - BigInt(costs?.fee_paid ?? 0)
   return after <= before || open <= 0n ? counted : counted - open + (open * after + before - 1n) / before
+}
+
+/**
+ * Returns the limit in wei with which a server accepts requests of a run: what counts already, and what it reserves for
+ * them. If they are smaller than earlier requests, the NFTs without a transaction reserve more, too.
+ *
+ * @param maxFee the maximum fee that the run then has, in wei
+ */
+export async function sufficientFor(
+  { nfts, each, changes }: Reservation,
+  fees: NetworkFees,
+  { costs, maxFee }: { costs: RunCosts | null; maxFee: bigint | null },
+): Promise<bigint> {
+  const at = { max_fee: maxFee === null ? null : String(maxFee) }
+  const before = { gasLimit: BigInt(costs?.nft_gas ?? 0), bytes: costs?.nft_bytes ?? 0 }
+  const after = { gasLimit: larger(before.gasLimit, each.gasLimit), bytes: Math.max(before.bytes, each.bytes) }
+  const one = await costOfRun(after, fees, at)
+  const raised = BigInt(costs?.unsigned_nfts ?? 0) * (one - (await costOfRun(before, fees, at)))
+  return countedAt(costs, fees, maxFee) + raised + BigInt(nfts) * one + (await costOfRun(changes, fees, at))
 }
 
 /** The rest of a limit, in wei. */
@@ -159,9 +193,8 @@ export const isPriced = (endpoint: string): boolean => PRICED.has(endpoint)
 /** Returns the maximum gas of one request. If a backend reserves more, it may refuse the request itself. */
 export async function worstOfRequest(endpoint: string, content: object): Promise<WorstUse> {
   if (endpoint in CHANGES) return await worstOfChanges(CHANGES[endpoint as keyof typeof CHANGES], 1)
-  const [{ gasOfChange }, { grantGasLimit, mintGasLimit }, { grantBytes, mintBytes }] = await Promise.all([
+  const [{ gasOfChange }, { mostOfEach }] = await Promise.all([
     import('../../server/chain/evm/cost/change-gas.ts'),
-    import('../../server/chain/evm/gas-limits.ts'),
     import('../../server/chain/evm/cost/drop-gas.ts'),
   ])
   const {
@@ -182,11 +215,12 @@ export async function worstOfRequest(endpoint: string, content: object): Promise
       // Token IDs are unknown here, so they are assumed to be consecutive.
       return gasOfChange({ kind: 'freeze', tokenIds: nft_gdn_ids.map((_, index) => BigInt(index + 1)) })
     case 'createnfttrans':
-      return { gasLimit: grantGasLimit(Array(metadata.length)), bytes: grantBytes(metadata.length) }
     case 'createnft':
     case 'creatednft': {
-      const runs = [{ receiver: '0x', count: metadata.length }] as const
-      return { gasLimit: mintGasLimit(runs, true, endpoint === 'creatednft'), bytes: mintBytes(1) }
+      const count = metadata.length
+      const [isGrant, isDynamic] = [endpoint === 'createnfttrans', endpoint === 'creatednft']
+      const { gas, bytes } = mostOfEach({ count, isGrant, isDynamic })
+      return { gasLimit: BigInt(gas * count), bytes: bytes * count }
     }
     default:
       throw new Error(`the cost of ${endpoint} is not known`)

@@ -1,7 +1,9 @@
 import { IN_PROGRESS } from '../../plan/compare.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { openMeter } from '../cost/estimate.ts'
-import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+import { type Reservation, sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+
+type UsedCounts = Record<'update' | 'transfer' | 'burn', number>
 
 /**
  * Returns the gas of a plan's mints, and the counts of its other changes. Leaves out changes that the server has
@@ -9,30 +11,49 @@ import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
  */
 async function useOf(plan: ChangePlan) {
   const counts = { update: 0, transfer: 0, burn: 0 }
+  const { dynamic, chunkSize, inOrder } = plan.run
   const mints = new Map<string, { receiver: string; sender: string | null; count: number }>()
+  let [last, turns] = ['', 0]
   for await (const { row, changes } of plan.rows()) {
     for (const { action, reason } of changes) {
       if (action === 'mint') {
         const { receiver, sender } = row.row
-        const group = mints.get(`${sender} ${receiver}`)
-        if (group === undefined) mints.set(`${sender} ${receiver}`, { receiver, sender, count: 1 })
+        const to = `${sender} ${receiver}`
+        if (inOrder && to !== last) turns++
+        last = to
+        const group = mints.get(`${turns} ${to}`)
+        if (group === undefined) mints.set(`${turns} ${to}`, { receiver, sender, count: 1 })
         else group.count++
       } else if ((action === 'update' || action === 'transfer') && reason !== IN_PROGRESS) counts[action]++
     }
   }
   for await (const { action, reason } of plan.burns()) if (action === 'burn' && reason !== IN_PROGRESS) counts.burn++
-  const meter = await openMeter(plan.run.dynamic)
+  const meter = await openMeter(dynamic, chunkSize)
   // A request mints to one receiver.
   for (const { receiver, sender, count } of mints.values()) meter.add(receiver, count, sender)
   return { mints: meter.total(), counts }
 }
 
+interface Only {
+  only?: 'mint' | undefined
+}
+
 /** Returns the maximum gas of a plan. Leaves out changes that the server has accepted. */
-export async function worstOfPlan(plan: ChangePlan, { only }: { only?: 'mint' | undefined }): Promise<WorstUse> {
+export async function worstOfPlan(plan: ChangePlan, flags: Only): Promise<WorstUse> {
   const { mints, counts } = await useOf(plan)
-  if (only === 'mint') return mints.worst
-  const kinds = Object.keys(counts) as (keyof typeof counts)[]
-  return sumOf([mints.worst, ...(await Promise.all(kinds.map((kind) => worstOfChanges(kind, counts[kind]))))])
+  return sumOf([mints.worst, await worstOfCounts(counts, flags)])
+}
+
+/** Returns what a server reserves for a plan. Leaves out changes that the server has accepted. */
+export async function reservedForPlan(plan: ChangePlan, flags: Only): Promise<Reservation> {
+  const { mints, counts } = await useOf(plan)
+  return { ...mints.reserved, changes: await worstOfCounts(counts, flags) }
+}
+
+async function worstOfCounts({ update, transfer, burn }: UsedCounts, { only }: Only): Promise<WorstUse> {
+  const counts = only === 'mint' ? {} : { update, transfer, burn }
+  const kinds = Object.entries(counts) as [keyof UsedCounts, number][]
+  return sumOf(await Promise.all(kinds.map(([kind, count]) => worstOfChanges(kind, count))))
 }
 
 /** Returns the typical gas of a plan, or null if it changes NFTs, because only the maximum of a change is known. */

@@ -15,7 +15,7 @@ import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
 import { limitAccepted } from '../cost/limit-accepted.ts'
 import type { MaxCost, Money } from '../cost/price.ts'
-import { refuseAboveLimit, typicalOfRequest, worstOfRequest } from '../cost/run-limit.ts'
+import { refuseAboveLimit, reservedForChanges, typicalOfRequest, worstOfRequest } from '../cost/run-limit.ts'
 import type { Connection, Deps, Spending, SpendingKind, SpendingRun } from '../deps.ts'
 import { uuid } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
@@ -195,7 +195,7 @@ async function operationLimit(
     given,
     kept: null,
     isOperation: true,
-    worst: () => worstOfRequest(endpoint, Object(content)),
+    reserved: async () => reservedForChanges(await worstOfRequest(endpoint, Object(content))),
   })
   return given
 }

@@ -78,7 +78,7 @@ export async function getRunCosts(
       pending_transactions: pending,
       final_fee_paid: String(finalFees),
       max_cost: limited?.max_cost ?? null,
-      counted: limited !== null && hasMaxCost(limited) ? await countedOf(db, gas, limited) : null,
+      ...(await reservedOf(db, gas, limited !== null && hasMaxCost(limited) ? limited : null)),
       max_fee: limited?.max_fee ?? null,
       waiting:
         (limited === null ? null : await stuckOf(db, gas, limited)) ??
@@ -93,14 +93,17 @@ export async function getRunCosts(
 }
 
 /**
- * Returns the amount that counts toward a run's limit when the next request is checked; null if no node returns the
- * fees.
+ * Returns the amount that counts toward a run's limit when the next request is checked, and what each NFT reserves.
+ * They are null without a limit. The amount and the number of unsigned NFTs are also null if no node returns the fees.
  */
-async function countedOf(db: Db, gas: GasFacts, run: CostLimitedRun): Promise<string | null> {
+async function reservedOf(db: Db, gas: GasFacts, run: CostLimitedRun | null) {
+  const unknown = { counted: null, unsigned_nfts: null }
+  if (run === null) return { ...unknown, nft_gas: null, nft_bytes: null }
+  const { nft_gas, nft_bytes } = run
   const fees = await feesIfKnown(gas)
-  if (fees === null) return null
-  const { max, left } = await gas.budgetOf(db, run, fees)
-  return String(max - left)
+  if (fees === null) return { ...unknown, nft_gas, nft_bytes }
+  const { max, left, unsigned } = await gas.budgetOf(db, run, fees)
+  return { counted: String(max - left), unsigned_nfts: unsigned, nft_gas, nft_bytes }
 }
 
 /** Returns a run's share of an amount. The shares of all runs add up to the amount exactly. */

@@ -80,7 +80,12 @@ async function prompt({ limit, paid, unfinal, reserved, asked, offered }: State)
   const worst = async () => ({
     gasLimit,
     bytes: 0,
-    estimate: { gas: gasLimit, bytes: 0, worst: { gasLimit, bytes: 0 }, reserved: { gasLimit, bytes: 0 } } as never,
+    estimate: {
+      gas: gasLimit,
+      bytes: 0,
+      worst: { gasLimit, bytes: 0 },
+      reserved: { nfts: 1, each: { gasLimit, bytes: 0 } },
+    } as never,
   })
   return await atMostText(deps, connection, 'polygon', { limit: null, run: 'run', worst })
 }

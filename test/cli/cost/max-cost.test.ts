@@ -38,8 +38,8 @@ const setrunmaxcost: Handler = (requests: { max_cost: string }) => ({
 const coins = (amount: number) => amount.toFixed(12)
 
 /** A drop into a new collection, with one row for each receiver. */
-async function drop() {
-  const rows = WALLETS.map((receiver, index) => `Row ${index},x,${receiver}\n`).join('')
+async function drop(receivers: readonly string[] = WALLETS) {
+  const rows = receivers.map((receiver, index) => `Row ${index},x,${receiver}\n`).join('')
   const { path, options } = await folder({ 'drop.csv': `title,description,receiver\n${rows}` })
   const { address } = await createTestCollection(backend)
   const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
@@ -91,6 +91,28 @@ describe('batch mint --max-cost', () => {
     expect((await run('batch', 'results', 'drop', '--costs')).stderr).toMatch(/Paid: [0-9.]+ POL of at most/)
     const reported = JSON.parse((await run('batch', 'report', 'drop', '--to', 'r.html', '--json')).stdout)
     expect(reported.fee_paid_wei).toBe(spent.fee_paid_wei)
+  })
+
+  test('names a limit that is enough for all rows, also after a resume with larger requests', {
+    tags: ['promise'],
+  }, async () => {
+    const { mint, run } = await drop(Array.from({ length: 20 }, () => WALLETS[1]))
+    const stopped = await mint('--chunk-size', '1', '--max-cost', coins(1.001 * ONE))
+    expect(errorOf(stopped)).toMatchObject({ code: 'max_cost' })
+    const resume = (...flags: string[]) =>
+      run('batch', 'resume', 'drop', '--yes', '--json', '--chunk-size', '20', ...flags)
+    const { hint } = errorOf(await resume())
+    const [, enough = ''] = /with --max-cost ([0-9.]+) or more, which is enough/.exec(hint ?? '') ?? []
+    const { code, stdout, stderr } = await resume('--max-cost', enough)
+    expect([code, JSON.parse(stdout).deployed], stderr).toEqual([0, 20])
+  })
+
+  test('names a limit for rows in the order of a manifest, where each change of the receiver begins a request', async () => {
+    const { mint } = await drop(Array.from({ length: 20 }, (_, index) => WALLETS[index < 10 ? 1 : index % 2] ?? ''))
+    // The first request has ten rows, and each other one has a row.
+    const { hint } = errorOf(await mint('--in-order', '--max-cost', coins(1.001 * ONE)))
+    const [, enough = ''] = /with --max-cost ([0-9.]+) or more, which is enough/.exec(hint ?? '') ?? []
+    expect(Number(enough) / ONE).toBeCloseTo(20, 2)
   })
 
   test.each([

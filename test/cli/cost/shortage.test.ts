@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { stuckReason } from '../../../src/api/stuck-reason.ts'
 import { atMostText, noteCost, shortageOfRun, sufficientLimit } from '../../../src/cli/cost/at-most.ts'
-import { refuseAboveLimit } from '../../../src/cli/cost/run-limit.ts'
+import { refuseAboveLimit, reservedForChanges } from '../../../src/cli/cost/run-limit.ts'
 import type { Connection, Deps } from '../../../src/cli/deps.ts'
 import { parseUnits } from '../../../src/core/units.ts'
 
@@ -46,6 +46,9 @@ function on(fees: object, costs: object = {}) {
     } as unknown as Deps,
   }
 }
+
+/** What a server reserves for one NFT that uses as much. */
+const nftsOf = (each: { gasLimit: bigint; bytes: number }) => ({ nfts: 1, each })
 
 const STUCK = stuckReason({ hash: `0x${'a'.repeat(64)}`, offered: 1n, needed: 2n, flags: '--max-cost 0.5' })
 const LOWER_FEES = 'waiting for lower fees: blocks require at least 9 gwei'
@@ -96,7 +99,7 @@ test.each([
       funds: { signer: SIGNER, balance: String(gas * GWEI), owed: String(owed * GWEI) },
     })
     const use = { gasLimit: 4n * REQUEST, bytes: 0 }
-    const estimate = { gas: 0n, bytes: 0, worst: { ...use, smallestMint: REQUEST }, reserved: use }
+    const estimate = { gas: 0n, bytes: 0, worst: { ...use, smallestMint: REQUEST }, reserved: nftsOf(use) }
     const worst = async () => ({ ...use, estimate: estimate as never })
     await atMostText(deps, connection, 'base', { limit, run: 'run', worst })
     const found = notes.filter((note) => note.startsWith('The signer'))
@@ -115,8 +118,8 @@ test.each([
   'requests above a limit are refused with what leaves more of it, and with no other reason: %s',
   async (waiting, hint) => {
     const { deps, connection } = on({}, { max_cost: '1', counted: '0', waiting })
-    const worst = async () => ({ gasLimit: REQUEST, bytes: 0 })
-    const requests = { blockchain: 'base', run: 'run', given: null, kept: null, worst } as const
+    const reserved = async () => reservedForChanges({ gasLimit: REQUEST, bytes: 0 })
+    const requests = { blockchain: 'base', run: 'run', given: null, kept: null, reserved } as const
     await expect(refuseAboveLimit(deps, connection, requests)).rejects.toMatchObject({
       code: 'max_cost',
       hint: expect.stringMatching(hint),
@@ -146,11 +149,11 @@ test.each([
 test('accepted rows, which the limit of their run counts already, are not counted again in the limit that is enough', async () => {
   const costs = { max_cost: String(GWEI), counted: String(800_000n * GWEI), pending_transactions: 1 }
   const { deps, connection, notes } = on({}, costs)
-  const estimate = { gas: 0n, bytes: 0, worst: { gasLimit: 0n, bytes: 0 }, reserved: { gasLimit: 0n, bytes: 0 } }
+  const estimate = { gas: 0n, bytes: 0 }
   const noted = async (limit: bigint, rows: bigint) => {
     notes.length = 0
     const use = { gasLimit: rows * REQUEST, bytes: 0 }
-    const worst = async () => ({ ...use, estimate: { ...estimate, worst: use, reserved: use } as never })
+    const worst = async () => ({ ...use, estimate: { ...estimate, worst: use, reserved: nftsOf(use) } as never })
     const accepted = { gasLimit: 12n * REQUEST, bytes: 0 }
     await atMostText(deps, connection, 'base', { limit, run: 'run', worst, accepted })
     return notes.filter((note) => note.includes('--max-cost'))
@@ -167,8 +170,8 @@ test.each([
   'the limit that is enough for the rest of a run is computed at the maximum fee that it then has, which %s',
   async (_, maxFee, enough) => {
     const { deps, connection } = on({}, { max_fee: String(maxFee), fee_paid: '0', counted: String(600_000n * GWEI) })
-    const worst = async () => ({ gasLimit: 4n * REQUEST, bytes: 0 })
-    expect(await sufficientLimit(deps, connection, { blockchain: 'base', run: 'run', worst })).toBe(enough)
+    const reserved = async () => reservedForChanges({ gasLimit: 4n * REQUEST, bytes: 0 })
+    expect(await sufficientLimit(deps, connection, { blockchain: 'base', run: 'run', reserved })).toBe(enough)
   },
 )
 
@@ -176,7 +179,7 @@ test('the limit that a note calls enough counts accepted rows at the maximum fee
   const costs = { max_cost: String(GWEI), counted: String(600_000n * GWEI), max_fee: String(GWEI / 2n) }
   const { deps, connection, notes } = on({}, costs)
   const use = { gasLimit: REQUEST, bytes: 0 }
-  const estimate = { gas: 0n, bytes: 0, worst: use, reserved: use }
+  const estimate = { gas: 0n, bytes: 0, worst: use, reserved: nftsOf(use) }
   const worst = async () => ({ ...use, estimate: estimate as never })
   await atMostText(deps, connection, 'base', { limit: 700_000n * GWEI, maxFee: 2n * GWEI, run: 'run', worst })
   expect(notes).toContainEqual(expect.stringContaining('--max-cost 0.0014 '))
@@ -185,7 +188,10 @@ test('the limit that a note calls enough counts accepted rows at the maximum fee
 test('no note calls a limit enough that is below the limit of a run with a maximum fee', async () => {
   const { deps, connection, notes } = on({}, { max_fee: String(GWEI / 2n), max_cost: String(GWEI), counted: '0' })
   const use = { gasLimit: 4n * REQUEST, bytes: 0 }
-  const worst = async () => ({ ...use, estimate: { gas: use.gasLimit, bytes: 0, worst: use, reserved: use } as never })
+  const worst = async () => ({
+    ...use,
+    estimate: { gas: use.gasLimit, bytes: 0, worst: use, reserved: nftsOf(use) } as never,
+  })
   await atMostText(deps, connection, 'base', { limit: 500_000n * GWEI, run: 'run', worst })
   expect(notes.filter((note) => note.includes('--max-cost'))).toEqual([])
 })

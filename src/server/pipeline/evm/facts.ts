@@ -4,11 +4,10 @@ import { collectionAddress } from '../../chain/evm/collection-init.ts'
 import { readCollectionState, readLifecycle, readMetadataState, readOwnerOf } from '../../chain/evm/collection-reads.ts'
 import { MAX_UPDATES } from '../../chain/evm/collection-updates.ts'
 import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
-import { grantBytes, mintBytes } from '../../chain/evm/cost/drop-gas.ts'
+import { mostOfEach } from '../../chain/evm/cost/drop-gas.ts'
 import { budgetOf, worstOfNfts } from '../../chain/evm/cost/run-budget.ts'
 import { waitingForFees } from '../../chain/evm/cost/run-fee.ts'
 import { EMBEDDED_FEES } from '../../chain/evm/evm-signer.ts'
-import { grantGasLimit, mintGasLimit } from '../../chain/evm/gas-limits.ts'
 import type { Hex } from '../../chain/evm/network.ts'
 import { readContractUri, readOwnerSettings } from '../../chain/evm/owner/settings.ts'
 import { waitingFor } from '../../chain/evm/remote/fees.ts'
@@ -91,6 +90,7 @@ const gasFacts = (chains: Chains, blockchain: EvmBlockchain): GasFacts => ({
   blockchain,
   budgetOf,
   worstOfNfts,
+  worstOfEach: mostOfEach,
   isSimulated: !chains.remote.has(blockchain),
   coin: async () => coinOf((await chains.network(blockchain)).chainId),
 
@@ -102,12 +102,6 @@ const gasFacts = (chains: Chains, blockchain: EvmBlockchain): GasFacts => ({
 
   richest: () => chains.remote.richest(blockchain),
   shortage: async () => (chains.remote.has(blockchain) ? await chains.remote.shortage(blockchain) : null),
-
-  worstOfEach({ count, isGrant, isDynamic }) {
-    const limit = isGrant ? grantGasLimit(Array(count)) : mintGasLimit([{ receiver: '0x', count }], true, isDynamic)
-    const bytes = isGrant ? grantBytes(count) : mintBytes(1)
-    return { gas: Math.ceil(Number(limit) / count), bytes: Math.ceil(bytes / count) }
-  },
 
   async waitingForPrice(db, run, current) {
     const { publicNetwork } = chains.remote.has(blockchain) ? chains.remote.network(blockchain) : {}

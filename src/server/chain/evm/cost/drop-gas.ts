@@ -15,8 +15,13 @@ export interface DropGas {
   apart: { transactions: number; gas: bigint; bytes: number }
   /** Maximum totals, however the backend forms transactions. They assume one transaction per request. */
   worst: WorstGas
-  /** The amounts that a backend reserves from a limit. Each NFT counts with the maximum per NFT of any request. */
-  reserved: Pick<WorstGas, 'gasLimit' | 'bytes'>
+  reserved: ReservedNfts
+}
+
+/** The amounts that a backend reserves from a limit. Each NFT counts with the maximum per NFT of any request. */
+export interface ReservedNfts {
+  nfts: number
+  each: Pick<WorstGas, 'gasLimit' | 'bytes'>
 }
 
 /** Maximum totals of a drop's transactions. */
@@ -50,6 +55,7 @@ const REQUEST_NFTS = 50
 /** Adds up the gas of a drop. Forms the same bundles as the pipeline while transactions are pending. */
 export class DropMeter {
   readonly #dynamic: boolean
+  readonly #requestNfts: number
   readonly #total: Omit<DropGas, 'apart' | 'worst' | 'reserved'> = {
     transactions: 0,
     gas: 0n,
@@ -65,9 +71,13 @@ export class DropMeter {
   #size = 0
   #sender: string | null = null
 
-  /** @param dynamic whether creatednft mints the NFTs */
-  constructor(dynamic = false) {
+  /**
+   * @param dynamic whether creatednft mints the NFTs
+   * @param requestNfts the maximum number of NFTs in a request
+   */
+  constructor(dynamic = false, requestNfts = REQUEST_NFTS) {
     this.#dynamic = dynamic
+    this.#requestNfts = requestNfts
   }
 
   /** Adds NFTs for one receiver. With a sender, they are minted to the sender and then transferred. */
@@ -97,9 +107,9 @@ export class DropMeter {
 
   total(): DropGas {
     this.#close()
-    const reserved = { gasLimit: BigInt(this.#ofEach.gas * this.#nfts), bytes: this.#ofEach.bytes * this.#nfts }
+    const each = { gasLimit: BigInt(this.#ofEach.gas), bytes: this.#ofEach.bytes }
     const apart = { ...this.#apart, bytes: this.#worst.bytes }
-    return { ...this.#total, apart, worst: { ...this.#worst }, reserved }
+    return { ...this.#total, apart, worst: { ...this.#worst }, reserved: { nfts: this.#nfts, each } }
   }
 
   #addRequests(count: number, isGrant: boolean): void {
@@ -109,10 +119,15 @@ export class DropMeter {
       isGrant ? grantGas(nfts) : mintGas([{ receiver: '0x', count: nfts }], false, this.#dynamic)
     const bytesOf = (nfts: number) => (isGrant ? grantBytes(nfts) : mintBytes(1))
     this.#nfts += count
-    const full = Math.floor(count / REQUEST_NFTS)
+    for (const size of [Math.min(count, this.#requestNfts), count % this.#requestNfts]) {
+      if (size > 0) this.#reserve(mostOfEach({ count: size, isGrant, isDynamic: this.#dynamic }))
+    }
+    // A larger request may need several transactions.
+    const most = Math.min(this.#requestNfts, REQUEST_NFTS)
+    const full = Math.floor(count / most)
     for (const [requests, nfts] of [
-      [full, REQUEST_NFTS],
-      [1, count % REQUEST_NFTS],
+      [full, most],
+      [1, count % most],
     ] as const) {
       if (requests * nfts === 0) continue
       const limit = limitOf(nfts)
@@ -120,10 +135,13 @@ export class DropMeter {
       this.#addApart(requests, gasOf(nfts))
       this.#worst.gasLimit += BigInt(requests) * limit
       this.#worst.bytes += requests * bytesOf(nfts)
-      this.#ofEach.gas = Math.max(this.#ofEach.gas, Math.ceil(Number(limit) / nfts))
-      this.#ofEach.bytes = Math.max(this.#ofEach.bytes, Math.ceil(bytesOf(nfts) / nfts))
       if (smallestMint === 0n || limit < smallestMint) this.#worst.smallestMint = limit
     }
+  }
+
+  #reserve({ gas, bytes }: { gas: number; bytes: number }): void {
+    this.#ofEach.gas = Math.max(this.#ofEach.gas, gas)
+    this.#ofEach.bytes = Math.max(this.#ofEach.bytes, bytes)
   }
 
   #addApart(transactions: number, gasOfEach: number): void {
@@ -158,6 +176,13 @@ const wordsOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / WO
 /** Returns the size in bytes of a mint. It has two lists, receivers and counts, each with its length. */
 export const mintBytes = (runs: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 2 * (1 + runs))
 export const grantBytes = (receivers: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 1 + receivers)
+
+/** Returns the maximum gas and bytes per NFT of a request for one receiver. */
+export function mostOfEach({ count, isGrant, isDynamic }: { count: number; isGrant: boolean; isDynamic: boolean }) {
+  const limit = isGrant ? grantGasLimit(Array(count)) : mintGasLimit([{ receiver: '0x', count }], true, isDynamic)
+  const bytes = isGrant ? grantBytes(count) : mintBytes(1)
+  return { gas: Math.ceil(Number(limit) / count), bytes: Math.ceil(bytes / count) }
+}
 
 /** Maximum gas and bytes of a transaction with a single NFT. */
 export const ONE_NFT: Pick<DropGas, 'gasLimit' | 'bytes'> = {

@@ -50,9 +50,9 @@ export function worstOfSignings(raws: readonly string[], fees: Pick<WorstFees, '
 export const shareOf = ({ left, reserved }: Pick<RunBudget, 'left' | 'reserved'>, own: bigint): bigint =>
   left < 0n && own > 0n ? own + (left * own) / reserved : own + left
 
-/** Returns the maximum cost of a number of NFTs of a run. */
+/** Returns the maximum cost of a number of NFTs of a run. Rounds up for each NFT, as reservations do. */
 export const worstOfNfts = (run: CostLimitedRun, count: number, fees: WorstFees): bigint =>
-  worstCost({ gasLimit: BigInt(run.nft_gas * count), bytes: run.nft_bytes * count }, withinLimit(run, fees))
+  BigInt(count) * worstCost({ gasLimit: BigInt(run.nft_gas), bytes: run.nft_bytes }, withinLimit(run, fees))
 
 const withinLimit = ({ max_fee }: CostLimitedRun, { data, offered }: WorstFees): WorstFees => ({
   data,
