@@ -36,7 +36,7 @@ export interface Io {
    * when the stream accepts more data.
    */
   data(text: string): Promise<void>
-  /** Writes text for people, such as a colored table, to stdout. Escape external text in it first. */
+  /** Writes human-readable output, such as a colored table, to stdout. Escape external text in it first. */
   read(text: string): Promise<void>
   /** Like `read`, but opens the user's pager if the text is longer than the terminal. */
   page(text: string): Promise<void>

@@ -145,7 +145,7 @@ export interface Nft extends NftSummary {
   media: Media[]
   /** The metadata that the client sent, or that of the last update. */
   request_metadata: unknown
-  /** The number of the NFT's last update in the collection; 0 if it has none. */
+  /** Sequence number of the NFT's last update within the collection; 0 if it was never updated. */
   revision: number
   /** True if the metadata of that update isn't known. */
   is_outdated: boolean

@@ -221,7 +221,7 @@ describe('a key', () => {
     expect(response.status).toBe(401)
   })
 
-  it('a key is in no file of the data directory', async () => {
+  it('never writes a key to the data directory', async () => {
     const key = await makeKey(dataDir.path)
     await use(key)
     expect(await filesHolding(dataDir.path, key.key)).toEqual([])

@@ -35,7 +35,7 @@ export interface TokenCosts {
  * Returns the cost of tokens with a name of 64 letters. Each further letter costs the rent of a byte (about 7,000
  * lamports). The network keeps the rent as long as the token exists.
  *
- * @param price micro-lamports for a compute unit
+ * @param price micro-lamports per compute unit
  */
 export async function tokenCosts(network: Pick<SolanaNetwork, 'minimumBalance'>, price: bigint): Promise<TokenCosts> {
   const cost = async (kind: 'group' | 'member') => {

@@ -70,8 +70,8 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
 }
 
 /**
- * Rolls back the changes from blocks above `kept`. Does nothing if another follower has done so, because that one may
- * be ahead again.
+ * Rolls back the changes from blocks above `kept`. Does nothing if another follower already did this, because that
+ * follower may be ahead again.
  */
 export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCursor, kept: number): Promise<void> {
   await store.transaction(async (db) => {
