@@ -190,6 +190,7 @@ describe('receivers that were sorted stop a plan', () => {
       () => sorted([...many, ...many.map((one) => ({ ...one, id: `+${one.id}`, receiver: WALLETS[0] ?? '' }))]),
     ],
     ['before rows were removed', () => sorted(many).slice(30)],
+    ['before a third of the rows was removed', () => sorted(many).slice(100)],
     ['before rows were removed and others added', () => [...sorted(many).slice(60), ...added]],
   ])('%s', async (_, edited) => {
     await machine.mint(many)
