@@ -436,7 +436,7 @@ describe('gdn collection set', () => {
       const flags = ['-b', 'polygon', '--rpc-url', network.url, '--royalty', '5%']
       const { code, stderr } = await cli(['collection', 'set', stranger.address, ...flags], { env: home.env })
       expect(code).toBe(5)
-      expect(stderr).toContain('is not a gdn collection')
+      expect(stderr).toContain('is not a gdn collection on polygon\n  Check the address.')
     })
 
     test('a node of another chain', async () => {

@@ -86,13 +86,16 @@ export function encodeOwnerCall(call: OwnerCall): Hex {
  *
  * @throws GdnError `not_found` if the address has no contract of gdn
  */
-export async function readOwnerSettings(network: Pick<EvmNetwork, 'request'>, contract: Hex): Promise<OwnerSettings> {
+export async function readOwnerSettings(
+  network: Pick<EvmNetwork, 'request' | 'blockchain'>,
+  contract: Hex,
+): Promise<OwnerSettings> {
   const block = await network.request<Hex>('eth_blockNumber', [])
   const abi = ABI
   const read = async (data: Hex): Promise<Hex> => {
     const result = await network.request<Hex>('eth_call', [{ to: contract, data }, block])
     // A call to an address without code succeeds and returns no data.
-    if (result === '0x') throw notOurs(contract)
+    if (result === '0x') throw notOurs(network, contract)
     return result
   }
   const flag = async (functionName: 'enableApi' | 'enableTransfer' | 'isRevoked' | 'isFrozen') => {
@@ -133,14 +136,17 @@ export async function readOwnerSettings(network: Pick<EvmNetwork, 'request'>, co
  *
  * @throws GdnError `not_found` if the address has no contract
  */
-export async function readContractUri(network: Pick<EvmNetwork, 'request'>, contract: Hex): Promise<string> {
+export async function readContractUri(
+  network: Pick<EvmNetwork, 'request' | 'blockchain'>,
+  contract: Hex,
+): Promise<string> {
   const call = { abi: ABI, functionName: 'contractURI' } as const
   const data = await network.request<Hex>('eth_call', [{ to: contract, data: encodeFunctionData(call) }, 'latest'])
-  if (data === '0x') throw notOurs(contract)
+  if (data === '0x') throw notOurs(network, contract)
   return decodeFunctionResult({ ...call, data })
 }
 
-const notOurs = (contract: Hex) =>
-  new GdnError('not_found', `${contract} is not a gdn collection`, {
-    hint: 'Check the address and the blockchain.',
+const notOurs = ({ blockchain }: Pick<EvmNetwork, 'blockchain'>, contract: Hex) =>
+  new GdnError('not_found', `${contract} is not a gdn collection on ${blockchain}`, {
+    hint: 'Check the address. If the collection is on another blockchain, add -b <blockchain>.',
   })
