@@ -1,5 +1,7 @@
 /** @module-tag slow */
 import { describe, expect, test } from 'vitest'
+import { checkFiles, FileUrls } from '../../src/cli/batch/check-files.ts'
+import type { Deps } from '../../src/cli/deps.ts'
 import { startHttpServer } from '../helpers/http-server.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { fakeApi, OWNER } from './fake-api.ts'
@@ -75,6 +77,17 @@ describe('batch validate --check-files', () => {
     expect(hosted.code).toBe(2)
     expect(server.seen).toHaveLength(asked)
     await server.close()
+  })
+
+  test('shows no progress for a manifest without files', async () => {
+    const shown: string[] = []
+    const progress = async (text: string) => {
+      shown.push(text)
+      return { update() {}, stop() {} }
+    }
+    const deps = { io: { progress }, signals: { signal: new AbortController().signal } } as unknown as Deps
+    expect(await checkFiles(deps, new FileUrls(), null)).toEqual({ checked: 0, errors: [], warnings: [] })
+    expect(shown).toEqual([])
   })
 
   test('requests nothing without the flag', async () => {

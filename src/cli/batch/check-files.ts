@@ -38,6 +38,8 @@ export interface FileCheck {
  * @param server the server that will mint the manifest; null if unknown
  */
 export async function checkFiles(deps: Deps, files: FileUrls, server: Server | null): Promise<FileCheck> {
+  const total = files.uses.size
+  if (total === 0) return { checked: 0, errors: [], warnings: [] }
   const [{ checkUrls }, { createProber }] = await Promise.all([
     import('../../files/check-urls.ts'),
     import('../../files/prober.ts'),
@@ -46,7 +48,6 @@ export async function checkFiles(deps: Deps, files: FileUrls, server: Server | n
   const prober = createProber({ allowPrivate: false, userAgent })
   const lenient = createProber({ allowPrivate: true, userAgent })
   const isOwn = server?.loopback === true
-  const total = files.uses.size
   const findings: UrlFinding[] = []
   let checked = 0
   const text = () => `Checking ${count(total, 'URL')}: ${checked} done, ${count(findings.length, 'problem')}`
