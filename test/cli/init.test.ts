@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { filesHolding, textHolds } from '../helpers/leaks.ts'
@@ -142,6 +142,63 @@ test('replaces a profile for another server only with --yes, and drops the setti
   expect((await config()).profiles.default).toEqual({ base_url: old, contract: `0x${'c'.repeat(40)}` })
   expect((await gdn([...argv, '--yes'], { stdin: KEY })).code).toBe(0)
   expect((await config()).profiles.default).toEqual({ base_url: url })
+})
+
+test.each([
+  ['an empty --key-file', ['--key-file', '-'], ''],
+  ['no key', [], '--key-file'],
+])('reports %s before it asks whether to replace a profile', async (_what, argv, flag) => {
+  const { gdn } = await home()
+  await gdn(['config', 'set', 'base_url', 'https://old.test'])
+  const { code, stderr } = await gdn(['init', '--hosted', '--base-url', 'https://new.test', ...argv])
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/API key/) })
+  expect(stderr).toContain(flag)
+  expect(stderr).not.toContain('--yes')
+})
+
+describe('a profile that something overrides', () => {
+  test.each<[string, NodeJS.ProcessEnv]>([
+    ['GDN_PROFILE', { GDN_PROFILE: 'local' }],
+    ['GDN_BASE_URL', { GDN_BASE_URL: 'https://other.test' }],
+  ])('init names %s, and the profile in its next commands', async (name, env) => {
+    const { gdn } = await home()
+    const { url } = await server()
+    const argv = ['init', '--base-url', url, '--key-file', '-', '--store', 'file', '--wallet', OWNER]
+    const { code, stderr } = await gdn(argv, { env, stdin: KEY })
+    expect(code).toBe(0)
+    expect(stderr).toContain(`${name} is set to ${env[name]} and overrides the saved profile until you unset`)
+    expect(stderr).toContain(`The profile default is saved: ${url}.`)
+    expect(stderr).not.toContain('in use')
+    const commands = [...stderr.matchAll(/: (gdn .*)/g)].map(([, command]) => command)
+    expect(commands).toHaveLength(3)
+    for (const command of commands) expect(command).toContain(' --profile default')
+    // The flag selects the saved profile in spite of the variable.
+    const listed = await gdn(['config', 'list', '--profile', 'default', '--json'], { env })
+    expect(JSON.parse(listed.stdout)).toContainEqual({ name: 'base_url', value: url, from: 'profile default' })
+  })
+
+  test('init --local names --local in its next commands', async () => {
+    const { gdn } = await home()
+    const { stderr } = await gdn(['init', '--local', '-b', 'polygon'], { env: { GDN_BASE_URL: 'https://other.test' } })
+    expect(stderr).toContain('GDN_BASE_URL is set to https://other.test and overrides')
+    expect(stderr).toContain('gdn nft list --local\n')
+  })
+
+  test('config set profile names the variable or the file', async () => {
+    const { dir, gdn } = await home()
+    await gdn(['config', 'set', 'base_url', 'https://a.test', '--profile', 'test'])
+    const set = async (env: NodeJS.ProcessEnv = {}) => (await gdn(['config', 'set', 'profile', 'test'], { env })).stderr
+    expect(await set()).toBe('The profile in use is test.\n')
+    expect(await set({ GDN_PROFILE: 'test', GDN_BASE_URL: 'https://a.test/' })).toBe('The profile in use is test.\n')
+    const byVariable = await set({ GDN_PROFILE: 'local' })
+    expect(byVariable).toContain('The saved profile is test.\n')
+    expect(byVariable).toContain('GDN_PROFILE is set to local and overrides')
+    const file = join(dir, '.gdnrc.json')
+    await writeFile(file, '{ "base_url": "https://b.test" }')
+    expect(await set()).toContain(`${file} sets base_url to https://b.test and overrides`)
+    await writeFile(file, '{ "profile": "local" }')
+    expect(await set()).toContain(`${file} sets profile to local and overrides`)
+  })
 })
 
 test('--local selects the local backend, and names the command that starts it if it is not running', async () => {

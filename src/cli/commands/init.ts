@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts'
 import { noServerNamed } from '../flag-errors.ts'
 import { addOutputFlags, addStateDirFlag } from '../flags/common.ts'
 import { address, blockchainName, notEmpty, oneOf } from '../flags/parse.ts'
+import { safe } from '../io/io.ts'
 import { choose } from '../prompt/ask-for.ts'
 import { mayAsk } from '../prompt/ask-missing.ts'
 import type { DataRecord } from '../render/cells.ts'
@@ -54,6 +55,7 @@ export async function init(deps: Deps, flags: InitFlags): Promise<void> {
   const output = createOutput(io, flags, VIEW)
   const setup = (await isLocal(deps, flags)) ? await initLocal(deps, flags) : await initHosted(deps, flags)
   if (isAskedFor(flags)) await output.one(asJson(setup))
+  if (setup.override !== null) io.warn(safe(setup.override))
   for (const line of nextSteps(setup)) io.note(line)
 }
 

@@ -1,5 +1,6 @@
 import { addressProblem, blockchainLike } from '../../../api/address.ts'
 import { checkProfileName, refuseUnknownProfile } from '../../../config/profile-names.ts'
+import { profileOverride } from '../../../config/profile-override.ts'
 import { type ProfileSettings, parseSetting, SETTING_NAMES } from '../../../config/schema.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
@@ -56,8 +57,10 @@ export async function set(deps: Deps, name: string, value: string, flags: SetFla
   const config = await readUserConfig(env)
   if (name === 'profile') {
     refuseUnknownProfile(config, checkProfileName(value), { field: 'profile' })
+    const override = await profileOverride({ ...deps, profile: value, baseUrl: config.profiles?.[value]?.base_url })
     await writeUserConfig(env, { ...config, profile: value })
-    io.note(`The profile in use is ${safe(value)}.`)
+    io.note(`The ${override === null ? 'profile in use' : 'saved profile'} is ${safe(value)}.`)
+    if (override !== null) io.warn(safe(override))
     return await print(output, flags, { name, value, profile: value })
   }
   const setting = nearestSetting(name, SETTING_NAMES, ['profile', 'api_key', ...SETTING_NAMES])

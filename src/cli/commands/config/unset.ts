@@ -46,7 +46,7 @@ export async function unset(deps: Deps, name: string, flags: UnsetFlags): Promis
   if (name === 'profile') {
     const { profile: _old, ...rest } = config
     await writeUserConfig(env, rest)
-    io.note('No profile is in use now.')
+    io.note('No profile is selected now. Run `gdn config list` to show the configuration in effect.')
     return await print(output, flags, { name, profile: null })
   }
   const setting = nearestSetting(name, SETTING_NAMES, ['profile', 'api_key', ...SETTING_NAMES])

@@ -1,5 +1,6 @@
 import { parseBaseUrl } from '../../../client/base-url.ts'
 import { checkProfileName } from '../../../config/profile-names.ts'
+import { profileOverride } from '../../../config/profile-override.ts'
 import { savedApiKey } from '../../../config/saved-keys.ts'
 import type { Server } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
@@ -33,11 +34,14 @@ export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
   }
   checkWallet(flags)
   const baseUrl = checkUrl(flags.baseUrl ?? (await askUrl(deps)))
-  await confirmReplacing(deps, flags, profile, baseUrl)
   const server = await (await deps.settings({ baseUrl })).server()
-  const { key, from } = await triedKey(deps, flags, server)
+  // A key that isn't typed is read before the first question, because the answer is of no use without a key.
+  const read = flags.keyFile !== undefined || !mayAsk(io) ? await findKey(deps, flags, server) : null
+  await confirmReplacing(deps, flags, profile, baseUrl)
+  const { key, from } = await triedKey(deps, flags, server, read)
   const defaults = await askDefaults(deps, flags)
 
+  const override = await profileOverride({ ...deps, profile, baseUrl })
   const keptIn = from === 'given' ? await keepKey(deps, server.origin, key, flags.store) : null
   if (keptIn !== null)
     io.note(`The key is saved in ${safe(placeOfKey(deps, keptIn))}. gdn sends it only to this server.`)
@@ -45,6 +49,7 @@ export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
   return {
     profile,
     baseUrl,
+    override,
     keptIn: keptIn ?? (from === 'environment' ? 'environment' : null),
     ...defaults,
     isChecked: flags.check !== false,
@@ -89,10 +94,10 @@ async function confirmReplacing({ io, env }: Deps, flags: InitFlags, name: strin
 }
 
 /** Returns a given or saved key after checking it. If a typed key is rejected, prompts again. */
-async function triedKey(deps: Deps, flags: InitFlags, server: Server): Promise<GivenKey> {
+async function triedKey(deps: Deps, flags: InitFlags, server: Server, read: GivenKey | null): Promise<GivenKey> {
   const { io } = deps
   for (let attempt = 1; ; attempt++) {
-    const given = await findKey(deps, flags, server)
+    const given = read ?? (await findKey(deps, flags, server))
     if (flags.check === false) return given
     const progress = await io.progress(`Checking the key at ${server.origin}`)
     try {

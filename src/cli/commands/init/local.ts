@@ -1,5 +1,6 @@
 import { runningBackend } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
+import { profileOverride } from '../../../config/profile-override.ts'
 import { flagError } from '../../../core/errors.ts'
 import { tryKey } from '../../connect/check-key.ts'
 import type { Deps } from '../../deps.ts'
@@ -25,8 +26,9 @@ export async function initLocal(deps: Deps, flags: InitFlags): Promise<Setup> {
     await tryKey(client, deps.signals.signal)
   }
   const defaults = await askDefaults(deps, flags)
+  const override = await profileOverride({ ...deps, profile: 'local', baseUrl: undefined })
   await writeProfile(deps, 'local', defaults)
-  return { profile: 'local', baseUrl: null, keptIn: 'local backend', ...defaults, isChecked, isRunning }
+  return { profile: 'local', baseUrl: null, override, keptIn: 'local backend', ...defaults, isChecked, isRunning }
 }
 
 /** Starts the backend if the user agrees. Returns whether it is running. */

@@ -6,6 +6,8 @@ export interface Setup {
   profile: string
   /** Null for the local backend, whose address may change. */
   baseUrl: string | null
+  /** What overrides the saved profile, in a sentence; null if nothing does. */
+  override: string | null
   /** Where the key is; null if none was saved. */
   keptIn: 'keyring' | 'file' | 'environment' | 'local backend' | null
   blockchain: Blockchain | undefined
@@ -14,8 +16,12 @@ export interface Setup {
   isRunning: boolean
 }
 
-/** Returns lines with the next steps: what is still missing, and then three commands to paste. */
-export function nextSteps({ profile, baseUrl, keptIn, blockchain, wallet, isChecked, isRunning }: Setup): string[] {
+/**
+ * Returns lines with the next steps: what is still missing, and then three commands to paste. If something overrides
+ * the profile, the commands name it.
+ */
+export function nextSteps(setup: Setup): string[] {
+  const { profile, baseUrl, override, keptIn, blockchain, wallet, isChecked, isRunning } = setup
   const server = baseUrl ?? 'the local backend'
   // gdn generates EVM wallets only.
   const isSolana = blockchain !== undefined && !isEvm(blockchain)
@@ -25,9 +31,10 @@ export function nextSteps({ profile, baseUrl, keptIn, blockchain, wallet, isChec
     ...(wallet === undefined ? ['--wallet @alice'] : []),
     ...(isSolana ? ["--description 'The first of ten' --image https://example.com/first-light.png"] : []),
   ]
-  const create = ["gdn collection create --name 'First light'", ...chosen].join(' ')
+  const on = override === null ? '' : baseUrl === null ? ' --local' : ` --profile ${profile}`
+  const create = [`gdn collection create${on} --name 'First light'`, ...chosen].join(' ')
   return [
-    `The profile ${safe(profile)} is in use: ${safe(server)}.${isChecked ? ' Server and key work.' : ''}`,
+    `The profile ${safe(profile)} is ${override === null ? 'in use' : 'saved'}: ${safe(server)}.${isChecked ? ' Server and key work.' : ''}`,
     ...(keptIn === 'environment' ? ['The key stays in GDN_API_KEY and was not saved.'] : []),
     ...(isRunning ? [] : ['Start the backend: gdn local start']),
     ...(wallet !== undefined
@@ -36,11 +43,11 @@ export function nextSteps({ profile, baseUrl, keptIn, blockchain, wallet, isChec
           isSolana
             ? 'Name your wallet: gdn wallet add alice <address>'
             : baseUrl === null
-              ? 'Generate a wallet: gdn wallet generate --name alice'
-              : 'Generate a wallet (needs the permission wallet:create): gdn wallet generate --name alice --email <address>',
+              ? `Generate a wallet: gdn wallet generate${on} --name alice`
+              : `Generate a wallet (needs the permission wallet:create): gdn wallet generate${on} --name alice --email <address>`,
         ]),
     `Create a collection: ${create}`,
-    `Mint an NFT in it: gdn nft mint --title Dawn --receiver ${safe(receiver)}`,
-    'List its NFTs: gdn nft list',
+    `Mint an NFT in it: gdn nft mint${on} --title Dawn --receiver ${safe(receiver)}`,
+    `List its NFTs: gdn nft list${on}`,
   ]
 }

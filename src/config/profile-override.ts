@@ -1,0 +1,29 @@
+import { loadProjectFile } from './project-file.ts'
+import { originOf } from './server.ts'
+
+interface Saved {
+  env: NodeJS.ProcessEnv
+  cwd: string
+  /** The profile that the user's file selects. */
+  profile: string
+  /** The URL of its server; undefined if it has none, or looks it up. */
+  baseUrl: string | undefined
+}
+
+/**
+ * Returns what overrides the profile that the user's file selects: a variable or the project's file. Returns null if
+ * nothing does. The sources are in the order in which {@link loadSettings} uses them.
+ */
+export async function profileOverride({ env, cwd, profile, baseUrl }: Saved): Promise<string | null> {
+  const hasServer = profile === 'local' || baseUrl !== undefined
+  const isOther = (url: string | undefined): url is string =>
+    Boolean(url) && hasServer && (baseUrl === undefined || originOf(String(url)) !== originOf(baseUrl))
+  const variable = (name: string, value: string) =>
+    `${name} is set to ${value} and overrides the saved profile until you unset it.`
+  if (isOther(env.GDN_BASE_URL)) return variable('GDN_BASE_URL', env.GDN_BASE_URL)
+  if (env.GDN_PROFILE) return env.GDN_PROFILE === profile ? null : variable('GDN_PROFILE', env.GDN_PROFILE)
+  const project = await loadProjectFile(cwd, env.HOME)
+  const { base_url, profile: inProject = profile } = project?.config ?? {}
+  const named = isOther(base_url) ? `base_url to ${base_url}` : inProject === profile ? null : `profile to ${inProject}`
+  return named === null ? null : `${project?.path} sets ${named} and overrides the saved profile in this folder.`
+}
