@@ -68,6 +68,32 @@ test('exits with 5 for an NFT of another owner, and still prints the record', as
   expect(errorOf(result)).toMatchObject({ code: 'verify_failed', details: { nft_gdn_id: 'a', isgdnnft: false } })
 })
 
+describe('without confirmation, the error states only what the server says', () => {
+  test('it names the current owner if the server does', async () => {
+    const result = await verify(await api(), ['--receiver', OTHER, '-b', 'polygon', '--json'])
+    expect(result.code).toBe(5)
+    expect(JSON.parse(result.stdout)).toMatchObject({ isgdnnft: false, receiver_wallet_address: OWNER })
+    const { message, details } = errorOf(result)
+    expect(message).toBe(`the server doesn't confirm that ${OTHER} owns a on polygon: the owner is ${OWNER}`)
+    expect(details).toMatchObject({ receiver_wallet_address: OTHER, current_owner: OWNER })
+  })
+
+  test.each<[string, Record<string, (body: never) => Reply>, string[]]>([
+    ['the server has no record', { getnfts: () => ({ body: { nfts: [] } }) }, ['--receiver', OTHER, '-b', 'polygon']],
+    [
+      "the record can't be read",
+      { getnfts: () => ({ status: 404, body: {} }) },
+      ['--receiver', OTHER, '-b', 'polygon'],
+    ],
+    ['the blockchain differs', {}, ['--receiver', OWNER, '-b', 'base']],
+  ])('it names both causes if %s', async (_, more, argv) => {
+    const { code, stderr } = await verify(await api(more), argv)
+    expect(code).toBe(5)
+    expect(stderr).toContain("the server doesn't confirm that")
+    expect(stderr).toContain("The server didn't create the NFT, or its owner or blockchain differs.")
+  })
+})
+
 test('takes the blockchain from a collection created on this machine, as nft show does', async () => {
   const { dir, env: home } = await tempHome()
   const server = await api()

@@ -11,7 +11,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'nft burn': 'Permanent. Only in collections created with enable_burn.',
   'nft list': 'Shows token, title, status and owner of each NFT.',
   'nft show': '',
-  'nft verify': 'Checks that the server created the NFT for this owner.',
+  'nft verify': 'Checks that the server created the NFT, and that it belongs to this owner.',
   'batch template':
     'Shows the most common columns. Required: title, description, receiver. image and file:<key> are URLs or paths relative to the manifest, id identifies a row, attr:<tag> is an attribute, extra:<key> a key of the metadata.',
   'batch validate': 'Returns all problems of rows, fields and local files, with line and column.',

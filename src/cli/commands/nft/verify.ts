@@ -1,6 +1,7 @@
 import { addressProblem } from '../../../api/address.ts'
 import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
+import { sameAddress } from '../../../api/same-address.ts'
 import { readNft } from '../../../client/read-records.ts'
 import type { Server } from '../../../config/server.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
@@ -55,7 +56,7 @@ const ON_CHAIN_VIEW: View = {
 export function command(deps: Deps, run = verify): GdnCommand {
   const verifyCommand = new GdnCommand({
     about:
-      "The command checks that the server created the NFT for this owner. The exit code is 5 if the server did not. gdn looks up the owner and the blockchain unless flags set them. With --on-chain, the command also reads the owner, token URI and metadata from the chain and the storage, and compares them with the server's record. The exit code is 5 if they differ, and 6 if they can't be read. For an NFT that was minted unrevealed, --on-chain also proves that the metadata matches the commitment that was made before the mint. With <contract>/<token ID> instead of the ID, the command does only this proof. It then reads from --rpc-url and --gateway, or from the server of --base-url, --profile or --local, and needs no API key.",
+      "The command checks that the server created the NFT, and that it belongs to this owner. The exit code is 5 if the server doesn't confirm both. gdn looks up the owner and the blockchain unless flags set them. With --on-chain, the command also reads the owner, token URI and metadata from the chain and the storage, and compares them with the server's record. The exit code is 5 if they differ, and 6 if they can't be read. For an NFT that was minted unrevealed, --on-chain also proves that the metadata matches the commitment that was made before the mint. With <contract>/<token ID> instead of the ID, the command does only this proof. It then reads from --rpc-url and --gateway, or from the server of --base-url, --profile or --local, and needs no API key.",
     examples: [
       ['Check that the service created an NFT', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
@@ -110,7 +111,9 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
     { receiver_wallet_address: owner, blockchain, nft_gdn_ids: [nftGdnId] },
     { signal: deps.signals.signal },
   )
-  const shown = response.nft ?? record
+  // Without this record, the error couldn't distinguish a former owner from an NFT that the server didn't create.
+  const seen = record ?? (response.isgdnnft ? null : await recordIfReadable(deps, connection, nftGdnId))
+  const shown = response.nft ?? seen
   const data = {
     nft_gdn_id: nftGdnId,
     isgdnnft: response.isgdnnft,
@@ -122,9 +125,9 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   }
   if (!response.isgdnnft) {
     await output.one(data)
-    throw new GdnError('verify_failed', `the service did not create ${nftGdnId} for ${owner} on ${blockchain}`, {
-      hint: `Run \`gdn nft show ${safe(nftGdnId)}${serverFlag(connection.server)}\` to check owner and blockchain.`,
-      details: { nft_gdn_id: nftGdnId, receiver_wallet_address: owner, blockchain, isgdnnft: false },
+    throw notConfirmed(nftGdnId, owner, blockchain, {
+      current: seen?.receiver_wallet_address,
+      server: connection.server,
     })
   }
   if (!flags.onChain || record === null) return await output.one(data)
@@ -137,6 +140,47 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   await output.one({ ...data, ...verificationData(verification), provenance: provenanceData(provenance) })
   throwUnlessVerified(nftGdnId, verification, breaksCommitment)
   if (provenance !== null) deps.io.note(provenanceText(provenance, record.token_id ?? ''))
+}
+
+/** Returns the record of an NFT; null if the server has none or can't say. */
+async function recordIfReadable(deps: Deps, { client }: Connection, id: string): Promise<NftRecord | null> {
+  try {
+    return (await readNft({ client, signal: deps.signals.signal }, id)) ?? null
+  } catch (error) {
+    if (error instanceof GdnError) return null
+    throw error
+  }
+}
+
+/**
+ * Returns the error for an NFT that the server doesn't confirm. The response doesn't say why: another owner is certain
+ * only if the server names the current one.
+ */
+function notConfirmed(
+  id: string,
+  owner: string,
+  blockchain: Blockchain,
+  { current, server }: { current: string | null | undefined; server: Server },
+): GdnError {
+  const known = current && !sameAddress(current, owner) ? current : null
+  const show = `gdn nft show ${safe(id)}${serverFlag(server)}`
+  return new GdnError(
+    'verify_failed',
+    `the server doesn't confirm that ${owner} owns ${id} on ${blockchain}${known === null ? '' : `: the owner is ${known}`}`,
+    {
+      hint:
+        known === null
+          ? `The server didn't create the NFT, or its owner or blockchain differs. Run \`${show}\` to check.`
+          : `Run \`gdn nft history ${safe(id)}${serverFlag(server)}\` to show its transfers.`,
+      details: {
+        nft_gdn_id: id,
+        receiver_wallet_address: owner,
+        blockchain,
+        isgdnnft: false,
+        current_owner: current ?? null,
+      },
+    },
+  )
 }
 
 /** Prints what chain and storage prove for a token. */
