@@ -153,7 +153,7 @@ test('resume warns if the manifest differs from the planned one, and continues w
   await writeFile(manifest, `${CSV.replace('Dusk', 'Dusk!')}Noon,third,${OWNER}\n`)
   const { code, stderr } = await cli(['batch', 'resume', 'my drop', ...server], { ...options, columns: 200 })
   expect(code).toBe(0)
-  expect(stderr).toContain('drop.csv has changed since the run read it: 2 rows added, 0 changed, 1 removed.')
+  expect(stderr).toContain('drop.csv has changed since the run read it: 2 rows added, 0 edited, 1 removed.')
   expect(stderr).toMatch(/added: Dusk! \(line 3\)\n.*added: Noon \(line 4\)\n.*removed: Dusk \(line 3\)/)
   expect(stderr).toContain(`run \`gdn apply ${word}\``)
   expect(api.bodies('createnft')).toHaveLength(1)
@@ -364,7 +364,7 @@ describe('batch mint --dry-run', () => {
     await writeFile(path('drop.csv'), `${CSV}Noon,third,${OWNER}\n`)
     const { stdout } = await cli([...argv, '--dry-run'], { ...options, tty: true })
     expect(stdout).toMatch(/^ROWS +1 to send, 2 of 3 already sent or minted$/m)
-    expect(stdout).toMatch(/^CHANGES +1 row added, 0 changed, 0 removed since the last run$/m)
+    expect(stdout).toMatch(/^CHANGES +1 row added, 0 edited, 0 removed since the last run$/m)
     expect(api.bodies('createnft')).toHaveLength(1)
   })
 

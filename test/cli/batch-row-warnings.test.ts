@@ -179,6 +179,15 @@ describe('identical rows', () => {
     ])
   })
 
+  test('are named once by a dry run that fails because of them', async () => {
+    const { gdn, manifest } = await drop(TWO.replaceAll('a.png', 'https://example.com/a.png'))
+    const { url } = await fakeApi({})
+    const { code, stderr } = await gdn(['batch', 'mint', manifest, ...TARGET, '--base-url', url, '--dry-run'])
+    expect(code).toBe(3)
+    expect(stderr.split('equals line 2')).toHaveLength(2)
+    expect(stderr).toContain(NO_ID)
+  })
+
   test('are counted in the table of validate, which has no JSON', async () => {
     const { gdn, manifest } = await drop(TWO)
     const { stdout } = await gdn(['batch', 'validate', manifest, ...TARGET], { tty: true })

@@ -112,14 +112,14 @@ async function planRun(
     await checkRunPlan(deps, options, planned, mints)
     await limit?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, 0)))
     const { duplicates } = planned
-    if (planned.rows.pending > 0) {
-      allWarnings.push(
-        ...(warnings?.all ?? []),
-        ...duplicateWarnings(warnings?.file ?? options.manifestPath ?? '', duplicates),
-      )
-    }
-    printWarnings(deps.io, { warnings: allWarnings })
+    const inRows = planned.rows.pending > 0 ? (warnings?.all ?? []) : []
+    printWarnings(deps.io, { warnings: inRows })
+    // The error names the duplicates, so the warnings about them follow.
     refuseDuplicates(deps, flags.allowDuplicates, duplicates, warnings?.file)
+    const equal =
+      planned.rows.pending > 0 ? duplicateWarnings(warnings?.file ?? options.manifestPath ?? '', duplicates) : []
+    printWarnings(deps.io, { warnings: equal })
+    allWarnings.push(...inRows, ...equal)
     if (connection === null || planned.rows.pending === 0) return
     allWarnings.push(...(await checkPlannedFiles(deps, planned, { ...connection, files, localFiles })))
   }
@@ -261,7 +261,7 @@ function changesText(changes: unknown): string | null {
   const { added, changed, kept_accepted, removed } = changes as Record<string, number>
   if (!added && !changed && !removed) return null
   const kept = kept_accepted ? ` (${kept_accepted} of them already sent)` : ''
-  return `${count(added ?? 0, 'row')} added, ${changed} changed${kept}, ${removed} removed since the last run`
+  return `${count(added ?? 0, 'row')} added, ${changed} edited${kept}, ${removed} removed since the last run`
 }
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB'] as const

@@ -7,6 +7,7 @@ import { shellWord } from '../../core/shell-word.ts'
 import { readManifest } from '../../manifest/read.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
+import { changesText, exampleText } from './changes-text.ts'
 import { manifestOptions } from './manifest-options.ts'
 
 const MAX_SHOWN = 5
@@ -46,8 +47,8 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
     const { added, changed, removed, examples } = changes
     const more = added + changed + removed - MAX_SHOWN
     const warnings = [
-      `${name} has changed since the run read it: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`,
-      ...examples.slice(0, MAX_SHOWN).map(({ kind, key, line }) => `  ${kind}: ${safe(key)} (line ${line})`),
+      `${name} has changed since the run read it: ${changesText(changes)}.`,
+      ...examples.slice(0, MAX_SHOWN).map((example) => `  ${exampleText(example)}`),
       ...(more > 0 ? [`  and ${more} more`] : []),
     ]
     return { file, warnings, isInvalid: false, ...since }

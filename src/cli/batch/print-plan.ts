@@ -3,6 +3,7 @@ import { count } from '../../core/count.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { keptText } from '../render/kept-text.ts'
+import { changesText, exampleText } from './changes-text.ts'
 
 /**
  * Prints the plan of a run before it is sent, with the manifest's changes since the last time.
@@ -29,8 +30,8 @@ export function printPlan(
   const { added, changed, removed, keptAccepted, examples } = changes
   // `gdn apply` counts differences from the NFTs, not from the rows that the run read last.
   if (resumed && !isApplied && added + changed + removed > 0) {
-    io.note(`  The manifest changed: ${count(added, 'row')} added, ${changed} changed, ${removed} removed.`)
+    io.note(`  The manifest changed: ${changesText(changes)}.`)
     if (keptAccepted > 0) io.note(`  ${keptText(keptAccepted)}`)
-    for (const { kind, key, line } of examples.slice(0, 5)) io.note(`    ${kind}: ${safe(key)} (line ${line})`)
+    for (const example of examples.slice(0, 5)) io.note(`    ${exampleText(example)}`)
   }
 }

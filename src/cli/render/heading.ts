@@ -20,4 +20,6 @@ const SHORT_HEADINGS: Readonly<Record<string, string>> = {
   royalty_bps: 'ROYALTY',
   checked_files: 'URLS CHECKED',
   is_read_from_chain: 'SETTINGS',
+  left: 'SKIPPED',
+  unrevealed_rows_left_out: 'MORE UNREVEALED ROWS',
 }

@@ -5,6 +5,7 @@ import { nftRecord } from '../../../src/api/nft-record.ts'
 import { VIEW as HISTORY_VIEW } from '../../../src/cli/commands/nft/history.ts'
 import { COLLECTION_VIEW } from '../../../src/cli/render/collection-view.ts'
 import { fieldsOf, PathCheck, selectFrom } from '../../../src/cli/render/fields.ts'
+import { heading } from '../../../src/cli/render/heading.ts'
 import { NFT_VIEW } from '../../../src/cli/render/views.ts'
 
 const { transaction_gdn_ids: _, ...collection } = collectionRecord.shape
@@ -19,6 +20,13 @@ test.each([
 })
 
 const record = { request_metadata: { title: 'Dawn', attribute: [{ tag: 'Level', value: '3' }] }, error: null }
+
+test('reveal shows skipped NFTs and omitted rows under different words, which --fields accepts', () => {
+  const fields = ['left', 'unrevealed_rows_left_out']
+  expect(fields.map(heading)).toEqual(['SKIPPED', 'MORE UNREVEALED ROWS'])
+  const view = { fields, columns: fields, id: 'left' }
+  expect(fieldsOf(['skipped', 'more_unrevealed_rows'], view)).toEqual(fields)
+})
 
 test('reads items of lists by [position] or .position', () => {
   const fields = fieldsOf(['request_metadata.attribute[0].value', 'request_metadata.attribute.0.tag'], NFT_VIEW)
