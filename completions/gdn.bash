@@ -250,7 +250,7 @@ __gdn_bundles() {
     'local reset') REPLY='flags-799fb7 output-1891a3' ;;
     'local exec') REPLY='flags-4b28d3 output-b31709' ;;
     'serve') REPLY='flags-e89c76 output-001e56' ;;
-    'worker') REPLY='flags-554e5e output-9b7f12' ;;
+    'worker') REPLY='flags-dc06e7 output-9b7f12' ;;
     'open') REPLY='flags-97a8b4 server-12647a output-0969bc' ;;
     'chain list') REPLY='flags-ef163f output-1891a3' ;;
     'chain setup') REPLY='flags-e05904 sending-and-waiting-1cb25c output-1891a3' ;;
@@ -757,7 +757,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-554e5e') REPLY='--data-dir - dir Directory for the configuration and for locally stored files
+    'flags-dc06e7') REPLY='--data-dir - dir Directory for the configuration and for locally stored files
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --concurrency - text Maximum number of NFTs whose files are fetched at once (16)

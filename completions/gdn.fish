@@ -365,7 +365,7 @@ function __gdn_bundles
     case 'serve'
       printf '%s\n' 'flags-e89c76 output-001e56'
     case 'worker'
-      printf '%s\n' 'flags-554e5e output-9b7f12'
+      printf '%s\n' 'flags-dc06e7 output-9b7f12'
     case 'open'
       printf '%s\n' 'flags-97a8b4 server-12647a output-0969bc'
     case 'chain list'
@@ -983,7 +983,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-554e5e'
+    case 'flags-dc06e7'
       printf '%s\n' '--data-dir - dir Directory for the configuration and for locally stored files' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \

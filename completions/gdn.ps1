@@ -246,7 +246,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'local reset' = 'flags-799fb7 output-1891a3'
     'local exec' = 'flags-4b28d3 output-b31709'
     'serve' = 'flags-e89c76 output-001e56'
-    'worker' = 'flags-554e5e output-9b7f12'
+    'worker' = 'flags-dc06e7 output-9b7f12'
     'open' = 'flags-97a8b4 server-12647a output-0969bc'
     'chain list' = 'flags-ef163f output-1891a3'
     'chain setup' = 'flags-e05904 sending-and-waiting-1cb25c output-1891a3'
@@ -750,7 +750,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-554e5e' = '--data-dir - dir Directory for the configuration and for locally stored files
+    'flags-dc06e7' = '--data-dir - dir Directory for the configuration and for locally stored files
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --concurrency - text Maximum number of NFTs whose files are fetched at once (16)

@@ -21,8 +21,8 @@ export interface Retries {
 const MINUTE = 60_000
 
 /**
- * The user is waiting for a command to finish. Therefore, it retries only requests that a server refuses temporarily, for at most a
- * minute.
+ * The user is waiting for a command to finish. Therefore, it retries only requests that a server refuses temporarily,
+ * for at most a minute.
  */
 export const COMMAND: Retries = { forMs: { rate_limited: MINUTE }, most: 6, backoff: RETRIES }
 
