@@ -2,7 +2,7 @@ import type { ManifestChanges } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { safe } from '../io/io.ts'
 
-/** Returns how many rows of a manifest differ from those that the run read, such as `1 row added, 2 edited, 0 removed`. */
+/** Returns the number of rows that differ from what the run read, such as `1 row added, 2 edited, 0 removed`. */
 export const changesText = ({ added, changed, removed }: Pick<ManifestChanges, 'added' | 'changed' | 'removed'>) =>
   `${count(added, 'row')} added, ${changed} edited, ${removed} removed`
 
