@@ -181,7 +181,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   getruncosts: {
     blockchain: 'The blockchain of the run.',
     counted:
-      'The used part of the limit in wei: fees already paid, plus the maximum cost of the pending requests. Null without a limit.',
+      'The used part of the limit in wei: final fees, plus the maximum cost of all other accepted requests. Null without a limit.',
     fee_paid:
       'Fees of mined transactions in wei. Of a transaction that also contains other NFTs, only the share of the run is counted.',
     final_fee_paid: 'The part of fee_paid that belongs to final transactions.',
