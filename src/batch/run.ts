@@ -21,7 +21,7 @@ import { readOthers } from './reconcile/others.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { checkMarkerKey } from './rows/marker.ts'
 import { openRows } from './rows/row-counts.ts'
-import { holdStore } from './runs/open-store.ts'
+import { leaseStore } from './runs/open-store.ts'
 import { resultsOutside, resultsPage } from './runs/results.ts'
 import { RunContext } from './runs/run-context.ts'
 import { familyId } from './runs/run-identity.ts'
@@ -50,18 +50,18 @@ import type { BatchDeps, BatchOptions, BatchSummary, ResultRow } from './types.t
 export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
   checkOptions(options)
   familyId(options)
-  return await holdingRun(options, deps, (store) => runHeld(store, options, deps))
+  return await withLeasedRun(options, deps, (store) => runLeased(store, options, deps))
 }
 
 /** Acquires the run of a manifest, calls `use` with it, and releases the run. */
-export async function holdingRun<Result>(
+export async function withLeasedRun<Result>(
   options: BatchOptions,
   { openDatabase: open, timing }: Pick<BatchDeps, 'openDatabase' | 'timing'>,
   use: (store: RunStore) => Promise<Result>,
 ): Promise<Result> {
   const state = await openState(options.stateDir, { open })
   try {
-    const store = await holdStore(state, options, timing)
+    const store = await leaseStore(state, options, timing)
     try {
       return await use(store)
     } finally {
@@ -76,7 +76,7 @@ export async function holdingRun<Result>(
   }
 }
 
-async function runHeld(store: RunStore, options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
+async function runLeased(store: RunStore, options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
   const prepared = await prepare(store, options, deps, { writes: true })
   const { gathered, plan, planned } = prepared
   const { drop } = store

@@ -9,7 +9,7 @@ import type { Plan } from './plan.ts'
 import { enterFinished } from './replace-rows.ts'
 import type { Adopted } from './rows/manifest-row.ts'
 import { openRows } from './rows/row-counts.ts'
-import { holdingRun } from './run.ts'
+import { withLeasedRun } from './run.ts'
 import { RunContext } from './runs/run-context.ts'
 import type { RunStore } from './runs/run-store.ts'
 import { Sweeper } from './send/sweep.ts'
@@ -25,7 +25,7 @@ type Deps = Pick<BatchDeps, 'client' | 'pacer' | 'now' | 'sleep'> & { readManife
  * @throws GdnError `invalid_manifest`, `already_accepted`, `run_busy`, `data_dir`, and errors of the server
  */
 export async function storeRows(options: BatchOptions, deps: Deps): Promise<void> {
-  await holdingRun(options, {}, async (store) => {
+  await withLeasedRun(options, {}, async (store) => {
     const gathered = await gather(deps, store, { writes: true })
     const plan = await planRows(store, gathered, options)
     if (plan.rows === 0 || !gathered.isRead) return await enterFinished(store, gathered)

@@ -16,9 +16,9 @@ import { root } from './paths.mjs'
 const GROUPS = {
   operations: {
     code: [
-      'src/operations/{check-copy,held-run,journal,new-request,operate,repeatable,retries,send,unknown-outcome}.ts',
+      'src/operations/{check-copy,leased-run,journal,new-request,operate,repeatable,retries,send,unknown-outcome}.ts',
     ],
-    tests: ['test/operations/{copies,held-run,operate,repeatable,send}.test.ts'],
+    tests: ['test/operations/{copies,leased-run,operate,repeatable,send}.test.ts'],
     rest: ['test/operations/random-faults.test.ts', 'test/cli/nft-transfer.test.ts'],
   },
   'batch-send': {

@@ -15,7 +15,7 @@ import {
 } from '../state/operations.ts'
 import { endRun, insertRun, pruneRuns, removeRun, reopenRun } from '../state/runs.ts'
 import { moveOperation } from '../state/transitions.ts'
-import { type Claimed, HeldRun, type newRun } from './held-run.ts'
+import { type Claimed, LeasedRun, type newRun } from './leased-run.ts'
 import type { AcceptedOperation, Ending, OperateDeps, SentOperation, Wanted } from './types.ts'
 
 const LOST = 'the backend was restored from a backup and no longer knows it'
@@ -27,7 +27,7 @@ export const isUnsent = ({ state }: Operation): boolean => state === 'planned' |
 /** Records the states of one operation, in a run that this process holds. */
 export class Journal {
   operation: Operation
-  #run: HeldRun
+  #run: LeasedRun
   readonly #deps: OperateDeps
   readonly #wanted: Wanted
 
@@ -52,16 +52,16 @@ export class Journal {
     const { state } = this.#deps
     const earlier = this.operation
     const holder = await thisProcess(run.note)
-    const { hold, operation } = await this.#run.write((sql) => {
+    const { lease, operation } = await this.#run.write((sql) => {
       const now = this.#deps.now()
       releaseOperation(sql, earlier, now)
       endRun(sql, earlier.runId, now)
-      const held = insertRun(sql, { ...run, holder, now })
+      const lease = insertRun(sql, { ...run, holder, now })
       const { id } = insertOperation(sql, run.id, run.id, name)
-      return { hold: held, operation: intend(sql, id, request) }
+      return { lease, operation: intend(sql, id, request) }
     })
     await this.#run.release()
-    this.#run = new HeldRun(state, hold)
+    this.#run = new LeasedRun(state, lease)
     this.operation = operation
   }
 

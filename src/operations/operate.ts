@@ -15,8 +15,8 @@ import {
   otherUnknown,
 } from '../state/operations.ts'
 import { commandIdentity } from './command-identity.ts'
-import { claimOperation, newRun } from './held-run.ts'
 import { ENDED_EARLY, isUnsent, Journal } from './journal.ts'
+import { claimOperation, newRun } from './leased-run.ts'
 import { type NewRequest, newRequest, requestBytes } from './new-request.ts'
 import { acceptedByReference, referencesOf } from './reconcile/by-reference.ts'
 import { sentMetadata } from './reconcile/content.ts'

@@ -7,13 +7,13 @@ import type { OperationState } from './transitions.ts'
  * The exclusive right of a process to work on a run. `fence` is the fencing token, which increases with each
  * acquisition.
  */
-export interface RunHold {
+export interface RunLease {
   runId: string
   fence: number
 }
 
 /** The holder of a run, and its last heartbeat. */
-export interface HeldBy {
+export interface LeaseState {
   holder: LockHolder | null
   fence: number
   beatAt: number
@@ -33,7 +33,10 @@ interface NewRun {
 }
 
 /** Adds a run that its creator holds. */
-export function insertRun(sql: Sql, { id, kind, name, note, isKept = false, holder, fence = 1, now }: NewRun): RunHold {
+export function insertRun(
+  sql: Sql,
+  { id, kind, name, note, isKept = false, holder, fence = 1, now }: NewRun,
+): RunLease {
   sql.run(
     `INSERT INTO runs (id, kind, name, note, started_at, holder, fence, beat_at, is_kept)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -50,7 +53,7 @@ export function insertRun(sql: Sql, { id, kind, name, note, isKept = false, hold
   return { runId: id, fence }
 }
 
-export function heldBy(sql: Sql, runId: string): HeldBy {
+export function leaseOf(sql: Sql, runId: string): LeaseState {
   const row = sql.get<{ holder: string | null; fence: number; beat_at: number }>(
     'SELECT holder, fence, beat_at FROM runs WHERE id = ?',
     runId,
@@ -60,13 +63,13 @@ export function heldBy(sql: Sql, runId: string): HeldBy {
 }
 
 /** Acquires a run. Returns null if another process has changed the run since it was read. */
-export function takeRun(
+export function acquireRun(
   sql: Sql,
   runId: string,
-  seen: Pick<HeldBy, 'fence' | 'beatAt'>,
+  seen: Pick<LeaseState, 'fence' | 'beatAt'>,
   holder: LockHolder,
   now: number,
-): RunHold | null {
+): RunLease | null {
   const fence = seen.fence + 1
   const changed = sql.run(
     'UPDATE runs SET holder = ?, fence = ?, beat_at = ? WHERE id = ? AND fence = ? AND beat_at = ?',
@@ -85,22 +88,22 @@ export function takeRun(
  *
  * @throws GdnError `run_busy` if another process holds the run
  */
-export function checkFence(sql: Sql, { runId, fence }: RunHold): void {
+export function checkFence(sql: Sql, { runId, fence }: RunLease): void {
   const row = sql.get<{ fence: number }>('SELECT fence FROM runs WHERE id = ?', runId)
   if (row?.fence !== fence) throw takenOverError()
 }
 
 /** Records a heartbeat. */
-export function beat(sql: Sql, { runId, fence }: RunHold, now: number): void {
+export function beat(sql: Sql, { runId, fence }: RunLease, now: number): void {
   sql.run('UPDATE runs SET beat_at = ? WHERE id = ? AND fence = ?', now, runId, fence)
 }
 
-export function letGo(sql: Sql, { runId, fence }: RunHold): void {
+export function releaseRun(sql: Sql, { runId, fence }: RunLease): void {
   sql.run('UPDATE runs SET holder = NULL WHERE id = ? AND fence = ?', runId, fence)
 }
 
 /** Releases the run of another process, unless that process has changed the run since it was read. */
-export function releaseOther(sql: Sql, runId: string, { fence, beatAt }: Pick<HeldBy, 'fence' | 'beatAt'>): void {
+export function releaseOther(sql: Sql, runId: string, { fence, beatAt }: Pick<LeaseState, 'fence' | 'beatAt'>): void {
   sql.run(
     'UPDATE runs SET holder = NULL, fence = fence + 1 WHERE id = ? AND fence = ? AND beat_at = ?',
     ...[runId, fence, beatAt],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { claimOperation } from '../../src/operations/held-run.ts'
+import { claimOperation } from '../../src/operations/leased-run.ts'
 import type { Sql } from '../../src/sqlite/shared-database.ts'
 import { commandRuns, pruneRuns } from '../../src/state/runs.ts'
 import { CONTRACT, Machine, Service } from './world.ts'

@@ -2,13 +2,13 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { basename } from 'node:path'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../../core/lock-holder.ts'
-import { type Held, HeldRun, heldByOther, takeFree, waitForEnd } from '../../operations/held-run.ts'
+import { acquireFree, type BusyRun, LeasedRun, leasedByOther, waitForEnd } from '../../operations/leased-run.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { collectionsOf } from '../../state/collections.ts'
 import { type Drop, dropsOf, insertDrop, type NewDrop, readDrop } from '../../state/drops.ts'
 import type { State, StateReader } from '../../state/open-state.ts'
 import { removeOtherSets } from '../../state/rows.ts'
-import { insertRun, type RunHold, releaseOther, removeRun } from '../../state/runs.ts'
+import { insertRun, type RunLease, releaseOther, removeRun } from '../../state/runs.ts'
 import { settleOpen } from '../../state/send-rows.ts'
 import { DEFAULT_CHUNK_SIZE } from '../plan.ts'
 import { countDrop, openRows } from '../rows/row-counts.ts'
@@ -22,7 +22,7 @@ const describe = ({ runName, manifestPath }: BatchOptions): string => runName ??
 
 const FENCES_PER_MS = 1_000
 
-type ClaimAttempt = { kind: 'taken'; hold: RunHold } | Held
+type ClaimAttempt = { kind: 'taken'; lease: RunLease } | BusyRun
 
 /**
  * Acquires the run of a manifest for this process, or creates it. Only one process at a time can work on the drops of a
@@ -30,7 +30,7 @@ type ClaimAttempt = { kind: 'taken'; hold: RunHold } | Held
  *
  * @throws GdnError `run_busy` if another process holds the run; `not_found_locally`, `usage`
  */
-export async function holdStore(
+export async function leaseStore(
   state: State,
   options: BatchOptions,
   timing: LockTiming = LOCK_TIMING,
@@ -42,10 +42,10 @@ export async function holdStore(
   for (;;) {
     const attempt = await state.write((sql) => takeOrSee(sql, options, mine), signal)
     if (attempt.kind === 'taken') {
-      const { hold } = attempt
-      const drop = await state.read((sql) => readDrop(sql, hold.runId), signal)
+      const { lease } = attempt
+      const drop = await state.read((sql) => readDrop(sql, lease.runId), signal)
       if (drop === null) throw new Error('a run that was just created is missing')
-      const held = new HeldRun(state, hold, timing.beatMs)
+      const held = new LeasedRun(state, lease, timing.beatMs)
       return new RunStore(state, withOptions(drop, options), held, movedFrom(drop, options))
     }
     await waitForEnd(state, attempt, timing, signal)
@@ -65,15 +65,15 @@ export async function lookAtStore(state: StateReader, options: BatchOptions): Pr
 
 function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): ClaimAttempt {
   for (const { id } of dropsOf(sql, familyOf(sql, options))) {
-    const held = heldByOther(sql, id)
+    const held = leasedByOther(sql, id)
     if (held !== null) return held
   }
   const { known, generation } = wantedDrop(sql, options)
   if (known !== null) {
-    const hold = takeFree(sql, known.id, mine)
+    const lease = acquireFree(sql, known.id, mine)
     settleOpen(sql, known.id)
     removeOtherSets(sql, known.id, known.setId)
-    return { kind: 'taken', hold }
+    return { kind: 'taken', lease }
   }
   const drop = newDrop(sql, options, generation)
   // Removes a run without rows that a process left when it ended early.
@@ -83,9 +83,9 @@ function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): ClaimAtte
   // that held the removed run from writing to the new one.
   const now = Date.now()
   const fence = now * FENCES_PER_MS + randomInt(FENCES_PER_MS)
-  const hold = insertRun(sql, { id: drop.id, kind: 'manifest', name, note: mine.note, holder: mine, fence, now })
+  const lease = insertRun(sql, { id: drop.id, kind: 'manifest', name, note: mine.note, holder: mine, fence, now })
   insertDrop(sql, drop)
-  return { kind: 'taken', hold }
+  return { kind: 'taken', lease }
 }
 
 /** Returns the newest drop of the run, or with `--again` a new one. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { GdnError } from '../../core/errors.ts'
 import { activeHolderError } from '../../core/lock-holder.ts'
-import { waitUntilFree } from '../../operations/held-run.ts'
+import { waitUntilFree } from '../../operations/leased-run.ts'
 import { dropsOf, forgetDrop } from '../../state/drops.ts'
 import { type OpenState, openState } from '../../state/open-state.ts'
 import { keepRivals } from '../../state/row-outcomes.ts'

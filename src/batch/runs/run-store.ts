@@ -1,4 +1,4 @@
-import type { HeldRun } from '../../operations/held-run.ts'
+import type { LeasedRun } from '../../operations/leased-run.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { collectionsOf } from '../../state/collections.ts'
 import { type Drop, readDrop } from '../../state/drops.ts'
@@ -23,12 +23,12 @@ export class RunStore {
   counts: RowCounts = noCounts()
   /** The earlier path of the manifest if it was moved, or null. */
   readonly movedFrom: string | null
-  readonly #run: HeldRun | null
+  readonly #run: LeasedRun | null
   #waiting: Waiting[] = []
   #writing: Promise<void> | null = null
 
   /** @param run null if the run is only read */
-  constructor(state: StateReader, drop: Drop, run: HeldRun | null, movedFrom: string | null = null) {
+  constructor(state: StateReader, drop: Drop, run: LeasedRun | null, movedFrom: string | null = null) {
     this.state = state
     this.drop = drop
     this.#run = run

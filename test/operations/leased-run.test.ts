@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { holdStore } from '../../src/batch/runs/open-store.ts'
+import { leaseStore } from '../../src/batch/runs/open-store.ts'
 import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../../src/core/lock-holder.ts'
-import { claimOperation } from '../../src/operations/held-run.ts'
+import { claimOperation } from '../../src/operations/leased-run.ts'
 import { removeCommand } from '../../src/operations/remove-command.ts'
 import type { Sql } from '../../src/sqlite/shared-database.ts'
 import { forgetDrop } from '../../src/state/drops.ts'
 import { openState, type State, StateReader } from '../../src/state/open-state.ts'
-import { beat, heldBy, letGo, removeRun, takeRun } from '../../src/state/runs.ts'
+import { acquireRun, beat, leaseOf, releaseRun, removeRun } from '../../src/state/runs.ts'
 import { Machine } from '../batch/simulation.ts'
 import { rowsUpTo } from '../batch/simulation-rows.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -45,7 +45,7 @@ async function acquireCommand(timing: LockTiming = TIMING): Promise<Held> {
 async function acquireManifest(timing: LockTiming = TIMING): Promise<Held> {
   if (!isBegun) await machine.run(new FakeHostedApi({ idempotency: true }), rowsUpTo(1))
   isBegun = true
-  const store = await holdStore(state, machine.options(), timing)
+  const store = await leaseStore(state, machine.options(), timing)
   return { runId: store.id, write: (work) => store.write(work), release: () => store.release() }
 }
 
@@ -61,7 +61,7 @@ describe.each([
     runId = run.runId
     await run.release()
     const holder = { ...(await thisProcess('another process')), ...other }
-    await state.write((sql) => takeRun(sql, runId, heldBy(sql, runId), holder, Date.now() - silentMs))
+    await state.write((sql) => acquireRun(sql, runId, leaseOf(sql, runId), holder, Date.now() - silentMs))
   }
 
   const busy = { code: 'run_busy', message: expect.stringContaining('another process') }
@@ -113,7 +113,7 @@ describe.each([
     })
   }
 
-  const beating = (sql: Sql) => beat(sql, { runId, fence: heldBy(sql, runId).fence }, Date.now())
+  const beating = (sql: Sql) => beat(sql, { runId, fence: leaseOf(sql, runId).fence }, Date.now())
 
   test.each([
     ['before', 'Wait until the process ends, or press Ctrl-C in its terminal.'],
@@ -135,8 +135,8 @@ describe.each([
     await heldByAnother(CONTAINER, 130_000)
     const third = await thisProcess('a third process')
     whileWatched('after', (sql) => {
-      const seen = heldBy(sql, runId)
-      takeRun(sql, runId, seen, third, seen.beatAt)
+      const seen = leaseOf(sql, runId)
+      acquireRun(sql, runId, seen, third, seen.beatAt)
     })
     await expect(acquire()).rejects.toMatchObject({ code: 'run_busy', message: expect.stringContaining('third') })
   })
@@ -144,30 +144,30 @@ describe.each([
   test('is no longer changed by a process from which it was taken over', async () => {
     const run = await acquire()
     const other = await thisProcess('another process')
-    const seen = await state.read((sql) => heldBy(sql, run.runId))
-    await state.write((sql) => takeRun(sql, run.runId, seen, other, 1))
+    const seen = await state.read((sql) => leaseOf(sql, run.runId))
+    await state.write((sql) => acquireRun(sql, run.runId, seen, other, 1))
     const late = { runId: run.runId, fence: seen.fence }
     await expect(run.write(() => 'written')).rejects.toMatchObject({ code: 'run_busy' })
     await expect(run.release()).rejects.toMatchObject({ code: 'run_busy' })
     await state.write((sql) => {
       beat(sql, late, 2)
-      letGo(sql, late)
+      releaseRun(sql, late)
     })
-    expect(await state.read((sql) => heldBy(sql, run.runId))).toMatchObject({ holder: other, beatAt: 1 })
+    expect(await state.read((sql) => leaseOf(sql, run.runId))).toMatchObject({ holder: other, beatAt: 1 })
   })
 
   test('is held by heartbeats', async () => {
     const run = await acquire({ ...TIMING, beatMs: 1 })
-    const { beatAt } = await state.read((sql) => heldBy(sql, run.runId))
-    await expect.poll(async () => (await state.read((sql) => heldBy(sql, run.runId))).beatAt).toBeGreaterThan(beatAt)
+    const { beatAt } = await state.read((sql) => leaseOf(sql, run.runId))
+    await expect.poll(async () => (await state.read((sql) => leaseOf(sql, run.runId))).beatAt).toBeGreaterThan(beatAt)
     await run.release()
   })
 })
 
 test('a run that was removed and created again is not changed by the process that held the removed one', async () => {
-  const removed = await holdStore(state, machine.options())
+  const removed = await leaseStore(state, machine.options())
   await state.write((sql) => forgetDrop(sql, removed.id))
-  const created = await holdStore(state, machine.options())
+  const created = await leaseStore(state, machine.options())
   expect(created.id).toBe(removed.id)
   await expect(removed.write(() => 'written')).rejects.toMatchObject({ code: 'run_busy' })
   await expect(removed.release()).rejects.toMatchObject({ code: 'run_busy' })
@@ -179,7 +179,7 @@ describe('the record of a single command', () => {
     const run = await acquireCommand()
     await run.release()
     const holder = { ...(await thisProcess('another process')), space: 'pid:[1]', pid: 2 ** 22 + 1 }
-    await state.write((sql) => takeRun(sql, run.runId, heldBy(sql, run.runId), holder, Date.now() - 130_000))
+    await state.write((sql) => acquireRun(sql, run.runId, leaseOf(sql, run.runId), holder, Date.now() - 130_000))
     const read = state.read.bind(state)
     vi.spyOn(state, 'read').mockImplementationOnce(async (work, signal) => {
       await state.write((sql) => removeRun(sql, run.runId))
@@ -196,7 +196,7 @@ describe('the record of a single command', () => {
     await expect(removeCommand(machine.stateDir, runId)).rejects.toMatchObject({ code: 'run_busy' })
     await run.release()
     await removeCommand(machine.stateDir, runId)
-    await expect(state.read((sql) => heldBy(sql, runId))).rejects.toMatchObject({ code: 'run_busy' })
+    await expect(state.read((sql) => leaseOf(sql, runId))).rejects.toMatchObject({ code: 'run_busy' })
   })
 
   test('is not removed if a process acquires it in the meantime', async () => {
@@ -208,7 +208,7 @@ describe('the record of a single command', () => {
       const seen: unknown = await read.call(this, work, signal)
       const other = await thisProcess('another process')
       const isLook = typeof seen === 'object' && seen !== null && 'fence' in seen
-      if (isLook) await state.write((sql) => takeRun(sql, runId, heldBy(sql, runId), other, 1))
+      if (isLook) await state.write((sql) => acquireRun(sql, runId, leaseOf(sql, runId), other, 1))
       return seen as never
     })
     await expect(removeCommand(machine.stateDir, runId)).rejects.toMatchObject({
@@ -216,6 +216,6 @@ describe('the record of a single command', () => {
       message: expect.stringContaining('another process'),
     })
     vi.restoreAllMocks()
-    expect(await state.read((sql) => heldBy(sql, runId))).toMatchObject({ beatAt: 1 })
+    expect(await state.read((sql) => leaseOf(sql, runId))).toMatchObject({ beatAt: 1 })
   })
 })

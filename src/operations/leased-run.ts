@@ -13,7 +13,16 @@ import { sleep } from '../core/time.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { State } from '../state/open-state.ts'
 import { findLive, findOperation, insertOperation, type Operation, type OperationName } from '../state/operations.ts'
-import { beat, checkFence, type HeldBy, heldBy, insertRun, letGo, type RunHold, takeRun } from '../state/runs.ts'
+import {
+  acquireRun,
+  beat,
+  checkFence,
+  insertRun,
+  type LeaseState,
+  leaseOf,
+  type RunLease,
+  releaseRun,
+} from '../state/runs.ts'
 
 /**
  * Runs that this process still holds in the database, but only because their release failed, for example on a full
@@ -21,32 +30,32 @@ import { beat, checkFence, type HeldBy, heldBy, insertRun, letGo, type RunHold, 
  */
 const unreleased = new Set<string>()
 
-const nameOfHold = ({ runId, fence }: RunHold) => `${runId} ${fence}`
+const nameOfLease = ({ runId, fence }: RunLease) => `${runId} ${fence}`
 
 /** A run that this process holds exclusively in the database. */
-export class HeldRun {
+export class LeasedRun {
   readonly #state: State
-  readonly #hold: RunHold
+  readonly #lease: RunLease
   readonly #beat: NodeJS.Timeout
   #isReleased = false
 
-  constructor(state: State, hold: RunHold, beatMs: number = LOCK_TIMING.beatMs) {
+  constructor(state: State, lease: RunLease, beatMs: number = LOCK_TIMING.beatMs) {
     this.#state = state
-    this.#hold = hold
+    this.#lease = lease
     // If heartbeats can't be written, other processes notice after a while that the run is lost.
     this.#beat = setInterval(() => {
-      state.write((sql) => beat(sql, hold, Date.now())).catch(() => undefined)
+      state.write((sql) => beat(sql, lease, Date.now())).catch(() => undefined)
     }, beatMs).unref()
   }
 
   get runId(): string {
-    return this.#hold.runId
+    return this.#lease.runId
   }
 
   /** Changes the run in one transaction. @throws GdnError `run_busy` if another process has acquired it */
   async write<Result>(work: (sql: Sql) => Result): Promise<Result> {
     return await this.#state.write((sql) => {
-      checkFence(sql, this.#hold)
+      checkFence(sql, this.#lease)
       return work(sql)
     })
   }
@@ -57,22 +66,22 @@ export class HeldRun {
     clearInterval(this.#beat)
     try {
       await this.#state.write((sql) => {
-        checkFence(sql, this.#hold)
+        checkFence(sql, this.#lease)
         last(sql)
-        letGo(sql, this.#hold)
+        releaseRun(sql, this.#lease)
       })
     } catch (error) {
-      unreleased.add(nameOfHold(this.#hold))
+      unreleased.add(nameOfLease(this.#lease))
       throw error
     }
-    unreleased.delete(nameOfHold(this.#hold))
+    unreleased.delete(nameOfLease(this.#lease))
     this.#isReleased = true
   }
 }
 
 export interface Claimed {
   operation: Operation
-  run: HeldRun
+  run: LeasedRun
   /** Whether this call created the operation. */
   isNew: boolean
 }
@@ -89,13 +98,13 @@ interface Claim {
 }
 
 /** A run that another process holds, as read from the database. */
-export interface Held {
-  kind: 'held'
-  by: HeldBy & { holder: LockHolder }
+export interface BusyRun {
+  kind: 'busy'
+  by: LeaseState & { holder: LockHolder }
   runId: string
 }
 
-type ClaimAttempt = { kind: 'taken'; hold: RunHold; operation: Operation; isNew: boolean } | Held
+type ClaimAttempt = { kind: 'taken'; lease: RunLease; operation: Operation; isNew: boolean } | BusyRun
 
 /**
  * Acquires an operation for this process: the one with the ID, else the live operation with the name. Creates it if
@@ -118,15 +127,15 @@ export async function claimOperation(
     if (attempt.kind === 'taken') {
       return {
         operation: attempt.operation,
-        run: new HeldRun(state, attempt.hold, timing.beatMs),
+        run: new LeasedRun(state, attempt.lease, timing.beatMs),
         isNew: attempt.isNew,
       }
     }
     await waitForEnd(state, attempt, timing, signal)
-    const hold = await state.write((sql) => takeRun(sql, attempt.runId, attempt.by, mine, Date.now()), signal)
-    const operation = hold === null ? null : await state.read(find, signal)
-    if (hold !== null && operation !== null) {
-      return { operation, run: new HeldRun(state, hold, timing.beatMs), isNew: false }
+    const lease = await state.write((sql) => acquireRun(sql, attempt.runId, attempt.by, mine, Date.now()), signal)
+    const operation = lease === null ? null : await state.read(find, signal)
+    if (lease !== null && operation !== null) {
+      return { operation, run: new LeasedRun(state, lease, timing.beatMs), isNew: false }
     }
   }
 }
@@ -139,26 +148,26 @@ function enter(
 ): ClaimAttempt {
   const command = newRun(note, id ?? undefined)
   const run = keptAs === undefined ? command : { ...command, name: keptAs, isKept: true }
-  const hold = insertRun(sql, { ...run, holder, now: Date.now() })
-  return { kind: 'taken', hold, operation: insertOperation(sql, run.id, run.id, name), isNew: true }
+  const lease = insertRun(sql, { ...run, holder, now: Date.now() })
+  return { kind: 'taken', lease, operation: insertOperation(sql, run.id, run.id, name), isNew: true }
 }
 
 function take(sql: Sql, operation: Operation, mine: LockHolder): ClaimAttempt {
   const { runId } = operation
-  return heldByOther(sql, runId) ?? { kind: 'taken', hold: takeFree(sql, runId, mine), operation, isNew: false }
+  return leasedByOther(sql, runId) ?? { kind: 'taken', lease: acquireFree(sql, runId, mine), operation, isNew: false }
 }
 
 /** Returns a run with its holder, or null if no process holds it. */
-export function heldByOther(sql: Sql, runId: string): Held | null {
-  const { holder, ...by } = heldBy(sql, runId)
-  return holder === null ? null : { kind: 'held', by: { ...by, holder }, runId }
+export function leasedByOther(sql: Sql, runId: string): BusyRun | null {
+  const { holder, ...by } = leaseOf(sql, runId)
+  return holder === null ? null : { kind: 'busy', by: { ...by, holder }, runId }
 }
 
 /** Acquires a run that is free in this transaction. */
-export function takeFree(sql: Sql, runId: string, mine: LockHolder): RunHold {
-  const hold = takeRun(sql, runId, heldBy(sql, runId), mine, Date.now())
-  if (hold === null) throw new Error('a run changed within a transaction')
-  return hold
+export function acquireFree(sql: Sql, runId: string, mine: LockHolder): RunLease {
+  const lease = acquireRun(sql, runId, leaseOf(sql, runId), mine, Date.now())
+  if (lease === null) throw new Error('a run changed within a transaction')
+  return lease
 }
 
 const SHORT_DIGITS = 4
@@ -174,8 +183,8 @@ export function newRun(
 }
 
 /** Resolves with the last holder of a run if no process works on the run. @throws GdnError `run_busy` */
-export async function waitUntilFree(state: State, runId: string): Promise<HeldBy> {
-  const before = await state.read((sql) => heldBy(sql, runId))
+export async function waitUntilFree(state: State, runId: string): Promise<LeaseState> {
+  const before = await state.read((sql) => leaseOf(sql, runId))
   const { holder } = before
   if (holder !== null) await waitForEnd(state, { by: { ...before, holder }, runId }, LOCK_TIMING, undefined)
   return before
@@ -184,14 +193,14 @@ export async function waitUntilFree(state: State, runId: string): Promise<HeldBy
 /** Resolves once it is certain that the holder of a run has ended. @throws GdnError `run_busy` */
 export async function waitForEnd(
   state: State,
-  { by, runId }: Pick<Held, 'by' | 'runId'>,
+  { by, runId }: Pick<BusyRun, 'by' | 'runId'>,
   timing: LockTiming,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const status = await inspectHolder(by.holder, timing)
   if (status.kind === 'ended') return
   if (status.kind === 'alive') {
-    if (unreleased.has(nameOfHold({ runId, fence: by.fence }))) return
+    if (unreleased.has(nameOfLease({ runId, fence: by.fence }))) return
     throw activeHolderError(by.holder)
   }
   // A clock that was set back must not make a holder look alive indefinitely.
@@ -199,7 +208,7 @@ export async function waitForEnd(
   if (waitMs > 0) throw remoteHolderError(by.holder, waitMs)
   await sleep(timing.watchMs, signal)
   const later = await state
-    .read((sql) => heldBy(sql, runId), signal)
+    .read((sql) => leaseOf(sql, runId), signal)
     .catch((error: unknown) => {
       // The operation has succeeded in the meantime, and was removed.
       if (error instanceof GdnError && error.code === 'run_busy') return null
