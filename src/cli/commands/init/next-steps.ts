@@ -6,7 +6,7 @@ export interface Setup {
   profile: string
   /** Null for the local backend, whose address may change. */
   baseUrl: string | null
-  /** What overrides the saved profile, in a sentence; null if nothing does. */
+  /** A sentence that names what overrides the saved profile; null if nothing does. */
   override: string | null
   /** Where the key is; null if none was saved. */
   keptIn: 'keyring' | 'file' | 'environment' | 'local backend' | null
