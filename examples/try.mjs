@@ -39,6 +39,7 @@ async function tryIt() {
 function whatNext(url, contract, nft) {
   return `
 The backend is still running. Look at what was minted: ${url}
+gdn's hints begin with gdn. To run them, put it on your PATH with npm link.
 Four things to try:
   node bin/gdn.js open ${contract} --local
   node bin/gdn.js nft show ${nft.nft_gdn_id} --local
@@ -47,7 +48,7 @@ Four things to try:
     --receiver ${CREATOR} --title "One more"
   node bin/gdn.js nft list --local -b polygon \\
     -c ${contract} -o csv
-npm link puts it on your PATH as gdn. To stop the backend:
+To stop the backend:
   node bin/gdn.js local stop`
 }
 

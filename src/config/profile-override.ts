@@ -11,8 +11,8 @@ interface Saved {
 }
 
 /**
- * Returns what overrides the profile that the user's file selects: a variable or the project's file. Returns null if
- * nothing does. The sources are in the order in which {@link loadSettings} uses them.
+ * Returns a sentence that names the variable or file that overrides the saved profile; null if none does. The sources
+ * are in the order in which {@link loadSettings} uses them.
  */
 export async function profileOverride({ env, cwd, profile, baseUrl }: Saved): Promise<string | null> {
   const hasServer = profile === 'local' || baseUrl !== undefined
