@@ -50,15 +50,14 @@ function keyFor(origin: string, key: string | undefined): Secret {
 /** @throws GdnError `invalid_config` for an invalid URL or key; `unauthorized` without a key */
 export function openConnection({ baseUrl, apiKey, stateDir, apiVersion = '1.1' }: ClientOptions): Connection {
   const address = baseUrl ?? env.GDN_BASE_URL
-  const key = apiKey ?? env.GDN_API_KEY
   if (address === undefined || address === '') {
-    const hint = key ? 'Set baseUrl, or GDN_BASE_URL.' : 'Set baseUrl and apiKey, or GDN_BASE_URL and GDN_API_KEY.'
+    const hint = 'Set baseUrl and apiKey, or GDN_BASE_URL and GDN_API_KEY.'
     throw new GdnError('invalid_config', 'no server is configured', { hint })
   }
   const url = parseBaseUrl(address, { hasKey: true, allowHttp: false })
   const { origin } = new URL(url)
   const isLocal = isLoopback(new URL(url))
-  const secret = keyFor(origin, key)
+  const secret = keyFor(origin, apiKey ?? env.GDN_API_KEY)
   const proxy = isLocal ? undefined : proxyOf(env)
   let transport: Promise<Transport> | undefined
   let client: Promise<ApiClient> | undefined

@@ -78,7 +78,6 @@ describe('createClient', () => {
     expect(refusal()).toBe(
       'invalid_config: no server is configured: Set baseUrl and apiKey, or GDN_BASE_URL and GDN_API_KEY.',
     )
-    expect(refusal({ apiKey: KEY })).toBe('invalid_config: no server is configured: Set baseUrl, or GDN_BASE_URL.')
     expect(refusal({ baseUrl: 'https://api.example.com' })).toBe(
       'unauthorized: there is no API key for https://api.example.com: Set apiKey, or GDN_API_KEY.',
     )
