@@ -47,13 +47,13 @@ function keyFor(origin: string, key: string | undefined): Secret {
   return secret
 }
 
-const SET_BOTH = 'Set baseUrl and apiKey, or GDN_BASE_URL and GDN_API_KEY.'
+const HINT = 'Set baseUrl and apiKey, or GDN_BASE_URL and GDN_API_KEY.'
 
 /** @throws GdnError `invalid_config` for an invalid URL or key; `unauthorized` without a key */
 export function openConnection({ baseUrl, apiKey, stateDir, apiVersion = '1.1' }: ClientOptions): Connection {
   const address = baseUrl ?? env.GDN_BASE_URL
   if (address === undefined || address === '') {
-    throw new GdnError('invalid_config', 'no server is configured', { hint: SET_BOTH })
+    throw new GdnError('invalid_config', 'no server is configured', { hint: HINT })
   }
   const url = parseBaseUrl(address, { hasKey: true, allowHttp: false })
   const { origin } = new URL(url)
