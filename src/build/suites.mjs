@@ -85,7 +85,7 @@ export const LONG_FORMS = {
     'test/server/updates/random-reorgs.test.ts',
     'test/server/pipeline/max-cost-property.test.ts',
     'test/cli/mcp/max-cost-property.test.ts',
-    'test/cli/cost/{at-most,operation-limit,run-limit}-property.test.ts',
+    'test/cli/cost/{at-most,operation-limit,run-limit,sufficient-limit}-property.test.ts',
     'test/plan/{exchanged,exchanged-ids,pairing-random,results-random}.test.ts',
   ],
   fuzz: [
