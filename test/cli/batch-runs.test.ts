@@ -165,6 +165,23 @@ describe('batch list', () => {
   })
 })
 
+test('the cost of a run whose server is gone is unknown, for the reason that a warning names', async () => {
+  const { mint, gdn, stateDir } = await home()
+  const api = await fakeApi(service())
+  await mint(api.url)
+  const state = await openState(stateDir)
+  await state.write((sql) => sql.run("UPDATE drops SET url = 'http://127.0.0.1:9'"))
+  state.close()
+  const at = ['drop', '--state-dir', stateDir]
+  for (const command of [['status', '--costs'], ['results', '--costs'], ['report']]) {
+    const { code, stderr } = await gdn('batch', ...command, ...at)
+    expect({ command, code }).toEqual({ command, code: 0 })
+    expect(stderr, command[0]).toMatch(
+      /: the backend of the run \S+ is not running; it was at http:\/\/127\.0\.0\.1:9\./,
+    )
+  }
+})
+
 test('commands that only read work in a read-only state directory', async (context) => {
   const disk = await createSmallDisk(4096)
   if (typeof disk === 'string') return context.skip(disk)
@@ -329,6 +346,24 @@ describe('finding a run', () => {
     await rm(path('feb/drop.csv'))
     expect(errorOf(await run('batch', 'status', './drop.csv')).hint).toContain('moved here, add --adopt.')
     expect(await list()).toHaveLength(1)
+  })
+
+  test('needs no server, so a profile without one does not hide the runs of the same name', async () => {
+    const { gdn, mint, stateDir, options, path } = await home({
+      'jan/drop.csv': CSV,
+      'feb/drop.csv': CSV,
+      'drop.csv': CSV,
+    })
+    const api = await fakeApi(service())
+    await mint(api.url, 'jan/drop.csv')
+    await mint(api.url, 'feb/drop.csv', '--again')
+    await gdn('config', 'set', 'rate', '5', '--profile', 'default')
+    const run = async (...argv: string[]) =>
+      errorOf(await cli([...argv, '--state-dir', stateDir, '--json'], { ...options, cwd: path('.') })).message
+    for (const command of ['status', 'results', 'report']) {
+      expect(await run('batch', command, 'drop.csv'), command).toBe('there is no run of ./drop.csv on this machine')
+      expect(await run('batch', command, 'drop'), command).toContain('drop matches several runs:\n')
+    }
   })
 
   test('named with --run is found by that name, also where a file without a run has it', async () => {

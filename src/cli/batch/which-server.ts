@@ -52,7 +52,8 @@ export async function findRun(deps: Deps, name: string, flags: RunFlags): Promis
   try {
     return await openRun(stateDir, name, { ...limits, server: selected })
   } catch (error) {
-    const isConfigured = (settings.baseUrl ?? settings.profile) !== null
+    // A profile may have no server.
+    const isConfigured = settings.baseUrl !== null || settings.profile === 'local'
     if (!namesRuns(error) || (contract === null && (selected !== undefined || !isConfigured))) throw error
     const server = selected ?? (isConfigured ? await configuredServer(deps, settings) : undefined)
     return await openRun(stateDir, name, { ...limits, server, contract: contract?.value }).catch((other: unknown) => {
@@ -140,11 +141,11 @@ async function notFound(deps: Deps, run: RunOnServer, last: Server): Promise<Gdn
   )
 }
 
-/** Like `settingsOfRun`, but returns null if no flag selects a server and the run's backend isn't found. */
-export async function settingsIfFound(deps: Deps, run: RunOnServer, flags: ServerFlags): Promise<Settings | null> {
+/** Like `settingsOfRun`, but returns the error if no flag selects a server and the run's backend isn't found. */
+export async function settingsIfFound(deps: Deps, run: RunOnServer, flags: ServerFlags): Promise<Settings | GdnError> {
   return await settingsOfRun(deps, run, flags).catch((error: unknown) => {
     const isGone = error instanceof GdnError && (error.code === 'unreachable' || error.code === 'wrong_backend')
-    if (isGone && !namesServer(flags)) return null
+    if (isGone && !namesServer(flags)) return error
     throw error
   })
 }

@@ -29,26 +29,56 @@ const NOTHING: DataRecord = {
   waiting: null,
 }
 
+/** The costs of a run whose server doesn't report them. */
+export const UNKNOWN_COSTS: DataRecord = Object.fromEntries(SPENT_FIELDS.map((field) => [field, null]))
+
+export interface Spent {
+  /** The values of `SPENT_FIELDS`. */
+  costs: DataRecord
+  /** Sentences that say why the costs are unknown; null if they are known. */
+  problem: string | null
+}
+
 /**
- * Returns the amount that a run has spent according to its server; null if the server doesn't report it.
+ * Returns the amount that a run has spent according to its server.
  *
+ * @param found the settings that reach the server, or why it isn't found
  * @param counts the recorded row counts. A run that is unknown to the server has spent nothing if no row was sent. A
  * run without open rows waits for nothing.
  */
 export async function spentOf(
   deps: Deps,
-  settings: Settings | null,
+  found: Settings | GdnError,
   run: Pick<Run, 'id'>,
   counts: Omit<RowCounts, 'total'>,
-): Promise<DataRecord | null> {
-  if (settings === null) return null
-  const { pending, unknown, accepted, deployed } = counts
-  const isUnsent = accepted + deployed + unknown === 0
+): Promise<Spent> {
+  if (found instanceof GdnError) return unknownFor(found)
   try {
-    const { client } = await deps.connect(settings)
-    try {
-      const { costs } = await client.call('getruncosts', { run: run.id }, { signal: deps.signals.signal })
-      return {
+    return await reportedBy(deps, found, run, counts)
+  } catch (error) {
+    if (error instanceof GdnError && !deps.signals.signal.aborted) return unknownFor(error)
+    throw error
+  }
+}
+
+const unknownFor = ({ message, hint }: GdnError): Spent => ({
+  costs: UNKNOWN_COSTS,
+  problem: [`The cost of the run is unknown: ${message}.`, hint].filter(Boolean).join(' '),
+})
+
+async function reportedBy(
+  deps: Deps,
+  settings: Settings,
+  run: Pick<Run, 'id'>,
+  { pending, unknown, accepted, deployed }: Omit<RowCounts, 'total'>,
+): Promise<Spent> {
+  const isUnsent = accepted + deployed + unknown === 0
+  const { client } = await deps.connect(settings)
+  try {
+    const { costs } = await client.call('getruncosts', { run: run.id }, { signal: deps.signals.signal })
+    return {
+      problem: null,
+      costs: {
         gas_used: costs.gas_used,
         fee_paid_wei: costs.fee_paid,
         pending_transactions: costs.pending_transactions ?? null,
@@ -57,19 +87,18 @@ export async function spentOf(
         currency: costs.currency,
         simulated: costs.is_simulated,
         waiting: pending + unknown + accepted === 0 ? null : reasonOfRun(costs.waiting, pending + unknown > 0),
-      }
-    } catch (error) {
-      if (isUnsent && statusOf(error) === 404 && client.supports('runCosts') === true) {
-        const kept = await keptMaxCost(settings.stateDir, run.id)
-        return { ...NOTHING, max_cost_wei: kept === null ? null : String(kept) }
-      }
-      throw error
-    } finally {
-      await client.close()
+      },
     }
   } catch (error) {
-    if (error instanceof GdnError && !deps.signals.signal.aborted) return null
-    throw error
+    if (statusOf(error) !== 404) throw error
+    if (client.supports('runCosts') !== true) {
+      return { costs: UNKNOWN_COSTS, problem: 'The server of the run does not report its cost.' }
+    }
+    if (!isUnsent) throw error
+    const kept = await keptMaxCost(settings.stateDir, run.id)
+    return { costs: { ...NOTHING, max_cost_wei: kept === null ? null : String(kept) }, problem: null }
+  } finally {
+    await client.close()
   }
 }
 

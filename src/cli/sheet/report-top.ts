@@ -74,7 +74,7 @@ ${stats([
       times.endedAt === null ? '' : `${time(times.endedAt)}, ${span(times.startedAt, times.endedAt)} in all`,
     ],
     ['Paid', spent === null ? '' : escapeHtml(spentText(spent))],
-    ['Gas', spent === null ? 'unknown: the server does not report it' : ''],
+    ['Gas', spent === null ? 'unknown' : ''],
     [
       'Run',
       `<code>${escapeHtml(status.name)}</code>${status.generation > 1 ? ` (run ${status.generation} of this manifest)` : ''}`,

@@ -462,6 +462,7 @@ const MINT_EVENT = {
 const TARGETED = ['run', 'blockchain', 'contract_address']
 const COUNTS = ['total', 'pending', 'accepted', 'deployed', 'failed', 'unknown']
 const RUN_PAID = ['gas_used', 'fee_paid_wei', 'currency', 'simulated', 'pending_transactions']
+export const SPENT_FIELDS = [...RUN_PAID, 'max_cost_wei', 'max_fee_wei', 'waiting']
 const COMPARED = ['verified', 'differing', 'unread', 'changed']
 const SENT = ['burned', 'requests', 'attempts', 'reconciled', 'kept_accepted']
 const RUN_SUMMARY = [...TARGETED, 'run_id', ...COUNTS, ...SENT, ...COMPARED, ...RUN_PAID, 'warnings', 'notes']
@@ -586,7 +587,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       'burned',
       'changed',
       'images',
-      'gas_used',
+      ...SPENT_FIELDS,
     ],
     () => withMintedRun('batch', 'report', 'drop', '--force'),
   ),

@@ -1,3 +1,5 @@
+import { stateDirectory } from '../../../src/config/paths.ts'
+import { openState } from '../../../src/state/open-state.ts'
 import { service, TARGET } from '../drop.ts'
 import { CONTRACT, knows, nft, type Reply } from '../fake-api.ts'
 import { cli } from '../harness.ts'
@@ -12,6 +14,7 @@ import {
   SCENARIOS,
   type Scenario,
   SENDER,
+  SPENT_FIELDS,
   withManifest,
   withServer,
   withStoppedBackend,
@@ -122,6 +125,7 @@ const statesOfRun = (run: RunState): State[] => {
     named('batch retry', PACE, sent),
     named('batch reconcile', PACE, run.dusk === 'unauthorized' ? 8 : sent),
     named('batch status', []),
+    { ...named('batch status', ['--costs']), state: `${state}, --costs`, more: SPENT_FIELDS },
     { state, command: 'batch list', code: 0, prepare: () => onRun(run, () => ['batch', 'list']) },
     named('batch results', []),
     named('batch report', ['--force']),
@@ -183,6 +187,16 @@ const REQUESTS: readonly State[] = [
   waited('nft transfer', TRANSFER, transferSeen(ENDED), { state: 'failed', code: 5, more: SEEN }),
 ]
 
+/** A command on a run whose server can't be reached any more. */
+async function withoutServer(command: string, ...more: string[]): Promise<Prepared> {
+  const [run] = RUNS.filter(({ state }) => state === 'finished')
+  const { argv, options } = await onRun(run as RunState, () => [...command.split(' '), 'drop', ...more])
+  const state = await openState(stateDirectory(options.env ?? {}, undefined))
+  await state.write((sql) => sql.run("UPDATE drops SET url = 'http://127.0.0.1:9'"))
+  state.close()
+  return { argv, options: { ...options, env: { ...options.env, GDN_BASE_URL: undefined } } }
+}
+
 /** A reveal whose NFTs were revealed before. */
 async function revealed(): Promise<Prepared> {
   const first = await (SCENARIOS.reveal as Scenario).prepare()
@@ -197,6 +211,12 @@ export const STATES: readonly State[] = [
   shown('many', 0, ['a', 'a'], { shape: 'array' }),
   shown('many, some unknown', 5, ['a', 'x'], { shape: 'array' }),
   ...REQUESTS,
+  {
+    ...{ state: 'server gone, --costs', command: 'batch status', code: 0, more: SPENT_FIELDS },
+    prepare: () => withoutServer('batch status', '--costs'),
+  },
+  { state: 'server gone', command: 'batch results', code: 0, prepare: () => withoutServer('batch results', '--costs') },
+  { state: 'server gone', command: 'batch report', code: 0, prepare: () => withoutServer('batch report', '--force') },
   { state: 'nothing left', command: 'reveal', code: 0, prepare: revealed },
   { state: 'stopped', command: 'local status', code: 0, prepare: () => withStoppedBackend('local', 'status') },
 ]

@@ -117,7 +117,7 @@ describe('batch mint --max-cost', () => {
 
   test.each([
     ['yes', '0', 'Paid: 0 of at most 0.5 coins: nothing was accepted yet'],
-    ['no', undefined, 'does not report its cost'],
+    ['no', null, 'does not report its cost'],
   ])('before anything was accepted, a server that limits costs (%s) has the fees %s', async (limits, fee, text) => {
     const { path, options } = await folder({ 'drop.csv': CSV })
     const headers = { 'run-max-cost-supported': limits, 'idempotency-key-supported': 'yes' }
@@ -128,7 +128,7 @@ describe('batch mint --max-cost', () => {
     })
     const at = ['--base-url', api.url]
     const node = await rpcStandIn({ eth_chainId: '0x89', eth_getBlockByNumber: {}, eth_gasPrice: '0x1' })
-    const limit = fee === undefined ? [] : ['--max-cost', '0.5', '--rpc-url', node]
+    const limit = fee === null ? [] : ['--max-cost', '0.5', '--rpc-url', node]
     const { code } = await cli(
       ['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--yes', '--again', ...limit],
       options,

@@ -20,7 +20,6 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { httpAddress } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
-import type { DataRecord } from '../../render/cells.ts'
 import { rowsByState } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
@@ -95,7 +94,8 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   const status = await runStatus(run)
   const { path, replace } = await whereTo(deps, `${run.name}-report.html`, flags)
   // The local backend may not be running.
-  const settings = await settingsIfFound(deps, run, flags)
+  const found = await settingsIfFound(deps, run, flags)
+  const settings = found instanceof GdnError ? null : found
   const server = (await settings?.server().catch(() => null)) ?? null
   const [
     { PAGE_END },
@@ -113,6 +113,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     import('../../image/nft-image.ts'),
   ])
   const facts = await readServerFacts(deps, status, server, settings)
+  const spent = await spentOf(deps, found, run, status.counts)
   const publicGateway =
     flags.gateway ?? (server === null || server.loopback || !facts.isOurs ? null : explorerBase(server))
   const gateway = flags.gateway ?? (server !== null && facts.isOurs ? explorerBase(server) : null)
@@ -140,7 +141,17 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     const { owners, changed } = tally
     const times = await runTimes(run)
     await sheet.finish(
-      reportTop({ ...top, ...facts, times, owners, changed, present, left: images.left, now: deps.now() }),
+      reportTop({
+        ...top,
+        ...facts,
+        spent: spent.problem === null ? spent.costs : null,
+        times,
+        owners,
+        changed,
+        present,
+        left: images.left,
+        now: deps.now(),
+      }),
       PAGE_END,
       replace,
     )
@@ -158,10 +169,10 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     burned: tally.burned,
     changed: tally.changed,
     images: images.embedded,
-    ...facts.spent,
-    gas_used: facts.spent?.gas_used ?? null,
+    ...spent.costs,
   })
   io.note(`Wrote ${safe(path)}`)
+  if (found instanceof GdnError) io.warn(safe(`The report has only what this machine recorded: ${found.message}.`))
   warnOfEdits(io, await editsSince(deps, run))
   if (flags.open) await openSheet(deps, path)
 }
@@ -215,7 +226,6 @@ async function clientOf(deps: Deps, server: Server | null, settings: Settings | 
 interface ServerFacts {
   /** Whether the server is a gdn backend. */
   isOurs: boolean
-  spent: DataRecord | null
   collection: string | null
   blockExplorer: string | null
 }
@@ -234,7 +244,6 @@ async function readServerFacts(
 ): Promise<ServerFacts> {
   const nothing: ServerFacts = {
     isOurs: server?.loopback === true,
-    spent: null,
     collection: null,
     blockExplorer: null,
   }
@@ -248,7 +257,6 @@ async function readServerFacts(
       const collection = collectionAnswer.safeParse(await explorer.get(path))
       return {
         isOurs: true,
-        spent: await spentOf(deps, settings, run, run.counts),
         collection: collection.success ? collection.data.name : null,
         blockExplorer: collection.success ? blockExplorerOf(collection.data.transaction?.explorer_url ?? '') : null,
       }

@@ -4,6 +4,7 @@ import { type Run, runStatus } from '../../../batch/runs/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
+import { GdnError } from '../../../core/errors.ts'
 import type { ColumnNaming } from '../../../manifest/columns.ts'
 import { type CsvHeader, readCsvHeader } from '../../../manifest/csv-header.ts'
 import type { ManifestOptions } from '../../../manifest/options.ts'
@@ -23,6 +24,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import type { OutputMode } from '../../flags/output-modes.ts'
 import { someOf } from '../../flags/parse.ts'
+import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createCsv } from '../../render/csv.ts'
 import { createOutput } from '../../render/output.ts'
@@ -128,7 +130,7 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   if (!flags.costs) return
   const { counts } = await runStatus(run)
   const spent = await spentOf(deps, await settingsIfFound(deps, run, flags), run, counts)
-  io.warn(spent === null ? 'The server of the run does not report its cost.' : `Paid: ${spentText(spent)}`)
+  io.warn(spent.problem === null ? `Paid: ${spentText(spent.costs)}` : safe(spent.problem))
 }
 
 const isListedForPrograms = (mode: OutputMode): boolean => mode === 'json' || mode === 'ndjson'
@@ -175,7 +177,8 @@ async function printVerified(
   flags: ResultsFlags,
   print: (wanted: AsyncIterable<ResultRecord>) => Promise<void>,
 ): Promise<void> {
-  const settings = await settingsIfFound(deps, run, flags)
+  const found = await settingsIfFound(deps, run, flags)
+  const settings = found instanceof GdnError ? null : found
   const server = (await settings?.server().catch(() => null)) ?? null
   const { verifier, close } = await openVerifier(deps, flags, run.blockchain, server)
   const records = settings === null || server === null ? null : presentRecords(deps, () => deps.connect(settings))

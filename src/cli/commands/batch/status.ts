@@ -4,7 +4,7 @@ import { runData, runView } from '../../batch/run-view.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { findRun, type RunFlags, settingsIfFound, whichServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
-import { spentOf } from '../../cost/spent.ts'
+import { type Spent, spentOf } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { addWatchFlag } from '../../flags/watch.ts'
@@ -49,30 +49,26 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
       const run = await findRun(deps, name, flags)
       const seen = await runStatus(run)
       const data = runData(seen)
-      const settings = flags.costs ? await settingsIfFound(deps, run, flags) : null
-      const spent = await spentOf(deps, settings, run, seen.counts)
-      return { data: { ...data, ...spent }, hasSpent: spent !== null }
+      const spent = flags.costs ? await spentOf(deps, await settingsIfFound(deps, run, flags), run, seen.counts) : null
+      return { data: { ...data, ...spent?.costs }, problem: spent?.problem ?? null }
     }
     const seen = flags.watch ? await watchRun(deps, flags, look, { view, output }) : await look()
     if (seen === null) return
     await output.one(seen.data)
-    if (flags.costs && !seen.hasSpent) deps.io.note('The server of the run does not report its cost.')
+    if (seen.problem !== null) deps.io.warn(safe(seen.problem))
     return
   }
   // A single command has no rows to show.
   const card: View['card'] = (record) => view.card?.(record).filter(([field]) => field !== 'results') ?? []
   const spent = flags.costs ? await spentByCommand(deps, command, flags) : null
-  await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...spent })
-  if (flags.costs && spent === null) {
-    deps.io.note(
-      'The server does not report the cost of this command. It tracks the cost only of commands with --max-cost.',
-    )
-  }
+  await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...spent?.costs })
+  if (spent?.problem != null) deps.io.warn(safe(spent.problem))
 }
 
 interface Seen {
   data: DataRecord
-  hasSpent: boolean
+  /** Why the costs are unknown; null if they are known or not requested. */
+  problem: string | null
 }
 
 /** Shows a run while a process mints it. Only such a process changes what this machine has recorded. */
@@ -96,12 +92,12 @@ async function watchRun(
   return seen
 }
 
-/** Returns the cost of a single command; null if its server doesn't report it. */
+/** Returns the cost of a single command. */
 async function spentByCommand(
   deps: Deps,
   command: Awaited<ReturnType<typeof commandRunRecords>>[number],
   flags: StatusFlags,
-): Promise<DataRecord | null> {
+): Promise<Spent> {
   const run = {
     id: String(command.run_id),
     name: String(command.run),
@@ -109,5 +105,7 @@ async function spentByCommand(
     url: String(command.server),
     backendId: command.backend_id === null ? null : String(command.backend_id),
   }
-  return await spentOf(deps, await settingsIfFound(deps, run, flags), run, command)
+  const { costs, problem } = await spentOf(deps, await settingsIfFound(deps, run, flags), run, command)
+  if (problem === null) return { costs, problem }
+  return { costs, problem: `${problem} Servers track the cost only of commands with --max-cost.` }
 }
