@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { GdnError } from '../core/errors.ts'
+import { existingPath } from '../core/existing-path.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
@@ -347,7 +348,7 @@ async function identitiesOf(paths: ReadonlySet<string>): Promise<FileIdentity[] 
   if (paths.size > MAX_LOCAL_FILES) return null
   const identities: FileIdentity[] = []
   for (const path of paths) {
-    const stats = await stat(path).catch(() => null)
+    const stats = await stat(existingPath(path)).catch(() => null)
     if (stats === null) return null
     identities.push({ path, size: stats.size, mtimeMs: stats.mtimeMs })
   }
@@ -356,7 +357,7 @@ async function identitiesOf(paths: ReadonlySet<string>): Promise<FileIdentity[] 
 
 async function areUnchanged(files: readonly FileIdentity[]): Promise<boolean> {
   for (const { path, size, mtimeMs } of files) {
-    const stats = await stat(path).catch(() => null)
+    const stats = await stat(existingPath(path)).catch(() => null)
     if (stats === null || !stats.isFile() || stats.size !== size || stats.mtimeMs !== mtimeMs) return false
   }
   return true

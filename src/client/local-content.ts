@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { MAX_FILE_BYTES } from '../api/endpoints/files.ts'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
+import { existingPath } from '../core/existing-path.ts'
 import { localContentProblem } from '../files/file-content.ts'
 import type { StreamedBody } from './transport.ts'
 
@@ -12,7 +13,8 @@ import type { StreamedBody } from './transport.ts'
  * @param sha256 the expected hash in hexadecimal. If it differs, reading the body fails at its end
  * @throws GdnError `invalid_input` if the content isn't a regular file, is empty or too large, or is an HTML page
  */
-export async function contentOf(content: string | Uint8Array, name: string, sha256?: string): Promise<StreamedBody> {
+export async function contentOf(given: string | Uint8Array, name: string, sha256?: string): Promise<StreamedBody> {
+  const content = typeof given === 'string' ? existingPath(given) : given
   const size = typeof content === 'string' ? await sizeOf(content) : content.length
   if (size > MAX_FILE_BYTES) {
     throw new GdnError('invalid_input', `${name} has ${size} bytes, but at most ${MAX_FILE_BYTES} can be uploaded`)

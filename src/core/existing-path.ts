@@ -1,24 +1,42 @@
-import { lstat, readdir } from 'node:fs/promises'
+import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 /**
  * Returns the path under which a file exists. If there is none, but its folder has exactly one file whose name differs
  * only in Unicode normalization, returns the path of that file. macOS may decompose the characters of file names, such
- * as the ö of `Möwe.png`. Otherwise, returns the path as it is.
+ * as the ö of `Möwe.png`. Otherwise, returns the path as it is. All code that reads local files of NFTs resolves their
+ * paths here. Rows keep the path of the manifest, which is the same on each machine.
  */
-export async function existingPath(path: string): Promise<string> {
+export function existingPath(path: string): string {
   const name = basename(path)
-  if (isAscii(path) || name === '' || (await exists(path))) return path
-  const folder = await existingPath(dirname(path))
-  const names = await readdir(folder).catch(() => [])
-  const [found, other] = names.filter((one) => one.normalize('NFC') === name.normalize('NFC'))
-  return found === undefined || other !== undefined ? path : join(folder, found)
+  if (isAscii(path) || name === '' || existsSync(path)) return path
+  const folder = existingPath(dirname(path))
+  const found = spelledIn(folder, name)
+  return found === null ? path : join(folder, found)
 }
 
 const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text)
 
-const exists = async (path: string): Promise<boolean> =>
-  await lstat(path).then(
-    () => true,
-    () => false,
-  )
+/** The names in the last folder, by their composed form. The name is null if two names have the same form. */
+let listed: { folder: string; names: Map<string, string | null> } | undefined
+
+/** Reads a folder again only for an unknown name, because a folder may have as many images as a manifest has rows. */
+function spelledIn(folder: string, name: string): string | null {
+  const composed = name.normalize('NFC')
+  const known = listed?.folder === folder ? listed.names.get(composed) : undefined
+  if (known != null && existsSync(join(folder, known))) return known
+  listed = { folder, names: new Map() }
+  for (const one of namesIn(folder)) {
+    const form = one.normalize('NFC')
+    listed.names.set(form, listed.names.has(form) ? null : one)
+  }
+  return listed.names.get(composed) ?? null
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}

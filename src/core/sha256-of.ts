@@ -5,6 +5,6 @@ import { existingPath } from './existing-path.ts'
 /** Returns the SHA-256 hash of a local file in hexadecimal. Reads the file in chunks. */
 export async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256')
-  for await (const chunk of createReadStream(await existingPath(path))) hash.update(chunk)
+  for await (const chunk of createReadStream(existingPath(path))) hash.update(chunk)
   return hash.digest('hex')
 }

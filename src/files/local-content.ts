@@ -55,7 +55,7 @@ async function readLocal(path: string, signal: AbortSignal | undefined): Promise
   const { importFile } = await import('ipfs-unixfs-importer')
   const hash = createHash('sha256')
   const content = async function* () {
-    for await (const chunk of createReadStream(await existingPath(path), { signal })) {
+    for await (const chunk of createReadStream(existingPath(path), { signal })) {
       hash.update(chunk as Uint8Array)
       yield chunk as Uint8Array
     }

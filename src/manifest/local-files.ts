@@ -34,7 +34,7 @@ export function createFileCheck(folders: readonly string[]): FileCheck {
 
 /** Doesn't open a file outside of the folders. */
 async function checkFile(spelled: string, roots: readonly string[]): Promise<Inspection> {
-  const path = await existingPath(spelled)
+  const path = existingPath(spelled)
   const message = (await fileProblem(path)) ?? (await placeProblem(path, roots))
   if (message !== null) return { problem: { message, hint: await hintFor(path) }, warning: null }
   try {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
+import { existingPath } from '../../core/existing-path.ts'
 import { sha256Of } from '../../core/sha256-of.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { changedArranged, movedRows, type Relocated, sentBodies } from '../../state/edited-rows.ts'
@@ -87,7 +88,7 @@ async function areSame({ movedFrom, drop: { manifest } }: RunStore, before: File
     const earlier = before.find((file) => file.key === key)?.path
     if (earlier === undefined || earlier === path) continue
     const isMoved =
-      !existsSync(earlier) ||
+      !existsSync(existingPath(earlier)) ||
       placeOf(earlier, movedFrom ?? manifest) === placeOf(path, manifest) ||
       (await haveSameContent(earlier, path))
     if (!isMoved) return false
@@ -98,7 +99,7 @@ async function areSame({ movedFrom, drop: { manifest } }: RunStore, before: File
 /** Reads the files only if their sizes are equal. */
 async function haveSameContent(path: string, other: string): Promise<boolean> {
   try {
-    const [{ size }, { size: otherSize }] = await Promise.all([stat(path), stat(other)])
+    const [{ size }, { size: otherSize }] = await Promise.all([stat(existingPath(path)), stat(existingPath(other))])
     return size === otherSize && (await sha256Of(path)) === (await sha256Of(other))
   } catch {
     return false

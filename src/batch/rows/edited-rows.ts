@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
+import { existingPath } from '../../core/existing-path.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { shownName } from '../../manifest/shown-name.ts'
 import { sentMetadata } from '../../operations/reconcile/content.ts'
@@ -177,7 +178,7 @@ function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowF
       line: row?.line ?? sent.line,
       fields: { ...idField(sent), ...(body === undefined ? requestFields(sql, sent) : textFields(body)) },
       files: namesOf(localFiles, drop.manifest),
-      gone: new Set(localFiles.flatMap((file) => (existsSync(file.path) ? [] : file.key))),
+      gone: new Set(localFiles.flatMap((file) => (existsSync(existingPath(file.path)) ? [] : file.key))),
     }
   })
 }

@@ -1,19 +1,11 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { GdnError, messageOf } from '../../core/errors.ts'
-import { existingPath } from '../../core/existing-path.ts'
+import { sha256Of } from '../../core/sha256-of.ts'
 import { enterUpload, uploadsOf } from '../../state/drops.ts'
 import type { RowsIn } from '../../state/rows.ts'
 import type { Plan } from '../plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import type { FileUrls } from './request.ts'
-
-async function sha256(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const chunk of createReadStream(path)) hash.update(chunk)
-  return hash.digest('hex')
-}
 
 const DEFAULT_CONCURRENCY = 8
 
@@ -76,11 +68,10 @@ async function uploadOnce(
   uploads: Map<string, Promise<string>>,
   path: string,
 ): Promise<string> {
-  const file = await existingPath(path)
-  const hash = await sha256(file)
+  const hash = await sha256Of(path)
   const pending =
     uploads.get(hash) ??
-    client.upload(file, basename(path), { signal: halt, sha256: hash }).then(async ({ url }) => {
+    client.upload(path, basename(path), { signal: halt, sha256: hash }).then(async ({ url }) => {
       await store.write((sql) => enterUpload(sql, store.id, hash, url))
       return url
     })

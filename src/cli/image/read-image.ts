@@ -9,7 +9,7 @@ import { ImageError, MAX_IMAGE_BYTES, tooManyBytes } from './pixels.ts'
  */
 export async function readImage(path: string): Promise<Uint8Array> {
   try {
-    const file = await open(await existingPath(path), 'r')
+    const file = await open(existingPath(path), 'r')
     try {
       const { size } = await file.stat()
       if (size > MAX_IMAGE_BYTES) throw tooManyBytes()

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { existingPath } from '../../core/existing-path.ts'
 import { keyValue } from '../flags/parse.ts'
 import type { Tool, Values } from './tools.ts'
 
@@ -45,7 +46,7 @@ export async function rowFilesOf(
 async function identityOf(files: ReadonlySet<string>): Promise<string> {
   const hash = createHash('sha256')
   for (const file of files) {
-    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true }).catch(() => GONE)
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(existingPath(file), { bigint: true }).catch(() => GONE)
     hash.update(`${[file, dev, ino, size, mtimeNs, ctimeNs].join('\0')}\n`)
   }
   return hash.digest('hex')

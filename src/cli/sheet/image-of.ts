@@ -1,5 +1,6 @@
 import { basename, dirname, extname, isAbsolute, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { existingPath } from '../../core/existing-path.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { escapeHtml, webLink } from './html.ts'
 
@@ -46,7 +47,7 @@ export const inItsPlace = (what: string, more = '') => `<p><b>${what}</b>${more}
 /** Returns a local file as an image, or its name if the extension isn't that of an image. */
 export function localImage(place: PagePlace, path: string, title: string): string {
   const ending = extname(path).toLowerCase()
-  const reference = fileReference(place, path)
+  const reference = fileReference(place, existingPath(path))
   if (ending === '' || DRAWN.has(ending)) return image(reference, title)
   return inItsPlace(escapeHtml(ending.slice(1).toUpperCase()), escapeHtml(basename(path)))
 }

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { MAX_FILE_BYTES } from '../../../api/endpoints/files.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
 import { GdnError, systemCode } from '../../../core/errors.ts'
+import { existingPath } from '../../../core/existing-path.ts'
+import { sha256Of } from '../../../core/sha256-of.ts'
 import { inspectFile } from '../../../files/inspect/inspect-file.ts'
 import type { Deps } from '../../deps.ts'
 import type { KeyValue } from '../../flags/parse.ts'
@@ -39,7 +39,7 @@ export async function readMedia(media: readonly KeyValue[], cwd: string, flagOf 
       fields.push({ key, url: value })
       continue
     }
-    const path = resolve(cwd, value)
+    const path = existingPath(resolve(cwd, value))
     const warning = await checkFile(path, flagOf(key))
     if (warning !== null) warnings.push(`${flagOf(key)}: ${path} ${warning}`)
     const placeholder = `https://local.invalid/${localFiles.length}`
@@ -77,9 +77,7 @@ export function printMediaWarnings({ io }: Pick<Deps, 'io'>, { warnings }: Pick<
 export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<string, string>> {
   const hashes = new Map<string, string>()
   for (const { path, placeholder } of files) {
-    const hash = createHash('sha256')
-    for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array)
-    hashes.set(placeholder, `sha256:${hash.digest('hex')}`)
+    hashes.set(placeholder, `sha256:${await sha256Of(path)}`)
   }
   return hashes
 }
