@@ -203,7 +203,7 @@ function waitText(
     case 'not_ready':
       return 'Waiting until the backend can mint on this blockchain'
     case 'max_cost':
-      return `Waiting for pending transactions to free up part of --max-cost${time((left) => `, retrying in ${left}`)}`
+      return `Waiting until the next rows fit into --max-cost${time((left) => `, retrying in ${left}`)}`
     case 'unreachable':
       return "The server can't be reached, retrying every few seconds"
     case 'unknown':

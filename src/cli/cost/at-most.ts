@@ -116,14 +116,13 @@ function noteOfLimit(
   { counted, left, isReserved, coin }: { counted: bigint; left: bigint; isReserved: boolean; coin: string },
 ): string | null {
   const isAdded = isReserved ? ' in addition to what is reserved' : ''
-  const rest = `${coin}${isAdded}, and the limit leaves ${inCoins(left, 'down')} ${coin}: rows wait`
+  const rest = `${coin}${isAdded}, and the limit leaves ${inCoins(left, 'down')} ${coin}`
   const enough = `--max-cost ${inCoins(counted + reserved, 'up')}`
   if (left < typical) {
-    const until = isReserved ? 'until earlier transactions are final, for lower fees' : 'for lower fees'
-    return `The estimate is ${inCoins(typical, 'up')} ${rest} ${until} or a higher --max-cost. ${enough} is enough at the current fees.`
+    return `The estimate is ${inCoins(typical, 'up')} ${rest}. Unless fees fall, rows remain when the limit is reached. ${enough} is enough at the current fees.`
   }
   if (left >= reserved) return null
-  return `This reserves at most ${inCoins(reserved, 'up')} ${rest} until earlier transactions are final. ${enough} avoids that.`
+  return `This reserves at most ${inCoins(reserved, 'up')} ${rest}: rows wait until earlier transactions are final. ${enough} avoids that.`
 }
 
 /** Returns the end of a prompt for requests with a limit. */

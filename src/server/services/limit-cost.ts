@@ -2,11 +2,12 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, RUN_ERRORS } from '../../api/headers.ts'
 import { inCoins, larger } from '../../core/units.ts'
-import type { RunBudget, WorstFees } from '../chain/fees.ts'
+import type { NetworkFees, RunBudget, WorstFees } from '../chain/fees.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
 import {
   assignTransactions,
+  type Change,
   type CostLimitedRun,
   findLimited,
   findUnlimited,
@@ -24,7 +25,7 @@ import type { MaxCost, ServiceDeps } from './services.ts'
 const RETRY_SECONDS = 5
 
 /** The limit that a request is checked against, and the fees for the check. Null if the run has no limit. */
-export type CostCheck = { maxCost: MaxCost | null; gas: GasFacts; fees: WorstFees; coin: string | null } | null
+export type CostCheck = { maxCost: MaxCost | null; gas: GasFacts; fees: NetworkFees; coin: string | null } | null
 
 /**
  * Reads the fees for checking a request against its run's limit. Call it before the transaction that accepts the rows.
@@ -57,10 +58,10 @@ interface NewRows {
  * @throws Refusal 409 if the NFTs don't fit into the limit
  */
 export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: NewRows): Promise<void> {
-  const { gas, fees, coin } = check
+  const { gas, fees } = check
   const run = await lockLimit(db, check, rows, gas.worstOfEach(rows))
   if (run === null) return
-  refuseAbove(await gas.budgetOf(db, run, fees), gas.worstOfNfts(run, rows.count, fees), coin)
+  await refuseAbove(check, await gas.budgetOf(db, run, fees), async (at) => gas.worstOfNfts(run, rows.count, at))
 }
 
 /**
@@ -76,12 +77,13 @@ async function reserveChange(
   const limited = await lockLimit(db, check, { accountId, run }, null)
   if (limited === null) return
   const budget = await check.gas.budgetOf(db, limited, check.fees)
-  const own = budget.changes.filter(({ request_id }) => request_id === requestId)
-  const needed = own.reduce((sum, { worst }) => sum + worst, 0n)
-  const others = budget.changes.length - own.length
+  const isOwn = ({ request_id }: Change) => request_id === requestId
+  const neededOf = ({ changes }: RunBudget) => changes.filter(isOwn).reduce((sum, { worst }) => sum + worst, 0n)
+  const needed = neededOf(budget)
+  const others = budget.changes.filter((change) => !isOwn(change)).length
   const { reserved, left, unsigned } = budget
   const before = { ...budget, reserved: reserved - needed, left: left + needed, unsigned: unsigned + others }
-  refuseAbove(before, needed, check.coin)
+  await refuseAbove(check, before, async (at) => neededOf(await check.gas.budgetOf(db, limited, at)))
 }
 
 /**
@@ -164,12 +166,23 @@ export async function keepRefusedLimit(
   })
 }
 
-/** @throws Refusal 409 if a request needs more than what is left of the limit */
-function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: string | null): void {
+/**
+ * @param neededAt returns the maximum cost of the request at some fees
+ * @throws Refusal 409 if a request needs more than what is left of the limit
+ */
+async function refuseAbove(
+  { fees, coin }: NonNullable<CostCheck>,
+  budget: Omit<RunBudget, 'changes'>,
+  neededAt: (fees: WorstFees) => Promise<bigint>,
+): Promise<void> {
   const { left } = budget
+  const needed = await neededAt(fees)
   if (needed <= left) return
+  const unpaid = budget.max - budget.paid
   // Pending transactions may cost less than reserved, so more of the limit may become free later.
-  const isPending = (budget.pending > 0n || budget.unsigned > 0) && needed <= budget.max - budget.paid
+  const isPending = (budget.pending > 0n || budget.unsigned > 0) && needed <= unpaid
+  const before = feesBeforeSpike(fees)
+  const isTemporary = isPending || (before !== null && (await neededAt(before)) <= unpaid)
   const name = coin ?? 'coins'
   const reserved = budget.pending + budget.reserved
   const used = [
@@ -182,9 +195,15 @@ function refuseAbove(budget: Omit<RunBudget, 'changes'>, needed: bigint, coin: s
     `this request may cost up to ${inCoins(needed, 'up')} ${name}, but only ${inCoins(larger(0n, left), 'down')} ${name} are left of the run's limit of ${inCoins(budget.max, 'down')} ${name} (${used}); a limit of ${inCoins(budget.max - left + needed, 'up')} ${name} is enough; nothing was accepted`,
     {
       [HEADERS.errorCode]: RUN_ERRORS.maxCost,
-      ...(isPending ? { [HEADERS.retryAfter]: String(RETRY_SECONDS) } : {}),
+      ...(isTemporary ? { [HEADERS.retryAfter]: String(RETRY_SECONDS) } : {}),
     },
   )
+}
+
+/** Returns the fees of recent blocks if the current ones are at least twice as high; otherwise null. */
+function feesBeforeSpike(fees: NetworkFees): WorstFees | null {
+  const { low, typical, offered } = fees
+  return typical === 0n || 2n * low > typical ? null : { ...fees, offered: (offered * low) / typical }
 }
 
 function limitOf(stored: bigint | null, given: MaxCost | null): bigint | null {

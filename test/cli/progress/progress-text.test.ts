@@ -112,7 +112,7 @@ describe('the current activity', () => {
     ],
     [
       { type: 'holding', reason: 'max_cost', ms: 10_000, message: '42 blocks left' },
-      'Waiting for pending transactions to free up part of --max-cost, retrying in 5 s: 42 blocks left',
+      'Waiting until the next rows fit into --max-cost, retrying in 5 s: 42 blocks left',
     ],
     [
       { type: 'holding', reason: 'unreachable', ms: 8_000, message: 'connect ECONNREFUSED' },

@@ -112,7 +112,7 @@ test.each(['not_ready', 'max_cost'] as const)(
     }
     const lines = stderr.text.split('\n').filter((line) => line !== '')
     expect(lines[0]).toMatch(
-      /; Waiting (until the backend can mint on this blockchain|for pending transactions to free up part of --max-cost): the signer has 0.0 ETH$/,
+      /; Waiting (until the backend can mint on this blockchain|until the next rows fit into --max-cost): the signer has 0.0 ETH$/,
     )
     expect(lines.filter((line) => line.includes('signer'))).toHaveLength(1)
     // A run that waits says so once a minute, since CI ends a job without output.
