@@ -91,10 +91,12 @@ export type PermitSpending = (spending: Spending | WalletSpending) => Promise<bi
  * prompt before the request shows the cost.
  *
  * @param gas returns the typical use of the requests; null if unknown
+ * @param refuseAbove throws `max_cost` if the requests may exceed a limit for which the dry run has no flag
  */
 export type QuoteSpending = (
   spending: Spending | WalletSpending,
   gas: (() => Promise<{ gas: bigint; bytes: number } | null>) | null,
+  refuseAbove?: (limit: { given: bigint | null; only: 'mint' | undefined }) => Promise<void>,
 ) => Promise<void>
 
 /** The effect of a command and the facts that it depends on. The keys are NFT IDs, names of settings, or `request`. */

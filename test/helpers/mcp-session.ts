@@ -9,6 +9,7 @@ import { createIo } from '../../src/cli/io/io.ts'
 import { makeDeps } from '../../src/cli/make-deps.ts'
 import { type Answer, failedAnswer } from '../../src/cli/mcp/answer.ts'
 import { Session } from '../../src/cli/mcp/session.ts'
+import type { Tool } from '../../src/cli/mcp/tools.ts'
 import { run } from '../../src/cli/run.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { forward } from './forward.ts'
@@ -17,6 +18,7 @@ import { hurriedClock } from './hurried-clock.ts'
 /** A session of `gdn mcp` in this process. */
 export interface McpSession {
   call(tool: string, values: object): Promise<Answer>
+  tools(): readonly Tool[]
   /** Stops what is in progress, as when the client disconnects. */
   close(): Promise<void>
 }
@@ -63,6 +65,7 @@ export async function openMcpSession({ home, url, env: more, maxCost }: Place): 
         return failedAnswer(error)
       }
     },
+    tools: () => session.toolbox.offered,
     close: () => session.close(),
   }
 }

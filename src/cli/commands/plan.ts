@@ -12,7 +12,8 @@ import { planFlagsAgain, serverFlagsAgain } from '../batch/flags-again.ts'
 import { openManifest } from '../batch/mint-manifest.ts'
 import { duplicateWarnings, printBriefly } from '../batch/row-warnings.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
-import type { Connection, Deps } from '../deps.ts'
+import { refuseAboveLimit } from '../cost/run-limit.ts'
+import type { Connection, Deps, QuoteSpending } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import type { OutputMode } from '../flags/output-modes.ts'
 import { notEmpty } from '../flags/parse.ts'
@@ -20,7 +21,7 @@ import { safe } from '../io/io.ts'
 import { obstaclesOf } from '../plan/obstacles.ts'
 import { addPlanFlags, type PlanFlags as OpenFlags, openPlan } from '../plan/open-plan.ts'
 import { planMarkdown } from '../plan/plan-markdown.ts'
-import { typicalOfPlan } from '../plan/plan-use.ts'
+import { reservedForPlan, typicalOfPlan } from '../plan/plan-use.ts'
 import {
   firstChanges,
   noteRecord,
@@ -145,7 +146,11 @@ async function quotePlan(
   const kept = run.maxCost === null ? null : { wei: run.maxCost, isSet: false }
   const minting = { id: run.id, isOperation: false, canLimit: true, accepted: 0, maxCost: kept }
   const nfts = { kind: 'nft', count: pendingCount(counts), run: counts.mint > 0 ? minting : null } as const
-  await deps.quote({ connection, blockchain, ...nfts }, () => typicalOfPlan(plan))
+  const refuseAbove: Parameters<QuoteSpending>[2] = async ({ given, only }) => {
+    const limited = { blockchain, run: run.id, given, kept: run.maxCost }
+    await refuseAboveLimit(deps, connection, { ...limited, reserved: () => reservedForPlan(plan, { only }) })
+  }
+  await deps.quote({ connection, blockchain, ...nfts }, () => typicalOfPlan(plan), refuseAbove)
 }
 
 /** Returns the next step for a saved plan. `apply` refuses a plan with an impossible change. */

@@ -29,7 +29,7 @@ import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
-import { heldText, limitChanges, permitChanges } from '../plan/change-nfts.ts'
+import { heldText, limitChanges, permitChanges, spendingOfChanges } from '../plan/change-nfts.ts'
 import { confirmNames, storeNames } from '../plan/store-names.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
@@ -90,18 +90,20 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       progress.stop()
       printLeft(deps, plan)
       // A given limit is set even if nothing is left to reveal.
-      const sends =
-        flags.dryRun !== true && (plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null))
+      const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null)
+      const sends = hasEffect && flags.dryRun !== true
       if (sends || flags.dryRun) {
         const { provenance } = rows.commitment
         const intent = { collection: { blockchain, contract_address }, manifest: { provenance } }
         deps.checkPlan?.(intent, { rows: { to_reveal: plan.pending } })
       }
+      const given = hasEffect ? await limitOf(deps, connection, opened, plan, flags) : null
       let outcomes = noOutcomes()
       let paid = NOTHING_KNOWN
       let ended: GdnError | null = null
       if (sends) {
-        const { limit, given } = await limitOf(deps, connection, opened, plan, flags)
+        const changes = { run: plan.run, count: plan.pending, given }
+        const limit = await permitChanges(deps, connection, blockchain, changes)
         await confirm(deps, connection, opened, plan, { ...flags, given })
         if (given !== null && plan.run.isKnown) await keepMaxCost(options.stateDir, plan.run.id, given)
         const carried = await limitChanges(deps, connection, options, { limit, given })
@@ -224,18 +226,21 @@ function noneMinted({ rows, withoutNft, run }: RevealPlan): GdnError | null {
   })
 }
 
-/** Returns the limit that each update carries, and the limit from the flags. @throws GdnError `max_cost` */
+/** Returns the limit from the flags, in wei, and reports the cost in a dry run. @throws GdnError `max_cost` */
 async function limitOf(
   deps: Deps,
   connection: Connection,
   { options: { blockchain }, settings }: OpenedManifest,
   { run, pending, accepted }: RevealPlan,
   flags: RevealFlags,
-): Promise<{ limit: RunLimit; given: bigint | null }> {
+): Promise<bigint | null> {
   const given = await enforcedLimit(deps, flags, settings, blockchain, connection)
   const reserved = async () => reservedForChanges(await worstOfChanges('update', pending - accepted))
   await refuseAboveLimit(deps, connection, { blockchain, run: run.id, given, kept: run.maxCost, reserved })
-  return { limit: await permitChanges(deps, connection, blockchain, { run, count: pending, given }), given }
+  if (flags.dryRun && pending > 0) {
+    await deps.quote?.(spendingOfChanges(connection, blockchain, { run, count: pending, given }), null)
+  }
+  return given
 }
 
 /** @throws GdnError `not_confirmed` */

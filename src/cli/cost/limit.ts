@@ -33,7 +33,7 @@ export interface CostLimit {
    * a limit with a warning, because accepted requests may still cost something.
    *
    * @param all returns what all requests to send reserve of a limit
-   * @throws GdnError `usage`
+   * @throws GdnError `max_cost`
    */
   refuseBelowOne(hasBegun: boolean, all: () => Promise<Reservation>): Promise<void>
 }
@@ -67,10 +67,10 @@ export async function costLimit(
       const problem = `${inCoins(wei, 'down')} ${coin} is below the maximum cost of one transaction (${inCoins(one, 'up')} ${coin})`
       if (!isLimited || !hasBegun) {
         const enough = inCoins(await sufficientFor(await all(), fees, { costs: null, maxFee: null }), 'up')
-        throw bad(
-          problem,
-          `Nothing was sent, and no limit was changed. --max-cost ${enough} is enough for all rows at the current fees.`,
-        )
+        throw new GdnError('max_cost', problem, {
+          place: { flag: '--max-cost' },
+          hint: `Nothing was sent, and no limit was changed. --max-cost ${enough} is enough for all rows at the current fees.`,
+        })
       }
       deps.io.warn(`--max-cost: ${problem}. The run gets this limit, and rows that exceed the limit aren't sent.`)
     },

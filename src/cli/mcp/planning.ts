@@ -91,8 +91,8 @@ export class Planning {
     const { command } = tool
     const run = (of: Tool, more: string) => {
       const { flags, args } = wordsOf(tool, values, of.flags)
-      const maxCost = of.flags.has('--max-cost') ? undefined : values.max_cost
-      return this.#runner.run(this.#runner.argv(of, { flags: [...flags, more], args }), { ...caller, maxCost })
+      const applied = command === 'apply' ? values : undefined
+      return this.#runner.run(this.#runner.argv(of, { flags: [...flags, more], args }), { ...caller, applied })
     }
     if (command === 'apply') return await run(this.#toolbox.of('plan'), `--out=${this.#plans.fileOf(id)}`)
     if (tool.flags.has('--dry-run')) return await run(tool, '--dry-run')

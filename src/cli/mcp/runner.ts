@@ -1,7 +1,7 @@
 import type { CheckPlan, Deps } from '../deps.ts'
 import { call, type Outcome } from './call.ts'
 import type { Ledger } from './spending.ts'
-import { argvOf, type Tool, type Words } from './tools.ts'
+import { argvOf, type Tool, type Values, type Words } from './tools.ts'
 
 /** Commands that print the events of a run. */
 const WITH_EVENTS = new Set(['batch mint', 'batch resume', 'batch retry', 'batch reconcile'])
@@ -24,8 +24,8 @@ export interface Seen {
 export interface Running {
   signal: AbortSignal
   progress?: Progress
-  /** The `max_cost` argument. Set only if the command that previews the plan has no such flag. */
-  maxCost?: unknown
+  /** The arguments of `apply`, if the command previews it. That command has no flags for its limit. */
+  applied?: Values | undefined
   checkPlan?: CheckPlan
   /** Updated with each event of a run. */
   seen?: Seen
@@ -65,7 +65,7 @@ export class Runner {
 
   async run(
     argv: readonly string[],
-    { signal, seen, progress, maxCost, checkPlan }: Running,
+    { signal, seen, progress, applied, checkPlan }: Running,
   ): Promise<Outcome & Quoted> {
     let cost: string | undefined
     const hasEvents = argv.some((word) => word === '--output=ndjson')
@@ -77,7 +77,7 @@ export class Runner {
         signal,
         permit: this.#ledger.permit(this.#deps),
         quote: async (...asked) => {
-          cost = await this.#ledger.quote(this.#deps, asked, maxCost)
+          cost = await this.#ledger.quote(this.#deps, asked, applied)
         },
         checkPlan,
         onEvent: hasEvents ? (event) => see(seen, event) : undefined,

@@ -18,6 +18,7 @@ import type {
   SpendingRun,
   WalletSpending,
 } from '../deps.ts'
+import type { Values } from './tools.ts'
 
 /**
  * Factor on the current fees that gives the maximum fee. Used if the server neither limits the cost nor reports its
@@ -100,24 +101,25 @@ export class Ledger {
   /**
    * Returns sentences that say what requests cost and whether they are permitted. Counts nothing.
    *
-   * @param limitText the `max_cost` argument of the run, if the command that requests the quote doesn't have it
+   * @param applied the arguments of `apply`, if the command that requests the quote previews it
+   * @throws GdnError `max_cost` if `apply` would refuse the requests
    */
-  async quote(deps: Deps, [asked, gas]: Parameters<QuoteSpending>, limitText?: unknown): Promise<string> {
+  async quote(deps: Deps, [asked, gas, refuseAbove]: Parameters<QuoteSpending>, applied?: Values): Promise<string> {
     if (asked.kind === 'wallet') return await this.#quoteWallet(deps, asked)
     const spending = await located(asked)
-    const { blockchain } = spending
+    const { blockchain, run } = spending
     const fees = await feesOnPublicNetwork(deps, spending)
-    if (fees === null) return costsNothing(blockchain)
+    const given = fees === 'unknown' ? null : await givenLimit(deps, spending, applied?.max_cost)
+    if (applied !== undefined) await refuseAbove?.({ given, only: applied.only === 'mint' ? 'mint' : undefined })
+    if (fees === null) return costsNothing(blockchain, given ?? (run?.maxCost?.isSet ? run.maxCost.wei : null))
     const where =
       blockchain === null
         ? 'The blockchain is unknown, so it may be a public network.'
         : `${blockchain} is a public network.`
-    const given = fees === 'unknown' ? null : await givenLimit(deps, spending, limitText)
     const enough = { least: 0n, isAnyMore: true }
     const limited = given === null ? null : { limit: given, total: given, before: 0n, enough }
     const most = fees === 'unknown' ? null : (limited ?? (await mostOf(deps, spending, fees)))
     const cost = fees === 'unknown' || most === null ? [] : [await costText(most, fees, gas)]
-    if (fees !== 'unknown' && given !== null) cost.push(...(await tooLowText(given, spending, fees)))
     const left = await leftText(async () => {
       const { limit, price } = await this.#unitsOf(deps, spending, fees)
       return [this.#leftOf(most === null ? 0n : most.total - most.before, price, limit, most?.enough), limit]
@@ -212,8 +214,14 @@ const NOTHING_SENT = 'Nothing was sent. '
 /** Converts wei to the currency of the limit. A null price means that the limit is in coins. */
 const costIn = (amount: bigint, price: Money | null): bigint => (price === null ? amount : worthAtMost(amount, price))
 
-const costsNothing = (blockchain: Blockchain | null) =>
-  `This costs nothing: ${blockchain ?? 'the blockchain'} is an embedded chain or a test network.`
+/** @param limit the `max_cost` argument in wei; null if there is none */
+const costsNothing = (blockchain: Blockchain | null, limit: bigint | null = null) =>
+  [
+    `This costs nothing: ${blockchain ?? 'the blockchain'} is an embedded chain or a test network.`,
+    ...(limit === null
+      ? []
+      : [`Its coins have no value, but max_cost still applies: at most ${inCoins(limit)} coins.`]),
+  ].join(' ')
 
 /** Returns a sentence that says what is left of the limit, or why nothing may be sent. */
 async function leftText(find: () => Promise<readonly [left: Money, limit: Money]>): Promise<string> {
@@ -255,15 +263,6 @@ async function givenLimit(deps: Deps, { blockchain, connection }: Spending, text
   if (text === undefined || blockchain === null) return null
   const flags = { maxCost: maxCost(String(text), '--max-cost') }
   return await enforcedLimit(deps, flags, connection.settings, blockchain, connection)
-}
-
-/** Returns a sentence if a limit is too low at the current fees, or else an empty list. */
-async function tooLowText(limit: bigint, spending: Spending, { fees, coin }: FoundFees): Promise<string[]> {
-  const needed = await worstCaseOf(spending, fees)
-  if (limit >= needed) return []
-  return [
-    `max_cost is below the ${inCoins(needed, 'up')} ${nameOf(coin)} that this may cost at the current fees, so gdn may refuse the plan before it sends anything.`,
-  ]
 }
 
 const notAllowed = (message: string) =>

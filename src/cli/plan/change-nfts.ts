@@ -12,7 +12,7 @@ import { type ChangeSenderDeps, noOutcomes, type Outcomes, type Problem, RESUME_
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { shortageOfRun, warnOfSigned } from '../cost/at-most.ts'
 import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
-import type { Connection, Deps } from '../deps.ts'
+import type { Connection, Deps, Spending } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { type openSource, placeOf } from './open-source.ts'
@@ -105,13 +105,23 @@ export async function permitChanges(
   deps: Deps,
   connection: Connection,
   blockchain: Blockchain,
-  { run: { id, maxCost: kept }, count, given }: ChangesOfRun,
+  changes: ChangesOfRun,
 ): Promise<RunLimit> {
+  const { run, count, given } = changes
+  const isFree = count === 0 && given === null
+  const permitted = isFree ? null : await deps.permit(spendingOfChanges(connection, blockchain, changes))
+  return runLimit(run.id, { permitted, given, kept: run.maxCost })
+}
+
+/** Returns what the changes of a run spend. */
+export function spendingOfChanges(
+  connection: Connection,
+  blockchain: Blockchain,
+  { run: { id }, count, given }: ChangesOfRun,
+): Spending {
   const limited = { id, isOperation: false, canLimit: true, accepted: 0 }
   const run = given === null ? null : { ...limited, maxCost: { wei: given, isSet: true } }
-  const isFree = count === 0 && given === null
-  const permitted = isFree ? null : await deps.permit({ connection, blockchain, kind: 'nft', count, run })
-  return runLimit(id, { permitted, given, kept })
+  return { connection, blockchain, kind: 'nft', count, run }
 }
 
 /**

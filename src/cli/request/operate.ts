@@ -133,7 +133,7 @@ export async function operateOnce(
 }
 
 /**
- * Reports the cost of a request in a dry run, which shows no prompt.
+ * Reports the cost of a request in a dry run, which shows no prompt, and checks its limit.
  *
  * @throws GdnError `max_cost` if the request may cost more than its limit
  */
@@ -143,13 +143,13 @@ export async function quoteOperation(
   flags: Pick<OperationFlags, 'maxCost' | 'price'>,
   wanted: Pick<WantedByCommand, 'endpoint' | 'blockchain' | 'content' | 'findBlockchain'>,
 ): Promise<void> {
-  if (deps.quote === null) return
+  if (deps.quote === null && flags.maxCost === undefined) return
   const { blockchain, findBlockchain, endpoint, content } = wanted
   const connection = await deps.connect(settings)
   const id = randomUUID()
   const wei = flags.maxCost === undefined ? null : await operationLimit(deps, connection, flags, { ...wanted, id })
   const run = operationRun(id, endpoint, wei === null ? null : { wei, isSet: true })
-  await deps.quote({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) }, () =>
+  await deps.quote?.({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) }, () =>
     typicalOfRequest(endpoint, Object(content)),
   )
 }

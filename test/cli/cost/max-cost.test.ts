@@ -389,9 +389,9 @@ describe('batch mint --max-cost', () => {
 
   test('is refused below the cost of one transaction, before anything is sent', { tags: ['promise'] }, async () => {
     const { mint, run } = await drop()
-    expect(errorOf(await mint('--max-cost', coins(0.9 * ONE), '--dry-run')).code).toBe('usage')
+    expect(errorOf(await mint('--max-cost', coins(0.9 * ONE), '--dry-run')).code).toBe('max_cost')
     const error = errorOf(await mint('--max-cost', coins(0.9 * ONE)))
-    expect(error.code).toBe('usage')
+    expect(error.code).toBe('max_cost')
     expect(error.message).toMatch(
       /^--max-cost: [0-9.]+ POL is below the maximum cost of one transaction \([0-9.]+ POL\)$/,
     )

@@ -284,14 +284,21 @@ test.each([
   expect(ledger.counted?.amount ?? 0n).toBe(0n)
 })
 
-test('quotes the max_cost of a plan whose command has no such flag, and says if it is too low or has no effect', async () => {
+test('quotes the max_cost of a plan whose command has no such flag, and refuses one that is too low or has no effect', async () => {
   const ledger = new Ledger(POL(ONE))
-  const quoted = (max: string, network: Network = {}) => ledger.quote(deps, [spending(2, network), null], max)
+  const refuseAbove = async ({ given }: { given: bigint | null }) => {
+    if (given !== null && given < PER_NFT) throw new GdnError('max_cost', 'too low')
+  }
+  const quoted = (max_cost: string, network: Network = {}) =>
+    ledger.quote(deps, [spending(2, network), null, refuseAbove], { max_cost })
   const left = 'The session has 1 POL of 1 POL left.'
   expect(await quoted('0.5')).toBe(`polygon is a public network. Maximum: 0.5 POL. ${left}`)
-  expect(await quoted('0.0001')).toBe(
-    `polygon is a public network. Maximum: 0.0001 POL. max_cost is below the 0.0004 POL that this may cost at the current fees, so gdn may refuse the plan before it sends anything. ${left}`,
+  expect(await quoted('0.5', { loopback: true, simulated: true })).toBe(
+    'This costs nothing: polygon is an embedded chain or a test network. Its coins have no value, but max_cost still applies: at most 0.5 coins.',
   )
+  for (const network of [{}, { loopback: true, simulated: true }]) {
+    await expect(quoted('0.0000001', network)).rejects.toMatchObject({ code: 'max_cost' })
+  }
   await expect(quoted('0.5', { limits: false })).rejects.toMatchObject({ code: 'refused' })
   expect(ledger.counted?.amount ?? 0n).toBe(0n)
 })
