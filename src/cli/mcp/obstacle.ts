@@ -4,6 +4,14 @@ import type { Tool, Values } from './tools.ts'
 /** Plan actions that `apply` carries out. */
 const CHANGES = ['mint', 'update', 'transfer', 'burn']
 
+/** Why the preview of a command is an empty list. */
+const NOTHING_TO_DO: Readonly<Record<string, string>> = {
+  'collection set': 'Nothing differs from these arguments',
+  'nft update': 'Nothing differs from these arguments',
+  'nft burn': 'Each of the NFTs is already burned',
+  'nft freeze': 'Each of the NFTs is already frozen or burned',
+}
+
 export const recordsIn = ({ data }: Outcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
 
 /**
@@ -13,10 +21,11 @@ export const recordsIn = ({ data }: Outcome): Record<string, unknown>[] => (Arra
  */
 export function obstacleOf({ command }: Tool, values: Values, outcome: Outcome, canSign: boolean): string | null {
   if (command === 'apply') return obstacleOfApply(values, outcome)
-  if (command !== 'collection set') return null
-  if (Array.isArray(outcome.data) && outcome.data.length === 0)
-    return 'Nothing differs from these arguments, so there is nothing to do.'
-  if (canSign) return null
+  const nothing = NOTHING_TO_DO[command]
+  if (nothing !== undefined && Array.isArray(outcome.data) && outcome.data.length === 0) {
+    return `${nothing}, so there is nothing to do.`
+  }
+  if (command !== 'collection set' || canSign) return null
   return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
 }
 

@@ -1,4 +1,5 @@
 import { GdnError } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
 import type { TreeCommand } from '../command-tree.ts'
 import { NOT_TOOLS } from './not-tools.ts'
 import { type Tool, toolName, toolOf } from './tools.ts'
@@ -41,7 +42,7 @@ export class Toolbox {
    */
   find(name: string): Tool {
     const tool = this.#tools.get(name)
-    if (tool === undefined) throw unknownTool(name)
+    if (tool === undefined) throw unknownTool(name, [...this.#tools.keys()])
     const missing = this.#missing(tool)
     if (missing.length === 0) return tool
     throw new GdnError('refused', `${name} is not offered`, {
@@ -74,9 +75,13 @@ export class Toolbox {
   }
 }
 
-function unknownTool(name: string): GdnError {
+function unknownTool(name: string, tools: readonly string[]): GdnError {
   const command = Object.keys(NOT_TOOLS).find((one) => toolName(one) === name)
-  if (command === undefined) return new GdnError('usage', 'there is no such tool', { hint: 'List the tools.' })
+  if (command === undefined) {
+    const near = nearest(name, tools)
+    const hint = near === undefined ? 'List the tools.' : `Did you mean ${near}?`
+    return new GdnError('usage', `there is no such tool: ${name.slice(0, 60)}`, { hint })
+  }
   return new GdnError('usage', `gdn ${command} isn't a tool: it ${NOT_TOOLS[command]}`, {
     hint: `Ask the user to run \`gdn ${command}\` in a terminal.`,
   })

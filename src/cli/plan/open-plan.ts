@@ -1,7 +1,4 @@
 import { isEvm } from '../../api/blockchains.ts'
-import type { CollectionRecord } from '../../api/endpoints/getcollections.ts'
-import { sameAddress } from '../../api/same-address.ts'
-import { lacksEndpoint } from '../../client/answers.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { LocalContents } from '../../files/local-content.ts'
 import { withPlan } from '../../plan/make-plan.ts'
@@ -10,7 +7,7 @@ import { printEditedRows } from '../batch/edited-rows.ts'
 import { addExchangedFlag, addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
 import { type OpenedManifest, withWayOut } from '../batch/mint-manifest.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
-import { collectionsAtAGlance } from '../connect/known-collections.ts'
+import { findCollection } from '../connect/find-collection.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { notEmpty, positiveNumber } from '../flags/parse.ts'
 
@@ -106,36 +103,13 @@ async function noTransfers(
   options: OpenedManifest['options'],
 ): Promise<string | null> {
   if (!isEvm(options.blockchain)) return `the API does not transfer NFTs on ${options.blockchain}`
-  const found = await findCollection(deps, connection, options)
+  const found = await findCollection(deps, connection, options.contractAddress)
   if (found?.is_locked === true) return 'the NFTs of the collection are locked'
   return found?.enable_transfer === false ? NO_TRANSFERS : null
 }
 
 /** Returns why the service can't burn NFTs of a collection, or null if it can or it isn't known. */
 async function noBurns(deps: Deps, connection: Connection, options: OpenedManifest['options']): Promise<string | null> {
-  const found = await findCollection(deps, connection, options)
+  const found = await findCollection(deps, connection, options.contractAddress)
   return found?.enable_burn === false ? 'the collection was created without --enable-burn' : null
-}
-
-/**
- * Returns the server's record of a collection, or undefined if it isn't known. The server finds a collection by the
- * transaction that created it, so a collection that was created elsewhere can't be requested. The server then decides
- * when it receives the change.
- */
-async function findCollection(
-  deps: Deps,
-  connection: Connection,
-  { contractAddress }: OpenedManifest['options'],
-): Promise<CollectionRecord | undefined> {
-  const [known] = await collectionsAtAGlance(deps, connection, [contractAddress])
-  if (known === undefined) return undefined
-  const { signal } = deps.signals
-  try {
-    const request = { transaction_gdn_ids: [known.transaction_gdn_id] }
-    const { collections } = await connection.client.call('getcollections', request, { signal })
-    return collections.find(({ contract_address: at }) => sameAddress(at ?? '', contractAddress))
-  } catch (error) {
-    if (!lacksEndpoint(error)) throw error
-    return undefined
-  }
 }

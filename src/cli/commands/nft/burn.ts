@@ -1,6 +1,7 @@
-import { flagError } from '../../../core/errors.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
 import { storeBurned } from '../../../state/store-burned.ts'
 import { GdnCommand } from '../../command.ts'
+import { findCollection } from '../../connect/find-collection.ts'
 import { atMostText } from '../../cost/at-most.ts'
 import { notePaid, withPaid } from '../../cost/paid.ts'
 import { worstOfChanges } from '../../cost/run-limit.ts'
@@ -56,6 +57,7 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
     await output.many([])
     return io.note(ids.length === 1 ? 'The NFT is already burned.' : 'The NFTs are already burned.')
   }
+  await refuseUnburnable(deps, connection, nfts)
   const intent = Object.fromEntries(nfts.map((nft) => [nft.nft_gdn_id, shortRecord(nft)]))
   if (flags.dryRun) {
     deps.checkPlan?.(intent)
@@ -96,6 +98,16 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
     // Also after an error, because these NFTs are burned.
     if (isConfirmed || burned.length > 0) await output.many(burned)
     notePaid(io, output, burned)
+  }
+}
+
+/** Refuses NFTs of a collection that is known not to permit burns. @throws GdnError `refused` */
+async function refuseUnburnable(deps: Deps, connection: Connection, nfts: readonly FoundNft[]): Promise<void> {
+  for (const contract of new Set(nfts.map(({ contract_address }) => contract_address))) {
+    if ((await findCollection(deps, connection, contract))?.enable_burn !== false) continue
+    throw new GdnError('refused', `the collection ${contract} was created without enable_burn`, {
+      hint: 'Nothing was sent. Only the owner of an NFT can burn it, with a wallet.',
+    })
   }
 }
 

@@ -5,6 +5,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { DEFAULT_TIMEOUT_MS } from '../../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
+import { findCollection } from '../../connect/find-collection.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
@@ -98,6 +99,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
     const quoted = { endpoint: 'transfernft', blockchain: null, findBlockchain, content: what } as const
     await quoteOperation(deps, settings, flags, quoted)
     const request = await complete()
+    await refuseUntransferable(deps, connection, request)
     deps.checkPlan?.({ [given.nftGdnId]: request })
     return await printDryRun(deps.io, settings, 'transfernft', request)
   }
@@ -116,6 +118,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
       note: 'nft transfer',
       async request(limit) {
         const request = await complete()
+        await refuseUntransferable(deps, connection, request)
         deps.checkPlan?.({ [given.nftGdnId]: request })
         const blockchain = request.blockchain ?? knownBlockchain(request, await knownCollections(deps, connection))
         const priced = { limit, worst: () => worstOfRequest('transfernft', request) }
@@ -137,6 +140,19 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
     const hint = hints.filter((line) => line !== undefined).join('\n')
     throw new GdnError('refused', message, { hint, details, cause: error })
   })
+}
+
+/** Refuses an NFT of a collection that is known not to permit transfers. @throws GdnError `refused` */
+async function refuseUntransferable(deps: Deps, connection: Connection, request: TransferRequest): Promise<void> {
+  const found = await findCollection(deps, connection, request.contract_address)
+  const why = found?.is_locked
+    ? 'the NFTs of this collection are locked'
+    : found?.enable_transfer === false
+      ? 'enable_transfer is off for this collection'
+      : null
+  if (why === null) return
+  const how = howToEnableTransfer(connection, why, { ...request, blockchain: found?.blockchain })
+  throw new GdnError('refused', why, { hint: ['Nothing was sent.', how].filter(Boolean).join(' ') })
 }
 
 /**
