@@ -39,7 +39,10 @@ test('doctor names runs that share a name, and not the drops of one run', async 
   expect(await findings('runs', options)).toMatchObject([{ status: 'ok' }])
   expect((await mint('feb/drop.csv')).code).toBe(0)
   const [found] = await findings('runs', options)
-  expect(found).toMatchObject({ status: 'warn', message: expect.stringMatching(/^2 runs are named drop\.csv: /) })
+  expect(found).toMatchObject({
+    status: 'warn',
+    message: expect.stringMatching(/^2 runs have a manifest named drop\.csv: /),
+  })
   expect(found?.message).toContain(path('jan/drop.csv'))
   expect(found?.message).toContain(path('feb/drop.csv'))
   expect(found?.fix).toContain('or by the path of its manifest')

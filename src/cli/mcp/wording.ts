@@ -29,6 +29,8 @@ export function inToolWords(answer: Answer, tool: Tool, toolbox: Toolbox): Answe
 const MESSAGES = new Set(['message', 'reason'])
 const HINTS = new Set(['hint', 'fix'])
 const LISTS = new Set(['issues', 'warnings'])
+/** The field of a run's summary with sentences of gdn. */
+const NOTES = 'notes'
 
 /** The text that replaces a command. */
 interface Replaced {
@@ -90,6 +92,9 @@ class Wording {
 
   #field(name: string, field: unknown): unknown {
     if (LISTS.has(name) && Array.isArray(field)) return field.map((one) => this.record(one))
+    if (name === NOTES && Array.isArray(field)) {
+      return field.map((one) => (typeof one === 'string' ? this.message(one) : one))
+    }
     if (name === 'place') return this.#place(field)
     if (typeof field !== 'string') return field
     return MESSAGES.has(name) ? this.message(field) : HINTS.has(name) ? this.hint(field) : field

@@ -143,6 +143,13 @@ describe('errors and hints of tools', () => {
     expect(shown('nft mint', hint, boxWith('default'))).toBe(`${hint} Ask the user to run it in a terminal.`)
   })
 
+  test('name parameters in the notes of a summary', () => {
+    const answer = { ...failedAnswer(null), data: { notes: ['Add --take-over to replace them.'] } }
+    expect(inToolWords(answer, toolbox.of('apply'), toolbox).data).toEqual({
+      notes: ['Add take_over to replace them.'],
+    })
+  })
+
   test('are changed in fields of ours, never in data', () => {
     const record = { title: '--wallet', nested: { message: '--wallet' }, fix: 'Add --wallet.' }
     const tool = toolbox.of('collection set')

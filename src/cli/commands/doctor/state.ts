@@ -101,7 +101,7 @@ function sameNames(runs: readonly Run[]): Finding[] {
         .map((run) => `${run.name} (${run.manifestPath ?? 'standard input'}, ${run.url})`)
       const more = all.length > MAX_NAMED ? ', …' : ''
       const fix = `Specify a run by its ID, such as ${all[0]?.id}, or by the path of its manifest. Give the next run a unique name with --run <name>.`
-      return warn(CHECK, `${all.length} runs are named ${name}: ${shown.join(', ')}${more}`, fix)
+      return warn(CHECK, `${all.length} runs have a manifest named ${name}: ${shown.join(', ')}${more}`, fix)
     })
 }
 
