@@ -7,7 +7,7 @@ import type { Candidate } from './find-nfts.ts'
 
 /**
  * Counts the rows of a page that need a change although their content is what this machine recorded last. Differences
- * in local files don't count, because the file at the same path may have changed.
+ * in local files count only if the metadata was changed since, because the file at the same path may have changed.
  */
 export async function countUnedited(
   { state, drop, id }: RunStore,
@@ -16,11 +16,12 @@ export async function countUnedited(
   changed: readonly [number, readonly Change[]][],
 ): Promise<number> {
   if (drop.setId === null) return 0
-  const changing = candidates.flatMap(({ nftGdnId, row }, at) => {
+  const changing = candidates.flatMap(({ nftGdnId, row, sent }, at) => {
     const files = new Set(row.row.localFiles.map(({ key }) => fileField(key)))
     const isChanging = changed[at]?.[1].some(
-      ({ action, fields }) =>
-        (action === 'update' || action === 'transfer') && fields.some(({ field }) => !files.has(field)),
+      ({ action, fields, revision }) =>
+        (action === 'update' || action === 'transfer') &&
+        ((revision ?? 0) > (sent?.knownRevision ?? 0) || fields.some(({ field }) => !files.has(field))),
     )
     return nftGdnId !== null && isChanging === true ? [{ nftGdnId, body: page[at]?.body }] : []
   })

@@ -271,6 +271,40 @@ describe('gdn plan and apply against a backend', () => {
     expect((await one.run(['plan'], mine)).stderr).not.toContain('not edited here')
   })
 
+  test('says for each field that a change undoes what another machine did, and not for edits made here', async () => {
+    const first = { title: 'Dawn', description: 'x', receiver: ALICE, image: 'a.png', 'file:animation_url': 'a.png' }
+    const second = { title: 'Dusk', description: 'y', receiver: BOB, image: 'b.png', 'file:animation_url': 'b.png' }
+    const [before, after] = [
+      { ...first, 'attr:mood': 'calm', 'extra:artist': 'E' },
+      { ...second, 'attr:mood': 'wild', 'extra:artist': 'F' },
+    ]
+    const fields = Object.keys(before) as (keyof typeof before)[]
+    /** A sheet with a row for each field. The named rows have another value in their field. */
+    const sheet = (changed: readonly string[]) =>
+      [
+        ['id', ...fields].join(),
+        ...fields.map((id) =>
+          [id, ...fields.map((field) => (field === id && changed.includes(id) ? after : before)[field])].join(),
+        ),
+      ].join('\n')
+    const collection = await collectionOf({ dynamic: true })
+    const [one, other] = [await machine(collection), await machine(collection)]
+    for (const each of [one, other])
+      for (const name of ['a', 'b']) await writeFile(each.path(`${name}.png`), pngOf(name))
+    const noted = async (changed: readonly string[] = []) =>
+      /(\d+) rows? to change (?:was|were) not edited here/.exec((await one.run(['plan'], sheet(changed))).stderr)?.[1]
+    await one.mint(sheet([]))
+    for (const field of fields) {
+      expect((await other.run(['apply'], sheet([field]), '--yes')).code).toBe(0)
+      expect(await noted(), field).toBe('1')
+      expect(await noted([field]), field).toBeUndefined()
+      expect((await other.run(['apply'], sheet([]), '--yes')).code).toBe(0)
+    }
+    expect((await one.run(['apply'], sheet(['image']), '--yes')).code).toBe(0)
+    await writeFile(one.path('b.png'), pngOf('redrawn here'))
+    expect(await noted(['image'])).toBeUndefined()
+  })
+
   test('exits with 10 for pending changes, if asked to', async () => {
     const collection = await collectionOf()
     const one = await machine(collection)
