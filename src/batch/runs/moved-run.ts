@@ -1,14 +1,16 @@
 import { existsSync } from 'node:fs'
-import { basename, sep } from 'node:path'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { collectionsOf } from '../../state/collections.ts'
 import { type Drop, dropsOf, listDrops, moveFamily } from '../../state/drops.ts'
+import { changeBodies } from '../../state/moved-bodies.ts'
 import { openState } from '../../state/open-state.ts'
 import { removeRun } from '../../state/runs.ts'
 import { referenceScope } from '../rows/row-key.ts'
+import { partsOf, rowOfParts, rowTexts } from '../rows/row-text.ts'
 import type { BatchOptions } from '../types.ts'
 import { familyId } from './run-identity.ts'
 
@@ -141,13 +143,31 @@ export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runN
   return manifest === manifestPath || existsSync(manifest) ? null : manifest
 }
 
-/** Stores the current path and name of the manifest in all drops of its run, so that later commands find the run. */
+/**
+ * Stores the current path and name of the manifest in all drops of its run, so that later commands find the run. The
+ * paths of local files that were moved with it change as well, because nothing else names their old folder.
+ */
 export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
   const { manifestPath, runName = null } = options
   const own = familyId(options)
   // Removes drops without rows. A process that ended early has left them.
   if (own !== from) for (const { id, setId } of dropsOf(sql, own)) if (setId === null) removeRun(sql, id)
+  for (const drop of dropsOf(sql, from)) {
+    if (manifestPath === null || drop.manifest === null) continue
+    const [folder, to] = [`${dirname(drop.manifest)}${sep}`, dirname(manifestPath)]
+    if (folder !== to + sep) changeBodies(sql, drop, folder, (body) => withMovedFiles(body, folder, to))
+  }
   moveFamily(sql, from, { family: own, manifest: manifestPath, runName })
+}
+
+/** Returns the text of a row whose local files were moved from one folder to another. */
+function withMovedFiles(body: Uint8Array, folder: string, to: string): Uint8Array {
+  const row = rowOfParts(partsOf(body))
+  const localFiles = row.localFiles.map(({ key, path }) => ({
+    key,
+    path: path.startsWith(folder) ? join(to, relative(folder, path)) : path,
+  }))
+  return Buffer.from(rowTexts({ line: 0, id: null, ...row, localFiles }).kept)
 }
 
 /** Like `moveRun`, for a command that doesn't hold the run. @throws GdnError `usage`, `data_dir` */
