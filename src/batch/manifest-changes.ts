@@ -1,7 +1,7 @@
 import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import { isUnrevealed, readDrop } from '../state/drops.ts'
 import { openStateIfThere, type StateReader } from '../state/open-state.ts'
-import { pageOf, pagesOf, rowsAt } from '../state/rows.ts'
+import { areOnOtherLines, pageOf, pagesOf, rowsAt } from '../state/rows.ts'
 import { changesFrom, readRows } from './gather.ts'
 import { keptRow } from './rows/manifest-row.ts'
 import { shownKey } from './rows/row-key.ts'
@@ -14,6 +14,8 @@ export interface ChangesSince {
   changes: ManifestChanges | null
   /** The keys of rows whose content differs from the sent or planned content. */
   edited: ReadonlySet<string>
+  /** Whether rows are on other lines than in the run. */
+  isRearranged: boolean
   /** Number of failed rows that the manifest no longer has as planned. */
   failed: number
   /** The rows that are new in the manifest or have other content in the run. */
@@ -51,7 +53,8 @@ export async function changesSince(
     })
     const edited = new Set(differing.flatMap(({ kind, key }) => (kind === 'changed' ? key : [])))
     const failed = differing.filter((row) => row.kind !== 'added' && row.state === 'failed').length
-    return { changes: differing.length === 0 ? null : changes, edited, failed, rows }
+    const isRearranged = await state.read((sql) => areOnOtherLines(sql, drop))
+    return { changes: differing.length === 0 ? null : changes, edited, isRearranged, failed, rows }
   } finally {
     state?.close()
   }

@@ -1,5 +1,5 @@
 import { realpath, stat } from 'node:fs/promises'
-import { isAbsolute, relative, resolve } from 'node:path'
+import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { MAX_FILE_BYTES } from '../api/endpoints/files.ts'
 import { messageOf, systemCode } from '../core/errors.ts'
 import { existingPath } from '../core/existing-path.ts'
@@ -8,7 +8,7 @@ import { type FileProblem, type Inspection, inspectFile } from '../files/inspect
 const MAX_REMEMBERED = 10_000
 const PATH_HINT = 'Paths are relative to the folder of the manifest. URLs begin with https://.'
 const DRIVE_HINT = 'Use a path relative to the folder of the manifest, with / between folders.'
-const SLASH_HINT = 'The path is correct with / instead of \\. Use / in paths.'
+const SLASH_HINT = 'Use / in paths, even on Windows.'
 
 /** Returns the problem of a file, or its warning. Returns a warning only for the first check of the file. */
 export type FileCheck = (path: string) => Promise<Inspection>
@@ -49,8 +49,10 @@ async function checkFile(spelled: string, roots: readonly string[]): Promise<Ins
 }
 
 async function hintFor(path: string): Promise<string> {
-  if (path.includes('\\') && (await fileProblem(path.replaceAll('\\', '/'))) === null) return SLASH_HINT
-  return /(?:^|[\\/])[a-z]:[\\/]/i.test(path) ? DRIVE_HINT : PATH_HINT
+  if (/(?:^|[\\/])[a-z]:[\\/]/i.test(path)) return DRIVE_HINT
+  if (sep === '\\' || !path.includes('\\')) return PATH_HINT
+  const isFile = (await fileProblem(existingPath(path.replaceAll('\\', '/')))) === null
+  return isFile ? `The path is correct with / instead of \\. ${SLASH_HINT}` : `${SLASH_HINT} ${PATH_HINT}`
 }
 
 /**

@@ -90,6 +90,9 @@ async function* continued<Item>(
   for (let next = first ?? (await reader.next()); next.done !== true; next = await reader.next()) yield next.value
 }
 
+const MANY_UNKNOWN = 3
+const MAP_IN_PROJECT = 'To set the meanings of columns once for all commands, add them to `map` in gdn.config.json.'
+
 /** Replaces the hints for unknown columns whose first cells don't look like attributes. */
 async function suggest(
   unknown: readonly UnknownName[],
@@ -107,6 +110,8 @@ async function suggest(
     const hint = hints.get(name)
     if (hint !== undefined) issue.hint = hint
   }
+  const last = unknown.at(-1)?.issue
+  if (last !== undefined && unknown.length >= MANY_UNKNOWN) last.hint = `${last.hint} ${MAP_IN_PROJECT}`
 }
 
 /** An unknown column, and the problem that reports it. */

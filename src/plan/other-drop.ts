@@ -1,4 +1,4 @@
-import { fileField } from '../batch/rows/field-changes.ts'
+import { isFileField } from '../batch/rows/field-changes.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import { GdnError } from '../core/errors.ts'
 import type { Change } from './compare.ts'
@@ -76,5 +76,5 @@ function hasOtherContent({ want, fields }: Change, { metadata, localFiles }: Row
   const changed = (test: (field: string) => boolean) => fields.some(({ field }) => test(field))
   if (want !== 'update' || !changed((field) => field === 'title')) return false
   const isPlain = metadata.description === '' && metadata.file_fields.length + localFiles.length === 0
-  return isPlain || changed((field) => field === 'description' || field.startsWith(fileField('')))
+  return isPlain || changed((field) => field === 'description' || isFileField(field))
 }

@@ -1,4 +1,4 @@
-import { fileField } from '../batch/rows/field-changes.ts'
+import { fileField, isFileField } from '../batch/rows/field-changes.ts'
 import { keptRow } from '../batch/rows/manifest-row.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
@@ -20,7 +20,7 @@ export async function* changesOf(store: RunStore, contents: LocalContents): Asyn
     for (const change of changes) {
       const shown = change.fields.map(({ field, from, to }) => ({
         field,
-        from: field.startsWith(fileField('')) && from !== null ? nameOf(from) : from,
+        from: isFileField(field) && from !== null ? nameOf(from) : from,
         to: names.get(field) ?? to,
       }))
       yield {

@@ -132,6 +132,14 @@ export function pageOf(sql: Sql, rows: RowsIn, after: number, limit: number): Ro
   return sql.all(`SELECT ${COLUMNS} FROM ${tableOf(rows)} WHERE position > ? ORDER BY position LIMIT ?`, after, limit)
 }
 
+/** Returns whether the draft has other rows than a run at some of its positions, or has them on other lines. */
+export const areOnOtherLines = (sql: Sql, { setId }: Pick<Drop, 'setId'>): boolean =>
+  sql.get(
+    `SELECT 1 FROM rows r JOIN temp.draft d ON d.position = r.position
+      WHERE r.set_id = ? AND (d.line <> r.line OR d.key <> r.key) LIMIT 1`,
+    setId ?? -1,
+  ) !== undefined
+
 /** Returns the number of rows of a set. Their positions have no gaps. */
 export function countRows(sql: Sql, set: number): number {
   return sql.get<{ n: number }>('SELECT coalesce(max(position) + 1, 0) AS n FROM rows WHERE set_id = ?', set)?.n ?? 0

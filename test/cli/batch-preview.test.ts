@@ -29,7 +29,7 @@ test('the preview names rows that equal an earlier one, which batch mint stops a
   const rows = `title,description,receiver\nDawn,same,${OWNER}\nDusk,first,${OWNER}\nDawn,same,${OWNER}\n`
   const made = await folder({ 'drop.csv': rows })
   const shown = async (...flags: string[]) => await preview(made, [made.path('drop.csv'), '--force', ...flags])
-  expect((await shown()).stderr).toMatch(/^warning: .*drop.csv: line 4 equals line 2$/m)
+  expect((await shown()).stderr).toMatch(/^warning: .*drop.csv:4: equals line 2$/m)
   expect((await preview(made, [made.path('drop.csv'), '--force'], { tty: true })).stdout).not.toMatch(/mapped/i)
   expect(await readFile(made.path('drop-preview.html'), 'utf8')).toContain('equal to an earlier row')
   expect((await shown('--json')).stderr).toBe('')

@@ -100,6 +100,22 @@ test.each(['batch mint', 'apply'])('shows a finished run as its manifest was sor
   expect(await after([0, 1, 2, 3], '\n')).toEqual(['2 Noon id-0', '3 Dusk id-1', '4 Dawn id-2', '5 Eve id-3'])
 })
 
+test.each([[['-o', 'csv', '--fields', 'key,line']], [[]]])(
+  'warns where the rows are on other lines now (%s)',
+  async (flags) => {
+    const lines = [`a,Noon,n,${OWNER}`, `b,Dusk,k,${OWNER}`]
+    const write = (...rows: string[]) => ['id,title,description,receiver', ...rows, ''].join('\n')
+    const { path, options } = await minted('drop.csv', write(...lines))
+    const warning = async (text: string) => {
+      await writeFile(path('drop.csv'), text)
+      return (await cli(['batch', 'results', path('drop.csv'), ...flags], options)).stderr
+    }
+    expect(await warning(write(...lines))).not.toContain('on other lines')
+    expect(await warning(write(...lines, `c,Eve,e,${OWNER}`))).not.toContain('on other lines')
+    expect(await warning(write(...lines.toReversed()))).toContain('drop.csv are on other lines now.')
+  },
+)
+
 test('omits columns that no row uses, and keeps columns of one kind in the order of first use', async () => {
   const rows = [
     { title: 'a', description: 'd', receiver: OWNER, 'attr:z': '1' },
@@ -262,11 +278,12 @@ test('CSV has the ignored columns of the manifest at their places, with the cell
   await writeFile(path('drop.csv'), csv(dawn.replace('Dawn', 'Morning')))
   expect((await cells())[1]?.slice(0, 4)).toEqual(['1,50', 'Dawn', 'd', '=geheim'])
   const all = ['batch', 'results', path('drop.csv'), '-o', 'csv']
-  const missing = (what: string) => `${what} in ignored columns: the file no longer has`
-  expect((await cli(all, options)).stderr).toContain(missing('1 row got empty cells'))
+  const missing = (what: string) =>
+    `The file no longer contains ${what} of the run. Columns that gdn ignores are empty in`
+  expect((await cli(all, options)).stderr).toContain(missing('1 row'))
   await writeFile(path('drop.csv'), csv(`9;Night;n;secret;0x${'7'.repeat(40)};x`))
   expect((await cells())[1]?.slice(0, 4)).toEqual(['', 'Dawn', 'd', ''])
-  expect((await cli(all, options)).stderr).toContain(missing('2 rows got empty cells'))
+  expect((await cli(all, options)).stderr).toContain(missing('2 rows'))
 })
 
 test('follows the --map of the last command that read the manifest', async () => {

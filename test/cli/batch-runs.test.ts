@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { rm, symlink } from 'node:fs/promises'
+import { rename, rm, symlink } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type LockHolder, thisProcess } from '../../src/core/lock-holder.ts'
 import { openState } from '../../src/state/open-state.ts'
@@ -327,6 +327,22 @@ describe('finding a run', () => {
     },
   )
 
+  test('of a renamed manifest is an error that names the command with which the run follows it', async () => {
+    const { mint, stateDir, options, path } = await home({ 'drop.csv': CSV })
+    const api = await fakeApi(service())
+    const { run } = JSON.parse((await mint(api.url, 'drop.csv')).stdout)
+    await rename(path('drop.csv'), path('nordsee.csv'))
+    const failed = await cli(['batch', 'status', 'nordsee.csv', '--state-dir', stateDir], {
+      ...options,
+      cwd: path('.'),
+    })
+    expect(failed.code).toBe(2)
+    expect(failed.stderr).toContain(`${run} (${path('drop.csv')}): gdn plan ./nordsee.csv --run drop.csv --adopt\n`)
+    const plan = ['plan', path('nordsee.csv'), '--run', 'drop.csv', '--adopt', ...TARGET, '--base-url', api.url]
+    const planned = await cli([...plan, '--state-dir', stateDir], { ...options, cwd: path('.') })
+    expect(planned.stderr).toContain('2 unchanged')
+  })
+
   test('of a copy in another folder is an error that names the runs of the same file name', async () => {
     const { mint, stateDir, options, path, list } = await home({ 'jan/drop.csv': CSV, 'feb/drop.csv': CSV })
     const api = await fakeApi(service())
@@ -344,7 +360,9 @@ describe('finding a run', () => {
     }
     expect(errorOf(await run('open', 'drop.csv')).message).toBe('there is no run of ./drop.csv on this machine')
     await rm(path('feb/drop.csv'))
-    expect(errorOf(await run('batch', 'status', './drop.csv')).hint).toContain('moved here, add --adopt.')
+    expect(errorOf(await run('batch', 'status', './drop.csv')).hint).toContain(
+      'If the file was moved here, run `gdn plan ./drop.csv --adopt`.',
+    )
     expect(await list()).toHaveLength(1)
   })
 

@@ -75,7 +75,7 @@ test('a spreadsheet without IDs is minted, edited, added to, pruned and frozen, 
   await writeFile(place('2.png'), pngNamed('2'))
   const refused = await fails(3, 'batch', 'mint', ...target)
   expect(refused).toContain("no row has an ID: rows without one can't be edited after they are minted")
-  expect(refused).toContain('line 151 equals line 150')
+  expect(refused).toContain(':151: equals line 150')
   await done('batch', 'mint', ...target, '--allow-duplicates')
 
   for (const [n, row] of rows.entries()) row.id = `hour-${n}`

@@ -24,17 +24,20 @@ const issuesOf = async (path: string) =>
 
 test.skipIf(process.platform === 'win32')('names / for a path of Windows whose file exists', async () => {
   await mkdir(join(folder, 'Bilder'))
-  await writeFile(join(folder, 'Bilder/Bild 01.txt'), 'not empty')
+  for (const name of ['Bild 01.txt', 'Böe.txt'.normalize('NFD')])
+    await writeFile(join(folder, 'Bilder', name), 'not empty')
   const rows = [
     `Dawn,x,${ALICE},Bilder\\Bild 01.txt`,
     `Dusk,x,${ALICE},Bilder\\none.txt`,
+    `Eve,x,${ALICE},Bilder\\${'Böe.txt'.normalize('NFC')}`,
     `Noon,x,${ALICE},C:\\Bilder\\x.png`,
   ]
   await writeFile(join(folder, 'drop.csv'), `${HEAD},image\n${rows.join('\n')}\n`)
   const { issues } = await validateManifest({ path: join(folder, 'drop.csv') }, OPTIONS)
   expect(issues.map(({ message, hint }) => [message.includes("doesn't exist"), hint])).toEqual([
-    [true, 'The path is correct with / instead of \\. Use / in paths.'],
-    [true, expect.stringContaining('Paths are relative to the folder')],
+    [true, 'The path is correct with / instead of \\. Use / in paths, even on Windows.'],
+    [true, expect.stringContaining('Use / in paths, even on Windows. Paths are relative to the folder')],
+    [true, expect.stringContaining('The path is correct with /')],
     [true, 'Use a path relative to the folder of the manifest, with / between folders.'],
   ])
 })

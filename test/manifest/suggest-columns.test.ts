@@ -30,6 +30,7 @@ async function hintsOf(content: string, options = {}, name = 'drop.csv') {
 }
 
 const HEAD = 'title,description,receiver'
+const IN_PROJECT = 'To set the meanings of columns once for all commands, add them to `map` in gdn.config.json.'
 const rows = (...cells: string[]) => cells.map((cell) => `Dawn,x,${ALICE},${cell}\n`).join('')
 
 test.each([
@@ -48,7 +49,7 @@ test('a second column of images, and one of other files, become files', async ()
   expect(await hintsOf(`${HEAD},Bild,Rückseite,Modell\n${cells}`)).toEqual({
     Bild: 'Its cells contain images: add --map Bild=image.',
     Rückseite: "Its cells contain images: add --map 'Rückseite=file:Rückseite'.",
-    Modell: 'Its cells contain files: add --map Modell=file:Modell.',
+    Modell: `Its cells contain files: add --map Modell=file:Modell. ${IN_PROJECT}`,
   })
   expect(await hintsOf(`${HEAD},image,Bild\n${rows('media/1.png,media/2.png')}`)).toEqual({
     Bild: 'Its cells contain images: add --map Bild=file:Bild.',
@@ -63,7 +64,7 @@ test('text suggests a missing title or description, and addresses a missing rece
     Text: 'If the column contains the description of the NFT, rename the column to description, or add --map Text=description. To ignore the column, add --map Text=ignore. To make it a public attribute, add --map Text=attr:Text.',
     Empfänger: "Its cells are addresses: add --map 'Empfänger=receiver'.",
     Jahr: expect.stringMatching(/^To ignore the column, add --map Jahr=ignore\. To make it a public attribute, /),
-    Bild: 'Its cells contain images: add --map Bild=image.',
+    Bild: `Its cells contain images: add --map Bild=image. ${IN_PROJECT}`,
   })
   expect(await hintsOf(`title,receiver,Mood\nDawn,${ALICE},calm\n`)).toEqual({
     Mood: expect.stringContaining('add --map Mood=description.'),

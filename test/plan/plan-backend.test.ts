@@ -594,10 +594,10 @@ describe('gdn plan and apply against a backend', () => {
       await one.mint(rows('a', 'b'))
       const shown = async (manifest: string, ...more: string[]) => (await one.run(['plan'], manifest, ...more)).stdout
       const swapped = rows('b', 'a')
-      expect(await shown(swapped)).toContain('file:image: "media/a.png" → "media/b.png"')
+      expect(await shown(swapped)).toContain('image: "media/a.png" → "media/b.png"')
       expect(await shown(swapped, '-o', 'markdown')).toContain('<code>media/a.png</code> → <code>media/b.png</code>')
       expect(await shown(swapped, '--json')).toMatch(/"from":"ipfs:[^"]*","to":"ipfs:/)
-      expect(await shown(rows('c', 'b'))).toMatch(/file:image: "ipfs:.* → "media\/c.png"/)
+      expect(await shown(rows('c', 'b'))).toMatch(/\bimage: "ipfs:.* → "media\/c.png"/)
     })
 
     test('of a row without an ID name its old and its new local file', async () => {
@@ -804,7 +804,7 @@ describe('gdn plan and apply against a backend', () => {
       const titles = rows.replace('Dusk', 'Dust')
       await writeFile(one.path('dawn.png'), pngOf('noon'))
       expect(await one.plan(titles)).toEqual([
-        expect.stringMatching(/^update update a, file:image ipfs:\/\/\w+ → ipfs:\/\/\w+$/),
+        expect.stringMatching(/^update update a, image ipfs:\/\/\w+ → ipfs:\/\/\w+$/),
         'update update b, title Dusk → Dust',
       ])
       expect(await applied(one, titles)).toMatchObject({ updated: 2 })
@@ -923,7 +923,7 @@ describe('gdn plan and apply against a backend', () => {
       }
       const apply = (...flags: string[]) => one.cli('apply', file, '--yes', '--max-burns', '1', ...flags)
       expect(await save()).toMatch(/gdn apply \S+ .*--allow-duplicates\n/)
-      expect(await apply()).toMatchObject({ code: 3, stderr: expect.stringContaining('line 5 equals line 4') })
+      expect(await apply()).toMatchObject({ code: 3, stderr: expect.stringContaining(':5: equals line 4') })
       expect(await save('--allow-duplicates')).not.toMatch(/gdn apply .*--allow-duplicates\n/)
       for (const flags of [['--take-over'], ['--map', 'x=title'], ['--receiver', ALICE]]) {
         expect(await apply(...flags)).toMatchObject({

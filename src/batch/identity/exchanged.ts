@@ -5,7 +5,7 @@ import { addMinted, changedPage, type ExchangedField, exchangedFields, exchanged
 import type { RowsIn } from '../../state/rows.ts'
 import { createTables } from '../../state/temporary-tables.ts'
 import { lastRows, MAX_PAIRS } from '../rows/edited-rows.ts'
-import { fieldsOf, fileField } from '../rows/field-changes.ts'
+import { fieldsOf } from '../rows/field-changes.ts'
 import { keptRow } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
 import { seemChanged } from './renumbered.ts'
@@ -97,8 +97,8 @@ function exchangedRowsError(
 ): GdnError {
   const moved = exchangedRows(sql, rows, first.field, MAX_PAIRS)
   const [one] = moved
-  const name = nameOf(first)
-  const others = found.filter((other) => other !== first).map(nameOf)
+  const name = first.field
+  const others = found.filter((other) => other !== first).map(({ field }) => field)
   const example = one === undefined ? '' : ` Row ${shownKey(one.key)} gets the ${name} of row ${shownKey(one.was)}.`
   return new GdnError('edited_rows', `${textOf(first)}: ${drop.name}`, {
     hint: [
@@ -151,13 +151,10 @@ const noteOfReceivers = (one: ExchangedField): string =>
 
 const isRefused = ({ field }: ExchangedField): boolean => !/^(?:attr|extra)[:#]/u.test(field)
 
-const nameOf = ({ field }: ExchangedField): string =>
-  field.startsWith(fileField('')) ? field.slice(fileField('').length) : field
-
 const countOf = ({ moved, kept, changed }: ExchangedField): number => (seemChanged(moved, changed) ? moved : kept)
 
 function textOf(one: ExchangedField): string {
-  const name = nameOf(one)
+  const name = one.field
   const does = seemChanged(one.moved, one.changed)
     ? `get the ${name} of another row`
     : `lose their ${name} to another row`

@@ -6,7 +6,7 @@ import { type FreshRow, freshRows, type VanishedRow, vanishedRows } from '../../
 import type { MintOperation } from '../../state/row-requests.ts'
 import { pagesOf, type RowsIn, rowsAt } from '../../state/rows.ts'
 import { copyCounts, hasIds, nftsWithRows, rowsWithIds, unnamedRows } from '../../state/unnamed-rows.ts'
-import { EDITED_WITHOUT_ID, firstOf, lastRows, MAX_PAIRS, pairsOf, renamedUnknown } from '../rows/edited-rows.ts'
+import { editedWithoutId, firstOf, lastRows, MAX_PAIRS, pairsOf, renamedUnknown } from '../rows/edited-rows.ts'
 import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { contentOfKey, copyOfKey, isContentKey, referenceId, referenceOf, rowKey } from '../rows/row-key.ts'
 import type { RunStore } from '../runs/run-store.ts'
@@ -314,9 +314,10 @@ function notPaired(
     rows,
     added.slice(0, MAX_PAIRS).map(({ position }) => position),
   )
+  const pairs = pairsOf(sql, drop, { vanished: first, fresh: added, rows })
   return new GdnError('edited_rows', `${sent} no row, and ${are} no NFT: ${drop.name}`, {
     hint: [
-      ...(isNamed ? EDITED_WITH_ID : EDITED_WITHOUT_ID),
+      ...(isNamed ? EDITED_WITH_ID : editedWithoutId(pairs)),
       ...(drop.setId === null ? [] : [lastRows(drop.name)]),
       `To mint the ${isNamed ? 'rows with an ID as new NFTs' : 'new rows as well'}, add --new-rows.`,
     ].join('\n'),
@@ -324,7 +325,7 @@ function notPaired(
       run: drop.name,
       vanished,
       new: fresh,
-      pairs: pairsOf(sql, drop, { vanished: first, fresh: added, rows }),
+      pairs,
       rows: lines.map(({ line }) => ({ line })),
       count: fresh,
     },

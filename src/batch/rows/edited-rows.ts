@@ -19,6 +19,7 @@ import {
 import { bodyOf } from '../../state/row-requests.ts'
 import { pageOf, type RowsIn } from '../../state/rows.ts'
 import type { EditedPair, FieldChange } from '../types.ts'
+import { fieldsOf, fileField } from './field-changes.ts'
 import { type KeptRow, keptRow } from './manifest-row.ts'
 import { isContentKey, shownKey } from './row-key.ts'
 import { partsOf, rowOfParts } from './row-text.ts'
@@ -97,9 +98,9 @@ type Fields = Readonly<Record<string, string>>
 
 interface RowFields {
   fields: Fields
-  /** The names of its local files, by file key. */
+  /** The names of its local files, by field. */
   files: Fields
-  /** The keys of files that no longer exist at their paths. */
+  /** The fields of files that no longer exist at their paths. */
   gone?: ReadonlySet<string> | undefined
 }
 
@@ -178,13 +179,13 @@ function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowF
       line: row?.line ?? sent.line,
       fields: { ...idField(sent), ...(body === undefined ? requestFields(sql, sent) : textFields(body)) },
       files: namesOf(localFiles, drop.manifest),
-      gone: new Set(localFiles.flatMap((file) => (existsSync(existingPath(file.path)) ? [] : file.key))),
+      gone: new Set(localFiles.flatMap((file) => (existsSync(existingPath(file.path)) ? [] : fileField(file.key)))),
     }
   })
 }
 
 const namesOf = (files: ManifestRow['localFiles'], manifest: string | null): Fields =>
-  Object.fromEntries(files.map(({ key, path }) => [key, shownName(manifest, path)]))
+  Object.fromEntries(files.map(({ key, path }) => [fileField(key), shownName(manifest, path)]))
 
 /** Returns the fields of a sent row and of a new row. Local files appear by name if both names are known. */
 function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
@@ -223,22 +224,7 @@ function rowFields({ row }: KeptRow, manifest: string | null): RowFields {
   return { fields, files: namesOf(localFiles, manifest) }
 }
 
-function metadataFields(metadata: unknown): Fields {
-  const {
-    file_fields = [],
-    attribute = [],
-    ...texts
-  } = metadata as {
-    file_fields?: { key: string; url: string }[]
-    attribute?: { tag: string; value: string }[]
-    [name: string]: unknown
-  }
-  return {
-    ...Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, String(value)])),
-    ...Object.fromEntries(file_fields.map(({ key, url }) => [key, url])),
-    ...Object.fromEntries(attribute.map(({ tag, value }) => [`attr:${tag}`, value])),
-  }
-}
+const metadataFields = (metadata: unknown): Fields => Object.fromEntries(fieldsOf(metadata as Record<string, unknown>))
 
 /**
  * Returns the number of fields that two rows share. Titles and descriptions count in proportion to their shared words.
@@ -281,30 +267,33 @@ function editedRows(
   const sent = gone === 1 ? '1 row that the run has sent is' : `${gone} rows that the run has sent are`
   const news = added === 1 ? '1 row is new' : `${added} rows are new`
   const isUnnamed = [vanished, fresh].every((each) => each.some(({ key }) => isContentKey(key)))
+  const pairs = pairsOf(sql, drop, { vanished: firstOf(vanished), fresh, rows })
   return new GdnError('edited_rows', `${sent} no longer in the manifest, and ${news}: ${run}`, {
     hint: [
-      ...(isUnnamed ? EDITED_WITHOUT_ID : EDITED_ID),
+      ...(isUnnamed ? editedWithoutId(pairs) : EDITED_ID),
       lastRows(run),
       'To mint the new rows as well, add --new-rows.',
     ].join('\n'),
-    details: {
-      run,
-      vanished: gone,
-      new: added,
-      pairs: pairsOf(sql, drop, { vanished: firstOf(vanished), fresh, rows }),
-    },
+    details: { run, vanished: gone, new: added, pairs },
   })
 }
 
 /** Returns the sentence on where to find the rows as they were before an edit. */
 export const lastRows = (run: string): string =>
-  `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`.`
+  `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. Leave out its rows with the status burned: they have no NFT.`
 
-export const EDITED_WITHOUT_ID = [
-  'Nothing was sent. An edited row without an ID would be minted a second time.',
-  "If you edited rows, revert the edits: gdn can't find the NFT of an edited row without an ID.",
-  'To edit the rows later, revert the edits, add an id column, and run `gdn apply`. Then edit the rows again.',
-]
+/** Returns the hint for edited rows without an ID. Their pairs are guesses if one column was sorted alone. */
+export function editedWithoutId(pairs: readonly EditedPair[]): string[] {
+  const [field, ...others] = new Set(pairs.flatMap(({ changes }) => changes.map((change) => change.field)))
+  const column = field !== undefined && others.length === 0 ? `the column ${field}` : 'a column'
+  return [
+    'Nothing was sent. An edited row without an ID would be minted a second time.',
+    ...(pairs.length < 2 ? [] : [`If ${column} was sorted or shifted without the others, restore it.`]),
+    "If you edited rows, revert the edits: gdn can't find the NFT of an edited row without an ID.",
+    'To edit the rows later, revert the edits, add an id column, and run `gdn apply`. Then edit the rows again.',
+  ]
+}
+
 const EDITED_ID = [
   'Nothing was sent. A row whose ID was changed, added or removed would be minted a second time.',
   'If you changed IDs, restore them.',

@@ -15,8 +15,10 @@ type Fields = Map<string, string>
 
 const SALT_FIELD = `extra:${PROVENANCE_SALT}`
 
-/** Returns the name that a change uses for a file field. */
-export const fileField = (key: string): string => `file:${key}`
+/** Returns the name that a change uses for a file field: that of its column. */
+export const fileField = (key: string): string => (key === 'image' ? key : `file:${key}`)
+
+export const isFileField = (field: string): boolean => field === 'image' || field.startsWith('file:')
 
 /** Returns the differences of title, description, files, attributes and extra keys. */
 export function metadataChanges(

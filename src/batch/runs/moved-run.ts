@@ -116,7 +116,7 @@ export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
     })
 
 /** Returns the flags with which a command takes over a run. A run with a name follows its manifest without --adopt. */
-const howToTake = (drop: Named): string => `--run ${nameOf(drop)}${drop.runName === null ? ' --adopt' : ''}`
+export const howToTake = (drop: Named): string => `--run ${nameOf(drop)}${drop.runName === null ? ' --adopt' : ''}`
 
 const wasMoved = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPath'>): string =>
   basename(from) === basename(manifestPath ?? '') ? 'moved' : 'renamed'

@@ -1,4 +1,5 @@
-import { access, realpath, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { realpath, stat } from 'node:fs/promises'
 import { basename, extname, resolve, sep } from 'node:path'
 import { sameAddress } from '../../api/same-address.ts'
 import { GdnError } from '../../core/errors.ts'
@@ -10,6 +11,7 @@ import { countBurned } from '../../state/row-outcomes.ts'
 import { commandRuns } from '../../state/runs.ts'
 import { countDrop, noCounts } from '../rows/row-counts.ts'
 import type { Run, RunStatus } from '../types.ts'
+import { howToTake } from './moved-run.ts'
 
 export type { Run }
 
@@ -183,27 +185,42 @@ async function refuseOtherPaths({
   )
   if (!isFile) return
   const others = all.filter(({ manifestPath }) => manifestPath !== null && namesFile(basename(wanted), manifestPath))
+  const [other] = others
   throw new GdnError('not_found_locally', `there is no run of ${file} on this machine`, {
-    hint: await hintForFile(file, others),
+    hint: other === undefined ? hintIfRenamed(file, all) : hintForFile(file, other, others),
     details: others.length === 0 ? undefined : detailsOf(others),
   })
 }
 
-async function hintForFile(file: string, others: readonly Run[]): Promise<string> {
+const isGone = ({ manifestPath }: Run): boolean => manifestPath !== null && !existsSync(manifestPath)
+
+const MAX_RENAMED = 3
+
+/** Returns the hint for a file that may be the renamed manifest of a run. */
+function hintIfRenamed(file: string, all: readonly Run[]): string {
+  const isNewest = (run: Run) => run === all.find(({ family }) => family === run.family)
+  const gone = all.filter((run) => isNewest(run) && isGone(run)).slice(0, MAX_RENAMED)
+  if (gone.length === 0) return START
+  return [
+    'The manifests of these runs no longer exist. If one was renamed to this file, run its command:',
+    ...gone.map((run) => {
+      const { name, runName, manifestPath: manifest } = run
+      return `  ${name} (${manifest}): gdn plan ${shellWord(file)} ${howToTake({ runName, manifest })}`
+    }),
+    `To start a run of this file, run \`gdn batch mint ${shellWord(file)}\`. ${LISTED}`,
+  ].join('\n')
+}
+
+/** Returns the hint for a file whose name the manifests of other runs have. */
+function hintForFile(file: string, newest: Run, others: readonly Run[]): string {
   const mint = `gdn batch mint ${shellWord(file)}`
-  const [newest] = others
-  if (newest === undefined) return START
-  const isThere = ({ manifestPath }: Run) =>
-    access(manifestPath ?? '').then(
-      () => true,
-      () => false,
-    )
-  const isMoved = (await Promise.all(others.map(isThere))).includes(false)
+  const isMoved = others.some(isGone)
   return [
     'Files of the same name in other folders have these runs:',
     ...others.map(inALine),
     `To use one of these runs, specify its ID, such as ${newest.id}, or the path of its manifest.`,
-    `To start a run of this file, run \`${mint}\`.${isMoved ? ' If the file was moved here, add --adopt.' : ''}`,
+    `To start a run of this file, run \`${mint}\`.`,
+    ...(isMoved ? [`If the file was moved here, run \`gdn plan ${shellWord(file)} --adopt\`.`] : []),
   ].join('\n')
 }
 

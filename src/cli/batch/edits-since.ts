@@ -18,6 +18,8 @@ interface Edits {
   file: string
   /** The differences as text for the user; empty if there are none. */
   warnings: string[]
+  /** Whether rows of the run are on other lines of the file now. */
+  isRearranged: boolean
   /** Whether the manifest has errors. Its rows are then unknown. */
   isInvalid: boolean
   /** The keys of rows whose content differs from what was sent; undefined if unknown. */
@@ -57,15 +59,17 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
     const isInvalid = error.code === 'invalid_manifest'
     const problem = isInvalid ? "can't be read in the way that the run read it" : "can't be compared with the run"
     const warnings = [`${name} ${problem}: ${safe(error.message)}`]
-    return { file, warnings, isInvalid, edited: undefined, failed: 0, rows: [] }
+    return { file, warnings, isRearranged: false, isInvalid, edited: undefined, failed: 0, rows: [] }
   }
 }
 
 /** Warns about edits that the printed rows of a run don't reflect. */
 export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
-  if (edits === null || edits.warnings.length === 0) return
-  const { file, warnings, isInvalid, rows } = edits
+  if (edits === null) return
+  const { file, warnings, isRearranged, isInvalid, rows } = edits
   for (const warning of warnings) io.warn(warning)
+  if (isRearranged) io.warn(`The rows of ${file} are on other lines now. The results have the earlier lines and order.`)
+  if (warnings.length === 0) return
   if (isInvalid) {
     io.warn(
       `Run \`gdn batch validate ${file}\` to list the errors. If the columns of the file need --map, add the flag.`,

@@ -8,11 +8,14 @@ import { printWarning } from './check-files.ts'
 const MAX_SHOWN = 10
 const NONE: Duplicates = { count: 0, rows: [] }
 
-const told = ({ line, equals }: DuplicateRow) => `line ${line} equals line ${equals}`
+const warningOf = (file = 'manifest', { line, equals }: DuplicateRow): ManifestIssue => ({
+  place: { file, line },
+  message: `equals line ${equals}`,
+})
 
 /** Returns a warning for each of the listed identical rows of a manifest. */
 export function duplicateWarnings(file: string, { count: all, rows }: Duplicates = NONE): ManifestIssue[] {
-  const shown = rows.map(({ line, equals }) => ({ place: { file, line }, message: `equals line ${equals}` }))
+  const shown = rows.map((row) => warningOf(file, row))
   const left = all - rows.length
   const last = { place: { file }, message: `${count(left, 'more row')} equal${left === 1 ? 's' : ''} an earlier one` }
   return left > 0 ? [...shown, last] : shown
@@ -37,8 +40,9 @@ export function refuseDuplicates(
 ): void {
   const [first] = rows
   if (first === undefined || allowed || io.interactive) return
-  throw new GdnError('not_confirmed', told(first) + (all > 1 ? ` (and ${all - 1} more)` : ''), {
-    place: { file },
+  const { place, message } = warningOf(file, first)
+  throw new GdnError('not_confirmed', message + (all > 1 ? ` (and ${all - 1} more)` : ''), {
+    place,
     hint: 'Nothing was sent. Remove the identical rows. To mint an NFT for each of them, add --allow-duplicates.',
     details: { duplicates: rows, count: all },
   })
@@ -69,8 +73,6 @@ export async function confirmDuplicates(
 }
 
 export function printDuplicates({ io }: Pick<Deps, 'io'>, { count: all, rows }: Duplicates, file?: string): void {
-  for (const row of rows.slice(0, MAX_SHOWN)) {
-    printWarning(io, { place: { file }, message: told(row) })
-  }
+  for (const row of rows.slice(0, MAX_SHOWN)) printWarning(io, warningOf(file, row))
   if (all > MAX_SHOWN) io.warn(`  … and ${count(all - MAX_SHOWN, 'more identical row')}`)
 }

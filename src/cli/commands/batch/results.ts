@@ -118,7 +118,7 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
     const missing = inCsv?.inFile?.missing ?? 0
     if (missing > 0)
       io.warn(
-        `${count(missing, 'row')} got empty cells in ignored columns: the file no longer has ${missing === 1 ? 'it' : 'them'}.`,
+        `The file no longer contains ${count(missing, 'row')} of the run. Columns that gdn ignores are empty in ${missing === 1 ? 'it' : 'them'}.`,
       )
   }
   if (found === 0 && flags.status !== undefined) io.note(noRowIs(flags.status))
