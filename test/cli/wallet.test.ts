@@ -377,10 +377,12 @@ describe('gdn wallet export', () => {
   })
   const key = `0x${LIGHT.key}\n`
 
-  test('prints the command with --to for a keystore whose path needs quotes', async () => {
+  test('finds the wallet first, and then prints the command with --to for a path that needs quotes', async () => {
+    await writeFile(path('my wallet.json'), JSON.stringify({ ...LIGHT.json, address: LIGHT.address }))
     const { code, stderr } = await gdn(['wallet', 'export', path('my wallet.json')])
     expect(code).toBe(2)
     expect(stderr).toContain(`Run \`gdn wallet export '${path('my wallet.json')}' --to <file>\`.`)
+    expect((await gdn(['wallet', 'export', 'nobody'])).stderr).not.toContain('--to <file>')
   })
 
   test('writes the private key to a new file of mode 600, and nothing of it to the terminal', async () => {

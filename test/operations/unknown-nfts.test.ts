@@ -7,3 +7,7 @@ test('an unknown NFT that is named by contract and token has a hint to its ID', 
   )
   expect(unknownNfts(['nft-1']).hint).toBe('Check the ID, the server and the account of the API key.')
 })
+
+test('an address in the place of an ID gets the commands for collections', () => {
+  expect(unknownNfts([`0x${'aB'.repeat(20)}`]).hint).toContain('`gdn nft list -c <address>`')
+})

@@ -65,6 +65,7 @@ export function command(deps: Deps, run = exportWallet): GdnCommand {
 export async function exportWallet(deps: Deps, what: string, flags: ExportFlags): Promise<void> {
   const { io } = deps
   const { to } = flags
+  const file = await findKeystore(deps, what, '<wallet>')
   if (to === undefined) {
     throw new GdnError('usage', 'is required: a new file, or - for standard output', {
       place: { flag: '--to' },
@@ -73,7 +74,6 @@ export async function exportWallet(deps: Deps, what: string, flags: ExportFlags)
   }
   const target = to === '-' ? null : resolve(deps.cwd, to)
   if (target !== null && existsSync(target)) throw exists(target)
-  const file = await findKeystore(deps, what, '<wallet>')
   const text = readPrivateFile(file, MAX_KEYSTORE_BYTES)
   const keystore = parseKeystore(text, file)
   const { content, address, format } = await contentOf(deps, { text, keystore, file }, flags)
