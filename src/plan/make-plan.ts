@@ -270,7 +270,7 @@ class Planner {
       const isNew = candidates[at]?.sent === null && changes.some(({ action }) => action === 'mint')
       if (isNew && isContentKey(candidates[at]?.row.key ?? '')) this.#newUnnamed++
     }
-    if (this.#options.isSaved === true) await this.#saved.compare(candidates, changed)
+    if (this.#options.isSaved === true) await this.#saved.compare(candidates, changed, nftOf)
     await this.#store.state.scratch((sql) => {
       for (const [position, changes] of changed) addChanges(sql, position, changes)
     })

@@ -1,3 +1,4 @@
+import type { NftRecord } from '../api/nft-record.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import type { State } from '../state/open-state.ts'
 import { addSaved, addSavedBurn, savedBetween, savedBurns, takeSavedBurn } from '../state/plan-tables.ts'
@@ -13,17 +14,17 @@ const MAX_MOVED = 50
 const essence = ({ action, want, fields, nftGdnId, revision, transfers, reference }: Change): string =>
   JSON.stringify([action, want, fields, nftGdnId, revision, want === 'transfer' ? transfers : null, reference])
 
-/** Returns the first change that isn't in the saved plan; undefined if all are. */
-function firstOther(found: readonly Change[], saved: readonly Change[]): Change | undefined {
+/**
+ * Returns the first change that isn't in the saved plan; undefined if all are.
+ *
+ * @param lastUpdate the reference ID of the update that set the NFT's metadata
+ */
+function firstOther(found: readonly Change[], saved: readonly Change[], lastUpdate: string | null): Change | undefined {
   const known = new Set(saved.map(essence))
-  const update = saved.find(({ want }) => want === 'update')
-  const isUpdated = update !== undefined && found.every(({ want }) => want !== 'update')
-  // A transfer may follow the update of its row, which has created the next revision.
-  const asSaved = (change: Change): Change =>
-    isUpdated && update.revision !== null && change.revision === update.revision + 1
-      ? { ...change, revision: update.revision }
-      : change
-  return found.find((change) => !known.has(essence(asSaved(change))))
+  // The update of the plan has created the revision, whose number depends on the other updates of the collection.
+  const made = saved.find(({ action, reference }) => action === 'update' && reference === lastUpdate)
+  const asSaved = (change: Change): Change => (made === undefined ? change : { ...change, revision: made.revision })
+  return found.map(asSaved).find((change) => !known.has(essence(change)))
 }
 
 /** Describes what changed since the plan was saved, for a change that isn't in the saved plan. */
@@ -74,13 +75,20 @@ export class SavedChanges {
   }
 
   /** Finds rows with a change that isn't in the saved plan. Rows with fewer changes were applied in part. */
-  async compare(candidates: readonly Candidate[], found: readonly [number, Change[]][]): Promise<void> {
+  async compare(
+    candidates: readonly Candidate[],
+    found: readonly [number, Change[]][],
+    nftOf: (candidate: Candidate) => NftRecord | undefined,
+  ): Promise<void> {
     const [first, last] = [found[0]?.[0] ?? 0, found.at(-1)?.[0] ?? -1]
     const rows = await this.#state.scratch((sql) => savedBetween(sql, first, last))
     const saved = new Map(rows.map(({ position, changes }) => [position, JSON.parse(changes) as Change[]]))
     for (const [at, [position, changes]] of found.entries()) {
-      const row = candidates[at]?.row
-      if (row !== undefined) this.#compare({ key: shownKey(row.key), line: row.row.line }, changes, saved.get(position))
+      const candidate = candidates[at]
+      if (candidate === undefined) continue
+      const { key, row } = candidate.row
+      const lastUpdate = nftOf(candidate)?.revision_reference_id ?? null
+      this.#compare({ key: shownKey(key), line: row.line }, changes, saved.get(position), lastUpdate)
     }
   }
 
@@ -108,8 +116,13 @@ export class SavedChanges {
     }
   }
 
-  #compare({ key, line }: Pick<MovedRow, 'key' | 'line'>, changes: Change[], saved: readonly Change[] = []): void {
-    const other = firstOther(changes, saved)
+  #compare(
+    { key, line }: Pick<MovedRow, 'key' | 'line'>,
+    changes: Change[],
+    saved: readonly Change[] = [],
+    lastUpdate: string | null = null,
+  ): void {
+    const other = firstOther(changes, saved, lastUpdate)
     if (other === undefined) return
     this.moved.count++
     if (this.moved.rows.length === MAX_MOVED) return

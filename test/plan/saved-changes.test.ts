@@ -43,12 +43,13 @@ async function saved(rows: readonly (readonly Change[])[], burns: readonly Plann
 }
 
 /** Returns what moved between the saved changes of rows and those that are found now. */
-async function movedOf(before: readonly Change[][], now: Change[][]) {
+async function movedOf(before: readonly Change[][], now: Change[][], lastUpdate: string | null = null) {
   const changes = await saved(before)
   const keyed = now.map((_, n) => ({ row: { key: `i:r${n}`, row: row('a') } }) as unknown as Candidate)
   await changes.compare(
     keyed,
     now.map((found, n) => [n, found]),
+    () => ({ nft_gdn_id: 'nft-1', status: 'deployed', request_metadata: {}, revision_reference_id: lastUpdate }),
   )
   return changes.moved
 }
@@ -79,10 +80,18 @@ describe('a saved plan of rows', () => {
     expect(await movedOf([[UPDATE, TRANSFER]], [[]])).toMatchObject({ count: 0 })
   })
 
-  test('has not moved if the update of a row was made, whose transfer has the next revision now', async () => {
-    expect(await movedOf([[UPDATE, TRANSFER]], [[{ ...TRANSFER, revision: 3 }]])).toMatchObject({ count: 0 })
-    expect(await movedOf([[UPDATE, TRANSFER]], [[{ ...TRANSFER, revision: 4 }]])).toMatchObject({ count: 1 })
-    expect(await movedOf([[TRANSFER]], [[{ ...TRANSFER, revision: 3 }]])).toMatchObject({ count: 1 })
+  test('has not moved if the update of the plan has created the revision, with any number', async () => {
+    const both = [UPDATE, TRANSFER]
+    const now = [{ ...TRANSFER, revision: 9 }]
+    expect(await movedOf([both], [now], UPDATE.reference)).toMatchObject({ count: 0 })
+    for (const other of [null, 'a:update:1', 'b:update:2']) {
+      expect((await movedOf([both], [now], other)).rows).toMatchObject([{ what: 'its metadata was updated' }])
+    }
+    expect(await movedOf([[TRANSFER]], [now], UPDATE.reference)).toMatchObject({ count: 1 })
+    const again = { ...UPDATE, revision: 9, reference: 'a:update:9' }
+    expect(await movedOf([both], [[again]], UPDATE.reference)).toMatchObject({ count: 1 })
+    const sold = [{ ...TRANSFER, revision: 9, transfers: 4, reference: 'a:to:b:4' }]
+    expect((await movedOf([both], [sold], UPDATE.reference)).rows).toMatchObject([{ what: 'it was transferred' }])
   })
 
   test.each<[string, Change[], Change[]]>([

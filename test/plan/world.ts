@@ -76,7 +76,12 @@ interface Transaction {
   error: string | null
   /** What it does once it is in a block. */
   effect: () => void
+  /** The NFT that it changes, with the change as a record shows it. */
+  nft: unknown
+  change: NonNullable<NftRecord['pending_change']>
 }
+
+const KINDS: Readonly<Record<string, string>> = { updatednft: 'update', transfernft: 'transfer', burnnft: 'burn' }
 
 export type Body = Record<string, unknown> & { reference_id?: string; reference_ids?: string[]; nft_gdn_id?: string }
 
@@ -106,6 +111,8 @@ export class Server {
   readonly #hasLabels: boolean
   readonly #hasAliases: boolean
   readonly #named = new Map<string, Name>()
+  /** Updates are numbered within the collection. */
+  #updates = 0
 
   constructor({ isOurs = true, hasLabels = true, hasAliases = true } = {}) {
     this.#isOurs = isOurs
@@ -151,6 +158,14 @@ export class Server {
     const nft = this.nft(title)
     nft.owner = to
     nft.transfers++
+  }
+
+  /** Another client updates an NFT. */
+  update(title: string, to: string): void {
+    const nft = this.nft(title)
+    nft.metadata = { title: to, description: '', file_fields: [] }
+    nft.revision = ++this.#updates
+    nft.revisionReference = null
   }
 
   /** Mints an NFT for another client. */
@@ -254,7 +269,9 @@ export class Server {
       ...{ receiver_wallet_address: nft.owner, request_metadata: nft.metadata, metadata_url: 'ipfs://x' },
     }
     if (!this.#isOurs) return record
+    const pending = this.transactions.find((one) => one.nft === nft.id && one.status === 'initiated')
     return {
+      pending_change: pending?.change ?? null,
       ...{ ...record, minted_to: nft.mintedTo, transfers: nft.transfers, revision: nft.revision },
       ...{
         revision_reference_id: nft.revisionReference,
@@ -335,7 +352,8 @@ export class Server {
     if (revision !== nft?.revision || transfers !== nft?.transfers) return this.#answer(400, refusal)
     const id = `transaction-${this.transactions.length + 1}`
     const effect = () => this.#change(endpoint, body)
-    this.transactions.push({ id, status: 'initiated', error: null, effect })
+    const change = { kind: KINDS[endpoint] ?? '', reference_id: body.reference_id ?? null }
+    this.transactions.push({ id, status: 'initiated', error: null, effect, nft: body.nft_gdn_id, change })
     if (name !== null) this.#named.set(name, { body: JSON.stringify(body), transaction: id })
     if (!this.holds) this.end()
     return this.#accepted(body, id)
@@ -352,7 +370,7 @@ export class Server {
       nft.isBurned = true
     } else {
       nft.metadata = (body.metadata as unknown[])[0]
-      nft.revision++
+      nft.revision = ++this.#updates
       nft.revisionReference = body.reference_id ?? null
     }
   }
