@@ -141,6 +141,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       const done = doneNotes(plan, flags)
       if (done.stored !== null) io.note(`${done.stored}.`)
       const again = applyAgain(manifest, flags)
+      const changes = flags.only === 'mint' ? { update: 0, transfer: 0, burn: 0 } : plan.counts
       const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
       const minted = await mint(deps, connection, opened, plan, {
         ...flags,
@@ -152,20 +153,22 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       })
       // Called after the mint, because a row that settles during the mint loses the changes that were recorded for it.
       await noteSeen(opened.options, plan)
-      const print = async (changes: DataRecord) =>
+      const print = async (summary: DataRecord) =>
         await output.one({
           run: plan.run.name,
           blockchain,
           contract_address,
           rows: plan.counts.rows,
           minted: minted.rows,
-          ...changes,
+          ...summary,
           ...(await paid()),
           warnings: [...warnings, ...minted.warnings],
           notes: [...plan.notes, ...minted.notes, ...Object.values(done).filter((note) => note !== null)],
         })
       if (minted.failure !== null) {
-        await print({ ...summaryOf(noChanges()), ...minted.left })
+        const { pending, ...left } = minted.left
+        const unsent = summaryOf(changes, noChanges())
+        await print({ ...unsent, ...left, pending: Number(unsent.pending) + pending })
         throw minted.failure
       }
       const outcomes = noChanges()
@@ -173,7 +176,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
         await changeNfts(deps, connection, opened, plan, { flags, limit: minted.limit, outcomes })
       } catch (error) {
         // After Ctrl-C, gdn sends no further requests.
-        if (error instanceof GdnError && !deps.signals.signal.aborted) await print(summaryOf(outcomes))
+        if (error instanceof GdnError && !deps.signals.signal.aborted) await print(summaryOf(changes, outcomes))
         throw stoppedAfter(error, outcomes, { all, minted: minted.rows, again })
       }
       await note(deps, connection, opened, plan).catch((error: unknown) => {
@@ -181,9 +184,9 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
         if (!(error instanceof GdnError)) throw error
         io.debug(`can't record the changes: ${error.message}`)
       })
-      await print(summaryOf(outcomes))
+      await print(summaryOf(changes, outcomes))
       if (done.skipped !== null) io.note(`${done.skipped}.`)
-      const problem = problemOf(outcomes)
+      const problem = problemOf(changes, outcomes)
       if (problem !== null) throw problem
     })
   } finally {

@@ -78,15 +78,20 @@ export async function changeNfts(
 
 /** Returns how many changes of a plan are left, and the maximum gas that they use. */
 export async function changesLeft(
-  counts: Pick<ChangePlan['counts'], keyof ChangeOutcomes>,
+  counts: ChangeCounts,
   outcomes: ChangeOutcomes,
 ): Promise<{ rows: number; changes: number; worst: WorstUse }> {
-  const left = KINDS.map((kind) => {
-    const { done, failed, unknown } = outcomes[kind]
-    return { kind, count: Math.max(0, counts[kind] - done - failed.count - unknown.count) }
-  })
+  const left = KINDS.map((kind) => ({ kind, count: leftOf(kind, counts, outcomes) }))
   const worst = sumOf(await Promise.all(left.map(({ kind, count }) => worstOfChanges(kind, count))))
   return { rows: 0, changes: left.reduce((sum, { count }) => sum + count, 0), worst }
+}
+
+type ChangeCounts = Pick<ChangePlan['counts'], keyof ChangeOutcomes>
+
+/** Returns how many changes of a kind are pending or not sent. */
+function leftOf(kind: keyof ChangeOutcomes, counts: ChangeCounts, outcomes: ChangeOutcomes): number {
+  const { done, failed, unknown } = outcomes[kind]
+  return Math.max(0, counts[kind] - done - failed.count - unknown.count)
 }
 
 interface ChangesOfRun {
@@ -177,15 +182,15 @@ async function* only(
 const WHAT: Readonly<Record<keyof ChangeOutcomes, string>> = { update: 'update', transfer: 'transfer', burn: 'burn' }
 const KINDS = Object.keys(WHAT) as (keyof ChangeOutcomes)[]
 
-/** Counts the changes by outcome, as fields of the summary. */
-export function summaryOf(outcomes: ChangeOutcomes): DataRecord {
+/** Counts the changes by outcome, as fields of the summary. Changes that weren't sent are pending. */
+export function summaryOf(counts: ChangeCounts, outcomes: ChangeOutcomes): DataRecord {
   const all = Object.values(outcomes)
   const sum = (of: (outcomes: Outcomes) => number) => all.reduce((n, one) => n + of(one), 0)
   return {
     updated: outcomes.update.done,
     transferred: outcomes.transfer.done,
     burned: outcomes.burn.done,
-    pending: sum(({ pending }) => pending),
+    pending: KINDS.reduce((n, kind) => n + leftOf(kind, counts, outcomes), 0),
     failed: sum(({ failed }) => failed.count),
     unknown: sum(({ unknown }) => unknown.count),
   }
@@ -225,30 +230,32 @@ export function stoppedAfter(
 
 const MAX_NAMED = 5
 
-/** Returns the error for changes that didn't take effect, or null if all did. */
-export function problemOf(outcomes: ChangeOutcomes): GdnError | null {
+/** Returns the error for changes of a plan that didn't take effect, or null if all did. */
+export function problemOf(counts: ChangeCounts, outcomes: ChangeOutcomes): GdnError | null {
   const first = (of: 'failed' | 'unknown') => KINDS.flatMap((kind) => outcomes[kind][of].first)
   const details = { failed_rows: first('failed'), unknown_rows: first('unknown') }
-  const number = (of: (outcomes: Outcomes) => number) =>
+  const number = (of: (outcomes: Outcomes, kind: keyof ChangeOutcomes) => number) =>
     KINDS.flatMap((kind) => {
-      const n = of(outcomes[kind])
+      const n = of(outcomes[kind], kind)
       return n === 0 ? [] : [count(n, WHAT[kind])]
     }).join(' and ')
+  const unsent = number(({ pending }, kind) => leftOf(kind, counts, outcomes) - pending)
+  const hint = unsent === '' ? RESUME_HINT : `Not sent yet: ${unsent}.\n${RESUME_HINT}`
   const unknown = number((one) => one.unknown.count)
   if (unknown !== '') {
     const message = `the outcome of ${unknown} is unknown${reasonsOf(details.unknown_rows)}`
-    return new GdnError('unknown_outcome', message, { hint: RESUME_HINT, details })
+    return new GdnError('unknown_outcome', message, { hint, details })
   }
   const pending = number((one) => one.pending)
   if (pending !== '') {
     const reason = KINDS.map((kind) => outcomes[kind].reason).find((one) => one !== null)
     const message = `${pending} still pending${because(reason)}`
-    return new GdnError(codeOfWait(reason), message, { hint: RESUME_HINT, details })
+    return new GdnError(codeOfWait(reason), message, { hint, details })
   }
   if (KINDS.some((kind) => outcomes[kind].unsent)) {
     const held = KINDS.map((kind) => outcomes[kind].held).find((one) => one !== null)
     const message = `the timeout expired before every change was sent${because(held)}`
-    return new GdnError('pending', message, { hint: RESUME_HINT, details })
+    return new GdnError('pending', message, { hint, details })
   }
   const failed = number((one) => one.failed.count)
   if (failed === '') return null
