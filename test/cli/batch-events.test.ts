@@ -77,7 +77,14 @@ describe('the events of a batch', () => {
       ),
       notes: [expect.stringContaining("The collection can't be listed")],
       // What only other servers state, and what only --verify counts.
-      ...{ gas_used: null, fee_paid_wei: null, currency: null, simulated: null, pending_transactions: null },
+      ...{
+        gas_used: null,
+        fee_paid_wei: null,
+        currency: null,
+        simulated: null,
+        pending_transactions: null,
+        paid_before: null,
+      },
       ...{ verified: null, changed: null, differing: null, unread: null },
     })
   })

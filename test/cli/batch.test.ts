@@ -182,7 +182,10 @@ describe('batch mint', () => {
         "1 changed row was already sent and won't be sent again. Run `gdn plan` to compare it with its NFT.\n",
       ),
     })
-    expect(JSON.parse((await mint('Dawn II', '--json')).stdout)).toMatchObject({ kept_accepted: 1, warnings: [] })
+    const lines = ({ stderr }: { stderr: string }) => stderr.trimEnd().split('\n')
+    const json = async (title: string, ...more: string[]) => JSON.parse((await mint(title, '--json', ...more)).stdout)
+    expect(await json('Dawn II')).toMatchObject({ kept_accepted: 1, warnings: [], notes: lines(edited) })
+    expect((await json('Dawn II', '--max-cost', '1')).notes[0]).toMatch(/^--max-cost has no effect/)
     expect(JSON.parse((await mint('Dawn II', '-o', 'ndjson')).stdout)).toMatchObject({ kept_accepted: 1 })
     const resumed = async (title: string, verb: string) => {
       await writeFile(path('ids.csv'), rowsOf(title))
@@ -194,6 +197,27 @@ describe('batch mint', () => {
       expect(await resumed('Dawn', verb)).toMatchObject({ kept_accepted: 0 })
     }
     expect(api.bodies('createnft')).toHaveLength(1)
+  })
+
+  test.each([
+    ['finished', '', 0],
+    ['resumed', `c,Noon,third,${OWNER}\n`, 1],
+  ])('notes the rows that were removed from the manifest of a %s run, in each format', async (_, added, sent) => {
+    const first = `id,title,description,receiver\na,Dawn,first,${OWNER}\n`
+    for (const format of [[], ['--json']]) {
+      const { path, options } = await folder()
+      const api = await fakeApi(service())
+      const mint = async (rows: string, ...more: string[]) => {
+        await writeFile(path('ids.csv'), rows)
+        return await cli(['batch', 'mint', path('ids.csv'), ...TARGET, '--base-url', api.url, ...more], options)
+      }
+      await mint(`${first}b,Dusk,second,${OWNER}\n`)
+      const { code, stdout, stderr } = await mint(first + added, '--new-rows', ...format)
+      const notes = format.length === 0 ? stderr : JSON.parse(stdout).notes.join('\n')
+      expect(code, stderr).toBe(0)
+      expect(notes).toContain('1 row is no longer in the manifest. Its NFT is kept.')
+      expect(api.bodies('createnft')).toHaveLength(1 + sent)
+    }
   })
 
   test('exits with 7 and lists by line the rows that the server rejects', async () => {

@@ -227,7 +227,7 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
 export const isFinished = ({ drop, counts }: RunStore): boolean => drop.endedAt !== null && openRows(counts) === 0
 
 /** @throws GdnError `run_finished` if there is nothing left to do */
-export function refuseFinished(store: RunStore, { keptAccepted }: ManifestChanges): void {
+export function refuseFinished(store: RunStore, { keptAccepted, removed }: ManifestChanges): void {
   if (!isFinished(store)) return
   const { drop, counts } = store
   const { failed, deployed } = counts
@@ -235,6 +235,6 @@ export function refuseFinished(store: RunStore, { keptAccepted }: ManifestChange
   const outcome = failed === 0 ? rows : `${rows}, ${failed} failed`
   throw new GdnError('run_finished', `the run ${drop.name} is finished: ${outcome}`, {
     hint: 'To mint all rows of this manifest a second time, add --again.',
-    details: { run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted },
+    details: { run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted, removed },
   })
 }

@@ -7,7 +7,7 @@ import { GdnError } from '../../core/errors.ts'
 import { NOTHING_KNOWN } from '../cost/paid.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { keptText } from '../render/kept-text.ts'
+import { keptText, removedText } from '../render/kept-text.ts'
 import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { runCommands } from './run-commands.ts'
@@ -21,6 +21,8 @@ export interface FinishedRun {
   status: RunStatus
   /** Rows that were edited after they were sent. */
   kept: number
+  /** Rows that were removed from the manifest. */
+  removed: number
   /** The rows that need attention. */
   rows: NamedRows
 }
@@ -28,10 +30,12 @@ export interface FinishedRun {
 /** Returns the finished run that a `run_finished` error reports. @throws any other error */
 export async function finishedRun(error: unknown, { stateDir }: Pick<BatchOptions, 'stateDir'>): Promise<FinishedRun> {
   if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
-  const { run_id, kept_accepted } = error.details as { run_id: string; kept_accepted: number }
+  const { run_id, kept_accepted, removed } = error.details as Record<'kept_accepted' | 'removed', number> & {
+    run_id: string
+  }
   const run = await openRun(stateDir, run_id)
   const status = await runStatus(run)
-  return { status, kept: kept_accepted, rows: await nameRows(runResults(run), status.counts, 0) }
+  return { status, kept: kept_accepted, removed, rows: await nameRows(runResults(run), status.counts, 0) }
 }
 
 /** The commands that can encounter a finished run. */
@@ -59,6 +63,11 @@ export async function printFinished(
   const { io } = deps
   const { status, kept, rows } = finished
   const changes = { keptAccepted: kept }
+  const limits = [
+    flags.maxCost === undefined ? [] : '--max-cost',
+    flags.maxFeeGwei === undefined ? [] : '--max-fee-gwei',
+  ]
+  const withoutEffect = limits.flat().map((flag) => `${flag} has no effect: the run is finished.`)
   const verified = flags.verify ? await verifyFinished(deps, settings, status, options, flags) : null
   const data = {
     ...summaryData(
@@ -66,7 +75,7 @@ export async function printFinished(
       options,
       verified?.counts ?? null,
       [],
-      [],
+      [...withoutEffect, ...notesOf(finished, by)],
     ),
     ...NOTHING_KNOWN,
   }
@@ -75,11 +84,7 @@ export async function printFinished(
   const { counts, manifestPath } = status
   await writeJobSummary(deps, { run: status, counts, requests: 0, changes, ...rows, stopped: null, manifestPath })
   if (verified !== null) refuseDiffering(verified)
-  const limits = [
-    flags.maxCost === undefined ? [] : '--max-cost',
-    flags.maxFeeGwei === undefined ? [] : '--max-fee-gwei',
-  ]
-  for (const flag of limits.flat()) io.note(`${flag} has no effect: the run is finished.`)
+  for (const note of withoutEffect) io.note(note)
   noteFinished(deps, finished, { ...flags, by })
 }
 
@@ -92,26 +97,34 @@ const NOTHING_TO_DO: Readonly<Record<FinishedBy, string>> = {
   'retry --absent': 'No row is absent',
 }
 
+/** Returns the notes on a finished run. A run with failed rows ends with an error instead of the last notes. */
+function notesOf({ status, kept, removed }: FinishedRun, by: FinishedBy): string[] {
+  const { name, counts, burned } = status
+  const { failed, total } = counts
+  const notes = [kept > 0 ? keptText(kept) : [], removed > 0 ? removedText(removed) : []].flat()
+  if (failed > 0) return notes
+  const deployed = `${total === 1 ? 'the only row' : `all ${total} rows`} of the run ${name} ${total === 1 ? 'is' : 'are'} deployed`
+  const gone = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'was' : 'were'} burned since`
+  notes.push(`${NOTHING_TO_DO[by]}: ${deployed}${total === 1 && burned === 1 ? ', and was burned since' : gone}.`)
+  if (by !== 'mint') return notes
+  const again = burned === 0 ? '' : ' To mint a burned row again, give it another id.'
+  return [...notes, `With --again, gdn mints every row a second time.${again}`]
+}
+
 /** Prints that a run is finished. @throws GdnError `batch_failed_rows` if rows failed */
 export function noteFinished(
   { io }: Deps,
-  { status, kept, rows }: FinishedRun,
+  finished: FinishedRun,
   { by, stateDir }: Pick<BatchMintFlags, 'stateDir'> & { by: FinishedBy },
 ): void {
-  const { name, counts, burned, manifestPath } = status
-  if (kept > 0) io.note(keptText(kept))
+  const { status, rows } = finished
+  const { name, counts, manifestPath } = status
+  for (const note of notesOf(finished, by)) io.note(safe(note))
   const { failed, total } = counts
+  if (failed === 0) return
   const commands = runCommands(name, stateDir)
-  if (failed > 0) {
-    throw new GdnError('batch_failed_rows', `the run is finished; ${failed} of ${total} rows failed`, {
-      hint: `Run \`${commands('results', '--status failed')}\` to list them.\nRun \`${commands('retry')}\` to retry them.`,
-      details: detailsOfRun({ ...rows, run: status, counts }, manifestPath),
-    })
-  }
-  const deployed = `${total === 1 ? 'the only row' : `all ${total} rows`} of the run ${safe(name)} ${total === 1 ? 'is' : 'are'} deployed`
-  const gone = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'was' : 'were'} burned since`
-  io.note(`${NOTHING_TO_DO[by]}: ${deployed}${total === 1 && burned === 1 ? ', and was burned since' : gone}.`)
-  if (by !== 'mint') return
-  const again = burned === 0 ? '' : ' To mint a burned row again, give it another id.'
-  io.note(`With --again, gdn mints every row a second time.${again}`)
+  throw new GdnError('batch_failed_rows', `the run is finished; ${failed} of ${total} rows failed`, {
+    hint: `Run \`${commands('results', '--status failed')}\` to list them.\nRun \`${commands('retry')}\` to retry them.`,
+    details: detailsOfRun({ ...rows, run: status, counts }, manifestPath),
+  })
 }

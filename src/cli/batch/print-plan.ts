@@ -2,7 +2,7 @@ import type { PlannedEvent } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { keptText } from '../render/kept-text.ts'
+import { keptText, removedText } from '../render/kept-text.ts'
 import { changesText, exampleText } from './changes-text.ts'
 
 /**
@@ -10,11 +10,8 @@ import { changesText, exampleText } from './changes-text.ts'
  *
  * @param isApplied whether the run is part of `gdn apply`, which has printed the row changes
  */
-export function printPlan(
-  { io }: Deps,
-  { run, resumed, rows, requests, receivers, reordered, files, changes, notes = [] }: PlannedEvent,
-  isApplied: boolean,
-): void {
+export function printPlan({ io }: Deps, planned: PlannedEvent, isApplied: boolean): void {
+  const { run, resumed, rows, requests, receivers, files, changes } = planned
   io.note(`Run ${io.errPaint.bold(safe(run.name))}${resumed ? ', resumed' : ''}`)
   const uploads = files === 0 ? '' : `, ${count(files, 'row')} with local files`
   io.note(
@@ -25,13 +22,24 @@ export function printPlan(
   const sent = rows.total - rows.pending
   if (resumed && sent > 0)
     io.note(`  ${sent} of ${count(rows.total, 'row')} ${sent === 1 ? 'was' : 'were'} sent before`)
-  for (const note of notes) io.note(`  ${safe(note)}`)
-  if (reordered) io.note("  Token IDs won't follow the manifest's order. Add --in-order to keep it.")
-  const { added, changed, removed, keptAccepted, examples } = changes
-  // `gdn apply` counts differences from the NFTs, not from the rows that the run read last.
-  if (resumed && !isApplied && added + changed + removed > 0) {
-    io.note(`  The manifest changed: ${changesText(changes)}.`)
-    if (keptAccepted > 0) io.note(`  ${keptText(keptAccepted)}`)
-    for (const example of examples.slice(0, 5)) io.note(`    ${exampleText(example)}`)
-  }
+  for (const note of notesOf(planned, isApplied)) io.note(`  ${safe(note)}`)
+  if (!isEdited(planned, isApplied)) return
+  io.note(`  The manifest changed: ${changesText(changes)}.`)
+  for (const example of changes.examples.slice(0, 5)) io.note(`    ${exampleText(example)}`)
+}
+
+// `gdn apply` counts differences from the NFTs, not from the rows that the run read last.
+const isEdited = ({ resumed, changes: { added, changed, removed } }: PlannedEvent, isApplied: boolean): boolean =>
+  resumed && !isApplied && added + changed + removed > 0
+
+/** Returns the notes on a run before it is sent, which are also in its summary. */
+export function notesOf(planned: PlannedEvent, isApplied: boolean): string[] {
+  const { keptAccepted, removed } = planned.changes
+  const edited = isEdited(planned, isApplied)
+  return [
+    ...(planned.notes ?? []),
+    ...(planned.reordered ? ["Token IDs won't follow the manifest's order. Add --in-order to keep it."] : []),
+    ...(edited && keptAccepted > 0 ? [keptText(keptAccepted)] : []),
+    ...(edited && removed > 0 ? [removedText(removed)] : []),
+  ]
 }

@@ -24,7 +24,7 @@ import type { DataRecord } from '../render/cells.ts'
 import { checkPlannedFiles, type FileUrls, printWarnings } from './check-files.ts'
 import type { BatchMintFlags } from './flags.ts'
 import type { LocalFiles } from './local-files.ts'
-import { printPlan } from './print-plan.ts'
+import { notesOf, printPlan } from './print-plan.ts'
 import type { BatchProgress } from './progress.ts'
 import { confirmDuplicates, duplicateWarnings } from './row-warnings.ts'
 import { checkRunPlan, permitRun, questionOfRun, unsentRows, withEnoughCost, worstOfMints } from './run-costs.ts'
@@ -185,7 +185,7 @@ export class RunSender {
     this.#sizes = mints.sizes
     this.#progress.stop()
     printPlan(this.#deps, planned, this.#sending.isApplied ?? false)
-    this.#notes = planned.notes ?? []
+    this.#notes = notesOf(planned, this.#sending.isApplied ?? false)
     if (planned.rows.pending > 0) this.#warnings = await this.#checkRows(planned)
     await this.#confirmCost(planned, runLimit, mints)
     this.#paidSince = await meterRun(this.#deps, this.#connection, planned.run.id)

@@ -16,7 +16,7 @@ type Transaction = Partial<z.output<typeof transactionRecord>>
 /** Fields with the fees paid by a transaction. */
 const PAID_FIELDS = ['gas_used', 'fee_paid_wei', 'currency', 'simulated']
 /** Fields with the fees paid by a run. */
-const RUN_PAID_FIELDS = [...PAID_FIELDS, 'pending_transactions']
+const RUN_PAID_FIELDS = [...PAID_FIELDS, 'pending_transactions', 'paid_before']
 
 /** The costs of a run that sent nothing, or whose server doesn't report them. */
 export const NOTHING_KNOWN: DataRecord = Object.fromEntries(RUN_PAID_FIELDS.map((field) => [field, null]))
@@ -55,7 +55,7 @@ const LATE_MS = 5_000
 /**
  * Starts to measure the cost of a run. The returned function returns the cost since then. It works even after the
  * command's --timeout, but not after an interruption. It always returns the same fields, which are null if the server
- * doesn't report the cost or if nothing was paid. `paid_before` is only for people: whether the run had paid before.
+ * doesn't report the cost or if nothing was paid. `paid_before` is whether the run had paid before.
  */
 export async function meterRun(
   { signals: { signal } }: Pick<Deps, 'signals'>,

@@ -461,8 +461,8 @@ const MINT_EVENT = {
 }
 const TARGETED = ['run', 'blockchain', 'contract_address']
 const COUNTS = ['total', 'pending', 'accepted', 'deployed', 'failed', 'unknown']
-const RUN_PAID = ['gas_used', 'fee_paid_wei', 'currency', 'simulated', 'pending_transactions']
-export const SPENT_FIELDS = [...RUN_PAID, 'max_cost_wei', 'max_fee_wei', 'waiting']
+const RUN_PAID = ['gas_used', 'fee_paid_wei', 'currency', 'simulated', 'pending_transactions', 'paid_before']
+export const SPENT_FIELDS = [...RUN_PAID.slice(0, -1), 'max_cost_wei', 'max_fee_wei', 'waiting']
 const COMPARED = ['verified', 'differing', 'unread', 'changed']
 const SENT = ['burned', 'requests', 'attempts', 'reconciled', 'kept_accepted']
 const RUN_SUMMARY = [...TARGETED, 'run_id', ...COUNTS, ...SENT, ...COMPARED, ...RUN_PAID, 'warnings', 'notes']
