@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -160,6 +160,13 @@ test.skipIf(!HAS_PTY)(
       [expect.stringContaining('Mint'), setUp, 1],
     ])
     expect(setUp).toBeGreaterThan(0)
+
+    // A second pass generates no new keys, although the walkthrough deleted the copy of the admin's keystore.
+    const keystore = await readFile(join(reader.home, 'base-drop', 'admin.json'), 'utf8')
+    const [firstBlock = ''] = text.split('Fund the two addresses')
+    expect(await reader.paste(firstBlock, names.slice(0, 1))).toBeNull()
+    expect(await readFile(join(reader.home, 'base-drop', 'admin.json'), 'utf8')).toBe(keystore)
+    expect(await readdir(join(reader.home, '.local/share/gdn/wallets'))).not.toContain('admin.json')
   },
 )
 
