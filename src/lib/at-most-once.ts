@@ -349,7 +349,10 @@ async function reusedKey(
   return new GdnError(
     'idempotency_key_reused',
     `the idempotency key "${terminalText(idempotencyKey)}" identifies another request${shown === '' ? '' : `, which differs in ${shown}`}`,
-    { hint: 'Nothing was sent. Use a new key for a new request.', details: { differs } },
+    {
+      hint: `Nothing was sent. Use a new key for a new request${server === origin ? '' : ', or another stateDir for another server'}.`,
+      details: { differs },
+    },
   )
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { createClient } from '../../src/lib/create-client.ts'
 import type { Client, CollectionRequest, MintRequest, TransferRequest } from '../../src/lib/types.ts'
@@ -180,6 +180,16 @@ describe('an idempotency key', () => {
     expect(error).toMatchObject({ code: 'idempotency_key_reused', operationId, details: { differs: [differs] } })
     expect(error.message).toBe(`the idempotency key "order-42" identifies another request, which differs in ${differs}`)
     expect(service.made).toBe(1)
+  })
+
+  test('of another server is rejected, with a hint to use another state directory', async () => {
+    await gdn.mint(MINT, { idempotencyKey: 'order-42' })
+    const other = await serve(new Service(true))
+    onTestFinished(() => other.close())
+    const client = createClient({ baseUrl: other.url, apiKey: API_KEY, stateDir: join(folder, 'state') })
+    clients.push(client)
+    const error = await failure(client.mint(MINT, { idempotencyKey: 'order-42' }))
+    expect(error).toMatchObject({ code: 'idempotency_key_reused', hint: expect.stringContaining('another stateDir') })
   })
 
   test('of a mint is rejected for a transfer', async () => {
