@@ -166,3 +166,19 @@ describe('--on-chain', () => {
     expect(result).toMatchObject({ code: 8, stderr: expect.stringContaining('gdn nft wait a') })
   })
 })
+
+test('reads a token of a contract from the server and blockchain of the environment, as of the flags', async () => {
+  const verify = async (flags: string[], env: NodeJS.ProcessEnv = {}) => {
+    const argv = ['nft', 'verify', `${OWNER}/1`, '--on-chain', '--json', ...flags]
+    const home = await tempHome()
+    const { code, stdout, stderr } = await cli(argv, { env: { ...home.env, ...env } })
+    return [code, stdout, stderr]
+  }
+  const url = 'http://127.0.0.1:9'
+  const expected = await verify(['-b', 'polygon', '--base-url', url])
+  expect(expected).not.toEqual(await verify(['-b', 'polygon']))
+  expect(await verify([], { GDN_BLOCKCHAIN: 'polygon', GDN_BASE_URL: url })).toEqual(expected)
+  expect(await verify([], { GDN_BLOCKCHAIN: 'polygon', GDN_PROFILE: 'local' })).toEqual(
+    await verify(['-b', 'polygon', '--profile', 'local']),
+  )
+})

@@ -31,10 +31,9 @@ export async function verifyToken(
   flags: ReaderFlags & ServerFlags & { blockchain?: Blockchain },
   token: NamedToken,
 ): Promise<{ verification: Verification; provenance: Provenance | null }> {
-  if (flags.blockchain === undefined) {
-    throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
-  }
-  const { verifier, close } = await openVerifier(deps, flags, flags.blockchain, await namedServer(deps, flags))
+  const blockchain = (await deps.settings(flags)).blockchain?.value
+  if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
+  const { verifier, close } = await openVerifier(deps, flags, blockchain, await namedServer(deps, flags))
   const progress = await deps.io.progress('Reading the chain and the storage')
   try {
     if ('reason' in verifier) throw new GdnError('usage', verifier.reason)
@@ -47,12 +46,12 @@ export async function verifyToken(
 }
 
 /**
- * Returns the server that a flag names; null if none. A proof doesn't rely on a configured server unless the user names
- * it.
+ * Returns the server that a flag or the environment names; null if none. A proof doesn't rely on the server of a
+ * configuration file.
  */
 async function namedServer(deps: Deps, flags: ServerFlags): Promise<Server | null> {
-  const { local, baseUrl, profile } = flags
-  return local || baseUrl !== undefined || profile !== undefined ? await (await deps.settings(flags)).server() : null
+  const { local, baseUrl = deps.env.GDN_BASE_URL, profile = deps.env.GDN_PROFILE } = flags
+  return local || baseUrl || profile ? await (await deps.settings(flags)).server() : null
 }
 
 function resultOf(check: ProvenanceCheck, { contractAddress, tokenId }: NamedToken) {
