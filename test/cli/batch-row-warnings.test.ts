@@ -327,3 +327,12 @@ test('plan counts the warnings that it does not show', async () => {
   expect(stderr.match(/^warning:/gm)).toHaveLength(3)
   expect(stderr).toContain('… and 6 more warnings; `gdn batch validate` lists them')
 })
+
+test('a wrong --receiver or --sender is an error of the flag, even if no row uses it', async () => {
+  const { manifest, gdn } = await drop(`id,title,description,receiver\na,Dawn,x,${OWNER}\n`)
+  for (const flag of ['--receiver', '--sender']) {
+    const { code, stderr } = await gdn(['batch', 'validate', manifest, ...TARGET, flag, 'vitalik.eth'])
+    expect(code).toBe(2)
+    expect(stderr).toContain(`error: ${flag}: is a name, not an address`)
+  }
+})

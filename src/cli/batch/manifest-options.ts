@@ -1,7 +1,8 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { anyAddressProblem } from '../../api/address.ts'
 import type { Settings } from '../../config/settings.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { type ColumnMapping, meaningProblem } from '../../manifest/columns.ts'
 import type { ManifestOptions, ManifestSource } from '../../manifest/read.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
@@ -19,7 +20,7 @@ type ColumnSettings = Pick<Settings, 'columnMap' | 'unknownColumns'>
 /**
  * Returns the options for reading a manifest, from the flags and the project's file.
  *
- * @throws GdnError `invalid_config`
+ * @throws GdnError `invalid_config`, `usage`
  */
 export function manifestOptions(
   { addresses, cwd }: Deps,
@@ -31,8 +32,8 @@ export function manifestOptions(
   return {
     blockchain: flags.blockchain ?? null,
     contractAddress: flags.contract ?? null,
-    receiver: flags.receiver ?? null,
-    sender: flags.sender ?? null,
+    receiver: checkedAddress(flags.receiver, '--receiver'),
+    sender: checkedAddress(flags.sender, '--sender'),
     openNames: async () => {
       book = await addresses()
     },
@@ -47,6 +48,13 @@ export function manifestOptions(
     localFiles: true,
     fileFolders: [cwd],
   }
+}
+
+/** Rejects an address that is wrong for every row. Whether it suits the blockchain is checked for each row. */
+function checkedAddress(value: string | undefined, flag: string): string | null {
+  const problem = value === undefined ? null : anyAddressProblem(value)
+  if (problem !== null) throw flagError(flag, problem)
+  return value ?? null
 }
 
 /** Checks the names of attributes and files, which the configuration schema doesn't check. */
