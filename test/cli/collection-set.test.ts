@@ -134,6 +134,12 @@ describe('gdn collection set', () => {
     expect(await read('enableApi')).toBe(true)
   })
 
+  test('accepts a keystore by its file name, and needs no password for --dry-run', async () => {
+    const { code, stdout, stderr } = await set('--royalty', '5%', '--wallet', 'owner.json', '--dry-run')
+    expect(code, stderr).toBe(0)
+    expect(stdout).toContain('planned')
+  })
+
   test('shows the old and the new values in full with --dry-run in a terminal of 80 columns', async () => {
     const receiver = `0x${'5B'.repeat(20)}`
     const dry = ['--royalty', '5%', '--royalty-receiver', receiver, '--no-enable-api', '--dry-run']
@@ -424,11 +430,20 @@ describe('gdn collection set', () => {
       expect(await nonce()).toBe(before)
     })
 
-    test("a stranger's wallet", async () => {
+    test.each([
+      ["a stranger's wallet", 'stranger.json', 5, () => `is ${owner.address}, not ${stranger.address}`],
+      ['a keystore that does not exist', './nonexist.json', 2, () => "nonexist.json: doesn't exist"],
+      ['a file name without a folder that does not exist', 'nonexist.json', 2, () => "nonexist.json: doesn't exist"],
+      ['an unknown name', '@deleted', 2, () => '@deleted is not the name of a wallet'],
+      ['a file that is no keystore', 'pw', 2, () => 'pw'],
+    ])('%s, with --dry-run too', async (_, wallet, exitCode, message) => {
       const before = await nonce()
-      const { code, stderr } = await set('--royalty', '5%', ...as('stranger'))
-      expect(stderr).toContain(`is ${owner.address}, not ${stranger.address}`)
-      expect(code).toBe(5)
+      const flags = ['--royalty', '5%', '--wallet', wallet, '--password-file', join(home.dir, 'pw')]
+      for (const more of ['--yes', '--dry-run']) {
+        const { code, stdout, stderr } = await set(...flags, more)
+        expect(stderr).toContain(message())
+        expect([code, stdout]).toEqual([exitCode, ''])
+      }
       expect(await nonce()).toBe(before)
     })
 

@@ -57,6 +57,19 @@ test('no burn or transfer is planned that the rights of the collection do not pe
   })
 })
 
+test('no change of a collection is planned with a wallet that cannot sign it', async () => {
+  await withSession(async (session) => {
+    const [wallet] = WALLETS
+    const made = { name: 'Dawn', wallet, blockchain: 'polygon' }
+    const { contract_address: contract } = await done<{ contract_address: string }>(session, 'collection_create', made)
+    const change = { address: contract, blockchain: 'polygon', royalty: '5%' }
+    expect(await session.call('collection_set', { ...change, wallet: '@deleted' })).toMatchObject({
+      plan_id: null,
+      error: { message: '--wallet: @deleted is not the name of a wallet or address on this machine' },
+    })
+  })
+})
+
 test('a call of an unknown tool names the nearest one', async () => {
   await withSession(async (session) => {
     expect((await session.call('nft_brun', {})).error).toMatchObject({

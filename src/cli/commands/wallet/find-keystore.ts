@@ -12,7 +12,8 @@ import type { Deps } from '../../deps.ts'
  * @param flag the flag with the name or path, for errors
  */
 export async function findKeystore(deps: Deps, what: string, flag: string): Promise<string> {
-  if (/[/\\]/.test(what) || (!what.startsWith('@') && nameProblem(what) !== null)) return resolve(deps.cwd, what)
+  const isFile = /[/\\]/.test(what) || (!what.startsWith('@') && (what.endsWith('.json') || nameProblem(what) !== null))
+  if (isFile) return resolve(deps.cwd, what)
   const place = { flag }
   const name = readName(what, place)
   const file = join(walletsDirectory(deps.env), name + KEYSTORE_ENDING)

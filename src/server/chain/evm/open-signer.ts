@@ -36,11 +36,14 @@ export async function openKeystoreFile(path: string, password: Secret, passwordF
 }
 
 /**
- * Checks what can be read from a keystore file without its password.
+ * Checks what can be read from a keystore file without its password. Returns the address in it, or null if it has none.
  * @throws GdnError `invalid_input`
  */
-export const checkKeystoreFile = (path: string): void =>
-  refuseSolana(parseKeystore(readPrivateFile(path, MAX_KEYSTORE_BYTES), path), path)
+export function checkKeystoreFile(path: string): Hex | null {
+  const keystore = parseKeystore(readPrivateFile(path, MAX_KEYSTORE_BYTES), path)
+  refuseSolana(keystore, path)
+  return keystore.address as Hex | null
+}
 
 /**
  * Opens signers one after another, because opening one takes 256 MB of memory.
@@ -69,10 +72,8 @@ export function openAddresses(entries: readonly SignerEntry[]): Signer[] {
 }
 
 function addressIn(keystore: string): Hex {
-  const parsed = parseKeystore(readPrivateFile(keystore, MAX_KEYSTORE_BYTES), keystore)
-  refuseSolana(parsed, keystore)
-  const { address } = parsed
-  if (address !== null) return address as Hex
+  const address = checkKeystoreFile(keystore)
+  if (address !== null) return address
   throw new GdnError('invalid_config', `${keystore} has no address, and an API process can't open keystores`, {
     hint: 'Run `gdn wallet generate` to create a keystore, or add the field `address` to this one.',
   })

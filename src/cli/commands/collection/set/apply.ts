@@ -1,4 +1,5 @@
 import { size } from 'viem'
+import { checksumAddress } from '../../../../api/address.ts'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { sameAddress } from '../../../../api/same-address.ts'
 import type { Settings } from '../../../../config/settings.ts'
@@ -9,7 +10,7 @@ import { ENVELOPE_BYTES } from '../../../../server/chain/evm/cost/drop-gas.ts'
 import { readDataFee, worstCost } from '../../../../server/chain/evm/cost/network-fees.ts'
 import type { Signer } from '../../../../server/chain/evm/evm-signer.ts'
 import type { Fees, Hex } from '../../../../server/chain/evm/network.ts'
-import { openKeystoreFile } from '../../../../server/chain/evm/open-signer.ts'
+import { checkKeystoreFile, openKeystoreFile } from '../../../../server/chain/evm/open-signer.ts'
 import { estimateGas, idleNonce, sendCall } from '../../../../server/chain/evm/owner/send.ts'
 import { encodeOwnerCall, readOwnerSettings } from '../../../../server/chain/evm/owner/settings.ts'
 import { NodeFailed } from '../../../../server/chain/evm/remote/answers.ts'
@@ -73,10 +74,12 @@ export async function applySettings(
       return io.note('Nothing to change.')
     }
     const from = flags.acceptOwner ? (current.pendingOwner ?? current.owner) : current.owner
+    const role = flags.acceptOwner ? 'new owner' : 'owner'
+    const keystore = await findWallet(deps, flags, { role, address: from })
     const offer = await priceChanges(network, { from, contract, changes })
     const isPublic = node !== null || (await costsMoney(deps, blockchain, await connect()))
     const spending = { kind: 'wallet', blockchain, settings, coin: coinOf(network.chainId), isPublic } as const
-    if (flags.dryRun) {
+    if (flags.dryRun || keystore === null) {
       deps.checkPlan?.(intentOf(changes))
       await deps.quote?.({ ...spending, most: offer.most }, null)
       // On a terminal, the columns of a table would truncate the values.
@@ -85,12 +88,11 @@ export async function applySettings(
       return io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
     }
     if (node !== null) {
-      const role = flags.acceptOwner ? 'new owner' : 'owner'
       const payer = { role, address: from, blockchain, coin: coinOf(network.chainId) } as const
       const lacks = missingFunds(payer, await network.publicNetwork.balance(from), offer.most)
       if (lacks !== null) throw new GdnError('refused', lacks, { hint: 'Nothing was sent. Fund the wallet first.' })
     }
-    const signer = await openWallet(deps, flags, from)
+    const signer = await openWallet(deps, keystore, flags, { role, address: from })
     const name = findByAddress(glanceAtState(settings.stateDir, collectionsOfServers), contract)?.name ?? null
     await confirm(deps, flags, { isPublic, name, contract, blockchain, changes, offer })
     if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_TIMEOUT_MS)
@@ -221,26 +223,47 @@ async function priceChanges(
   return { fees, costs, most, text: `${inCoins(most, 'up')} ${coinOf(network.chainId) ?? 'of its coin'}` }
 }
 
-/** Opens the keystore of the wallet that is allowed to make the changes. */
-async function openWallet(deps: Deps, { wallet, passwordFile, acceptOwner }: SetFlags, wanted: Hex): Promise<Signer> {
-  const role = acceptOwner ? 'new owner' : 'owner'
+/** The account that must sign the changes. */
+interface Wanted {
+  role: 'owner' | 'new owner'
+  address: Hex
+}
+
+/**
+ * Returns the keystore file of the wallet that must sign the changes; null for a dry run without a wallet. Compares the
+ * address in the file, so that a dry run refuses another wallet too.
+ */
+async function findWallet(deps: Deps, { wallet, dryRun }: SetFlags, wanted: Wanted): Promise<string | null> {
   if (wallet === undefined) {
-    throw flagError(
-      '--wallet',
-      `is required: the ${role} ${wanted} must sign the changes`,
-      await walletHint(deps, wanted),
-    )
+    if (dryRun) return null
+    const problem = `is required: the ${wanted.role} ${wanted.address} must sign the changes`
+    throw flagError('--wallet', problem, await walletHint(deps, wanted.address))
   }
   const file = await findKeystore(deps, wallet, '--wallet')
-  const password = await knownPassword(deps.io, passwordFile)
-  const progress = await deps.io.progress('Opening the keystore')
-  try {
-    const signer = await openKeystoreFile(file, password, passwordFile)
-    if (signer.address === wanted) return signer
-    throw new GdnError('refused', `the ${role} of the collection is ${wanted}, not ${signer.address}`, {
+  const address = checkKeystoreFile(file)
+  if (address !== null) refuseOther(address, wanted)
+  return file
+}
+
+function refuseOther(address: Hex, wanted: Wanted): void {
+  if (sameAddress(address, wanted.address)) return
+  throw new GdnError(
+    'refused',
+    `the ${wanted.role} of the collection is ${wanted.address}, not ${checksumAddress(address)}`,
+    {
       place: { flag: '--wallet' },
       hint: 'Nothing was sent.',
-    })
+    },
+  )
+}
+
+async function openWallet({ io }: Deps, file: string, { passwordFile }: SetFlags, wanted: Wanted): Promise<Signer> {
+  const password = await knownPassword(io, passwordFile)
+  const progress = await io.progress('Opening the keystore')
+  try {
+    const signer = await openKeystoreFile(file, password, passwordFile)
+    refuseOther(signer.address, wanted)
+    return signer
   } finally {
     progress.stop()
   }
