@@ -52,9 +52,9 @@ async function place(command: 'tx bump' | 'tx cancel' | 'tx show', more: object 
       }),
     sign: ({ number, hash, cancels }) =>
       onStore(async ({ db }) => {
-        const { id } = await db.selectFrom('transactions').select('id').executeTakeFirstOrThrow()
+        const { id, raw } = await db.selectFrom('transactions').select(['id', 'raw']).executeTakeFirstOrThrow()
         const fees = { max_fee_per_gas: String(30n * GWEI), max_priority_fee_per_gas: '0' }
-        const attempt = { transaction_id: id, number, raw: '0x', hash, ...fees, created_at: 0, cancels }
+        const attempt = { transaction_id: id, number, raw, hash, ...fees, created_at: 0, cancels }
         await db.insertInto('transaction_attempts').values(attempt).execute()
       }),
     set: (changes) =>
@@ -95,6 +95,29 @@ test.each([
     expect(await requested()).toBe(command.slice(3))
   },
 )
+
+test.each([
+  [
+    'tx bump',
+    'Raise the fees of the cancellation of this transaction on polygon (now at most 0.003 POL), for at most ',
+  ],
+  [
+    'tx cancel',
+    'This transaction is already being canceled. Cancel it again with higher fees on polygon, for at most ',
+  ],
+] as const)('gdn %s says that the transaction is already being canceled', async (command, question) => {
+  const { argv, options, sign } = await place(command)
+  await sign({ number: 1, hash: '0x01', cancels: 1 })
+  const refused = await cli([...argv, '--json'], options)
+  expect(errorOf(refused).message).toContain(`confirmation required: ${question}`)
+})
+
+test('gdn tx cancel says that a cancellation is already requested', async () => {
+  const { argv, options } = await place('tx cancel')
+  const first = await cli([...argv, '--yes'], options)
+  expect(first.code, first.stderr).toBe(0)
+  expect(errorOf(await cli([...argv, '--json'], options)).message).toContain('already being canceled')
+})
 
 test('gdn tx bump shows the maximum cost before and after on a terminal', async () => {
   const { argv, options } = await place('tx bump')

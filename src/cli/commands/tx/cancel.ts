@@ -8,7 +8,10 @@ export const command = (deps: Deps) =>
       'The running backend signs an empty transaction with the same nonce and higher fees. When the empty transaction is final, the NFTs, the collection or the transfer of the original transaction get the status failed, with the reason. If the original transaction is mined instead, nothing is canceled. On a public network, the command shows the maximum cost of either transaction and prompts for confirmation.',
     example: 'Cancel the transaction',
     yes: "Don't prompt",
-    question({ kind, nfts, blockchain }, { atMostText }) {
+    question({ kind, nfts, blockchain }, { isCanceled, atMostText }) {
+      if (isCanceled) {
+        return `This transaction is already being canceled. Cancel it again with higher fees on ${blockchain}${atMostText}?`
+      }
       const what = nfts > 0 ? `${count(nfts, 'NFT')} ${nfts === 1 ? 'fails' : 'fail'}` : `a ${kind} fails`
       const others = nfts > 0 ? ' Later NFTs of the collection wait until the empty transaction is final.' : ''
       return `Cancel this transaction, so that ${what} on ${blockchain}${atMostText}?${others}`

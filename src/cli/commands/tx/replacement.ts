@@ -45,6 +45,8 @@ function costText({ max_cost_before_wei: before, max_cost_after_wei: after, curr
 
 /** The cost of replacing a transaction. */
 interface Replacement {
+  /** Whether the transaction is being canceled already. */
+  isCanceled: boolean
   /** Whether the replacement may cost money. */
   costsMoney: boolean
   /** The current cost of a transaction: ` (now at most 0.003 ETH)`. */
@@ -124,14 +126,16 @@ export async function replacementOf(
   const currency = chainId === null ? null : coinOf(chainId)
   const coin = currency ?? 'coins'
   const waitsFor = cost === null ? null : waitsForOf(cost, coin)
+  const isCanceled = cost?.isCanceled ?? false
   const data = {
     max_cost_before_wei: cost === null ? null : String(cost.before),
     max_cost_after_wei: cost?.after == null ? null : String(cost.after),
     currency,
     pending_reason: waitsFor === null ? null : `waiting for lower fees: ${waitsFor}`,
   }
-  if (cost === null || isFree) return { costsMoney: false, nowText: '', atMostText: '', waitsFor, data }
+  if (cost === null || isFree) return { isCanceled, costsMoney: false, nowText: '', atMostText: '', waitsFor, data }
   return {
+    isCanceled,
     costsMoney: true,
     waitsFor,
     nowText: ` (now at most ${inCoins(cost.before, 'up')} ${coin})`,

@@ -23,6 +23,8 @@ export interface ReplacementFees {
 
 /** The maximum cost of a transaction before and after it is replaced, in wei. */
 export interface ReplacementCost {
+  /** Whether a cancellation is signed. For a cancellation, also whether one is requested. */
+  isCanceled: boolean
   before: bigint
   /** The maximum total cost of the transaction or its replacement after the request; null if nothing limits it. */
   after: bigint | null
@@ -57,7 +59,8 @@ export async function replacementCost(
   const earlier = (await attemptsOf(db, [row.id])).get(row.id) ?? []
   const call = parseTransaction(row.raw as Hex)
   const isCancel = action === 'cancel'
-  const cancels = isCancel || (earlier.at(-1)?.cancels ?? CANCELS.nothing) !== CANCELS.nothing
+  const last = earlier.at(-1)?.cancels ?? CANCELS.nothing
+  const cancels = isCancel || last !== CANCELS.nothing
   const { data = '0x', gas = 0n } = isCancel ? emptyCall(row.signer as Hex) : call
   const fees = { offered: 0n, data: current?.data ?? NO_DATA_FEE }
   // The signature and the rest of the envelope have the same length in the replacement.
@@ -88,6 +91,7 @@ export async function replacementCost(
   const needed = current === null ? null : exactCostAt(raised(lowerFees(current.suggested, 0n)))
   const prevents = limits.find(({ now }) => needed !== null && needed > now)
   return {
+    isCanceled: last === CANCELS.rows || (isCancel && row.requested_action === 'cancel'),
     before,
     after: lowest?.after ?? null,
     limitedBy: lowest?.limitedBy ?? 'max_fee_gwei',
