@@ -140,7 +140,7 @@ describe('gdn chain verify', () => {
     const { code, stdout, stderr } = await cli(['chain', 'verify', 'polygon', ...at], { tty: true })
     const reason = 'sourcify: 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1'
     expect(stderr.split('\n').filter((line) => line === reason)).toHaveLength(1)
-    expect(stderr).toContain('All 2 have the status failed.\n')
+    expect(stderr).toContain('All 2 verifications have the status failed.\n')
     expect(stderr).toContain('Run the same command again later')
     expect(stdout).toContain(`GdnFactory     ${factory}`)
     expect(stdout).not.toContain('…')

@@ -35,7 +35,7 @@ interface TableView {
 export async function renderTable(
   io: Io,
   records: readonly DataRecord[],
-  { columns, id, dropsId, sparse = [], plural, yields }: TableView,
+  { columns, id, dropsId, sparse = [], plural = 'records', yields }: TableView,
 ): Promise<{ text: string; withoutIds: boolean }> {
   if (records.length === 0) return { text: '', withoutIds: false }
   const mayBeEmpty = new Set(['error', ...sparse])
@@ -52,8 +52,7 @@ export async function renderTable(
   const wanted = withoutIds ? without(filled, id) : filled
   let used = status === null || hasRoom(wanted) ? wanted : without(wanted, 'status')
   if (used.length < wanted.length) {
-    const all = [`All ${records.length}`, ...(plural === undefined ? [] : [plural])].join(' ')
-    io.note(`${all} have the status ${safe(status ?? '')}.`)
+    io.note(`All ${records.length} ${plural} have the status ${safe(status ?? '')}.`)
   }
   let rows = rowsOf(used)
   if (yields !== undefined && used.includes(yields)) {

@@ -5,7 +5,7 @@ export interface View {
   fields: readonly string[]
   columns: readonly string[]
   id: string
-  /** The plural noun for the records, as in `All 2 events have the status deployed`. */
+  /** The plural noun for the records (default: `records`), as in `All 2 events have the status deployed`. */
   plural?: string
   /** Whether to leave out the ID column if the terminal is too narrow for all cells. */
   dropsId?: boolean

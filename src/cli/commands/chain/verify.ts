@@ -28,6 +28,7 @@ const VIEW: View = {
   ],
   columns: ['contract', 'address', 'service', 'status', 'match', 'message'],
   id: 'address',
+  plural: 'verifications',
 }
 
 /** Returns the view. A terminal prints the reasons below the table. With --to, no service returns a verdict. */
