@@ -79,3 +79,13 @@ test('a transaction that is signed after its signer was checked counts once', as
   state.pending.push(second)
   expect(await free()).toEqual([])
 })
+
+test('missing funds are something to wait for, not a failure', async () => {
+  const { state, operators } = watchOne()
+  state.pending = []
+  state.balance = 0n
+  await expect(operators.able(FEES)).rejects.toMatchObject({
+    code: 'pending',
+    message: expect.stringMatching(/^the signer 0x\w{40} has 0 POL on polygon and needs .*: send /),
+  })
+})

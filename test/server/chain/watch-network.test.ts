@@ -86,6 +86,22 @@ it('checks a healthy network every 15 s and a failing one every 3 s, until it is
   expect(looks).toEqual({ fine: 3, poor: 11 })
 })
 
+it('logs that a network that does not respond cannot be used, and nothing of a check that ends after the stop', async () => {
+  const lines: [string, object][] = []
+  const log = { ...LOG, warn: (facts: object, message: string) => void lines.push([message, facts]) }
+  const failing = (blockchain: string) => ({
+    blockchain,
+    problem: () => null,
+    ask: () => Promise.reject(new Error('no node responds')),
+  })
+  watchNetworks([failing('slow')], log).stop()
+  const watch = watchNetworks([failing('base')], log)
+  await vi.advanceTimersByTimeAsync(0)
+  watch.stop()
+  const reason = 'no node responds'
+  expect(lines).toEqual([["the network can't be used, and its work is delayed", { blockchain: 'base', reason }]])
+})
+
 it('logs a state once, however often it is checked and however its amounts change', async () => {
   const lines: [string, object][] = []
   const log = {
@@ -106,11 +122,10 @@ it('logs a state once, however often it is checked and however its amounts chang
   const watch = watchNetworks([{ blockchain: 'polygon', problem: () => 'any', ask }], log)
   await vi.advanceTimersByTimeAsync(30_000)
   watch.stop()
-  const refused = "the network can't be used, and its work is delayed"
   expect(lines).toEqual([
-    [refused, { blockchain: 'polygon', reason: '0.5 POL are missing' }],
-    [refused, { blockchain: 'polygon', reason: 'no signer was authorized' }],
+    ['waiting', { blockchain: 'polygon', reason: '0.5 POL are missing' }],
+    ['waiting', { blockchain: 'polygon', reason: 'no signer was authorized' }],
     ['the network can be used again', { blockchain: 'polygon' }],
-    [refused, { blockchain: 'polygon', reason: '1 POL is missing' }],
+    ['waiting', { blockchain: 'polygon', reason: '1 POL is missing' }],
   ])
 })

@@ -25,13 +25,19 @@ export interface NetworksWatch<Name> {
   stop(): void
 }
 
-/** Checks networks periodically until it is stopped. Logs when one can't be used, and when it can be used again. */
+/**
+ * Checks networks periodically until it is stopped. Logs when one can't be used, when its work waits for funds or an
+ * authorization, and when it can be used again. A check in flight when it is stopped logs nothing.
+ */
 export function watchNetworks<Name>(networks: readonly Watched<Name>[], log: Log): NetworksWatch<Name> {
-  const watches = networks.map(({ blockchain, ask, problem }) => ({
-    blockchain,
-    problem,
-    watch: watchNetwork(ask, logChanges(blockchain, log)),
-  }))
+  let isStopped = false
+  const watches = networks.map(({ blockchain, ask, problem }) => {
+    const logChange = logChanges(blockchain, log)
+    const watch = watchNetwork(ask, (found) => {
+      if (!isStopped) logChange(found)
+    })
+    return { blockchain, problem, watch }
+  })
   let turns = 0
   const look = () => {
     const all = turns++ % (LOOK_EVERY_MS / LOOK_AGAIN_MS) === 0
@@ -48,7 +54,10 @@ export function watchNetworks<Name>(networks: readonly Watched<Name>[], log: Log
     },
     hangs: (blockchain) => watches.find((one) => one.blockchain === blockchain)?.watch.hangs() === true,
     silence: (blockchain) => watches.find((one) => one.blockchain === blockchain)?.watch.silence() ?? null,
-    stop: () => clearInterval(looking),
+    stop() {
+      isStopped = true
+      clearInterval(looking)
+    },
   }
 }
 
@@ -60,6 +69,9 @@ function logChanges(blockchain: unknown, log: Log): (found: Hindrance | null) =>
     if (now === state) return
     state = now
     if (found === null) log.warn({ blockchain }, 'the network can be used again')
-    else log.warn({ blockchain, reason: found.reason }, "the network can't be used, and its work is delayed")
+    else {
+      const message = found.silent ? "the network can't be used, and its work is delayed" : 'waiting'
+      log.warn({ blockchain, reason: found.reason }, message)
+    }
   }
 }

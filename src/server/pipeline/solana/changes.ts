@@ -23,10 +23,10 @@ export interface ChangeSigning {
   sign(name: string, instructionsFor: (name: string) => Promise<Instruction[]>): Promise<SignedBytes>
 }
 
-/** Prepares signing with a recent blockhash. @throws GdnError `unreachable` if the signer lacks funds */
+/** Prepares signing with a recent blockhash. @throws GdnError `pending` if the signer lacks funds */
 export async function openChanges({ solana, blockchain }: ChangeOptions): Promise<ChangeSigning> {
   if ((await solana.affordable(blockchain)) < 1) {
-    throw new GdnError('unreachable', `the signer of ${blockchain} does not have enough funds to change a token`, {
+    throw new GdnError('pending', `the signer of ${blockchain} does not have enough funds to change a token`, {
       hint: 'Send SOL to it. Pending changes are then made without a restart.',
     })
   }

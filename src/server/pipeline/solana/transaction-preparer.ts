@@ -98,7 +98,7 @@ async function storeAll(db: Db, rows: readonly SignedRow[]): Promise<readonly Si
 /**
  * Returns how many more tokens the signer can pay for; 0 while pending transactions need its funds.
  *
- * @throws GdnError `unreachable` if the funds are exhausted and nothing is pending; accepted requests wait until the
+ * @throws GdnError `pending` if the funds are exhausted and nothing is pending; accepted requests wait until the
  * signer has funds
  */
 async function payableTokens({ store, solana, blockchain }: SolanaPreparerOptions): Promise<number> {
@@ -107,7 +107,7 @@ async function payableTokens({ store, solana, blockchain }: SolanaPreparerOption
   const pending = await countUnfinished(store.db, { blockchain })
   const affordable = await solana.affordable(blockchain)
   if (affordable < 1 && pending === 0) {
-    throw new GdnError('unreachable', `the signer of ${blockchain} does not have enough funds to pay for a token`, {
+    throw new GdnError('pending', `the signer of ${blockchain} does not have enough funds to pay for a token`, {
       hint: 'Send SOL to it. Pending NFTs are then minted without a restart.',
     })
   }

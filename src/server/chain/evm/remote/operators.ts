@@ -46,7 +46,8 @@ export interface Operators {
   /**
    * Returns the operators that may sign and can pay. Empty while pending transactions reserve their funds.
    *
-   * @throws GdnError `unreachable` with the reason if no operator can sign
+   * @throws GdnError with the reason if no operator can sign: `pending` if funds or an authorization are missing,
+   * `unreachable` if remote signers fail
    */
   able(fees: Fees): Promise<readonly AbleOperator[]>
   /** Returns the shortage of the signer that lacks the least at the current fees; null if a signer can sign. */
@@ -137,8 +138,9 @@ export function watchOperators(options: {
     look,
     async able(fees) {
       const states = await look(fees)
-      const why = problem ?? outage()
-      if (why !== null) throw new GdnError('unreachable', why)
+      if (problem !== null) throw new GdnError('pending', problem)
+      const unavailable = outage()
+      if (unavailable !== null) throw new GdnError('unreachable', unavailable)
       const able: AbleOperator[] = []
       for (const signer of signers) {
         const state = states.find(({ address }) => address === signer.address)
