@@ -108,7 +108,8 @@ export async function findReplaceable(store: Store, name: string): Promise<Shown
 }
 
 /**
- * Records an operator's request for a pending transaction. The process with the signer's key carries it out.
+ * Records an operator's request for a pending transaction. The process with the signer's key carries it out. A bump
+ * doesn't replace a requested cancellation, which is signed with higher fees anyway.
  *
  * @throws GdnError as `findReplaceable`
  */
@@ -120,14 +121,17 @@ export async function requestAction(
 ): Promise<ShownTransaction> {
   for (;;) {
     const transaction = await findReplaceable(store, name)
+    const { requested_action: earlier } = transaction
+    const requested = earlier === 'cancel' ? earlier : what
     const { numUpdatedRows } = await store.db
       .updateTable('transactions')
-      .set({ requested_action: what, next_attempt_at: now })
+      .set({ requested_action: requested, next_attempt_at: now })
       .where('id', '=', transaction.id)
+      .where('requested_action', earlier === null ? 'is' : '=', earlier)
       .where('state', '=', sql.lit('signed'))
       .where('mined', 'is', null)
       .executeTakeFirst()
-    if (numUpdatedRows > 0n) return { ...transaction, requested_action: what }
+    if (numUpdatedRows > 0n) return { ...transaction, requested_action: requested }
   }
 }
 

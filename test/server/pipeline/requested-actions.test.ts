@@ -106,6 +106,19 @@ describe('a pending transaction', () => {
     expect((await showNfts(remote.backend, held)).map((nft) => nft.token_id)).toEqual(['1'])
   })
 
+  it('is still canceled if it is bumped before the backend has signed the cancellation', async () => {
+    await mint(remote.backend, await deployedCollection(), plainMetadata(1))
+    const [first = ''] = await untilInPool()
+    const { id, signer } = await newest()
+    await remote.backend.close()
+    await asks(id, 'cancel')
+    expect(await asks(id, 'bump')).toMatchObject({ requested_action: 'cancel' })
+    await isRemote('embedded')
+    await remote.restart()
+    const [empty = ''] = await untilInPool((pool) => pool.length === 1 && pool[0] !== first)
+    expect(await real.call('eth_getTransactionByHash', [empty])).toMatchObject({ to: signer.toLowerCase() })
+  })
+
   it('is not canceled if the first attempt is mined', async () => {
     const ids = await mint(remote.backend, await deployedCollection(), plainMetadata(1))
     const [first = ''] = await untilInPool()
