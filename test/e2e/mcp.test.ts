@@ -415,12 +415,15 @@ describe('gdn mcp', () => {
 
   test('transfers an NFT on an embedded chain, and none whose collection the agent states otherwise', async () => {
     const { call, make } = await agent(['--allow-writes'])
-    const { data } = await make('collection_create', { name: 'Moves', wallet: WALLET, enable_transfer: true })
-    const { contract_address } = data as { contract_address: string }
+    const create = async (name: string) => {
+      const { data } = await make('collection_create', { name, wallet: WALLET, enable_transfer: true })
+      return (data as { contract_address: string }).contract_address
+    }
+    const [contract_address, other] = [await create('Moves'), await create('Others')]
     const minted = await make('nft_mint', { contract: contract_address, receiver: WALLET, title: 'Moved' })
     const { nft_gdn_id } = minted.data as { nft_gdn_id: string }
     const transfer = { nft_gdn_id, receiver: RECEIVER }
-    const { answer: plan } = await call('nft_transfer', { ...transfer, contract })
+    const { answer: plan } = await call('nft_transfer', { ...transfer, contract: other })
     const { answer: refused } = await call('nft_transfer', { dry_run: false, plan_id: plan.plan_id })
     expect(refused.error?.message).toContain('nft_gdn_id and contract_address are inconsistent')
     expect((await make('nft_transfer', transfer)).status).toBe('ok')

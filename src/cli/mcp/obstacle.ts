@@ -1,3 +1,4 @@
+import { count } from '../../core/count.ts'
 import type { Outcome } from './call.ts'
 import type { Tool, Values } from './tools.ts'
 
@@ -29,11 +30,16 @@ export function obstacleOf({ command }: Tool, values: Values, outcome: Outcome, 
   return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
 }
 
-function obstacleOfApply({ only, max_cost, take_over }: Values, outcome: Outcome): string | null {
-  const actions = new Set(recordsIn(outcome).map(({ action }) => String(action)))
+function obstacleOfApply({ only, max_cost, max_burns, take_over }: Values, outcome: Outcome): string | null {
+  const all = recordsIn(outcome).map(({ action }) => String(action))
+  const actions = new Set(all)
   if (only !== 'mint' && actions.has('impossible')) {
     const mint = actions.has('mint') ? ', or with only "mint" to mint the new rows' : ''
     return `Nothing was changed, and apply makes no change while one is impossible. Resolve the reasons and plan again${mint}.`
+  }
+  const burns = only === 'mint' ? 0 : all.filter((action) => action === 'burn').length
+  if (burns > Number(max_burns ?? 0)) {
+    return `Nothing was changed. The plan burns ${count(burns, 'NFT')}, which can't be undone, but max_burns permits only ${Number(max_burns ?? 0)}. Ask the user first, and plan again with max_burns ${burns}.`
   }
   const wanted = only === 'mint' ? ['mint'] : CHANGES
   // Setting a limit has an effect even without changes.

@@ -61,7 +61,7 @@ export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): T
     words.set(`<${argument}>`, property)
     if (isRequired) required.push(property)
   }
-  const flags = [...command.flags, ...extra.filter((one) => !command.flags.some(({ name }) => name === one.name))]
+  const flags = [...new Map([...command.flags, ...extra].map((flag) => [flag.name, flag])).values()]
   const offered = flags.filter(({ name }) => !Object.hasOwn(LEFT_OUT_FLAGS, name))
   for (const flag of offered) {
     const isOff = flag.name.startsWith('--no-')

@@ -47,6 +47,8 @@ export const isOfOperator = (hint: string) => /\boperator\b.*\bgdn mcp\b/.test(h
 const EXAMPLES = / Run `gdn [a-z ]+ --help` for examples\./
 /** Replaced in hints: gdn mcp itself saves the plans of apply. */
 const SAVE_AGAIN = /\b(r)un `gdn plan --out` again(?:, and review it)?/gi
+/** Replaced in hints: the tool `apply` plans a manifest, and takes no plan that was saved in a terminal. */
+const APPLY_SAVED = /^To apply it, run `gdn apply [^`]*`\.$/
 /** Replaced in hints: the arguments of a plan can't be changed, so another flag requires a new plan. */
 const SAME_COMMAND = /\b(r)un the same command with(?= --)/gi
 
@@ -73,6 +75,7 @@ class Wording {
     } = this.#reworded(
       text
         .replace(EXAMPLES, '')
+        .replace(APPLY_SAVED, 'Call apply with the manifest. The user can apply a saved plan in a terminal.')
         .replace(SAVE_AGAIN, (_, r) => `${r === 'R' ? 'Call' : 'call'} apply with dry_run true to plan again`)
         .replace(SAME_COMMAND, (_, r) => (r === 'R' ? 'Make a new plan with' : 'make a new plan with')),
     )

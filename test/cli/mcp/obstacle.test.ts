@@ -32,6 +32,11 @@ test.each([
     { max_cost: '5POL' },
     'Nothing was changed, and apply makes no change while one is impossible. Resolve the reasons and plan again, or with only "mint" to mint the new rows.',
   ],
+  [
+    ['burn', 'mint', 'burn'],
+    { max_burns: 1 },
+    "Nothing was changed. The plan burns 2 NFTs, which can't be undone, but max_burns permits only 1. Ask the user first, and plan again with max_burns 2.",
+  ],
   [['update', 'impossible'], { only: 'mint' }, 'No row is to be minted, so there is nothing to do.'],
 ])('a plan of apply with %j and %j has no ID, and says why', (actions, values, reason) => {
   expect(obstacleOf(apply, values, outcomeOf(actions), false)).toBe(reason)
@@ -41,6 +46,8 @@ test.each([
   [['mint'], {}],
   [['update', 'drift'], {}],
   [['impossible', 'mint'], { only: 'mint' }],
+  [['burn', 'mint'], { max_burns: 1 }],
+  [['burn', 'mint'], { only: 'mint' }],
   [[], { max_cost: '5POL' }],
 ])('a plan of apply with %j and %j can be run', (actions, values) => {
   expect(obstacleOf(apply, values, outcomeOf(actions), false)).toBe(null)

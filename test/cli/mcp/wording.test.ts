@@ -157,3 +157,11 @@ describe('errors and hints of tools', () => {
     expect(data).toEqual([{ ...record, fix: 'Add wallet.' }])
   })
 })
+
+test('the tool apply describes prune as the plan that it makes, and sends nobody back to it with a saved plan', () => {
+  const { prune } = toolbox.of('apply').inputSchema.properties as Record<string, { description: string }>
+  expect(prune?.description).toMatch(/^Burn NFTs of this run/)
+  expect(shown('apply', 'To apply it, run `gdn apply plan.json`.')).toBe(
+    'Call apply with the manifest. The user can apply a saved plan in a terminal.',
+  )
+})
