@@ -14,12 +14,12 @@ export const COLUMN_NOTES: Readonly<Record<Name, string>> = {
   description: 'Description of the NFT; required',
   receiver: 'Owner of the NFT. `--receiver` sets the receiver of all rows that have none',
   sender:
-    'First owner of the NFT, before the service transfers it to the receiver. `--sender` sets the sender of all rows that have none',
+    'First owner of the NFT, before the server transfers it to the receiver. `--sender` sets the sender of all rows that have none',
   id: 'Identifier of the row. Without an `id`, gdn identifies the row by its content',
   contract_address: 'Contract address of the collection, instead of `--contract`. It must be the same in every row',
   blockchain: 'Blockchain, instead of `--blockchain`. It must be the same in every row',
   image: 'Image: an `http:`, `https:`, `ipfs:` or `ar:` URL, or a path relative to the manifest',
-  'file:': 'Another file, as a URL or a path, under this key of the metadata',
+  'file:': 'URL or path of another file, stored under this metadata key',
   'attr:': 'An attribute that marketplaces show',
   'extra:': 'An extra metadata key',
 }

@@ -70,8 +70,8 @@ export class RowComparer {
   }
 
   /**
-   * Returns whether the rows are minted with a placeholder. The run determines this, or the collection before the run
-   * has begun.
+   * Returns whether the rows are minted with a placeholder. The run determines this. Before
+   * the run has begun, the collection does.
    */
   async #readUnrevealed(): Promise<boolean> {
     const { reading, setId } = this.#store.drop

@@ -202,8 +202,8 @@ export async function releaseUnknownMints(db: Db, collectionId: string): Promise
 }
 
 /**
- * Returns the token ID after the tokens of a collection that the database knows to be on chain, from its transactions
- * and from examined mints. Stops at the first unknown token, which a pending NFT may have.
+ * Returns the token ID after the last token of a collection that recorded transactions and examined mints show on
+ * chain. Stops at the first unknown token, which a pending NFT may have.
  */
 async function knownTokenEnd(db: Db, collectionId: string, startId: bigint): Promise<bigint> {
   const rows = await db
