@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts'
 
 /** Matches errors of a server or of this machine about a collection that the server doesn't have. */
 const UNKNOWN_COLLECTION =
-  /(\w+) (?:is not a (?:collection of this account|gdn collection)$|was not created on this machine)/
+  /(\w+) (?:is not a (?:collection of this account|gdn collection on [\w-]+)$|was not created on this machine)/
 
 /**
  * Replaces the error about a collection that the local backend doesn't have. If another backend has the collection, for
