@@ -21,7 +21,7 @@ const DEFAULT_IN_FLIGHT = 2
  * Sends the rows of a plan, a few requests at a time. Every request is committed before its first byte is sent, so a
  * restart knows which outcomes are unknown.
  *
- * A few workers (one, if the order of rows matters) take their next job until none is left:
+ * Several workers, or one if the order of rows matters, each take the next job until none is left:
  *
  * 1. A request with an unknown outcome whose repetition is due: `#sendAgain` sends the stored bytes again, but only if
  *    the server executes each reference ID at most once, or honors the request's key.

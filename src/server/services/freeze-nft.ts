@@ -19,11 +19,7 @@ export async function freezeNft(deps: ServiceDeps, request: ServiceRequest<Parse
   return await acceptChange(deps, request, {
     operation: freezenft.name,
     fields: { nft_gdn_ids, replaces_revisions },
-    echo: {
-      contract_address,
-      nft_gdn_ids: request.body.nft_gdn_ids,
-      ...(replaces_revisions === undefined ? {} : { replaces_revisions }),
-    },
+    echo: { contract_address, nft_gdn_ids: request.body.nft_gdn_ids, replaces_revisions },
     async check(collection) {
       for (const id of nft_gdn_ids) requireToken(await findNft(store.db, id), collection)
       await refusePending(store.db, ...nft_gdn_ids)
