@@ -119,6 +119,22 @@ test('gdn tx cancel says that a cancellation is already requested', async () => 
   expect(errorOf(await cli([...argv, '--json'], options)).message).toContain('already being canceled')
 })
 
+test('gdn tx bump raises the fees of a cancellation that is requested but not signed', async () => {
+  const { argv, options, requested } = await place('tx bump')
+  const cancel = argv.map((word) => (word === 'bump' ? 'cancel' : word))
+  const first = await cli([...cancel, '--yes', '--json'], options)
+  expect(first.code, first.stderr).toBe(0)
+  expect(errorOf(await cli([...argv, '--json'], options)).message).toContain(
+    'Raise the fees of the cancellation of this transaction on polygon (now at most 0.003 POL), for at most 0.0105 POL ',
+  )
+  const { stderr } = await cli([...argv, '--yes'], options)
+  expect(stderr).toContain('The backend raises the fees of the cancellation of this transaction at the next check.')
+  const { max_cost_after_wei } = JSON.parse(first.stdout)
+  const again = await cli([...argv, '--yes', '--json'], options)
+  expect(JSON.parse(again.stdout)).toMatchObject({ requested_action: 'cancel', max_cost_after_wei })
+  expect(await requested()).toBe('cancel')
+})
+
 test('gdn tx bump shows the maximum cost before and after on a terminal', async () => {
   const { argv, options } = await place('tx bump')
   const { stdout } = await cli([...argv, '--yes'], { ...options, tty: true, stderrTty: true })

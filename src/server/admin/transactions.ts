@@ -6,7 +6,7 @@ import { attemptsOf, CANCELS } from '../store/attempts.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
 import type { TransactionAction, TransactionState } from '../store/schema.ts'
-import { nonceOf, type TransactionRow } from '../store/transactions.ts'
+import { nonceOf, requestedWith, type TransactionRow } from '../store/transactions.ts'
 
 /**
  * A transaction's state as shown to an operator. A signed transaction in a block is `mined`, or `cancelled` if the
@@ -108,8 +108,7 @@ export async function findReplaceable(store: Store, name: string): Promise<Shown
 }
 
 /**
- * Records an operator's request for a pending transaction. The process with the signer's key carries it out. A bump
- * doesn't replace a requested cancellation, which is signed with higher fees anyway.
+ * Records an operator's request for a pending transaction. The process with the signer's key carries it out.
  *
  * @throws GdnError as `findReplaceable`
  */
@@ -122,7 +121,7 @@ export async function requestAction(
   for (;;) {
     const transaction = await findReplaceable(store, name)
     const { requested_action: earlier } = transaction
-    const requested = earlier === 'cancel' ? earlier : what
+    const requested = requestedWith(transaction, what)
     const { numUpdatedRows } = await store.db
       .updateTable('transactions')
       .set({ requested_action: requested, next_attempt_at: now })

@@ -3,7 +3,7 @@ import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { CANCELS } from './attempts.ts'
 import type { ClaimOptions } from './claim.ts'
 import { isPostgres, momentIn } from './dialect.ts'
-import type { Db, TransactionsTable } from './schema.ts'
+import type { Db, TransactionAction, TransactionsTable } from './schema.ts'
 
 export type TransactionRow = Selectable<TransactionsTable>
 
@@ -19,6 +19,15 @@ export const isTransfer = ({ kind }: Pick<TransactionRow, 'kind'>): boolean => k
 /** Whether the rows of a transaction are in `updates`. */
 export const isUpdate = ({ kind }: Pick<TransactionRow, 'kind'>): boolean =>
   kind === 'update' || kind === 'freeze' || kind === 'provenance'
+
+/**
+ * Returns what a pending transaction is requested to do after a new request. A bump doesn't replace a requested
+ * cancellation, which is signed with higher fees anyway.
+ */
+export const requestedWith = (
+  { requested_action: earlier }: Pick<TransactionRow, 'requested_action'>,
+  action: TransactionAction,
+): TransactionAction => (earlier === 'cancel' ? earlier : action)
 
 /** Returns the nonce of an EVM transaction. */
 export function nonceOf({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): number {

@@ -1,6 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import { replacementCommand } from './replacement.ts'
 
+const feesOf = (isCanceled: boolean) => `the fees of ${isCanceled ? 'the cancellation of ' : ''}this transaction`
+
 export const command = (deps: Deps) =>
   replacementCommand(deps, 'bump', {
     about:
@@ -8,10 +10,8 @@ export const command = (deps: Deps) =>
     example: 'Raise the fees now',
     yes: "Don't prompt before spending",
     question: ({ blockchain }, { isCanceled, costsMoney, nowText, atMostText }) =>
-      costsMoney
-        ? `Raise the fees of ${isCanceled ? 'the cancellation of ' : ''}this transaction on ${blockchain}${nowText}${atMostText}?`
-        : null,
+      costsMoney ? `Raise ${feesOf(isCanceled)} on ${blockchain}${nowText}${atMostText}?` : null,
     declined: 'nothing was sent',
-    does: 'raises the fees of this transaction',
+    does: ({ isCanceled }) => `raises ${feesOf(isCanceled)}`,
     see: 'To see the new fees',
   })

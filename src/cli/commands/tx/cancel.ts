@@ -17,6 +17,6 @@ export const command = (deps: Deps) =>
       return `Cancel this transaction, so that ${what} on ${blockchain}${atMostText}?${others}`
     },
     declined: 'nothing was canceled',
-    does: 'replaces this transaction',
+    does: () => 'replaces this transaction',
     see: 'To see the result',
   })

@@ -69,8 +69,8 @@ interface Texts {
   question(transaction: ShownTransaction, cost: Replacement): string | null
   /** The message if the user declines. */
   declined: string
-  /** The backend's action, as a clause. */
-  does: string
+  /** Returns the backend's action, as a clause. */
+  does(cost: Replacement): string
   /** The purpose of `gdn tx show`, as a clause. */
   see: string
 }
@@ -99,7 +99,7 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
     const replaced = await onPlace(deps, place, (store) => requestAction(store, name, action, deps.now()))
     await output.one({ ...(await withLinks(deps, flags, [replaced]))[0], ...cost.data })
     const when = waitsFor === null ? 'at the next check' : 'when fees fall, or the limit is raised'
-    deps.io.note(keepPlace(`The backend ${does} ${when}. ${see}, run \`gdn tx show ${name}\`.`, flags))
+    deps.io.note(keepPlace(`The backend ${does(cost)} ${when}. ${see}, run \`gdn tx show ${name}\`.`, flags))
   }) as GdnCommand
 }
 

@@ -10,7 +10,7 @@ import { attemptsOf, CANCELS } from '../../../store/attempts.ts'
 import { findChain } from '../../../store/chains.ts'
 import type { Store } from '../../../store/open-store.ts'
 import type { TransactionAction } from '../../../store/schema.ts'
-import type { TransactionRow } from '../../../store/transactions.ts'
+import { requestedWith, type TransactionRow } from '../../../store/transactions.ts'
 import { limitedRunOf } from '../limit-fees.ts'
 
 /** The fees of a network, as far as they are known. */
@@ -23,7 +23,7 @@ export interface ReplacementFees {
 
 /** The maximum cost of a transaction before and after it is replaced, in wei. */
 export interface ReplacementCost {
-  /** Whether a cancellation is signed. For a cancellation, also whether one is requested. */
+  /** Whether a cancellation is signed or requested. */
   isCanceled: boolean
   before: bigint
   /** The maximum total cost of the transaction or its replacement after the request; null if nothing limits it. */
@@ -58,7 +58,7 @@ export async function replacementCost(
   if (row.state !== 'signed' || chain?.network !== 'remote') return null
   const earlier = (await attemptsOf(db, [row.id])).get(row.id) ?? []
   const call = parseTransaction(row.raw as Hex)
-  const isCancel = action === 'cancel'
+  const isCancel = requestedWith(row, action) === 'cancel'
   const last = earlier.at(-1)?.cancels ?? CANCELS.nothing
   const cancels = isCancel || last !== CANCELS.nothing
   const { data = '0x', gas = 0n } = isCancel ? emptyCall(row.signer as Hex) : call
@@ -91,7 +91,7 @@ export async function replacementCost(
   const needed = current === null ? null : exactCostAt(raised(lowerFees(current.suggested, 0n)))
   const prevents = limits.find(({ now }) => needed !== null && needed > now)
   return {
-    isCanceled: last === CANCELS.rows || (isCancel && row.requested_action === 'cancel'),
+    isCanceled: last === CANCELS.rows || row.requested_action === 'cancel',
     before,
     after: lowest?.after ?? null,
     limitedBy: lowest?.limitedBy ?? 'max_fee_gwei',
