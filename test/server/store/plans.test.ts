@@ -50,6 +50,8 @@ const OF_OPERATORS = [
   ...['countDeliveries', 'listDeliveries', 'replay'].map((name) => `store/webhook-deliveries.${name}`),
   // Read at most 10,000 NFTs, while no signer can pay.
   'store/nfts.waitingMints',
+  // Reads nothing.
+  'store/transactions.requestedWith',
 ]
 
 /** Statements that read only the rows that they return or count, or fewer than their plan shows. */
