@@ -1,5 +1,6 @@
 import { encodeCommitProvenance, encodeFreeze } from '../../src/server/chain/evm/collection-updates.ts'
 import type { Hex } from '../../src/server/chain/evm/network.ts'
+import type { FilledNonces } from './filled-nonces.ts'
 import type { PublicNetwork } from './public-network.ts'
 
 /** What a transaction has paid, by its receipt. */
@@ -9,6 +10,8 @@ export interface PaidFee {
   block: number
   /** Whether a restored backend can tell by the chain which pending request it belongs to. */
   isRecognizable: boolean
+  /** Whether it only uses its nonce, and a backend has announced such a transaction for this nonce of this signer. */
+  isFilling: boolean
 }
 
 /** The calls of freezes and commitments: nothing on chain leads to their transactions. */
@@ -18,9 +21,17 @@ function selectorOf(data: Hex): string {
   return data.slice(0, 10)
 }
 
+interface Transaction {
+  hash: Hex
+  from: Hex
+  to: Hex | null
+  nonce: Hex
+  input: Hex
+  value: Hex
+}
 interface Block {
   hash: Hex
-  transactions: { hash: Hex; input: Hex }[]
+  transactions: Transaction[]
 }
 interface Receipt {
   status: Hex
@@ -32,16 +43,24 @@ interface Receipt {
 export class PaidFees {
   readonly #network: PublicNetwork
   readonly #since: number
+  readonly #filled: FilledNonces | undefined
   readonly #blocks = new Map<number, { hash: Hex; paid: PaidFee[] }>()
 
-  private constructor(network: PublicNetwork, since: number) {
+  private constructor(network: PublicNetwork, since: number, filled: FilledNonces | undefined) {
     this.#network = network
     this.#since = since
+    this.#filled = filled
   }
 
   /** Counts from the next block. */
-  static async since(network: PublicNetwork): Promise<PaidFees> {
-    return new PaidFees(network, Number(await network.call('eth_blockNumber')))
+  static async since(network: PublicNetwork, filled?: FilledNonces): Promise<PaidFees> {
+    return new PaidFees(network, Number(await network.call('eth_blockNumber')), filled)
+  }
+
+  /** Describes a transaction on chain, for a failure. */
+  async describe(hash: Hex): Promise<string> {
+    const { from, to, nonce, input } = await this.#network.call<Transaction>('eth_getTransactionByHash', [hash])
+    return JSON.stringify({ hash, from, to, nonce: Number(nonce), input: input.slice(0, 10) })
   }
 
   async read(): Promise<PaidFee[]> {
@@ -61,11 +80,13 @@ export class PaidFees {
 
   async #readBlock(number: number, block: Block): Promise<PaidFee[]> {
     const paid: PaidFee[] = []
-    for (const { hash, input } of block.transactions) {
+    for (const { hash, from, to, nonce, input, value } of block.transactions) {
       const receipt = await this.#network.call<Receipt>('eth_getTransactionReceipt', [hash])
       const fee = BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice)
       const isRecognizable = receipt.status === '0x1' && input !== '0x' && !UNRECOGNIZABLE.includes(selectorOf(input))
-      paid.push({ hash, fee, block: number, isRecognizable })
+      const isEmpty = to === from && input === '0x' && BigInt(value) === 0n
+      const isFilling = isEmpty && this.#filled?.has(from, Number(nonce)) === true
+      paid.push({ hash, fee, block: number, isRecognizable, isFilling })
     }
     return paid
   }

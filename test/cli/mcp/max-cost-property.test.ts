@@ -17,6 +17,7 @@ import {
   withStore,
 } from '../../helpers/backend.ts'
 import { backUp, restore } from '../../helpers/backups.ts'
+import { FilledNonces } from '../../helpers/filled-nonces.ts'
 import { type McpSession, openMcpSession, type RecordingProxy, startRecordingProxy } from '../../helpers/mcp-session.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { PaidFees } from '../../helpers/paid-fees.ts'
@@ -47,6 +48,7 @@ const [OWNER, ALICE, BOB] = WALLETS
 let real: PublicNetwork
 let place: NetworkPlace
 let backend: TestBackend
+let filled: FilledNonces
 let home: Awaited<ReturnType<typeof freshDataDir>>
 let proxy: RecordingProxy
 
@@ -54,7 +56,8 @@ beforeEach(async () => {
   real = await startPublicNetwork()
   place = await setUpNetwork(real)
   await place.write({ urls: [real.url], more: { stuck_seconds: 0.3, max_fee_gwei: MAX_FEE } })
-  backend = await place.start()
+  filled = new FilledNonces()
+  backend = await place.start({ logStream: filled.stream })
   home = await freshDataDir()
   await mkdir(join(home.path, 'project'))
   proxy = await startRecordingProxy(() => backend.url)
@@ -150,7 +153,7 @@ class Spending {
   }
 
   static async start(): Promise<Spending> {
-    return new Spending(await PaidFees.since(real))
+    return new Spending(await PaidFees.since(real, filled))
   }
 
   /** Reads which transactions were signed, and for which requests. */
@@ -228,13 +231,16 @@ class Spending {
   async #counted(depth: number): Promise<{ id: string; fee: bigint }[]> {
     await this.learn()
     const height = Number(await real.call('eth_blockNumber'))
-    return (await this.#paid.read()).flatMap(({ hash, fee, block, isRecognizable }) => {
+    const counted: { id: string; fee: bigint }[] = []
+    for (const { hash, fee, block, isRecognizable, isFilling } of await this.#paid.read()) {
       // docs/public-networks.md says that these fees don't count: the chain doesn't have their run.
-      if (block > height - depth || (!isRecognizable && this.#forgotten.has(hash))) return []
+      if (block > height - depth || (!isRecognizable && this.#forgotten.has(hash))) continue
       const id = this.#transactions.get(hash)
-      if (id === undefined) throw new Error(`the database does not know transaction ${hash}`)
-      return [{ id, fee }]
-    })
+      if (id !== undefined) counted.push({ id, fee })
+      // Nor do the empty transactions for nonces that no transaction has count. The database doesn't record them.
+      else if (!isFilling) throw new Error(`the database does not know ${await this.#paid.describe(hash)}`)
+    }
+    return counted
   }
 }
 
@@ -403,9 +409,8 @@ async function attack(first: readonly Step[], steps: number, count: number): Pro
     await spending.learn()
     await work()
     const offset = pick(CLOCKS)
-    backend = await place.start(
-      offset === 0 ? {} : { now: () => Date.now() + offset, steadyNow: () => performance.now() },
-    )
+    const clock = offset === 0 ? {} : { now: () => Date.now() + offset, steadyNow: () => performance.now() }
+    backend = await place.start({ ...clock, logStream: filled.stream })
   }
 
   const STEP: Record<Step, () => Promise<void>> = {

@@ -4,6 +4,7 @@ import { generatePrivateKey } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import type { EvmNetwork, Fees, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
+import { createLog } from '../../../src/server/log.ts'
 import { createBumper } from '../../../src/server/pipeline/evm/public-network/bump.ts'
 import { replacementCost } from '../../../src/server/pipeline/evm/public-network/replacement-cost.ts'
 import { rememberChain } from '../../../src/server/store/chains.ts'
@@ -13,6 +14,7 @@ import { setLimit } from '../../../src/server/store/run-costs.ts'
 import { startRun } from '../../../src/server/store/runs.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { FilledNonces } from '../../helpers/filled-nonces.ts'
 import { insertCollection, insertTransaction } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
@@ -291,7 +293,8 @@ describe('a nonce that the network expects and that no transaction has', () => {
       })
     }
     let clock = 0
-    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const announced = new FilledNonces()
+    const log = await createLog('warn', announced.stream)
     const sign = canSign ? signer.sign : () => Promise.reject(new Error('the signer is down'))
     const findSigner = async () => ({ ...signer, sign })
     const bumper = createBumper({ store, findSigner, now: () => clock, log, maxFee })
@@ -312,6 +315,7 @@ describe('a nonce that the network expects and that no transaction has', () => {
         for (const raw of raws) {
           const { nonce, to, data, gas } = parseTransaction(raw)
           expect([to?.toLowerCase(), data, gas]).toEqual([signer.address.toLowerCase(), undefined, 21_000n])
+          expect(announced.has(signer.address, nonce ?? 0)).toBe(true)
           sent.push(nonce ?? 0)
         }
         return raws.map(() => ({ outcome: 'accepted' as const }))
