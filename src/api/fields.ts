@@ -6,7 +6,7 @@ import { API_VERSIONS } from './versions.ts'
 
 const similar = (name: unknown): string => {
   const near = typeof name === 'string' ? misspelled(name) : null
-  return near === null ? '' : `, but ${near} is`
+  return near === null ? '' : ` (did you mean ${near}?)`
 }
 
 /** Any blockchain. A backend rejects those that it doesn't serve. */

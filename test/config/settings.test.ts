@@ -113,7 +113,7 @@ describe('rejects an invalid file with its name and place', () => {
     ['gdn.config.json', '{"contract": "a"} x', 'text after the end'],
     ['gdn.config.json', '[]', 'must be an object'],
     ['gdn.config.json', '{"contrct": "a"}', 'is not a known setting'],
-    ['gdn.config.json', '{"blockchain": "polygn"}', 'is not a known blockchain, but polygon is'],
+    ['gdn.config.json', '{"blockchain": "polygn"}', 'is not a known blockchain (did you mean polygon?)'],
     ['gdn.config.json', '{"rate": 1e400}', 'must be a positive number'],
     ['gdn.config.json', '{"rate": -1}', 'must be a positive number'],
     ['gdn.config.json', '{"base_url": "ftp://x"}', 'must be an http(s) URL'],
