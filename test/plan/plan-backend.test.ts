@@ -62,6 +62,9 @@ describe('gdn plan and apply against a backend', () => {
     return {
       path,
       cli: (...argv: string[]) => cli([...argv, '--base-url', backend.url], { ...options, env }),
+      /** Runs a command in a folder of the machine. */
+      in: (cwd: string, ...argv: string[]) =>
+        cli([...argv, '--base-url', backend.url], { ...options, env, cwd: path(cwd) }),
       at: (argv: string[]) => cli([...argv, ...target], { ...options, env }),
       mint: async (manifest: string, ...more: string[]) => {
         const { code, stderr } = await run(['batch', 'mint'], manifest, ...more)
@@ -1144,6 +1147,51 @@ describe('gdn plan and apply against a backend', () => {
       expect(code, stderr).toBe(0)
       expect(JSON.parse(stdout)).toMatchObject({ updated: 1 })
       expect(await one.plan(rows)).toEqual([])
+    })
+
+    test.each<[string, string, string[], object]>([
+      ['--take-over', csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]), [], { transferred: 1 }],
+      ['--allow-exchanged', csv(['a', 'Dusk', CAROL], ['b', 'Dawn', BOB]), [], { updated: 2 }],
+      ['--run', csv(['a', 'Noon', CAROL], ['b', 'Night', BOB]), ['spring'], { run: expect.stringMatching(/^spring-/), minted: 2 }],
+    ])('applies what was planned with %s without a second flag', async (flag, rows, value, done) => {
+      const collection = await collectionOf({ dynamic: true })
+      await (await machine(collection)).mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
+      await move(collection, 'Dawn', CAROL)
+      const one = await machine(collection)
+      const file = one.path('plan.json')
+      const plan = await one.run(['plan'], rows, flag, ...value, '--out', file)
+      expect(plan.stderr).toMatch(/To apply exactly this plan: gdn apply \S+ --base-url \S+\n/)
+      const { code, stdout, stderr } = await one.cli('apply', file, '--yes', '--json')
+      expect(code, stderr).toBe(0)
+      expect(JSON.parse(stdout)).toMatchObject(done)
+      expect(await one.plan(rows, flag, ...value)).toEqual([])
+    })
+
+    test('publishes a file outside of its folder only from a folder that contains both', async () => {
+      const collection = await collectionOf()
+      const one = await machine(collection)
+      for (const folder of ['media', 'plans', 'elsewhere']) await mkdir(one.path(folder))
+      await writeFile(one.path('media/dawn.png'), pngOf('dawn'))
+      const file = one.path('plans/plan.json')
+      await writeFile(
+        one.path('plans/drop.csv'),
+        `id,title,description,receiver,image\na,D,x,${ALICE},../media/dawn.png`,
+      )
+      const plan = ['plan', one.path('plans/drop.csv'), '-c', collection.address, '-b', collection.blockchain]
+      const apply = ['apply', file, '--yes', '--json']
+      for (const folder of ['plans', 'elsewhere']) {
+        expect((await one.in(folder, ...plan)).stderr).toContain("image is outside of the manifest's folder")
+      }
+      expect((await one.in('', ...plan, '--out', file)).code).toBe(0)
+      for (const folder of ['plans', 'elsewhere']) {
+        const { code, stderr } = await one.in(folder, ...apply)
+        expect([code, JSON.parse(stderr).error]).toMatchObject([
+          5,
+          { message: expect.stringContaining('is outside of') },
+        ])
+      }
+      expect(await one.in('', ...apply)).toMatchObject({ code: 0 })
+      expect(await nftsOf(collection)).toHaveLength(1)
     })
 
     describe('publishes no file that a manifest could not name', () => {
