@@ -150,7 +150,8 @@ const applied = (drop: Drop): string => (isUnrevealed(drop) ? 'NULL' : 'n.body')
 
 /**
  * Returns the sent rows with an ID that differ from what was minted or last applied, and whose text depends on the
- * paths of local files or the order of columns.
+ * paths of local files or the order of columns. After a move, only the content hashes may differ: the stored texts
+ * have the new paths.
  */
 export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] {
   const before = `coalesce(${applied(drop)}, o.body, s.body)`
@@ -162,7 +163,7 @@ export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: numbe
         LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
         LEFT JOIN rows s ON s.set_id = ? AND s.key = r.key AND s.content = o.content
       WHERE (r.files > 0 OR r.portable IS NOT NULL OR s.portable IS NOT NULL) AND r.key LIKE 'id:%' AND o.content <> r.content
-        AND ${before} <> r.body
+        AND ${before} IS NOT NULL AND coalesce(${applied(drop)} <> r.body, 1)
       ORDER BY r.position`,
     ...[drop.id, drop.scope, setId],
   )
