@@ -149,6 +149,7 @@ describe('map and unknown_columns of the project file', () => {
     for (const argv of [
       ['batch', 'validate', drop, ...TARGET],
       ['batch', 'preview', drop, ...TARGET],
+      ['plan', drop, ...TARGET, '--base-url', api.url],
       ['batch', 'mint', drop, ...TARGET, '--base-url', api.url],
     ]) {
       const { code, stderr } = await gdn(...argv)
@@ -175,6 +176,22 @@ describe('map and unknown_columns of the project file', () => {
     const next = await mint('next.csv')
     expect([next.code, errorOf(next).message]).toEqual([2, expect.stringContaining('unknown column "Bild"')])
     expect(api.bodies('createnft')).toHaveLength(1)
+  })
+
+  test('are used by apply, whose run then needs no flags either', async () => {
+    const { gdn, drop, file } = await project({ map: { Bild: 'image' }, unknown_columns: 'attr' })
+    const api = await fakeApi(service())
+    const at = [drop, ...TARGET, '--base-url', api.url]
+    const { code, stderr } = await gdn('apply', ...at, '--yes')
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(`Laune → attr:Laune (${file})`) })
+    const [{ metadata }] = api.bodies('createnft') as [{ metadata: object[] }]
+    expect(metadata).toMatchObject([
+      {
+        attribute: [{ tag: 'Laune', value: 'calm' }],
+        file_fields: [{ key: 'image', url: 'https://example.com/a.png' }],
+      },
+    ])
+    expect(await gdn('plan', ...at)).toMatchObject({ code: 0, stdout: '' })
   })
 
   test('are overridden by flags, and do nothing without a file', async () => {

@@ -1168,7 +1168,12 @@ describe('gdn plan and apply against a backend', () => {
     test.each<[string, string, string[], object]>([
       ['--take-over', csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]), [], { transferred: 1 }],
       ['--allow-exchanged', csv(['a', 'Dusk', CAROL], ['b', 'Dawn', BOB]), [], { updated: 2 }],
-      ['--run', csv(['a', 'Noon', CAROL], ['b', 'Night', BOB]), ['spring'], { run: expect.stringMatching(/^spring-/), minted: 2 }],
+      [
+        '--run',
+        csv(['a', 'Noon', CAROL], ['b', 'Night', BOB]),
+        ['spring'],
+        { run: expect.stringMatching(/^spring-/), minted: 2 },
+      ],
     ])('applies what was planned with %s without a second flag', async (flag, rows, value, done) => {
       const collection = await collectionOf({ dynamic: true })
       await (await machine(collection)).mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
