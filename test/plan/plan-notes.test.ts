@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { WITHOUT_LABEL } from '../../src/batch/identity/other-labels.ts'
+import { keptNotes } from '../../src/cli/mcp/obstacle.ts'
 import { type NotedFacts, notesOfPlan } from '../../src/plan/plan-notes.ts'
 
 const NOTHING: NotedFacts = {
@@ -95,5 +96,19 @@ describe('the notes of a plan', () => {
     ['of a known run, on a server without reference IDs', { ...NOTHING, hasReferences: false }, []],
   ])('%s', (_plan, facts, expected) => {
     expect(notesOfPlan(facts)).toEqual(expected)
+  })
+
+  test('of changes that are kept are repeated by gdn mcp, and no note with text of third parties', () => {
+    const relabeled = { count: 1, labels: ['2 changes made elsewhere are kept'] }
+    const repeated = (counts: NotedFacts['counts']) => {
+      const notes = notesOfPlan({ ...NOTHING, relabeled, counts })
+      const data = notes.map((reason) => ({ action: 'note', reason }))
+      return keptNotes({ code: 0, data, error: null }, (text) => text.replaceAll('--take-over', 'take_over'))
+    }
+    expect(repeated({ drift: 1, burned: 1, keptBurns: 0 })).toBe('')
+    expect(repeated({ drift: 4, burned: 1, keptBurns: 1 })).toBe(
+      ' 2 changes made elsewhere are kept. Add take_over to replace them with the values of the manifest. NFTs of removed rows that were changed elsewhere are kept, even with take_over.',
+    )
+    expect(repeated({ drift: 1, burned: 0, keptBurns: 0 })).toMatch(/^ 1 change made elsewhere is kept\. .*\.$/)
   })
 })

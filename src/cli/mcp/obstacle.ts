@@ -30,7 +30,7 @@ export function obstacleOf({ command }: Tool, values: Values, outcome: Outcome, 
   return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
 }
 
-function obstacleOfApply({ only, max_cost, max_burns, take_over }: Values, outcome: Outcome): string | null {
+function obstacleOfApply({ only, max_cost, max_burns }: Values, outcome: Outcome): string | null {
   const all = recordsIn(outcome).map(({ action }) => String(action))
   const actions = new Set(all)
   if (only !== 'mint' && actions.has('impossible')) {
@@ -44,18 +44,17 @@ function obstacleOfApply({ only, max_cost, max_burns, take_over }: Values, outco
   const wanted = only === 'mint' ? ['mint'] : CHANGES
   // Setting a limit has an effect even without changes.
   if (max_cost !== undefined || wanted.some((action) => actions.has(action))) return null
-  if (actions.has('drift')) return `There is nothing to do. ${keptText(take_over)}`
+  if (actions.has('drift')) return 'There is nothing to do.'
   if (only === 'mint' && actions.size > 0) return 'No row is to be minted, so there is nothing to do.'
   return 'Nothing differs from the manifest, so there is nothing to do.'
 }
 
-/** Returns what happens to changes that were made elsewhere, or an empty string if the plan has none. */
-export function driftNote({ command }: Tool, { take_over }: Values, outcome: Outcome): string {
-  const hasDrift = command === 'apply' && recordsIn(outcome).some(({ action }) => action === 'drift')
-  return hasDrift ? ` ${keptText(take_over)}` : ''
-}
+/** Matches the notes of a plan on changes that were made elsewhere and are kept. They contain no third-party text. */
+const KEPT = /^(?:\d+ changes?|NFTs of removed rows) [a-z ]*elsewhere (?:is|are) kept/
 
-const keptText = (takeOver: unknown): string =>
-  takeOver === true
-    ? 'NFTs of removed rows that were changed elsewhere are kept, even with take_over.'
-    : 'Changes made elsewhere are kept. To replace them with the values of the manifest, plan with take_over true.'
+/** Returns the notes of a plan on changes that were made elsewhere and are kept. */
+export const keptNotes = (outcome: Outcome, message: (text: string) => string): string =>
+  recordsIn(outcome)
+    .filter(({ action, reason }) => action === 'note' && KEPT.test(String(reason)))
+    .map(({ reason }) => ` ${message(String(reason))}.`)
+    .join('')

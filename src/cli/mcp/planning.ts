@@ -5,12 +5,13 @@ import type { Intent } from '../deps.ts'
 import { type Answer, beginningOf } from './answer.ts'
 import type { Outcome } from './call.ts'
 import { digestsOf } from './files.ts'
-import { driftNote, obstacleOf, recordsIn } from './obstacle.ts'
+import { keptNotes, obstacleOf, recordsIn } from './obstacle.ts'
 import type { Plan, Plans, SkippedPlan } from './plans.ts'
 import type { LocalFilesIn } from './row-files.ts'
 import type { Quoted, Runner, Running } from './runner.ts'
 import type { Toolbox } from './toolbox.ts'
 import { type Tool, type Values, type Words, wordsOf } from './tools.ts'
+import { Wording } from './wording.ts'
 
 export interface PlanningOptions {
   /** The folder that all files must be in, as a real path. */
@@ -62,12 +63,14 @@ export class Planning {
     if (outcome.code !== 0) return answer
     const canSign = this.#options.passwordFile !== null
     const obstacle = plan.state === 'planned' ? obstacleOf(tool, values, outcome, canSign) : null
-    if (obstacle !== null) return { ...answer, next: obstacle }
+    const wording = new Wording(tool, this.#toolbox)
+    const kept = keptNotes(outcome, (text) => wording.message(text))
+    if (obstacle !== null) return { ...answer, next: obstacle + kept }
     await this.#plans.show(plan.id, shown)
     const rest = tool.command === 'apply' ? ' For the rest, call plan with the same arguments and offset.' : ''
     const part = answer.page === null ? '' : `This is only the beginning of the plan.${rest} `
     const forGood = isForGood(tool, outcome) ? " It can't be undone: ask the user first." : ''
-    const next = `${part}Nothing was changed.${driftNote(tool, values, outcome)}${forGood} To run the plan, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
+    const next = `${part}Nothing was changed.${kept}${forGood} To run the plan, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
     return { ...answer, status: 'planned', plan_id: plan.id, cost: outcome.cost, next }
   }
 

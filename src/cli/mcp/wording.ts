@@ -52,7 +52,8 @@ const APPLY_SAVED = /^To apply it, run `gdn apply [^`]*`\.$/
 /** Replaced in hints: the arguments of a plan can't be changed, so another flag requires a new plan. */
 const SAME_COMMAND = /\b(r)un the same command with(?= --)/gi
 
-class Wording {
+/** Replaces commands and flags in texts by tools and parameters. */
+export class Wording {
   readonly #tool: Tool
   readonly #toolbox: Toolbox
 

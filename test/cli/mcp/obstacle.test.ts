@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { driftNote, obstacleOf } from '../../../src/cli/mcp/obstacle.ts'
+import { obstacleOf } from '../../../src/cli/mcp/obstacle.ts'
 import type { Tool } from '../../../src/cli/mcp/tools.ts'
 
 const apply = { command: 'apply' } as Tool
@@ -12,16 +12,7 @@ const outcomeOf = (actions: readonly string[]) => ({
 test.each([
   [[], {}, 'Nothing differs from the manifest, so there is nothing to do.'],
   [['note'], {}, 'Nothing differs from the manifest, so there is nothing to do.'],
-  [
-    ['drift'],
-    {},
-    'There is nothing to do. Changes made elsewhere are kept. To replace them with the values of the manifest, plan with take_over true.',
-  ],
-  [
-    ['drift'],
-    { take_over: true },
-    'There is nothing to do. NFTs of removed rows that were changed elsewhere are kept, even with take_over.',
-  ],
+  [['drift'], {}, 'There is nothing to do.'],
   [
     ['impossible'],
     {},
@@ -51,9 +42,4 @@ test.each([
   [[], { max_cost: '5POL' }],
 ])('a plan of apply with %j and %j can be run', (actions, values) => {
   expect(obstacleOf(apply, values, outcomeOf(actions), false)).toBe(null)
-})
-
-test('a plan of apply says that changes made elsewhere are kept, and how to replace them', () => {
-  expect(driftNote(apply, {}, outcomeOf(['update', 'drift']))).toMatch(/ are kept\. .* take_over true\.$/)
-  expect(driftNote(apply, {}, outcomeOf(['update']))).toBe('')
 })
