@@ -2,6 +2,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
+import { COMMANDS, makeCommand } from '../../src/cli/catalogue.ts'
+import type { Deps } from '../../src/cli/deps.ts'
 import { pngNamed } from '../helpers/images.ts'
 import { rpcRoute } from './contract/scenarios.ts'
 import { folder, service, TARGET } from './drop.ts'
@@ -339,8 +341,11 @@ test('--for-spreadsheet uses the separator of the manifest in every command that
   const manifest = path('drop.csv')
   const sheets = ['--to', path('sheet.html'), '--force']
   const resume = ['batch', 'resume', manifest]
+  const tried = new Set<string>()
   for (const argv of [
     ['batch', 'status', manifest],
+    ['batch', 'results', manifest],
+    ['batch', 'validate', manifest, ...TARGET],
     ['batch', 'report', manifest, ...sheets],
     ['batch', 'preview', manifest, ...sheets, '-b', 'polygon'],
     ['batch', 'mint', manifest, ...TARGET, '--dry-run', '--no-lookup', '--base-url', 'http://127.0.0.1:9'],
@@ -350,10 +355,25 @@ test('--for-spreadsheet uses the separator of the manifest in every command that
     ['batch', 'reconcile', manifest],
     ['plan', manifest, ...TARGET, '--base-url', url],
     ['apply', manifest, ...TARGET, '--base-url', url, '--yes'],
+    ['nft', 'mint', '-f', manifest, ...TARGET, '--base-url', url],
+    ['batch', 'rm', manifest, '--yes'],
   ]) {
     const { stdout, stderr } = await cli([...argv, '-o', 'csv', '--for-spreadsheet'], options)
     expect(stdout, `${argv.join(' ')}: ${stderr}`).toMatch(/^\ufeff\w+;/)
+    tried.add(
+      argv
+        .slice(0, argv.indexOf(manifest))
+        .filter((word) => word !== '-f')
+        .join(' '),
+    )
   }
+  const answering = ['nft mint']
+  for (const verb of COMMANDS) {
+    const { registeredArguments } = await makeCommand(verb, {} as Deps)
+    if (registeredArguments.some((one) => ['manifest', 'run'].includes(one.name()))) answering.push(verb.command)
+  }
+  // The next test tries cost and reveal, and e2e/rehearse.test.ts tries batch rehearse.
+  expect([...tried, 'cost', 'reveal', 'batch rehearse'].sort()).toEqual(answering.sort())
 })
 
 test('--for-spreadsheet uses the separator of the manifest in the cost and the reveal of one', async () => {

@@ -240,6 +240,13 @@ test('ends with one message when the network can no longer be read', async () =>
   await expectNoProcesses('gdn-rehearsal-')
 })
 
+test('prints a sheet with the separator of the manifest', async () => {
+  await writeFile(join(home.dir, 'sheet.csv'), manifest(1).replaceAll(',', ';'))
+  const line = rehearse('sheet.csv', '-o', 'csv', '--for-spreadsheet', '--fields', 'rows,minted')
+  const { stdout, stderr } = await home.run(line, { env: { TMPDIR: home.dir } })
+  expect(stdout, stderr).toBe('\ufeffrows;minted\r\n1;1\r\n')
+})
+
 test('rejects an embedded chain and an unknown collection', async () => {
   const other = await home.run(
     ['batch', 'rehearse', 'drop.csv', '-c', contract, '-b', 'avalanche', '--data-dir', dataDir],

@@ -139,7 +139,7 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
     const { contract, blockchain } = target
     const own = { contract, blockchain, baseUrl: rehearsal.url, yes: true, output: 'ndjson' } as const
     // From the state directory, only saved addresses are used. The rehearsal has its own.
-    const { json: _json, fields: _fields, stateDir: _stateDir, ...asGiven } = flags
+    const { json: _json, fields: _fields, forSpreadsheet: _sheet, stateDir: _stateDir, ...asGiven } = flags
     const inner = await depsOf(deps, rehearsal, folder, stop.signal, read)
     await mintManifest(inner, manifest, { ...asGiven, ...own })
     return { ...seen, failure: null }

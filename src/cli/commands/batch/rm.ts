@@ -52,7 +52,8 @@ export function command(deps: Deps, run = rm): GdnCommand {
 }
 
 export async function rm(deps: Deps, name: string | undefined, flags: RmFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, VIEW)
+  // Rejects invalid flags before a run is removed.
+  createOutput(deps.io, flags, VIEW)
   if ((name === undefined) === (flags.finished !== true)) {
     throw new GdnError('usage', name === undefined ? 'no run is specified' : "a run and --finished can't be combined", {
       hint: 'Specify a run or --finished. Run `gdn batch list` to list the runs.',
@@ -61,6 +62,7 @@ export async function rm(deps: Deps, name: string | undefined, flags: RmFlags): 
   const { stateDir } = await deps.settings(flags)
   const removed =
     name === undefined ? await rmFinished(deps, stateDir, flags) : await rmNamed(deps, stateDir, name, flags)
+  const output = createOutput(deps.io, flags, VIEW, { manifest: removed[0]?.manifestPath })
   await output.many(removed.map(({ id, name: of }) => ({ run: of, run_id: id, removed: true })))
 }
 
@@ -69,7 +71,7 @@ async function rmNamed(
   stateDir: string,
   name: string,
   flags: RmFlags,
-): Promise<Pick<Run, 'id' | 'name'>[]> {
+): Promise<Pick<Run, 'id' | 'name' | 'manifestPath'>[]> {
   const commands = await commandRunRecords(stateDir, await whichServer(deps, flags))
   const command = commands.find(({ run, run_id }) => name === run || name === run_id)
   if (command !== undefined) return [await rmCommand(deps, stateDir, command, flags.yes)]
@@ -88,7 +90,7 @@ async function rmCommand(
   stateDir: string,
   { run_id, run, state }: DataRecord,
   yes: boolean | undefined,
-): Promise<Pick<Run, 'id' | 'name'>> {
+): Promise<Pick<Run, 'id' | 'name' | 'manifestPath'>> {
   const [id, name] = [String(run_id), String(run)]
   refuseRunning({ name, running: state === 'running' })
   if (state === 'unknown' || state === 'unfinished') {
@@ -99,7 +101,7 @@ async function rmCommand(
   }
   await removeCommand(stateDir, id)
   deps.io.note(`Removed ${safe(name)}.`)
-  return { id, name }
+  return { id, name, manifestPath: null }
 }
 
 /** Removes finished runs. Starts with the latest drop, because a drop can't be removed before later ones. */
