@@ -82,7 +82,7 @@ export class RunningPlans {
     const stop = new AbortController()
     const seen: Seen = { run: null, message: 'running' }
     const signal = AbortSignal.any([stop.signal, this.#stopAll])
-    const promise = this.#run(tool, plan, { signal, seen }).finally(() => this.#started.delete(plan.id))
+    const promise = this.#run(tool, plan.id, { signal, seen }).finally(() => this.#started.delete(plan.id))
     // Avoids an unhandled rejection if no call waits for the plan any more.
     promise.catch(() => {})
     const started = { promise, stop, seen }
@@ -90,10 +90,10 @@ export class RunningPlans {
     return started
   }
 
-  async #run(tool: Tool, plan: Plan, running: { signal: AbortSignal; seen: Seen }): Promise<Answer> {
-    // Another call may have run the plan since this one read it.
-    const now = await this.#plans.get(plan.id)
-    if (now.state === 'done' && now.answer !== null) return { ...now.answer, next: DONE_BEFORE }
+  async #run(tool: Tool, id: string, running: { signal: AbortSignal; seen: Seen }): Promise<Answer> {
+    // Another call, or another process, may have run the plan since it was checked.
+    const plan = await this.#plans.get(id)
+    if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: DONE_BEFORE }
     await this.#plans.save({ ...plan, state: 'started' })
     const isBegun = plan.state === 'started'
     const checkPlan: CheckPlan = (intent, atStart = {}) =>
