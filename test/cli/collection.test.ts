@@ -312,6 +312,19 @@ describe('collection show', () => {
     expect(JSON.parse((await cli([...argv, '--json'], { env })).stdout)).toMatchObject(unread)
   })
 
+  test.each([
+    ['no collections', null],
+    ['text as the royalty', [{ ...set, royalty_bps: '7\u001b[2J' }]],
+    ['another collection', [{ ...set, transaction_gdn_id: randomUUID() }]],
+  ])('shows the values of the creation, with one note, where the settings have %s', async (_, collections) => {
+    const getcollectionsettings = () => ({ body: { requests: { transaction_gdn_ids: [ID] }, collections } })
+    const api = await fakeApi({ getcollections, getcollectionsettings })
+    const { env } = await home()
+    const { code, stdout, stderr } = await cli(['collection', 'show', ID, '--base-url', api.url], { env })
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('Old') })
+    expect(stderr).toMatch(/^0x\w+: the server does not return the current settings, so .*\n$/)
+  })
+
   test('says that an older backend returns the values of the creation', async () => {
     const api = await fakeApi({ getcollections })
     const { env } = await home()

@@ -287,6 +287,24 @@ describe('--adopt', () => {
   })
 })
 
+test.each([
+  ['no object', null],
+  ['no count', { requests: { reference_ids: [], reference_label: 'x' } }],
+  ['text as the count', { requests: { reference_ids: [], reference_label: 'x' }, relabeled: '2\u001b[2J' }],
+])('a response to new labels with %s stops mint and apply with one error', async (_, json) => {
+  await run(await start(), 'mint', 'jan')
+  server.onRequest = (endpoint) => (endpoint === 'relabelreferences' ? { status: 200, json } : undefined)
+  const edited = [row('a', ALICE, 'New')]
+  const options = { ...jan.options, label: 'archive/drop.csv', adopt: true }
+  for (const command of ['mint', 'apply'] as const) {
+    await expect((await start())[command](edited, options)).rejects.toMatchObject({
+      code: 'bad_answer',
+      message: expect.stringContaining("JSON that does not match the API's schema"),
+    })
+  }
+  expect(server.sent).toHaveLength(1)
+})
+
 describe('hostile labels of a server', () => {
   test.each([
     ['with control characters', '\u001b[2J\n\u202egpj.drop', /^2 rows were minted by the run "\\u001b\[2J\\n/],
