@@ -100,7 +100,7 @@ async function checkEdits(
 
 interface NewPairs {
   /** Rows that got an ID since their mint, or whose reference ID changed. */
-  pairs: Pair[]
+  pairs: readonly Pair[]
   /** The pairs of this run whose key changed. */
   renamed: RowPairs['renamed']
   /** The pairs whose rows this machine didn't send. */
@@ -125,7 +125,7 @@ async function pairNewRows(
   if (!hasNew || (isNew && lookupClient === null)) return none
   const { all, renamed, paired } = await pairRows(store, options, lookupClient, rows)
   return {
-    pairs: [...all],
+    pairs: all,
     renamed,
     pairedOnServer: all.filter(({ sent }) => sent === null),
     replaced: await findReplacedRows(store, options, lookupClient, { rows, paired }),

@@ -1,7 +1,7 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { exchangedContents } from '../batch/identity/exchanged-contents.ts'
 import { contentOfRow, contentsOf } from '../batch/minted/lookup.ts'
-import { isFileField } from '../batch/rows/field-changes.ts'
+import { identifiesNft } from '../batch/rows/field-changes.ts'
 import { keptRow } from '../batch/rows/manifest-row.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
 import { addContent, markCommon, rowsOfOtherNfts } from '../state/plan-tables.ts'
@@ -31,12 +31,8 @@ export async function addOtherContents(
   })
 }
 
-/**
- * Returns whether a change affects what identifies an NFT for people. Attributes and extra keys don't count, because
- * dynamic NFTs may legitimately exchange them.
- */
 const isOfOtherNft = ({ want, fields }: Change): boolean =>
-  want === 'update' && fields.some(({ field }) => field === 'title' || field === 'description' || isFileField(field))
+  want === 'update' && fields.some(({ field }) => identifiesNft(field))
 
 /**
  * Refuses rows whose IDs seem to be exchanged. A row may get content that another row has and keeps, such as a type of

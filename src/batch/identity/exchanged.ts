@@ -5,7 +5,7 @@ import { addMinted, changedPage, type ExchangedField, exchangedFields, exchanged
 import type { RowsIn } from '../../state/rows.ts'
 import { createTables } from '../../state/temporary-tables.ts'
 import { lastRows, MAX_PAIRS } from '../rows/edited-rows.ts'
-import { fieldsOf } from '../rows/field-changes.ts'
+import { fieldsOf, identifiesNft } from '../rows/field-changes.ts'
 import { keptRow } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
 import { seemChanged } from './renumbered.ts'
@@ -149,7 +149,7 @@ const arePermuted = (one: ExchangedField, named: number): boolean =>
 const noteOfReceivers = (one: ExchangedField): string =>
   `${countOf(one)} of ${one.changed} transfers exchange receivers among rows. If the receiver column was sorted alone, restore it: transfers can't be undone`
 
-const isRefused = ({ field }: ExchangedField): boolean => !/^(?:attr|extra)[:#]/u.test(field)
+const isRefused = ({ field }: ExchangedField): boolean => field === 'receiver' || identifiesNft(field)
 
 const countOf = ({ moved, kept, changed }: ExchangedField): number => (seemChanged(moved, changed) ? moved : kept)
 

@@ -203,7 +203,7 @@ function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
   return [from, to]
 }
 
-const idField = ({ key }: VanishedRow): Fields => (isContentKey(key) ? {} : { id: shownKey(key) })
+const idField = ({ key }: Pick<VanishedRow, 'key'>): Fields => (isContentKey(key) ? {} : { id: shownKey(key) })
 
 /** Returns the fields of a row as in its request, with the URLs of its local files. */
 function requestFields(sql: Sql, { request_id, outcome, position }: VanishedRow): Fields {
@@ -218,9 +218,9 @@ function textFields(body: Uint8Array): Fields {
   return { receiver, ...metadataFields(metadata) }
 }
 
-function rowFields({ row }: KeptRow, manifest: string | null): RowFields {
-  const { id, receiver, metadata, localFiles } = row
-  const fields = { ...(id === null ? {} : { id }), receiver, ...metadataFields(metadata) }
+function rowFields({ key, row }: KeptRow, manifest: string | null): RowFields {
+  const { receiver, metadata, localFiles } = row
+  const fields = { ...idField({ key }), receiver, ...metadataFields(metadata) }
   return { fields, files: namesOf(localFiles, manifest) }
 }
 

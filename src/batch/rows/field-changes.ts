@@ -20,6 +20,13 @@ export const fileField = (key: string): string => (key === 'image' ? key : `file
 
 export const isFileField = (field: string): boolean => field === 'image' || field.startsWith('file:')
 
+/**
+ * Whether a field identifies an NFT for people. Attributes and extra keys don't, because dynamic NFTs may legitimately
+ * exchange them.
+ */
+export const identifiesNft = (field: string): boolean =>
+  field === 'title' || field === 'description' || isFileField(field)
+
 /** Returns the differences of title, description, files, attributes and extra keys. */
 export function metadataChanges(
   { metadata, localFiles }: ComparedMetadata,

@@ -63,11 +63,10 @@ export async function printFinished(
   const { io } = deps
   const { status, kept, rows } = finished
   const changes = { keptAccepted: kept }
-  const limits = [
-    flags.maxCost === undefined ? [] : '--max-cost',
-    flags.maxFeeGwei === undefined ? [] : '--max-fee-gwei',
-  ]
-  const withoutEffect = limits.flat().map((flag) => `${flag} has no effect: the run is finished.`)
+  const limits = { '--max-cost': flags.maxCost, '--max-fee-gwei': flags.maxFeeGwei }
+  const withoutEffect = Object.entries(limits).flatMap(([flag, limit]) =>
+    limit === undefined ? [] : `${flag} has no effect: the run is finished.`,
+  )
   const verified = flags.verify ? await verifyFinished(deps, settings, status, options, flags) : null
   const data = {
     ...summaryData(
