@@ -37,7 +37,7 @@ function whatChanged(now: Change, saved: readonly Change[]): string {
   const made = was.fields.find(({ field }) => now.fields.every((one) => one.field !== field))
   if (made !== undefined) return `${made.field} is ${made.to ?? 'unset'}`
   if (was.revision !== now.revision) return 'its metadata was updated'
-  return was.transfers === now.transfers ? 'its change is another one' : 'it was transferred'
+  return was.transfers === now.transfers ? 'its change differs from the plan' : 'it was transferred'
 }
 
 /** The changes of a saved plan by row position, in a temporary table. */

@@ -360,7 +360,7 @@ describe('gdn collection set', () => {
     const before = await royalty()
     const { code, stderr } = await cli(['collection', 'set', contract, ...flags], { env: home.env, cwd: home.dir })
     await changing
-    expect(stderr).toContain('enable_transfer: would change too, which was not shown')
+    expect(stderr).toContain('enable_transfer: would also change, but was not shown')
     expect(code).toBe(5)
     expect(await royalty()).toEqual(before)
   })

@@ -191,9 +191,9 @@ describe('the job summary', () => {
       await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--json'])
       return (await summary()).split('### gdn batch').at(-1)
     }
-    expect(await mint('a,Dawn')).not.toContain('changed row')
-    expect(await mint('a,Dawn II')).toContain('1 changed row was already sent')
-    expect(await mint('a,Dawn III', 'b,Dusk')).toContain('1 changed row was already sent')
+    expect(await mint('a,Dawn')).not.toContain('edited row')
+    expect(await mint('a,Dawn II')).toContain('1 edited row was already sent')
+    expect(await mint('a,Dawn III', 'b,Dusk')).toContain('1 edited row was already sent')
   })
 
   test('lists the problems of a manifest, for which no run is opened', async () => {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { GdnError } from '../../core/errors.ts'
+import { isRecord } from '../../core/json.ts'
 import type { Intent } from '../deps.ts'
 import { safe } from '../io/io.ts'
 
@@ -42,7 +43,7 @@ function differenceOf(before: unknown, after: unknown, path: string): Difference
 
 function sentenceOf({ path, before, after }: Difference): string {
   if (path === '')
-    return before === undefined ? 'would change too, which was not shown' : 'no longer needs the change that was shown'
+    return before === undefined ? 'would also change, but was not shown' : 'no longer needs the change that was shown'
   const [old, present] = [textOf(before), textOf(after)]
   return old === null || present === null
     ? `${path} changed after it was shown`
@@ -55,6 +56,3 @@ function textOf(value: unknown): string | null {
     value === undefined || value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)
   return text.length > MAX_VALUE ? null : text
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
