@@ -151,6 +151,32 @@ describe('nft transfer', () => {
     expect(api.bodies('transfernft')).toMatchObject([{ blockchain: 'astar' }, { blockchain: 'fantom' }])
   })
 
+  test.each([403, 429, 502])(
+    'is sent although the server answers a look-up of its collection with %i',
+    async (status) => {
+      const home = { ...(await tempHome()).env, ...env }
+      const refusal = { status, body: { error: { title: 'Refused', message: 'not now' } } }
+      const known = { transaction_gdn_ids: 'c', contract_address: CONTRACT, name: 'Dawn', blockchain: 'polygon' }
+      const collections = [{ ...known, wallet_address: OWNER, status: 'deployed' }]
+      let isCreated = false
+      const api = await fakeApi({
+        createcollection: (request: object) => ({
+          body: { request, response: { transaction_gdn_id: 'c', accepted_date: DATE } },
+        }),
+        getcollections: () =>
+          isCreated ? refusal : { body: { requests: { transaction_gdn_ids: ['c'] }, collections } },
+        getnfts: knows(nft('id-0')),
+        transfernft: accepts,
+      })
+      const gdn = (...argv: string[]) => cli([...argv, '--base-url', api.url], { env: home })
+      await gdn('collection', 'create', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER)
+      isCreated = true
+      expect((await gdn(...TRANSFER, '-b', 'polygon', '--no-wait')).code).toBe(0)
+      expect(api.bodies('getcollections').length).toBeGreaterThan(1)
+      expect(api.bodies('transfernft')).toHaveLength(1)
+    },
+  )
+
   test('looks up, prints the request and sends nothing with --dry-run', async () => {
     const api = await fakeApi({ getnfts: knows(nft('id-0')) })
     const result = await cli([...TRANSFER, '-b', 'polygon', '--dry-run', '--json', '--base-url', api.url], { env })
