@@ -61,7 +61,8 @@ export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: N
   const { gas, fees } = check
   const run = await lockLimit(db, check, rows, gas.worstOfEach(rows))
   if (run === null) return
-  await refuseAbove(check, await gas.budgetOf(db, run, fees), async (at) => gas.worstOfNfts(run, rows.count, at))
+  const neededAt = async (at: WorstFees) => gas.worstOfNfts(run, rows.count, at)
+  await refuseAbove(check, await gas.budgetOf(db, run, fees), await neededAt(fees), neededAt)
 }
 
 /**
@@ -83,7 +84,7 @@ async function reserveChange(
   const others = budget.changes.filter((change) => !isOwn(change)).length
   const { reserved, left, unsigned } = budget
   const before = { ...budget, reserved: reserved - needed, left: left + needed, unsigned: unsigned + others }
-  await refuseAbove(check, before, async (at) => neededOf(await check.gas.budgetOf(db, limited, at)))
+  await refuseAbove(check, before, needed, async (at) => neededOf(await check.gas.budgetOf(db, limited, at)))
 }
 
 /**
@@ -167,16 +168,17 @@ export async function keepRefusedLimit(
 }
 
 /**
- * @param neededAt returns the maximum cost of the request at some fees
+ * @param needed the maximum cost of the request
+ * @param neededAt returns its maximum cost at other fees
  * @throws Refusal 409 if a request needs more than what is left of the limit
  */
 async function refuseAbove(
   { fees, coin }: NonNullable<CostCheck>,
   budget: Omit<RunBudget, 'changes'>,
+  needed: bigint,
   neededAt: (fees: WorstFees) => Promise<bigint>,
 ): Promise<void> {
   const { left } = budget
-  const needed = await neededAt(fees)
   if (needed <= left) return
   const unpaid = budget.max - budget.paid
   // Pending transactions may cost less than reserved, so more of the limit may become free later.
