@@ -18,6 +18,7 @@ import {
   type LeftOfLimit,
   leftOf,
   limitOfRun,
+  maxFeeOf,
   type Reservation,
   reservedForChanges,
   sufficientFor,
@@ -71,9 +72,8 @@ export async function atMostText(
   ])
   const fresh = found === null ? null : await worst()
   const use = fresh === null ? null : withAccepted(fresh, accepted)
-  const highest = maxFee ?? (costs?.max_fee == null ? null : BigInt(costs.max_fee))
-  const feeLimit = { max_fee: highest === null ? null : String(highest) }
-  const needed = found === null || use === null ? null : await costOfRun(use, found.fees, feeLimit)
+  const highest = maxFee ?? maxFeeOf(costs)
+  const needed = found === null || use === null ? null : await costOfRun(use, found.fees, highest)
   // The server's counted amount already includes accepted rows.
   const added = costs?.counted == null ? use : fresh
   const enough =
@@ -230,7 +230,7 @@ export async function noteCost(
   const found = await soon(deps, feesOfServer(deps, blockchain, connection))
   if (found === null) return
   const use = await worst()
-  const needed = await costOfRun(use, found.fees, { max_fee: maxFee === null ? null : String(maxFee) })
+  const needed = await costOfRun(use, found.fees, maxFee)
   if (needed !== 0n) await noteMaxFee(deps, found, maxFee)
   await noteFunds(deps, found, { needed, smallest: smallestIn(use, requests.run), payable: null })
 }
@@ -324,7 +324,8 @@ export async function shortageOfRun(
     // The smallest transaction leaves the highest reserve. Only that reserve counts.
     const own = reserveFor(smallestMint, fees)
     const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? own : larger(lack.reserve, own)
-    const cost = await costOfRun(worst, fees, costs)
+    const maxFee = maxFeeOf(costs)
+    const cost = await costOfRun(worst, fees, maxFee)
     const all = { nfts, unsent: rows, changes, wei: needed - lack.reserve + cost + reserve }
     const limit = limitOfRun({ given: null, kept: null }, costs)
     if (limit === null) return missingFunds(payer, balance, balance + 1n, all)
@@ -332,9 +333,8 @@ export async function shortageOfRun(
     // If no accepted rows or changes wait for funds, new funds don't release any reserved amount.
     const room = nfts + changes === 0 ? left : payable
     const next = smallestOf({ rows, changes, worst, smallestMint })
-    const nextCost = next === null ? 0n : await costOfRun(next, fees, costs)
+    const nextCost = next === null ? 0n : await costOfRun(next, fees, maxFee)
     if (nextCost > room) {
-      const maxFee = costs?.max_fee == null ? null : BigInt(costs.max_fee)
       const enough = await sufficientFor(reserved, fees, { costs, maxFee })
       const unit = coin ?? 'coins'
       const waits = nextCost > payable ? 'waiting for lower fees' : 'waiting until earlier transactions are final'

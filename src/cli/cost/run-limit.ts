@@ -59,8 +59,7 @@ export async function refuseAboveLimit(
   // Uses the server's fees, because they decide what the server accepts. Ignores GDN_RPC_URL.
   const { fees, coin } = await findFees({ ...deps, env: {} }, {}, blockchain, async () => connection)
   const { counted, left } = leftOf(limit, costs)
-  const maxFee = costs?.max_fee == null ? null : BigInt(costs.max_fee)
-  const enough = await sufficientFor(await reserved(), fees, { costs, maxFee })
+  const enough = await sufficientFor(await reserved(), fees, { costs, maxFee: maxFeeOf(costs) })
   const needed = enough - counted
   if (needed <= left) return
   const name = coin ?? 'coins'
@@ -89,15 +88,14 @@ export function limitOfRun(
   return given ?? (known === null || (kept !== null && kept < known) ? kept : known)
 }
 
+/** Returns the maximum fee of a run in wei; null if it has none. */
+export const maxFeeOf = (costs: RunCosts | null): bigint | null =>
+  costs?.max_fee == null ? null : BigInt(costs.max_fee)
+
 /** Returns the maximum cost of a run's requests in wei, at the network's fees, capped at the run's maximum fee. */
-export async function costOfRun(
-  use: WorstUse,
-  fees: NetworkFees,
-  costs: Pick<RunCosts, 'max_fee'> | null,
-): Promise<bigint> {
+export async function costOfRun(use: WorstUse, fees: NetworkFees, maxFee: bigint | null): Promise<bigint> {
   const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
-  const maxFee = costs?.max_fee == null ? fees.offered : BigInt(costs.max_fee)
-  return worstCost(use, { ...fees, offered: maxFee < fees.offered ? maxFee : fees.offered })
+  return worstCost(use, { ...fees, offered: maxFee !== null && maxFee < fees.offered ? maxFee : fees.offered })
 }
 
 /**
@@ -106,7 +104,7 @@ export async function costOfRun(
  */
 export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxFee: bigint | null): bigint {
   const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
-  const before = costs?.max_fee == null ? offered : BigInt(costs.max_fee)
+  const before = maxFeeOf(costs) ?? offered
   const after = maxFee === null || maxFee > offered ? offered : maxFee
   const open = counted - BigInt(costs?.fee_paid ?? 0)
   return after <= before || open <= 0n ? counted : counted - open + (open * after + before - 1n) / before
@@ -123,12 +121,11 @@ export async function sufficientFor(
   fees: NetworkFees,
   { costs, maxFee }: { costs: RunCosts | null; maxFee: bigint | null },
 ): Promise<bigint> {
-  const at = { max_fee: maxFee === null ? null : String(maxFee) }
   const before = { gasLimit: BigInt(costs?.nft_gas ?? 0), bytes: costs?.nft_bytes ?? 0 }
   const after = { gasLimit: larger(before.gasLimit, each.gasLimit), bytes: Math.max(before.bytes, each.bytes) }
-  const one = await costOfRun(after, fees, at)
-  const raised = BigInt(costs?.unsigned_nfts ?? 0) * (one - (await costOfRun(before, fees, at)))
-  return countedAt(costs, fees, maxFee) + raised + BigInt(nfts) * one + (await costOfRun(changes, fees, at))
+  const one = await costOfRun(after, fees, maxFee)
+  const raised = BigInt(costs?.unsigned_nfts ?? 0) * (one - (await costOfRun(before, fees, maxFee)))
+  return countedAt(costs, fees, maxFee) + raised + BigInt(nfts) * one + (await costOfRun(changes, fees, maxFee))
 }
 
 /** The rest of a limit, in wei. */
