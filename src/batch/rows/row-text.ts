@@ -19,10 +19,12 @@ const SEPARATOR = '\0'
  * For a million rows, JSON took twice as long, and JSON of objects with sorted keys eight times.
  */
 export function contentText(row: ManifestRow): string {
-  return (
-    addressKey(row.receiver) + SEPARATOR + addressKey(row.sender ?? '') + nftText(row, extraKeys(row.metadata).sort())
-  )
+  return partiesOf(row) + nftText(row, extraKeys(row.metadata).sort())
 }
+
+/** Returns the addresses of a row as text, which is equal for rows that can be in the same request. */
+export const partiesOf = ({ receiver, sender }: Pick<ManifestRow, 'receiver' | 'sender'>): string =>
+  addressKey(receiver) + SEPARATOR + addressKey(sender ?? '')
 
 /**
  * Returns a row's content text, stored text and addresses. The stored text keeps the addresses as the manifest spells
@@ -31,7 +33,7 @@ export function contentText(row: ManifestRow): string {
  */
 export function rowTexts(row: ManifestRow): { content: string; kept: string; parties: string } {
   const { receiver, sender } = row
-  const parties = addressKey(receiver) + SEPARATOR + addressKey(sender ?? '')
+  const parties = partiesOf(row)
   const own = extraKeys(row.metadata)
   const nft = nftText(row, own)
   const kept = receiver + SEPARATOR + (sender ?? '') + nft

@@ -1,4 +1,5 @@
 import type { Blockchain } from '../../api/blockchains.ts'
+import { partiesOf } from '../../batch/rows/row-text.ts'
 import { runRows } from '../../batch/runs/run-rows.ts'
 import { openRun } from '../../batch/runs/runs.ts'
 import type { BatchOptions, BatchSummary, PlannedEvent, PlannedMints, RowStatus } from '../../batch/types.ts'
@@ -62,8 +63,9 @@ async function rowsWith(
   for await (const { result, row } of runRows(await openRun(stateDir, run))) {
     if (!statuses.includes(result.status) || row === null) continue
     const { receiver, sender } = row
-    const group = left.get(`${sender} ${receiver}`)
-    if (group === undefined) left.set(`${sender} ${receiver}`, { receiver, sender, rows: 1 })
+    const to = partiesOf(row)
+    const group = left.get(to)
+    if (group === undefined) left.set(to, { receiver, sender, rows: 1 })
     else group.rows++
   }
   const largest = Math.max(1, ...sizes)

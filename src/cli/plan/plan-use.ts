@@ -1,3 +1,4 @@
+import { partiesOf } from '../../batch/rows/row-text.ts'
 import { IN_PROGRESS } from '../../plan/compare.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { openMeter } from '../cost/estimate.ts'
@@ -18,7 +19,7 @@ async function useOf(plan: ChangePlan) {
     for (const { action, reason } of changes) {
       if (action === 'mint') {
         const { receiver, sender } = row.row
-        const to = `${sender} ${receiver}`
+        const to = partiesOf(row.row)
         if (inOrder && to !== last) turns++
         last = to
         const group = mints.get(`${turns} ${to}`)
