@@ -9,7 +9,6 @@ import { terminalText } from '../core/terminal-text.ts'
 import { sleep } from '../core/time.ts'
 import { DEFAULT_TIMEOUT_MS } from '../operations/defaults.ts'
 import { operate } from '../operations/operate.ts'
-import { unresolvedContents } from '../operations/reconcile/unresolved.ts'
 import { runOrigin } from '../operations/run-origin.ts'
 import type { AcceptedOperation } from '../operations/types.ts'
 import { waitForCollection } from '../operations/wait-for-collection.ts'
@@ -290,10 +289,6 @@ async function operateOnce(
             `the outcome of ${operationId} is not recorded in ${event.path}: ${messageOf(event.error)}`,
           )
         },
-        unresolved: async (address, chain) =>
-          await state.read((sql) =>
-            unresolvedContents(sql, { origin, backendId: backend.id, blockchain: chain, contract: address }),
-          ),
       },
       {
         endpoint,

@@ -21,6 +21,7 @@ import { type NewRequest, newRequest, requestBytes } from './new-request.ts'
 import { acceptedByReference, referencesOf } from './reconcile/by-reference.ts'
 import { sentMetadata } from './reconcile/content.ts'
 import { isKnown, lookFor } from './reconcile/look-for.ts'
+import { unresolvedContents } from './reconcile/unresolved.ts'
 import { isRepeatable } from './repeatable.ts'
 import { errorOfNoEffect } from './retries.ts'
 import { sendOperation } from './send.ts'
@@ -221,6 +222,7 @@ class CommandSender {
     const named = await acceptedByReference(operation.kind, request, this.#deps)
     if (named !== null) return await this.#found(operation, named)
     const collection = operation.collectionId
+    const { origin, backend } = this.#wanted
     const looked = await lookFor(request, this.#creates, {
       ...this.#deps,
       copies: () => state.read((sql) => Math.max(1, countUnknown(sql, operation))),
@@ -230,6 +232,8 @@ class CommandSender {
       },
       newIds: async (listed, listedAt) =>
         collection === null ? [] : await state.read((sql) => unrecordedNfts(sql, collection, listedAt, listed)),
+      unresolved: (contract, blockchain) =>
+        state.read((sql) => unresolvedContents(sql, { origin, backendId: backend.id, blockchain, contract })),
       onLook: (look) =>
         onEvent('waitingMs' in look ? { type: 'looking_again', ...look } : { type: 'looking', ...look }),
     })

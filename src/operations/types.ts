@@ -6,7 +6,6 @@ import type { Clock } from '../client/clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import type { State } from '../state/open-state.ts'
 import type { Accepted, Operation, OperationRequest } from '../state/operations.ts'
-import type { LookDeps } from './reconcile/look-for.ts'
 
 /** The request of a single command. */
 export interface Wanted {
@@ -89,7 +88,6 @@ export interface OperateDeps {
   /** Called with the ID of the operation before anything is sent. */
   onStart?(id: string): void
   onEvent(event: OperationEvent): Promise<void> | void
-  unresolved: LookDeps['unresolved']
 }
 
 /** The result of waiting for an accepted operation. */

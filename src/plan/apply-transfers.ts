@@ -70,7 +70,7 @@ async function transfer(
     if (earlier?.state === 'failed') forgetCommand(sql, earlier.runId)
   }, signal)
   const { id, accepted } = await operate(
-    { state, client, now, sleep, signal, onEvent: () => {}, unresolved: async () => new Set() },
+    { state, client, now, sleep, signal, onEvent: () => {} },
     {
       endpoint: 'transfernft',
       origin,

@@ -28,7 +28,6 @@ try {
       sleep: (ms, signal) => sleep(ms / 50, signal),
       signal: new AbortController().signal,
       onEvent: () => {},
-      unresolved: async () => new Set(),
     },
     {
       endpoint: 'createnft',

@@ -5,7 +5,6 @@ import { TransportError } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { thisProcess } from '../../src/core/lock-holder.ts'
 import { claimOperation } from '../../src/operations/leased-run.ts'
-import { contentOf } from '../../src/operations/reconcile/content.ts'
 import { removeCommand } from '../../src/operations/remove-command.ts'
 import { CREATING } from '../helpers/endpoints.ts'
 import { gate } from '../helpers/gate.ts'
@@ -527,8 +526,15 @@ describe('the lookup of an unknown outcome in the collection', () => {
 
   test('does not adopt an NFT that may belong to a batch with an unknown outcome', async () => {
     const service = new Service(false)
+    service.faults = ['cut_before']
+    const row = { operationId: '3f9a1c2e-6f0e-4c3b-9a51-2f6f0a1b2c3d', content: 'a row' }
+    expect((await machine.command(service, 'createnft', row)).error).toEqual(unknown)
+    // A line makes the operation a row of a run.
+    await machine.state((state) =>
+      state.write((sql) => sql.run('UPDATE operations SET line = 2 WHERE id = ?', row.operationId)),
+    )
     await doubt(service, 'createnft')
-    const { error } = await machine.command(service, 'createnft', { unresolved: new Set([contentOf(DAWN)]) })
+    const { error } = await machine.command(service, 'createnft')
     expect(error).toEqual(unknown)
     expect(error?.message).toContain('to a run whose outcome is also unknown')
   })

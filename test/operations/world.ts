@@ -316,7 +316,6 @@ export interface TryOptions {
   content?: unknown
   /** The result of waiting. */
   ending?: Ending
-  unresolved?: ReadonlySet<string>
   request?: Wanted['request']
   permit?: Wanted['permit']
   /** Like `request`, with the client of the command. */
@@ -401,7 +400,6 @@ export class Machine {
           sleep,
           signal: signal ?? new AbortController().signal,
           onEvent: (event) => void events.push(event),
-          unresolved: async () => options.unresolved ?? new Set(),
         },
         {
           endpoint,

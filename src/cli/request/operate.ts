@@ -4,7 +4,6 @@ import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { operate } from '../../operations/operate.ts'
-import { unresolvedContents } from '../../operations/reconcile/unresolved.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
 import type { AcceptedOperation, Ending, OperationEvent, SentOperation, Wanted } from '../../operations/types.ts'
 import { timeOf } from '../../operations/unknown-outcome.ts'
@@ -100,8 +99,6 @@ export async function operateOnce(
         if (REPEATED.has(event.type)) isRepeated = true
         return reporter.report(event)
       },
-      unresolved: async (contract, blockchain) =>
-        await state.read((sql) => unresolvedContents(sql, { origin, backendId: backend.id, blockchain, contract })),
     },
     {
       ...wanted,
