@@ -2,7 +2,6 @@ import type { CollectionRecord } from '../../api/endpoints/getcollections.ts'
 import { sameAddress } from '../../api/same-address.ts'
 import { refuseSilentBackend } from '../../client/backend.ts'
 import type { Server } from '../../config/server.ts'
-import { GdnError } from '../../core/errors.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
 import { glanceAtState } from '../../state/glance.ts'
 import {
@@ -73,26 +72,6 @@ export async function readCollections(
     records.push(...(await client.call('getcollections', request, { signal })).collections)
   }
   return records
-}
-
-/**
- * Returns the server's record of a collection, or undefined if it isn't known. Only collections that were created on
- * this machine can be requested. An error isn't reported, because the server checks every change again.
- */
-export async function findCollection(
-  deps: Deps,
-  connection: Connection,
-  contract: string,
-): Promise<CollectionRecord | undefined> {
-  const { signal } = deps.signals
-  try {
-    const [known] = await collectionsAtAGlance(deps, connection, [contract])
-    const records = known === undefined ? [] : await readCollections(connection, [known.transaction_gdn_id], signal)
-    return records[0]
-  } catch (error) {
-    if (!(error instanceof GdnError) || signal.aborted) throw error
-    return undefined
-  }
 }
 
 /** Records a collection, or new details of it. @throws GdnError `data_dir`, `run_busy`, `native_missing` */

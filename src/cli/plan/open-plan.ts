@@ -7,7 +7,7 @@ import { printEditedRows } from '../batch/edited-rows.ts'
 import { addExchangedFlag, addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
 import { type OpenedManifest, withWayOut } from '../batch/mint-manifest.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
-import { findCollection } from '../connect/known-collections.ts'
+import { findCollection } from '../connect/find-collection.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { notEmpty, positiveNumber } from '../flags/parse.ts'
 

@@ -1,7 +1,7 @@
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { storeBurned } from '../../../state/store-burned.ts'
 import { GdnCommand } from '../../command.ts'
-import { findCollection } from '../../connect/known-collections.ts'
+import { findCollection } from '../../connect/find-collection.ts'
 import { atMostText } from '../../cost/at-most.ts'
 import { notePaid, withPaid } from '../../cost/paid.ts'
 import { worstOfChanges } from '../../cost/run-limit.ts'

@@ -1,0 +1,24 @@
+import type { CollectionRecord } from '../../api/endpoints/getcollections.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { collectionsAtAGlance, readCollections } from './known-collections.ts'
+
+/**
+ * Returns the server's record of a collection, or undefined if it isn't known. Only collections that were created on
+ * this machine can be requested. An error isn't reported, because the server checks every change again.
+ */
+export async function findCollection(
+  deps: Deps,
+  connection: Connection,
+  contract: string,
+): Promise<CollectionRecord | undefined> {
+  const { signal } = deps.signals
+  try {
+    const [known] = await collectionsAtAGlance(deps, connection, [contract])
+    const records = known === undefined ? [] : await readCollections(connection, [known.transaction_gdn_id], signal)
+    return records[0]
+  } catch (error) {
+    if (!(error instanceof GdnError) || signal.aborted) throw error
+    return undefined
+  }
+}
