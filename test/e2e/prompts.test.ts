@@ -153,6 +153,37 @@ describe('spending on a public network of a backend on this machine', () => {
   })
 })
 
+describe('identical rows', () => {
+  const SECOND = 'Mint a second NFT for this row?'
+
+  test.each([
+    ['batch mint', [SECOND], 'n', 3, 0],
+    ['batch mint', [SECOND], 'y', 0, 3],
+    ['nft mint -f', [SECOND], 'n', 3, 0],
+    ['nft mint -f', [SECOND], 'y', 0, 3],
+    ['apply', ['Apply 3 changes', SECOND], 'n', 3, 0],
+    ['apply', ['Apply 3 changes', SECOND], 'y', 0, 3],
+  ])('are named, and minted only after a prompt: %s, %s, %s', async (command, questions, answer, code, minted) => {
+    const { env, dir } = await home()
+    const manifest = join(dir, 'drop.csv')
+    await writeFile(manifest, `${CSV}Dawn,first,${OWNER}\n`)
+    const api = await fakeApi(minted === 0 ? {} : service())
+    const argv = `${command} '${manifest}' ${TARGET.join(' ')} --base-url ${api.url}`
+    const terminal = atTerminal(argv, { ...env, GDN_API_KEY: KEY })
+    for (const question of questions) {
+      await terminal.showsNow(question)
+      await terminal.showsNow('(y/N)')
+      expect(api.bodies('createnft')).toEqual([])
+      terminal.type(`${question === SECOND ? answer : 'y'}${ENTER}`)
+    }
+    const end = await terminal.end()
+    expect(end.code, end.screen).toBe(code)
+    expect(end.screen).toContain('4: equals line 2')
+    const sent = api.bodies('createnft') as { metadata: object[] }[]
+    expect(sent.flatMap(({ metadata }) => metadata)).toHaveLength(minted)
+  })
+})
+
 describe('missing arguments are prompted for', () => {
   test('batch status: a run from the list of this machine, with its server and manifest', async () => {
     const { env, dir } = await home()
