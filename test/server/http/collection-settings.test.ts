@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { EvmNetwork } from '../../../src/server/chain/evm/network.ts'
+import { cli, tempHome } from '../../cli/harness.ts'
 import {
   call,
   createTestCollection,
@@ -15,7 +16,7 @@ import {
   WALLETS,
 } from '../../helpers/backend.ts'
 import { png, show, store } from '../../helpers/explorer.ts'
-import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
+import { newWallet, type OwnersCall, rpcOf } from '../../helpers/rpc-wallets.ts'
 
 const owner = newWallet()
 const [, BOB] = WALLETS
@@ -45,7 +46,7 @@ afterAll(async () => {
 })
 
 async function created(): Promise<TestCollection> {
-  const request = { wallet_address: owner.address, royalty_bps: 100, ...CREATION }
+  const request = { wallet_address: owner.address, royalty_bps: 100, dynamic: true, ...CREATION }
   const made = await createTestCollection(backend, request)
   await until(
     () => showCollection(backend, made.id),
@@ -102,6 +103,35 @@ describe('the settings of a collection', () => {
     expect(items).toContainEqual(expect.objectContaining({ transaction_gdn_id: collection.id, covers: page.covers }))
     // These fields of the reference stay as they are.
     expect(await showCollection(backend, collection.id)).toMatchObject({ ...CREATION, royalty_bps: 100 })
+  })
+
+  it('are those of its contract in collection show', async () => {
+    const made = await created()
+    const { env } = await tempHome()
+    const key = { GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
+    const shown = async () => {
+      const { code, stdout, stderr } = await cli(['collection', 'show', made.id, '--json'], { env: { ...env, ...key } })
+      expect(code, stderr).toBe(0)
+      return JSON.parse(stdout)
+    }
+    const before = { enable_api: true, enable_transfer: false, is_frozen: false }
+    expect(await shown()).toMatchObject({ ...before, wallet_address: owner.address, is_read_from_chain: true })
+    const next = newWallet()
+    const { send } = rpcOf(backend)
+    for (const call of [
+      { functionName: 'setEnableApi', args: [false] },
+      { functionName: 'setEnableTransfer', args: [true] },
+      { functionName: 'freezeMetadata' },
+      { functionName: 'transferOwnership', args: [next.address] },
+    ] as const) {
+      expect(await send(owner, made.address, call as OwnersCall), call.functionName).toBe('success')
+    }
+    const after = { enable_api: false, enable_transfer: true, is_frozen: true }
+    const offered = { wallet_address: owner.address, pending_wallet_address: next.address }
+    expect(await shown()).toMatchObject({ ...after, ...offered })
+    expect(await send(next, made.address, { functionName: 'acceptOwnership' })).toBe('success')
+    const accepted = { wallet_address: next.address, pending_wallet_address: null }
+    expect(await shown()).toMatchObject({ ...after, ...accepted, is_read_from_chain: true })
   })
 
   it.each([
