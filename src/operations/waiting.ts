@@ -1,3 +1,4 @@
+import type { CollectionRecord } from '../api/endpoints/getcollections.ts'
 import type { CreatingEndpoint } from '../api/endpoints.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed, isFinal } from '../api/nft-status.ts'
@@ -11,6 +12,7 @@ import { GdnError } from '../core/errors.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import type { Now } from '../core/time.ts'
 import { isTimeUp } from '../core/time-up.ts'
+import { DEFAULT_TIMEOUT_MS } from './defaults.ts'
 import { refuseUnknown } from './unknown-nfts.ts'
 
 interface PollDeps {
@@ -178,11 +180,15 @@ export function unreadStatus(error: GdnError, what: string, details: Record<stri
   })
 }
 
+/** The fields of a record that tell whether an accepted request has taken effect. */
+interface Effect {
+  status?: string | null | undefined
+  error?: string | null | undefined
+  pending_reason?: string | null | undefined
+}
+
 /** Returns the error message of a failed request; null if it hasn't failed. */
-export function failureOf(
-  what: string,
-  { status, error }: { status?: string | null | undefined; error?: string | null | undefined },
-): string | null {
+export function failureOf(what: string, { status, error }: Effect): string | null {
   return hasFailed(status ?? '') ? `${what} failed: ${error ?? 'the server returned no reason'}` : null
 }
 
@@ -215,6 +221,9 @@ export function pendingReason(records: readonly NftRecord[]): string {
 /** Formats a pending reason as the end of a sentence. Empty without a reason. */
 export const because = (reason: string | null | undefined): string => (reason ? `: ${terminalText(reason)}` : '')
 
+/** Called after each poll with the pending reason as the end of a sentence. */
+type OnLook = ((reason: string) => void) | undefined
+
 /** The result of waiting for an accepted transaction. */
 export interface WaitedForTransaction {
   /** Undefined after a timeout or an interruption, or if the status can't be read. */
@@ -225,16 +234,12 @@ export interface WaitedForTransaction {
   interruption: GdnError | null
 }
 
-/**
- * Waits until an accepted transaction is final.
- *
- * @param onLook called after each poll with the pending reason as the end of a sentence
- */
+/** Waits until an accepted transaction is final. */
 export async function waitForTransaction(
   deps: WaitDeps,
   id: string,
   timeoutMs: number,
-  onLook?: (reason: string) => void,
+  onLook?: OnLook,
 ): Promise<WaitedForTransaction> {
   let reason: string | null | undefined
   try {
@@ -250,6 +255,41 @@ export async function waitForTransaction(
     return isUnread(error)
       ? { final: undefined, reason: error.message, interruption: null }
       : { final: undefined, reason, interruption: error }
+  }
+}
+
+/**
+ * Waits for the effect of an accepted request. Returns a GdnError instead of throwing it, because callers must still
+ * report the ID of the request.
+ *
+ * @param what the subject in messages, such as `the transfer`
+ * @param isOver passes each record that it reads to `see`
+ */
+async function waitForEffect(
+  deps: WaitDeps,
+  what: string,
+  details: Record<string, unknown>,
+  timeoutMs: number,
+  onLook: OnLook,
+  isOver: (see: (record: Effect) => void) => Promise<boolean>,
+): Promise<{ ended: boolean; problem: GdnError | null }> {
+  let seen: Effect = {}
+  const see = (record: Effect) => {
+    seen = record
+    onLook?.(because(record.pending_reason))
+  }
+  try {
+    const ended = (await poll(deps, timeoutMs, async () => (await isOver(see)) || undefined)) ?? false
+    const { pending_reason = null } = seen
+    if (!ended) {
+      const problem = pendingAfter(timeoutMs, `${what} is`, because(pending_reason), { ...details, pending_reason })
+      return { ended, problem }
+    }
+    const failure = failureOf(what, seen)
+    return { ended, problem: failure === null ? null : new GdnError('refused', failure, { details }) }
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    return { ended: false, problem: unreadStatus(error, `${what} is`, details) }
   }
 }
 
@@ -275,31 +315,25 @@ export interface WaitedForTransfer {
   problem: GdnError | null
 }
 
-/**
- * Waits until the owner has changed and, if the server returns transactions, until the transaction is final.
- *
- * @param onLook called after each poll with the pending reason as the end of a sentence
- */
+/** Waits until the owner has changed and, if the server returns transactions, until the transaction is final. */
 export async function waitForTransfer(
   deps: WaitDeps,
   { nftGdnId, sender, receiver, transactionId, wasSentBefore = false }: AcceptedTransfer,
   timeoutMs: number,
-  onLook?: (reason: string) => void,
+  onLook?: OnLook,
 ): Promise<WaitedForTransfer> {
   let seen: WaitedForTransfer['seen'] = {}
   let isFollowed = transactionId !== null
-  let reason: string | null | undefined
 
   /** Returns whether the transaction is final, or whether the server returns no transactions. */
-  const isThrough = async (): Promise<boolean> => {
+  const isThrough = async (see: (record: Effect) => void): Promise<boolean> => {
     if (!isFollowed || transactionId === null || isFinal(seen.status ?? '')) return true
     try {
       const transaction = await readTransaction(deps, transactionId)
       if (transaction === undefined) return false
       const { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error } = transaction
       seen = { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error }
-      reason = transaction.pending_reason
-      onLook?.(because(reason))
+      see(transaction)
       return isFinal(status)
     } catch (error) {
       if (!lacksEndpoint(error)) throw error
@@ -312,24 +346,54 @@ export async function waitForTransfer(
     const owner = (await readNft(deps, nftGdnId))?.receiver_wallet_address
     return typeof owner === 'string' && !sameAddress(owner, sender)
   }
-  try {
-    const ended = await poll(deps, timeoutMs, async () => {
-      if (!(await isThrough())) return undefined
-      if (isFinal(seen.status ?? '') && (wasSentBefore || hasFailed(seen.status ?? ''))) return true
-      return (await hasMoved()) || undefined
-    })
-    if (ended === undefined) {
-      const details = { nft_gdn_id: nftGdnId, pending_reason: reason ?? null }
-      const problem = pendingAfter(timeoutMs, 'the transfer is', because(reason), details)
-      return { seen, ended: false, problem }
-    }
-    const failure = failureOf('the transfer', seen)
-    if (failure !== null) {
-      return { seen, ended: true, problem: new GdnError('refused', failure, { details: { nft_gdn_id: nftGdnId } }) }
-    }
-    return { seen: { ...seen, status: 'deployed' }, ended: true, problem: null }
-  } catch (error) {
-    if (!(error instanceof GdnError)) throw error
-    return { seen, ended: false, problem: unreadStatus(error, 'the transfer is', { nft_gdn_id: nftGdnId }) }
-  }
+  const details = { nft_gdn_id: nftGdnId }
+  const { ended, problem } = await waitForEffect(deps, 'the transfer', details, timeoutMs, onLook, async (see) => {
+    if (!(await isThrough(see))) return false
+    if (isFinal(seen.status ?? '') && (wasSentBefore || hasFailed(seen.status ?? ''))) return true
+    return await hasMoved()
+  })
+  return { seen: problem === null ? { ...seen, status: 'deployed' } : seen, ended, problem }
 }
+
+export interface WaitedForCollection {
+  /** The last record that was read; null if none was. */
+  record: CollectionRecord | null
+  problem: GdnError | null
+}
+
+/** Waits until a collection is deployed and has an address. */
+export async function waitForCollection(
+  deps: WaitDeps,
+  id: string,
+  timeoutMs: number = DEFAULT_TIMEOUT_MS,
+  onLook?: OnLook,
+): Promise<WaitedForCollection> {
+  const { client, signal } = deps
+  let record = null as CollectionRecord | null
+  const details = { transaction_gdn_id: id }
+  const { problem } = await waitForEffect(deps, 'the collection', details, timeoutMs, onLook, async (see) => {
+    const request = { transaction_gdn_ids: [id] }
+    const { collections } = await client.call('getcollections', request, { signal }).catch((error: unknown) => {
+      throw lacksEndpoint(error) ? addressElsewhere(id) : error
+    })
+    record = collections.find((one) => one.transaction_gdn_ids === id) ?? record
+    see(record ?? {})
+    return record !== null && isSettled(record)
+  })
+  return { record, problem }
+}
+
+/**
+ * Returns whether a collection needs no more waiting. Records of the hosted service have no status, so for them the
+ * address decides.
+ */
+function isSettled({ status, contract_address }: CollectionRecord): boolean {
+  if (status === null || status === undefined) return Boolean(contract_address)
+  return hasFailed(status) || (status === 'deployed' && Boolean(contract_address))
+}
+
+const addressElsewhere = (id: string) =>
+  new GdnError('pending', 'the request was accepted, but this server has no endpoint that returns the address', {
+    hint: `Find the transaction ${id} in the list of collections on the service's website, and use its address.`,
+    details: { transaction_gdn_id: id },
+  })

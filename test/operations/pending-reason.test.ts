@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { waitForCollection } from '../../src/operations/wait-for-collection.ts'
-import { waitForNfts, waitForTransfer } from '../../src/operations/waiting.ts'
+import { waitForCollection, waitForNfts, waitForTransfer } from '../../src/operations/waiting.ts'
 
 const WAITING = { status: 'initiated', pending_reason: '0.003 POL are missing' }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { waitForCollection } from '../../src/operations/wait-for-collection.ts'
+import { waitForCollection } from '../../src/operations/waiting.ts'
 
 test('tells at each look why a collection is pending', async () => {
   const reason = 'the network polygon has no new block since 2026-01-31 12:00:00 UTC'

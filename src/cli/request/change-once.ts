@@ -8,10 +8,9 @@ import { because, codeOfWait, failureOf, waitForTransaction } from '../../operat
 import { paidOf } from '../cost/paid.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { WaitFlags } from '../flags/wait.ts'
-import { withProgress } from '../io/progress.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { type OperationFlags, operateOnce } from './operate.ts'
-import { waitDeps } from './waiting.ts'
+import { showWait } from './waiting.ts'
 
 interface Change {
   endpoint: Extract<EndpointName, 'updatednft' | 'freezenft' | 'burnnft' | 'commitprovenance'>
@@ -56,10 +55,8 @@ export async function changeOnce(
       }
       const { timeout = DEFAULT_TIMEOUT_MS } = flags
       const title = `Waiting for ${what}`
-      const { final, reason, interruption } = await withProgress(deps.io, title, ({ update }) =>
-        waitForTransaction(waitDeps(deps, connection.client), transaction_gdn_id, timeout, (why) =>
-          update(title + why),
-        ),
+      const { final, reason, interruption } = await showWait(deps, connection, title, (waitDeps, onLook) =>
+        waitForTransaction(waitDeps, transaction_gdn_id, timeout, onLook),
       )
       if (final === undefined) {
         await print(accepted)
