@@ -38,7 +38,11 @@ async function home() {
 }
 
 /** A server that permits only these endpoints, and rejects empty requests as the contract says. */
-async function server(permitted: readonly string[], healthz = () => ({ body: {} })): Promise<FakeApi> {
+async function server(
+  permitted: readonly string[],
+  healthz = () => ({ body: {} }),
+  more: Parameters<typeof fakeApi>[0] = {},
+): Promise<FakeApi> {
   const refusal = (status: number) => ({ status, body: { error: { title: 'x', message: 'y' } } })
   const empty = (name: string) => () => refusal(permitted.includes(name) ? 400 : 403)
   return await fakeApi({
@@ -52,6 +56,7 @@ async function server(permitted: readonly string[], healthz = () => ({ body: {} 
     transfernft: empty('transfernft'),
     createcollection: empty('createcollection'),
     getpresignedurl: empty('getpresignedurl'),
+    ...more,
   })
 }
 
@@ -79,6 +84,13 @@ test('reports a working key with its likely permissions, without side effects an
   expect(calls[0]).toMatchObject({ path: '/healthz', headers: expect.not.objectContaining({ 'x-api-key': KEY }) })
   expect(textHolds(result.stdout + result.stderr, KEY)).toBe(false)
   expect(await filesHolding(dir, KEY)).toEqual([])
+})
+
+test.each([404, 405])('omits the permission for an endpoint that the server lacks, with status %i', async (status) => {
+  const { doctor } = await home()
+  const { url } = await server(['getisgdnnft'], undefined, { updatednft: () => ({ status, body: {} }) })
+  const result = await doctor(['--base-url', url], { env: { GDN_API_KEY: KEY }, keyring: memoryKeyring() })
+  expect(of(result, 'API key')?.message).not.toContain('nft:update')
 })
 
 describe('problems that make commands fail', () => {

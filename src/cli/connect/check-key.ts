@@ -1,4 +1,5 @@
 import type { Permission } from '../../api/permissions.ts'
+import { lacksEndpoint } from '../../client/answers.ts'
 import type { ApiClient } from '../../client/api-client.ts'
 import { GdnError } from '../../core/errors.ts'
 
@@ -66,7 +67,7 @@ export async function seemingPermissions(
     const result = await client.send(endpoint, empty, { idempotencyKey: crypto.randomUUID(), signal })
     const status = result.kind === 'answered' ? result.status : 0
     // A server with another version may lack the endpoint.
-    if (status === 404) continue
+    if (lacksEndpoint(status)) continue
     found.set(permission, status === 403 ? false : status === 400 || status === 422 ? true : null)
   }
   return found
