@@ -124,7 +124,7 @@ export interface BatchOptions {
   timeoutMs?: number | undefined
   /** Number of concurrent uploads. Default: 8. */
   uploadConcurrency?: number | undefined
-  /** Number of concurrent requests. Default: 2. */
+  /** Number of concurrent requests. Default: 8. */
   inFlight?: number
   /** The rate that a dry run assumes. Default: the limit in the API reference. */
   requestsPerSecond?: number | undefined

@@ -24,6 +24,7 @@ const summary = await runBatch(
     contractAddress: CONTRACT,
     manifestPath,
     chunkSize: 2,
+    inFlight: 2,
     retryFailed: retry !== undefined,
     retryAbsent: retry === 'absent',
   },

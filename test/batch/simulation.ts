@@ -56,6 +56,7 @@ export class Machine {
       contractAddress: CONTRACT,
       manifestPath: '/drops/drop.csv',
       chunkSize: 3,
+      inFlight: 2,
       ...changes,
     }
   }

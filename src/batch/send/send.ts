@@ -1,5 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 import type { NoEffectAttempt, UnknownAttempt } from '../../operations/classify.ts'
+import { IN_FLIGHT } from '../../operations/defaults.ts'
 import { hasMeans, isRepeatable } from '../../operations/repeatable.ts'
 import { dropRetries, isForNow, mayRetry, type Retries, stopOf, waitBefore } from '../../operations/retries.ts'
 import { type RowRequest, readRowRequest, requestsWith, rowsOfRequest } from '../../state/row-requests.ts'
@@ -14,8 +15,6 @@ import { type Repetition, Repetitions } from './repetitions.ts'
 import { namingOf, type RequestOf } from './request.ts'
 import { type RequestPart, RequestQueue } from './request-queue.ts'
 import { ServerHealth } from './server-health.ts'
-
-const DEFAULT_IN_FLIGHT = 2
 
 /**
  * Sends the rows of a plan, a few requests at a time. Every request is committed before its first byte is sent, so a
@@ -70,7 +69,7 @@ export class Sender {
     for (const request of await resendable(store)) this.#repetitions.add({ ...request, attempts: 0 })
     if (this.#queue.hasMore && client.supports('idempotency') === null) await this.#health.learn()
     // The server may process concurrent requests in any order.
-    const count = store.drop.inOrder ? 1 : (options.inFlight ?? DEFAULT_IN_FLIGHT)
+    const count = store.drop.inOrder ? 1 : (options.inFlight ?? IN_FLIGHT)
     const workers = Array.from({ length: count }, () => this.#work())
     const results = await Promise.allSettled(workers)
     const failure = results.find((result) => result.status === 'rejected')

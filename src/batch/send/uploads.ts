@@ -1,13 +1,12 @@
 import { basename } from 'node:path'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { sha256Of } from '../../core/sha256-of.ts'
+import { IN_FLIGHT } from '../../operations/defaults.ts'
 import { enterUpload, uploadsOf } from '../../state/drops.ts'
 import type { RowsIn } from '../../state/rows.ts'
 import type { Plan } from '../plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import type { FileUrls } from './request.ts'
-
-const DEFAULT_CONCURRENCY = 8
 
 /**
  * Uploads the local files of the rows to be sent, before any row is sent. So if the server rejects a file, nothing is
@@ -46,7 +45,7 @@ export async function uploadFiles(
       }
     }
   }
-  await Promise.all(Array.from({ length: options.uploadConcurrency ?? DEFAULT_CONCURRENCY }, work))
+  await Promise.all(Array.from({ length: options.uploadConcurrency ?? IN_FLIGHT }, work))
   if (halt.aborted) return null
   const [first] = failures.sort((a, b) => a.line - b.line)
   if (first !== undefined) {

@@ -1,5 +1,4 @@
 import { messageOf } from '../../core/errors.ts'
-import { IN_FLIGHT } from '../../operations/defaults.ts'
 import { costLimit } from '../cost/limit.ts'
 import { feeLimit } from '../cost/max-fee.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -48,7 +47,6 @@ export async function sendRun(deps: Deps, sending: Sending): Promise<SentRun> {
         ...options,
         maxCost: maxCost ?? undefined,
         maxFee: maxFee ?? undefined,
-        inFlight: IN_FLIGHT,
         signal: deps.signals.signal,
       },
       sender.callbacks(),

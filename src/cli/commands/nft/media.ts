@@ -6,6 +6,7 @@ import { GdnError, systemCode } from '../../../core/errors.ts'
 import { existingPath } from '../../../core/existing-path.ts'
 import { sha256Of } from '../../../core/sha256-of.ts'
 import { inspectFile } from '../../../files/inspect/inspect-file.ts'
+import { IN_FLIGHT } from '../../../operations/defaults.ts'
 import type { Deps } from '../../deps.ts'
 import type { KeyValue } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
@@ -82,9 +83,6 @@ export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<s
   return hashes
 }
 
-/** Maximum number of concurrent uploads. An NFT has at most 8 files. */
-const CONCURRENCY = 8
-
 /**
  * Uploads each path once, several files concurrently.
  *
@@ -114,7 +112,7 @@ export async function uploadLocalFiles(
     }
   }
   try {
-    await Promise.all(Array.from({ length: Math.min(CONCURRENCY, paths.size) }, work))
+    await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, paths.size) }, work))
   } finally {
     progress.stop()
   }
