@@ -21,6 +21,7 @@ import {
   type LeaseState,
   leaseOf,
   type RunLease,
+  releaseOther,
   releaseRun,
 } from '../state/runs.ts'
 
@@ -104,7 +105,7 @@ export interface BusyRun {
   runId: string
 }
 
-type ClaimAttempt = { kind: 'taken'; lease: RunLease; operation: Operation; isNew: boolean } | BusyRun
+type ClaimedRow = { kind: 'taken'; lease: RunLease; operation: Operation; isNew: boolean }
 
 /**
  * Acquires an operation for this process: the one with the ID, else the live operation with the name. Creates it if
@@ -119,24 +120,34 @@ export async function claimOperation(
 ): Promise<Claimed> {
   const mine = await thisProcess(note)
   const find = (sql: Sql) => (id === null ? findLive(sql, name) : findOperation(sql, name, id))
-  for (;;) {
-    const attempt = await state.write((sql): ClaimAttempt => {
+  const { operation, lease, isNew } = await acquire(
+    state,
+    (sql): ClaimedRow | BusyRun => {
       const recorded = find(sql)
       return recorded === null ? enter(sql, name, { id, keptAs, note }, mine) : take(sql, recorded, mine)
-    }, signal)
-    if (attempt.kind === 'taken') {
-      return {
-        operation: attempt.operation,
-        run: new LeasedRun(state, attempt.lease, timing.beatMs),
-        isNew: attempt.isNew,
-      }
-    }
+    },
+    { timing, signal },
+  )
+  return { operation, run: new LeasedRun(state, lease, timing.beatMs), isNew }
+}
+
+/**
+ * Calls `take` in a transaction until no run that it needs is held. Releases runs whose holders have ended.
+ *
+ * @param take returns a run that a process holds, or else acquires or changes the runs
+ * @throws GdnError `run_busy` while another process holds a run
+ */
+export async function acquire<Taken extends { kind: 'taken' }>(
+  state: State,
+  take: (sql: Sql) => Taken | BusyRun,
+  { timing = LOCK_TIMING, signal }: { timing?: LockTiming; signal?: AbortSignal | undefined } = {},
+): Promise<Taken> {
+  for (;;) {
+    const attempt = await state.write(take, signal)
+    if (attempt.kind === 'taken') return attempt
     await waitForEnd(state, attempt, timing, signal)
-    const lease = await state.write((sql) => acquireRun(sql, attempt.runId, attempt.by, mine, Date.now()), signal)
-    const operation = lease === null ? null : await state.read(find, signal)
-    if (lease !== null && operation !== null) {
-      return { operation, run: new LeasedRun(state, lease, timing.beatMs), isNew: false }
-    }
+    const { runId, by } = attempt
+    await state.write((sql) => releaseOther(sql, runId, by), signal)
   }
 }
 
@@ -145,14 +156,14 @@ function enter(
   name: OperationName,
   { id, keptAs, note }: Pick<Claim, 'id' | 'keptAs' | 'note'>,
   holder: LockHolder,
-): ClaimAttempt {
+): ClaimedRow {
   const command = newRun(note, id ?? undefined)
   const run = keptAs === undefined ? command : { ...command, name: keptAs, isKept: true }
   const lease = insertRun(sql, { ...run, holder, now: Date.now() })
   return { kind: 'taken', lease, operation: insertOperation(sql, run.id, run.id, name), isNew: true }
 }
 
-function take(sql: Sql, operation: Operation, mine: LockHolder): ClaimAttempt {
+function take(sql: Sql, operation: Operation, mine: LockHolder): ClaimedRow | BusyRun {
   const { runId } = operation
   return leasedByOther(sql, runId) ?? { kind: 'taken', lease: acquireFree(sql, runId, mine), operation, isNew: false }
 }
@@ -182,18 +193,10 @@ export function newRun(
   return { id, kind: 'command', name: `${note.replaceAll(' ', '-')}-${id.slice(0, SHORT_DIGITS)}`, note }
 }
 
-/** Resolves with the last holder of a run if no process works on the run. @throws GdnError `run_busy` */
-export async function waitUntilFree(state: State, runId: string): Promise<LeaseState> {
-  const before = await state.read((sql) => leaseOf(sql, runId))
-  const { holder } = before
-  if (holder !== null) await waitForEnd(state, { by: { ...before, holder }, runId }, LOCK_TIMING, undefined)
-  return before
-}
-
 /** Resolves once it is certain that the holder of a run has ended. @throws GdnError `run_busy` */
-export async function waitForEnd(
+async function waitForEnd(
   state: State,
-  { by, runId }: Pick<BusyRun, 'by' | 'runId'>,
+  { by, runId }: BusyRun,
   timing: LockTiming,
   signal: AbortSignal | undefined,
 ): Promise<void> {

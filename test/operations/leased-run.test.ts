@@ -5,7 +5,7 @@ import { claimOperation } from '../../src/operations/leased-run.ts'
 import { removeCommand } from '../../src/operations/remove-command.ts'
 import type { Sql } from '../../src/sqlite/shared-database.ts'
 import { forgetDrop } from '../../src/state/drops.ts'
-import { openState, type State, StateReader } from '../../src/state/open-state.ts'
+import { openState, State } from '../../src/state/open-state.ts'
 import { acquireRun, beat, leaseOf, releaseRun, removeRun } from '../../src/state/runs.ts'
 import { Machine } from '../batch/simulation.ts'
 import { rowsUpTo } from '../batch/simulation-rows.ts'
@@ -203,12 +203,13 @@ describe('the record of a single command', () => {
     const run = await acquireCommand()
     const { runId } = run
     await run.release()
-    const { read } = StateReader.prototype
-    vi.spyOn(StateReader.prototype, 'read').mockImplementation(async function (this: StateReader, work, signal) {
-      const seen: unknown = await read.call(this, work, signal)
-      const other = await thisProcess('another process')
-      const isLook = typeof seen === 'object' && seen !== null && 'fence' in seen
-      if (isLook) await state.write((sql) => acquireRun(sql, runId, leaseOf(sql, runId), other, 1))
+    const other = await thisProcess('another process')
+    const ended = { ...other, pid: 2 ** 22 + 1 }
+    await state.write((sql) => acquireRun(sql, runId, leaseOf(sql, runId), ended, 1))
+    const { write } = State.prototype
+    vi.spyOn(State.prototype, 'write').mockImplementationOnce(async function (this: State, work, signal) {
+      const seen: unknown = await write.call(this, work, signal)
+      await write.call(this, (sql) => acquireRun(sql, runId, leaseOf(sql, runId), other, 1))
       return seen as never
     })
     await expect(removeCommand(machine.stateDir, runId)).rejects.toMatchObject({

@@ -2,13 +2,13 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { basename } from 'node:path'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../../core/lock-holder.ts'
-import { acquireFree, type BusyRun, LeasedRun, leasedByOther, waitForEnd } from '../../operations/leased-run.ts'
+import { acquire, acquireFree, type BusyRun, LeasedRun, leasedByOther } from '../../operations/leased-run.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { collectionsOf } from '../../state/collections.ts'
 import { type Drop, dropsOf, insertDrop, type NewDrop, readDrop } from '../../state/drops.ts'
 import type { State, StateReader } from '../../state/open-state.ts'
 import { removeOtherSets } from '../../state/rows.ts'
-import { insertRun, type RunLease, releaseOther, removeRun } from '../../state/runs.ts'
+import { insertRun, type RunLease, removeRun } from '../../state/runs.ts'
 import { settleOpen } from '../../state/send-rows.ts'
 import { DEFAULT_CHUNK_SIZE } from '../plan.ts'
 import { countDrop, openRows } from '../rows/row-counts.ts'
@@ -21,8 +21,6 @@ import { RunStore } from './run-store.ts'
 const describe = ({ runName, manifestPath }: BatchOptions): string => runName ?? basename(manifestPath ?? '')
 
 const FENCES_PER_MS = 1_000
-
-type ClaimAttempt = { kind: 'taken'; lease: RunLease } | BusyRun
 
 /**
  * Acquires the run of a manifest for this process, or creates it. Only one process at a time can work on the drops of a
@@ -39,19 +37,11 @@ export async function leaseStore(
   const signal = options.signal?.aborted === true ? undefined : options.signal
   const note = `batch of ${describe(options)}`
   const mine = await thisProcess(note)
-  for (;;) {
-    const attempt = await state.write((sql) => takeOrSee(sql, options, mine), signal)
-    if (attempt.kind === 'taken') {
-      const { lease } = attempt
-      const drop = await state.read((sql) => readDrop(sql, lease.runId), signal)
-      if (drop === null) throw new Error('a run that was just created is missing')
-      const held = new LeasedRun(state, lease, timing.beatMs)
-      return new RunStore(state, withOptions(drop, options), held, movedFrom(drop, options))
-    }
-    await waitForEnd(state, attempt, timing, signal)
-    const { by, runId } = attempt
-    await state.write((sql) => releaseOther(sql, runId, by), signal)
-  }
+  const { lease } = await acquire(state, (sql) => takeOrSee(sql, options, mine), { timing, signal })
+  const drop = await state.read((sql) => readDrop(sql, lease.runId), signal)
+  if (drop === null) throw new Error('a run that was just created is missing')
+  const held = new LeasedRun(state, lease, timing.beatMs)
+  return new RunStore(state, withOptions(drop, options), held, movedFrom(drop, options))
 }
 
 /** Returns the run of a manifest for reading. A new run is not stored. */
@@ -63,11 +53,15 @@ export async function lookAtStore(state: StateReader, options: BatchOptions): Pr
   return new RunStore(state, withOptions(drop, options), null, movedFrom(drop, options))
 }
 
-function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): ClaimAttempt {
-  for (const { id } of dropsOf(sql, familyOf(sql, options))) {
-    const held = leasedByOther(sql, id)
-    if (held !== null) return held
-  }
+/** Returns a drop of a run that a process holds, or null. */
+export const heldDrop = (sql: Sql, family: string): BusyRun | null =>
+  dropsOf(sql, family)
+    .map(({ id }) => leasedByOther(sql, id))
+    .find((held) => held !== null) ?? null
+
+function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): { kind: 'taken'; lease: RunLease } | BusyRun {
+  const busy = heldDrop(sql, familyOf(sql, options))
+  if (busy !== null) return busy
   const { known, generation } = wantedDrop(sql, options)
   if (known !== null) {
     const lease = acquireFree(sql, known.id, mine)
