@@ -93,8 +93,8 @@ function mint(items: () => AsyncIterable<ManifestItem>, deps: Omit<BatchDeps, 'r
         manifestPath: '/drop.csv',
         chunkSize: CHUNK,
         inFlight: 8,
-        noWait: true,
-        skipLookup: true,
+        wait: false,
+        lookup: false,
       },
       { ...deps, readManifest: items },
     )

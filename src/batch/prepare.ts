@@ -120,7 +120,7 @@ async function pairNewRows(
 ): Promise<NewPairs> {
   const isNew = store.drop.setId === null
   const isSecond = options.again === true && !isSharedScope(store.drop.referenceScope)
-  const lookupClient = isSecond || options.skipLookup === true ? null : client
+  const lookupClient = isSecond || options.lookup === false ? null : client
   const none: NewPairs = { pairs: [], renamed: [], pairedOnServer: [], replaced: [] }
   if (!hasNew || (isNew && lookupClient === null)) return none
   const { all, renamed, paired } = await pairRows(store, options, lookupClient, rows)

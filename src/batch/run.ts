@@ -83,7 +83,7 @@ async function runLeased(store: RunStore, options: BatchOptions, deps: BatchDeps
   const sends = options.reconcileOnly !== true
   const mints = plannedMints(store, gathered.rows, plan)
   const permitted = (sends ? await deps.permit?.(planned, drop.maxCost, mints) : null) ?? null
-  const limit = runLimit(drop.id, { permitted, given: options.maxCost, kept: drop.maxCost })
+  const limit = runLimit(drop.id, { permitted, given: options.maxCostWei, kept: drop.maxCost })
   if (sends) await deps.confirm?.(planned, limit, mints)
   await keepLimits(store, options)
   const { contractAddress: contract, blockchain, signal } = options
@@ -100,7 +100,7 @@ async function runLeased(store: RunStore, options: BatchOptions, deps: BatchDeps
     if (sends) context.emit(planned)
     if (options.settle !== undefined) await markRows(context, options.settle)
     const sent = sends ? await sendAll(context, plan, rows, sweeper) : { requests: 0, attempts: 0 }
-    const waits = options.noWait !== true && context.stopped === null
+    const waits = options.wait !== false && context.stopped === null
     const reconciled = waits || !sends ? await finish(context, sweeper) : null
     const { counts } = store
     const isOver = openRows(counts) === 0
@@ -145,11 +145,11 @@ function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: S
 }
 
 /** Stores the limits of the run. Call it after the user has confirmed them. */
-async function keepLimits(store: RunStore, { maxCost, maxFee }: BatchOptions): Promise<void> {
-  if (maxCost === undefined && maxFee === undefined) return
+async function keepLimits(store: RunStore, { maxCostWei, maxFeeWei }: BatchOptions): Promise<void> {
+  if (maxCostWei === undefined && maxFeeWei === undefined) return
   await store.write((sql) => {
-    if (maxCost !== undefined) updateDrop(sql, store.id, { max_cost: String(maxCost) })
-    if (maxFee !== undefined) updateDrop(sql, store.id, { max_fee: String(maxFee) })
+    if (maxCostWei !== undefined) updateDrop(sql, store.id, { max_cost: String(maxCostWei) })
+    if (maxFeeWei !== undefined) updateDrop(sql, store.id, { max_fee: String(maxFeeWei) })
   })
 }
 
@@ -163,7 +163,7 @@ async function* resultsOf(store: RunStore): AsyncGenerator<ResultRow> {
 /** Resolves unknown outcomes after sending, and waits until every accepted row is deployed or failed. */
 async function finish(context: RunContext, sweeper: Sweeper) {
   const { options, now, store } = context
-  const deadline = now() + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
+  const deadline = now() + (options.timeout ?? DEFAULT_TIMEOUT_MS)
   // Before a row is declared absent, it must be known whether the server returns rows unchanged.
   if (store.counts.unknown > 0) await sweeper.sweepOnce()
   const reconciled = await reconcile(context, {
@@ -173,7 +173,7 @@ async function finish(context: RunContext, sweeper: Sweeper) {
     deadline,
   })
   await sweeper.settled()
-  if (options.noWait !== true) await sweeper.waitForAll(deadline)
+  if (options.wait !== false) await sweeper.waitForAll(deadline)
   return reconciled === null ? null : { adopted: reconciled.adopted, basis: reconciled.basis }
 }
 
@@ -191,7 +191,7 @@ async function limitFees({ store: { drop }, options, client, halt }: RunContext)
   if (drop.maxFee === null) return
   const { contract: contract_address, blockchain, id: run } = drop
   const request = { run, contract_address, blockchain, max_fee: String(drop.maxFee) }
-  const keep = options.maxFee === undefined ? { only_if_unset: true } : {}
+  const keep = options.maxFeeWei === undefined ? { only_if_unset: true } : {}
   await client.call('setrunmaxfee', { ...request, ...keep }, { signal: halt })
 }
 

@@ -58,7 +58,42 @@ export interface BatchPacer {
   hold(endpoint: MintEndpoint, ms: number): void
 }
 
-export interface BatchOptions {
+/** Options of a run that come from the flags of its command, with the names and values of the flags. */
+export interface RunFlags {
+  /** Start another drop of a run that is finished. */
+  again?: boolean | undefined
+  /** Mint new rows even if sent rows left the manifest, which the new rows may be edits of. */
+  newRows?: boolean | undefined
+  /**
+   * Treat rows of a new run that are already in the collection as minted by the run, even if they have another label.
+   */
+  adopt?: boolean | undefined
+  /** Permit rows that have values or the complete content of other rows. */
+  allowExchanged?: boolean | undefined
+  /** If false, the collection isn't compared with the rows before they are sent. */
+  lookup?: boolean | undefined
+  /** Metadata key for a public value that is unique in each row, so that the row can be found again. */
+  markerKey?: string | undefined
+  /** Mint dynamic NFTs with creatednft. Stored with the run. */
+  dynamic?: boolean | undefined
+  /** Maximum number of rows per request. Default: 50. */
+  chunkSize?: number | undefined
+  /** Keep the rows in the manifest's order. Then only one request is in flight at a time. */
+  inOrder?: boolean | undefined
+  /** If false, the run ends when every row is accepted. */
+  wait?: boolean | undefined
+  /** Maximum wait after the last acceptance, in milliseconds. Default: 5 minutes. */
+  timeout?: number | undefined
+  /** Number of concurrent uploads. Default: 8. */
+  uploadConcurrency?: number | undefined
+  /**
+   * How long the collection's listing may lag before it decides on unknown rows, in milliseconds. Default: 20 times its
+   * observed lag, and at least 30 s.
+   */
+  listingWait?: number | undefined
+}
+
+export interface BatchOptions extends RunFlags {
   /** The directory of the database. */
   stateDir: string
   /** The ID of the server: its origin (`https://host[:port]`), or `backend:<id>` for a backend on this machine. */
@@ -73,10 +108,6 @@ export interface BatchOptions {
   runName?: string | undefined
   /** The label of the reference IDs, see `runLabel`. Null or absent for none. */
   label?: string | null
-  /** Start another drop of a run that is finished. */
-  again?: boolean | undefined
-  /** Mint new rows even if sent rows left the manifest, which the new rows may be edits of. */
-  newRows?: boolean | undefined
   /** Resume this drop of the run. Default: the newest. */
   generation?: number
   /** Retry rows that the server refused or whose NFTs failed. */
@@ -85,20 +116,10 @@ export interface BatchOptions {
   retryAbsent?: boolean
   /** Send nothing. Only resolve unknown rows and poll accepted ones. */
   reconcileOnly?: boolean
-  /**
-   * Treat rows of a new run that are already in the collection as minted by the run, even if they have another label.
-   */
-  adopt?: boolean | undefined
-  /** Permit rows that have values or the complete content of other rows. */
-  allowExchanged?: boolean | undefined
   /** Treat rows that the server knows by their reference IDs as minted, even if their content was edited since. */
   keepEdited?: boolean
   /** The keys of rows that are still edited in the manifest, if a run continues with its stored rows. */
   editedRows?: ReadonlySet<string> | undefined
-  /** Don't compare the collection with the rows before they are sent. */
-  skipLookup?: boolean | undefined
-  /** Metadata key for a public value that is unique in each row, so that the row can be found again. */
-  markerKey?: string | undefined
   /** The user's decisions on rows with an unknown outcome: the NFT of the row, or null if it wasn't minted. */
   settle?: readonly { key: string; nftGdnId: string | null }[] | undefined
   /**
@@ -106,33 +127,16 @@ export interface BatchOptions {
    * run.
    */
   reading?: Readonly<Record<string, unknown>>
-  /** Maximum cost of the run's transactions, in wei. Stored with the run. */
-  maxCost?: bigint | undefined
-  /** Maximum gas price of the run, in wei. Stored with the run. */
-  maxFee?: bigint | undefined
-  /** Mint dynamic NFTs with creatednft. Stored with the run. */
-  dynamic?: boolean | undefined
+  /** Maximum cost of the run's transactions. Stored with the run. */
+  maxCostWei?: bigint | undefined
+  /** Maximum gas price of the run. Stored with the run. */
+  maxFeeWei?: bigint | undefined
   /** Whether the server has creatednft, even if it doesn't announce it. */
   hasCreatednft?: boolean | undefined
-  /** Maximum number of rows per request. Default: 50. */
-  chunkSize?: number | undefined
-  /** Keep the rows in the manifest's order. Then only one request is in flight at a time. */
-  inOrder?: boolean | undefined
-  /** Return when every row is accepted. */
-  noWait?: boolean | undefined
-  /** Maximum wait after the last acceptance, in milliseconds. Default: 5 minutes. */
-  timeoutMs?: number | undefined
-  /** Number of concurrent uploads. Default: 8. */
-  uploadConcurrency?: number | undefined
   /** Number of concurrent requests. Default: 8. */
   inFlight?: number
   /** The rate that a dry run assumes. Default: the limit in the API reference. */
   requestsPerSecond?: number | undefined
-  /**
-   * How long the collection's listing may lag before it decides on unknown rows, in milliseconds. Default: 20 times its
-   * observed lag, and at least 30 s.
-   */
-  listingWaitMs?: number | undefined
   /** How long the server may be unreachable before the run stops, in milliseconds. Default: 2 minutes. */
   unreachableMs?: number
   /** Aborted by Ctrl-C. If the reason is a GdnError (`interrupted`, `terminated`), it determines the exit code. */

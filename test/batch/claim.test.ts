@@ -214,9 +214,9 @@ describe('two runs with the same rows in one collection', () => {
   test('reject a row that was removed from the manifest of the first run after it was minted', async () => {
     const server = serverOf({ pollsToDeploy: 1000 })
     const rows = ['a', 'b'].map((id, index) => row(index + 1, { id }))
-    for (const left of [rows, rows.slice(1)]) await machine.run(server, left, { ...A, noWait: true })
+    for (const left of [rows, rows.slice(1)]) await machine.run(server, left, { ...A, wait: false })
     const edited = row(3, { id: 'a' })
-    await expect(machine.run(server, [edited], { ...B, skipLookup: true })).rejects.toMatchObject({
+    await expect(machine.run(server, [edited], { ...B, lookup: false })).rejects.toMatchObject({
       code: 'already_accepted',
       details: { count: 1, rows: [{ key: 'a', line: 4 }] },
     })
@@ -292,7 +292,7 @@ describe('two runs with the same rows in one collection', () => {
       const server = serverOf()
       const [rows, copied] = rowsOf()
       await machine.run(server, rows, A, { pacer: stopped }).catch(() => {})
-      await expect(machine.run(server, copied, { ...B, skipLookup: true })).rejects.toMatchObject({
+      await expect(machine.run(server, copied, { ...B, lookup: false })).rejects.toMatchObject({
         code: 'already_accepted',
         details: { count: 1, rows: [{ line: 2 }] },
       })
@@ -306,7 +306,7 @@ describe('two runs with the same rows in one collection', () => {
       await write('b', 'moved')
       const server = serverOf()
       await machine.run(server, withFile('a'), A, { pacer: stopped }).catch(() => {})
-      await expect(machine.run(server, withFile('b'), { ...B, skipLookup: true })).rejects.toMatchObject({
+      await expect(machine.run(server, withFile('b'), { ...B, lookup: false })).rejects.toMatchObject({
         code: 'already_accepted',
       })
     })
@@ -315,10 +315,10 @@ describe('two runs with the same rows in one collection', () => {
       for (const folder of ['a', 'b']) await write(folder, folder.repeat(folder === 'a' ? 1 : 2))
       const server = serverOf()
       await machine.run(server, withFile('a'), A)
-      expect((await machine.run(server, withFile('b'), { ...B, skipLookup: true })).counts.deployed).toBe(1)
+      expect((await machine.run(server, withFile('b'), { ...B, lookup: false })).counts.deployed).toBe(1)
       const named = (id: string) => [row(2, { id })]
       await machine.run(server, named('one'), { ...A, runName: 'one' })
-      const other = { ...B, runName: 'two', skipLookup: true }
+      const other = { ...B, runName: 'two', lookup: false }
       expect((await machine.run(server, named('two'), other)).counts.deployed).toBe(1)
     })
   })
@@ -399,7 +399,7 @@ describe('a failed or absent row that another run has minted since', () => {
       { pacer: pacerAt(sending) },
     )
     await sending.reached
-    await machine.run(server, rows, { ...A, backend: backend('second'), noWait: true })
+    await machine.run(server, rows, { ...A, backend: backend('second'), wait: false })
     sending.open()
     await expect(second).rejects.toMatchObject({ code: 'already_accepted' })
     expect(server.attempts).toBe(2)

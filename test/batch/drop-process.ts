@@ -34,7 +34,7 @@ async function run({ url, apiKey, options }: DropJob): Promise<DropEnd> {
   const client = createClient({ baseUrl: url, apiKey: new Secret(apiKey), transport, userAgent: 'gdn/test' })
   try {
     const { run: ref, counts } = await runBatch(
-      { ...options, blockchain: 'polygon', noWait: true },
+      { ...options, blockchain: 'polygon', wait: false },
       {
         client,
         pacer: { take: async () => ({ done: () => {} }), hold: () => {} },

@@ -104,13 +104,13 @@ describe('a manifest that was edited after its rows were minted', () => {
   })
 
   test('resumes if rows were only removed', async () => {
-    await run(rowsUpTo(3), { noWait: true })
+    await run(rowsUpTo(3), { wait: false })
     expect((await run(rowsUpTo(2))).counts.deployed).toBe(3)
     expect(server.minted.size).toBe(3)
   })
 
   test('is also rejected if a row was removed in one start, and returns edited in the next', async () => {
-    await run(rowsUpTo(3), { noWait: true })
+    await run(rowsUpTo(3), { wait: false })
     await run([row(1), row(3)])
     await expect(run(edited())).rejects.toMatchObject({ code: 'edited_rows', details: { vanished: 1 } })
   })
@@ -131,8 +131,8 @@ describe('a manifest that was edited after its rows were minted', () => {
       now: machine.time.now,
       faultOf: (attempt) => (attempt === 1 ? { fault: 'cut_after' } : null),
     })
-    await run([row(1)], { noWait: true })
-    await expect(run([titled(1, '#1 fixed')], { noWait: true })).rejects.toMatchObject({ code: 'edited_rows' })
+    await run([row(1)], { wait: false })
+    await expect(run([titled(1, '#1 fixed')], { wait: false })).rejects.toMatchObject({ code: 'edited_rows' })
   })
 
   test('reports a changed receiver', async () => {

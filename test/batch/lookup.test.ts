@@ -165,7 +165,7 @@ describe('a new run with a lost state whose rows are already in the collection',
   })
 
   test('mints them anyway with --again or --no-lookup', async () => {
-    for (const options of [{ again: true }, { skipLookup: true }]) {
+    for (const options of [{ again: true }, { lookup: false }]) {
       const server = serverOf()
       await run(server, rowsUpTo(2))
       await loseState()
@@ -258,7 +258,7 @@ describe('a new run with a lost state whose rows are already in the collection',
       code: 'unreachable',
       hint: expect.stringContaining('--no-lookup'),
     })
-    expect((await run(away, [row(9)], { runName: 'x', skipLookup: true, noWait: true })).counts.accepted).toBe(1)
+    expect((await run(away, [row(9)], { runName: 'x', lookup: false, wait: false })).counts.accepted).toBe(1)
   })
 })
 
@@ -267,7 +267,7 @@ describe('a server that lists IDs before it returns their metadata', () => {
     'has no row minted twice by a new run, with %s at first',
     async (how) => {
       const server = serverOf()
-      await run(server, rowsUpTo(4), { noWait: true })
+      await run(server, rowsUpTo(4), { wait: false })
       await loseState()
       const call = server.call.bind(server)
       const began = machine.time.now()
@@ -328,7 +328,7 @@ describe('--adopt', () => {
   test('waits until the listing shows all minted NFTs', async () => {
     for (const listingLagMs of [20_000, 33_000]) {
       const server = serverOf({ listingLagMs })
-      await run(server, rowsUpTo(4), { noWait: true })
+      await run(server, rowsUpTo(4), { wait: false })
       await loseState()
       const summary = await run(server, rowsUpTo(5), { adopt: true })
       expect(summary.counts.deployed).toBe(5)
@@ -339,7 +339,7 @@ describe('--adopt', () => {
 
   test('adopts NFTs whose metadata the server returns later than their IDs', async () => {
     const server = serverOf()
-    await run(server, rowsUpTo(4), { noWait: true })
+    await run(server, rowsUpTo(4), { wait: false })
     await loseState()
     const call = server.call.bind(server)
     const began = machine.time.now()
@@ -396,7 +396,7 @@ describe('--adopt', () => {
 
   test('leaves NFTs alone that may be of another run with an unknown outcome', async () => {
     const unknown = serverOf({ faultOf: () => ({ fault: 'cut_after' }) })
-    await run(unknown, [row(1, { id: 'a' })], { noWait: true })
+    await run(unknown, [row(1, { id: 'a' })], { wait: false })
     const other = { manifestPath: '/drops/other.csv', adopt: true }
     const rows = [row(1, { id: 'b' })]
     const error = {
@@ -440,7 +440,7 @@ describe('a row that another run of the collection has', () => {
 
   test('leads to its run: to resume it, or if it is finished, to its results', async () => {
     const server = serverOf()
-    const { run: first } = await run(server, rowsUpTo(3), { noWait: true })
+    const { run: first } = await run(server, rowsUpTo(3), { wait: false })
     const hintOf = async () => {
       const error = await run(server, rowsUpTo(4), { runName: 'other' }).catch((reason: unknown) => reason)
       return error instanceof GdnError ? error.hint : undefined
@@ -477,9 +477,9 @@ describe('a row that another run of the collection has', () => {
   test('counts if its outcome is unknown, but not if it was rejected', async () => {
     const faults = ['cut_before', 'refused'] as const
     const server = serverOf({ faultOf: (attempt) => ({ fault: faults[attempt - 1] ?? 'not_sent', status: 400 }) })
-    await run(server, [row(1)], { noWait: true })
+    await run(server, [row(1)], { wait: false })
     await expect(run(serverOf(), [row(1)], { runName: 'other' })).rejects.toMatchObject({ code: 'already_accepted' })
-    await run(server, [row(2)], { noWait: true, runName: 'refused' })
+    await run(server, [row(2)], { wait: false, runName: 'refused' })
     expect((await run(serverOf({ idPrefix: 'x' }), [row(2)], { runName: 'third' })).counts.deployed).toBe(1)
   })
 
@@ -500,8 +500,8 @@ describe('a row that another run of the collection has', () => {
 
   test('does not prevent resuming its run', async () => {
     const server = serverOf()
-    await run(server, rowsUpTo(3), { noWait: true })
-    await run(server, rowsUpTo(3), { runName: 'other', again: true, noWait: true })
+    await run(server, rowsUpTo(3), { wait: false })
+    await run(server, rowsUpTo(3), { runName: 'other', again: true, wait: false })
     expect((await run(server, rowsUpTo(3))).counts.deployed).toBe(3)
   })
 })

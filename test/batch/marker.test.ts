@@ -28,10 +28,10 @@ describe('--marker-key', () => {
   })
 
   test('keeps the text when a run is resumed, and changes it in each drop', async () => {
-    const taken = machine.run(server, rowsUpTo(2), { markerKey: KEY, noWait: true })
+    const taken = machine.run(server, rowsUpTo(2), { markerKey: KEY, wait: false })
     await taken
     const first = markers()
-    await run(rowsUpTo(2), { noWait: true })
+    await run(rowsUpTo(2), { wait: false })
     expect(markers()).toEqual(first)
     await run(rowsUpTo(2))
     await run(rowsUpTo(2), { again: true })
@@ -50,10 +50,10 @@ describe('--marker-key', () => {
       code: 'usage',
       place: { flag: '--marker-key' },
     })
-    await machine.run(server, rowsUpTo(3), { noWait: true })
+    await machine.run(server, rowsUpTo(3), { wait: false })
     expect(markers()).toHaveLength(2)
     expect(markers().every((marker) => marker.length === 24)).toBe(true)
-    await machine.run(server, rowsUpTo(3), { runName: 'plain', again: true, noWait: true })
+    await machine.run(server, rowsUpTo(3), { runName: 'plain', again: true, wait: false })
     await expect(run(rowsUpTo(3), { runName: 'plain' })).rejects.toMatchObject({
       code: 'usage',
       message: expect.stringContaining('without markers'),
@@ -91,7 +91,7 @@ describe('--marker-key', () => {
       faultOf: (attempt) => (attempt === 1 ? { fault: 'cut_after' } : null),
     })
     server = cut
-    await run([row(3), row(3, { line: 5 }), row(1)], { noWait: true })
+    await run([row(3), row(3, { line: 5 }), row(1)], { wait: false })
     const [first = '', second = ''] = cut.minted.keys()
     cut.move(first, '0x2222222222222222222222222222222222222222')
     cut.mintByOther(row(3).receiver, row(3).metadata)

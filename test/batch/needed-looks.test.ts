@@ -16,14 +16,14 @@ describe('looks for rows that were minted before', () => {
     ['a new run whose rows the server has', { ...NEW, pending: 0 }, 'listing references contents'],
     ['a new run with --again', { ...NEW, again: true }, 'listing references'],
     ['a second drop with --again', { ...NEW, again: true, isSharedScope: false }, 'listing'],
-    ['a new run with --no-lookup', { ...NEW, skipLookup: true }, 'listing'],
+    ['a new run with --no-lookup', { ...NEW, lookup: false }, 'listing'],
     ['a second drop', { ...NEW, isSharedScope: false }, 'listing references contents'],
 
     ['a resumed run', RESUMED, 'listing references contents'],
     ['a resumed run without pending rows', { ...RESUMED, pending: 0 }, ''],
     ['a resumed run that only reconciles', { ...RESUMED, reconcileOnly: true }, ''],
     ['a resumed run with --again', { ...RESUMED, again: true }, ''],
-    ['a resumed run with --no-lookup', { ...RESUMED, skipLookup: true }, ''],
+    ['a resumed run with --no-lookup', { ...RESUMED, lookup: false }, ''],
 
     ['rows that were absent', RETRIED, 'listing references absent contents'],
     ['rows that were absent, with --again', { ...RETRIED, again: true }, 'listing references absent'],
@@ -32,7 +32,7 @@ describe('looks for rows that were minted before', () => {
       { ...RETRIED, again: true, isSharedScope: false },
       'listing absent',
     ],
-    ['rows that were absent, with --no-lookup', { ...RETRIED, skipLookup: true }, 'listing absent'],
+    ['rows that were absent, with --no-lookup', { ...RETRIED, lookup: false }, 'listing absent'],
     [
       'rows that were absent, while a run only reconciles',
       { ...RETRIED, reconcileOnly: true },

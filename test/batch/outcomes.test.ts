@@ -55,12 +55,12 @@ describe('on a server without idempotency', () => {
     ['that gets 200 with more IDs than rows', 'more_ids', undefined],
   ])('does not resend a request %s, leaves its rows unknown, and sends the rest', async (_what, fault, status) => {
     const server = new FakeHostedApi({ idempotency: false, faultOf: onSecond(fault, status) })
-    const first = await machine.run(server, ROWS, { noWait: true })
+    const first = await machine.run(server, ROWS, { wait: false })
     expect(first.counts).toMatchObject({ total: 6, unknown: 2, accepted: 4 })
     expect(first.unknownRows.map(({ line }) => line)).toEqual(SECOND)
     expect(first.exitCode).toBe(9)
     const attempts = server.attempts
-    const again = await machine.run(server, ROWS, { noWait: true })
+    const again = await machine.run(server, ROWS, { wait: false })
     expect(again.counts).toEqual(first.counts)
     expect(again.exitCode).toBe(9)
     expect(server.attempts).toBe(attempts)
@@ -115,7 +115,7 @@ describe('on a server without idempotency', () => {
         return fault === undefined ? null : { fault }
       },
     })
-    const summary = await machine.run(server, ROWS, { noWait: true })
+    const summary = await machine.run(server, ROWS, { wait: false })
     expect(summary.counts).toMatchObject({ unknown: 2, accepted: 4 })
     expect(once(server)).toBe(true)
   })
@@ -156,7 +156,7 @@ describe('on a server without idempotency', () => {
         outage = false
       },
     })
-    const summary = await machine.run(server, rowsUpTo(60), { chunkSize: 5, inFlight: 1, noWait: true })
+    const summary = await machine.run(server, rowsUpTo(60), { chunkSize: 5, inFlight: 1, wait: false })
     expect(summary.counts).toMatchObject({ unknown: 15, pending: 0 })
     expect(server.minted.size).toBe(45)
     // A single row goes first, to check whether it is accepted.
@@ -191,7 +191,7 @@ describe('on a server without idempotency', () => {
       idempotency: false,
       faultOf: (attempt) => (attempt % 3 === 0 ? { fault: 'cut_before' } : null),
     })
-    const summary = await machine.run(server, rowsUpTo(60), { chunkSize: 5, inFlight: 1, noWait: true })
+    const summary = await machine.run(server, rowsUpTo(60), { chunkSize: 5, inFlight: 1, wait: false })
     expect(summary.counts).toMatchObject({ unknown: 20, accepted: 40 })
     expect(machine.events.filter(({ type }) => type === 'holding')).toEqual([])
   })
@@ -285,7 +285,7 @@ describe('an error response that is not from the API', () => {
 test('never resends a request under a key that the server did not honor at the first attempt', async () => {
   const options = { idempotency: false, faultOf: onSecond('cut_after') }
   const server = new FakeHostedApi(options)
-  expect(await machine.run(server, ROWS, { noWait: true })).toMatchObject({ counts: { unknown: 2 } })
+  expect(await machine.run(server, ROWS, { wait: false })).toMatchObject({ counts: { unknown: 2 } })
   const { attempts } = server
   options.idempotency = true
   expect(await machine.run(server, ROWS)).toMatchObject({ counts: { deployed: 6 }, reconciled: { adopted: 2 } })
@@ -302,7 +302,7 @@ describe('an ID that the server returned before', () => {
         return given.length > 2 && given.length <= 4 ? ids.map((_, index) => given[index] ?? '') : ids
       },
     })
-    const summary = await machine.run(server, ROWS, { inFlight: 1, noWait: true })
+    const summary = await machine.run(server, ROWS, { inFlight: 1, wait: false })
     expect(summary.counts).toMatchObject({ accepted: 4, unknown: 2 })
     expect((await machine.run(server, ROWS)).counts).toMatchObject({ deployed: 6 })
     expect(once(server)).toBe(true)
@@ -314,7 +314,7 @@ describe('an ID that the server returned before', () => {
       faultOf: (attempt) => (attempt > 1 ? { fault: 'not_sent' } : null),
     })
     await machine.run(away, ROWS, { inFlight: 1, unreachableMs: 100 })
-    const summary = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS, { inFlight: 1, noWait: true })
+    const summary = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS, { inFlight: 1, wait: false })
     expect(summary.counts).toMatchObject({ accepted: 4, unknown: 2 })
   })
 
@@ -325,7 +325,7 @@ describe('an ID that the server returned before', () => {
       answerIds: (ids) => (early.length === 0 ? ids : ids.map((_, at) => early[at] ?? '')),
     })
     for (const { receiver, metadata } of ROWS.slice(0, 1)) early.push(server.mintByOther(receiver, metadata))
-    const summary = await machine.run(server, ROWS.slice(0, 1), { skipLookup: true })
+    const summary = await machine.run(server, ROWS.slice(0, 1), { lookup: false })
     expect(summary.counts).toMatchObject({ deployed: 1 })
     const [result] = await results(summary)
     expect(early).not.toContain(result?.nft_gdn_id)
@@ -354,14 +354,14 @@ describe('an ID that the server returned before', () => {
     const receiver = RECEIVERS[0] ?? ''
     await machine.run(server, [row(1, { receiver })])
     const rows = [row(1, { receiver }), row(2, { receiver })]
-    const added = await machine.run(server, rows, { noWait: true, unreachableMs: 1 })
+    const added = await machine.run(server, rows, { wait: false, unreachableMs: 1 })
     expect(added.counts).toMatchObject({ failed: 1, unknown: 1 })
   })
 
   test('counts if it was returned to another run', async () => {
     await machine.run(new FakeHostedApi({ idempotency: false }), ROWS.slice(0, 2))
     const server = new FakeHostedApi({ idempotency: false })
-    const summary = await machine.run(server, ROWS.slice(2, 4), { runName: 'other', noWait: true })
+    const summary = await machine.run(server, ROWS.slice(2, 4), { runName: 'other', wait: false })
     expect(summary.counts).toMatchObject({ unknown: 2, accepted: 0 })
   })
 })
@@ -397,7 +397,7 @@ describe('while rows are being sent', () => {
     const onEvent = (event: BatchEvent) => {
       if (event.type === 'sending') expect(asked()).toBeLessThanOrEqual(event.request)
     }
-    await machine.run(server, rows, { chunkSize: 20, inFlight: 1, timeoutMs: 1_000 }, { pacer: pacer(), onEvent })
+    await machine.run(server, rows, { chunkSize: 20, inFlight: 1, timeout: 1_000 }, { pacer: pacer(), onEvent })
   })
 
   test.each(['unreachable', 'unauthorized', 'bad_answer'] as const)(
@@ -413,7 +413,7 @@ describe('while rows are being sent', () => {
       const summary = await machine.run(
         server,
         rowsUpTo(40),
-        { chunkSize: 2, inFlight: 1, noWait: true },
+        { chunkSize: 2, inFlight: 1, wait: false },
         { pacer: pacer() },
       )
       expect(summary).toMatchObject({ stopped: null, counts: { accepted: 40 } })
@@ -486,7 +486,7 @@ describe('on a server that honors Idempotency-Key', () => {
         return fault === undefined || status === undefined ? null : { fault, status }
       },
     })
-    const summary = await machine.run(server, ROWS, { noWait: true })
+    const summary = await machine.run(server, ROWS, { wait: false })
     expect(summary.counts).toMatchObject({ unknown: 2, accepted: 4, failed: 0 })
     expect(summary.exitCode).toBe(9)
     // A later lookup in the collection resolves them.
@@ -521,7 +521,7 @@ describe('on a server that honors Idempotency-Key', () => {
       idempotency: true,
       faultOf: () => (isAway ? { fault: 'cut_before' } : null),
     })
-    const undecided = { noWait: true, unreachableMs: 1000, listingWaitMs: 1e9 }
+    const undecided = { wait: false, unreachableMs: 1000, listingWait: 1e9 }
     const settle = [{ key: 'a', nftGdnId: null }]
     expect((await machine.run(server, rows, undecided)).counts).toMatchObject({ unknown: 2 })
     await machine.run(server, null, { ...undecided, reconcileOnly: true, settle })
@@ -640,19 +640,19 @@ describe("the server's record of an accepted row is compared with what was sent"
 describe('the exit code', () => {
   test('is 8 if rows are pending after the timeout, and the same command continues to wait', async () => {
     const server = new FakeHostedApi({ idempotency: false, pollsToDeploy: 8 })
-    const summary = await machine.run(server, ROWS, { timeoutMs: 2_000 })
+    const summary = await machine.run(server, ROWS, { timeout: 2_000 })
     expect(summary.counts.accepted).toBe(6)
     expect(summary.exitCode).toBe(8)
     expect(summary.pendingRows).toHaveLength(6)
     const attempts = server.attempts
-    const again = await machine.run(server, ROWS, { timeoutMs: 60_000 })
+    const again = await machine.run(server, ROWS, { timeout: 60_000 })
     expect(again).toMatchObject({ exitCode: 0, counts: { deployed: 6 } })
     expect(server.attempts).toBe(attempts)
   })
 
   test('is 0 once rows are accepted, with --no-wait', async () => {
     const server = new FakeHostedApi({ idempotency: false, pollsToDeploy: 1000 })
-    const summary = await machine.run(server, ROWS, { noWait: true })
+    const summary = await machine.run(server, ROWS, { wait: false })
     expect(summary).toMatchObject({ exitCode: 0, counts: { accepted: 6 } })
   })
 
@@ -680,11 +680,11 @@ describe('the exit code', () => {
       String(record.nft_gdn_id).endsWith('-1') ? { ...record, status: 'failed' } : { ...record, status: 'initiated' }
     const unknown = new FakeHostedApi({ idempotency: false, faultOf: onSecond('cut_after'), record: status })
     // One at a time, so that the order in which requests arrive is certain.
-    const first = await machine.run(unknown, ROWS, { timeoutMs: 1000, inFlight: 1 })
+    const first = await machine.run(unknown, ROWS, { timeout: 1000, inFlight: 1 })
     expect(first.counts).toMatchObject({ unknown: 2, failed: 1, accepted: 3 })
     expect(first.exitCode).toBe(9)
     const known = new FakeHostedApi({ idempotency: false, record: status, idPrefix: 'other' })
-    const second = await machine.run(known, ROWS, { timeoutMs: 1000, runName: 'other', again: true })
+    const second = await machine.run(known, ROWS, { timeout: 1000, runName: 'other', again: true })
     expect(second.counts).toMatchObject({ unknown: 0, failed: 1, accepted: 5 })
     expect(second.exitCode).toBe(8)
   })

@@ -184,7 +184,7 @@ test('assigns rows that two runs of one state directory adopt at the same time t
     return await runBatch(
       {
         ...{ stateDir: join(place, state), origin: baseUrl, blockchain: 'polygon', contractAddress: address },
-        ...{ manifestPath, noWait: true },
+        ...{ manifestPath, wait: false },
       },
       {
         ...{ client, confirm, pacer: { take: async () => ({ done: () => {} }), hold: () => {} } },

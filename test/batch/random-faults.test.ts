@@ -115,7 +115,7 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
     chunkSize,
     inFlight,
     inOrder,
-    timeoutMs: 36_000_000,
+    timeout: 36_000_000,
     ...(markerKey === undefined ? {} : { markerKey }),
   }
   const run = async (changes: Partial<BatchOptions> = {}): Promise<BatchSummary | null> => {
@@ -141,7 +141,7 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
     meddle(life)
   }
   // What another client minted looks like rows that the state lost.
-  const again = await run({ ...((await hasRun(machine)) && chosen.twins.length === 0 ? {} : { skipLookup: true }) })
+  const again = await run({ ...((await hasRun(machine)) && chosen.twins.length === 0 ? {} : { lookup: false }) })
   noneTwice()
   if (again === null) {
     expect(own()).toHaveLength(ROWS)

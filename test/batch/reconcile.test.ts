@@ -140,7 +140,7 @@ describe('rows whose outcome is unknown', () => {
 
   test('are looked up by the next call, and only by that one with --no-wait', async () => {
     const server = serverWith(['cut_after'])
-    const first = await run(server, PAIR, { noWait: true })
+    const first = await run(server, PAIR, { wait: false })
     expect(first).toMatchObject({ exitCode: 9, reconciled: null, counts: { unknown: 2 } })
     expect(server.reads.filter((name) => name === 'getnftgdnids')).toHaveLength(1)
     const second = await run(server, PAIR)
@@ -152,7 +152,7 @@ describe('rows whose outcome is unknown', () => {
     const wall = vi.spyOn(Date, 'now')
     const began = 1_800_000_000_000
     wall.mockImplementation(() => began + machine.time.now())
-    await run(server, PAIR, { noWait: true })
+    await run(server, PAIR, { wait: false })
     wall.mockImplementation(() => began + machine.time.now() - 600_000)
     const before = machine.time.now()
     const summary = await run(server, PAIR)
@@ -165,7 +165,7 @@ describe('rows whose outcome is unknown', () => {
       await machine.stop()
       machine = await Machine.start()
       const server = serverWith(['cut_before'])
-      await run(server, PAIR, { noWait: true })
+      await run(server, PAIR, { wait: false })
       const now = Date.now()
       vi.spyOn(Date, 'now').mockReturnValue(now + step)
       const before = machine.time.now()
@@ -184,7 +184,7 @@ describe('rows whose outcome is unknown', () => {
     expect(Math.max(...waits)).toBeGreaterThanOrEqual(29_000)
     const slow = serverWith(['cut_before'], { listingLagMs: 40_000, idPrefix: 'slow' })
     const before = machine.time.now()
-    const late = await run(slow, PAIR, { runName: 'slow', again: true, timeoutMs: 3_600_000 })
+    const late = await run(slow, PAIR, { runName: 'slow', again: true, timeout: 3_600_000 })
     expect(late.absentRows).toHaveLength(2)
     // First seen missing half a minute after they were accepted: 20 times that.
     expect(machine.time.now() - before).toBeGreaterThanOrEqual(20 * 30_000)
@@ -195,7 +195,7 @@ describe('rows whose outcome is unknown', () => {
       await machine.stop()
       machine = await Machine.start()
       const server = serverWith([fault], { listingLagMs: 3_600_000 })
-      const summary = await run(server, PAIR, { timeoutMs: 120_000 })
+      const summary = await run(server, PAIR, { timeout: 120_000 })
       expect(summary).toMatchObject({ exitCode: 9, counts: { unknown: 2 }, absentRows: [] })
       expect(summary.undecidedRows).toHaveLength(2)
       expect(summary.undecidedRows[0]?.reason).toContain('--timeout')
@@ -209,7 +209,7 @@ describe('rows whose outcome is unknown', () => {
 
   test('are not looked up if the time is too short for a reliable result', async () => {
     const before = machine.time.now()
-    const summary = await run(serverWith(['cut_before']), PAIR, { timeoutMs: 2_000 })
+    const summary = await run(serverWith(['cut_before']), PAIR, { timeout: 2_000 })
     expect(summary.undecidedRows).toHaveLength(2)
     expect(machine.time.now() - before).toBeLessThan(5_000)
   })
@@ -244,7 +244,7 @@ describe('rows whose outcome is unknown', () => {
 describe('an NFT with the metadata of an unknown row', () => {
   test('that another wallet owns leaves the row undecided, because it may have been transferred', async () => {
     const server = serverWith(['cut_after'])
-    await run(server, PAIR, { noWait: true })
+    await run(server, PAIR, { wait: false })
     const [id = ''] = server.idsOf('#3')
     server.move(id, ELSEWHERE)
     const summary = await run(server, PAIR)
@@ -257,7 +257,7 @@ describe('an NFT with the metadata of an unknown row', () => {
   test('matches a row with a sender if the sender or the receiver owns it', async () => {
     const rows = [row(3, { sender: B }), row(6, { sender: B }), row(1)]
     const server = serverWith(['cut_after'])
-    await run(server, rows, { noWait: true })
+    await run(server, rows, { wait: false })
     const [id = ''] = server.idsOf('#3')
     server.move(id, B)
     expect(await run(server, rows)).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
@@ -266,7 +266,7 @@ describe('an NFT with the metadata of an unknown row', () => {
   test('that another client minted too leaves the row undecided, because two NFTs match', async () => {
     const server = serverWith(['cut_after'])
     server.mintByOther(A, { title: 'before', description: '', file_fields: [] })
-    await run(server, PAIR, { noWait: true })
+    await run(server, PAIR, { wait: false })
     server.mintByOther(A, PAIR[0]?.metadata ?? {})
     const summary = await run(server, PAIR)
     expect(summary).toMatchObject({ counts: { unknown: 1, deployed: 3 }, absentRows: [] })
@@ -288,7 +288,7 @@ describe('an NFT with the metadata of an unknown row', () => {
   test('that is older than the run does not belong to it', async () => {
     const server = serverWith(['cut_before'])
     server.mintByOther(A, PAIR[0]?.metadata ?? {})
-    const summary = await run(server, PAIR, { skipLookup: true })
+    const summary = await run(server, PAIR, { lookup: false })
     expect(summary.absentRows.map(({ line }) => line)).toEqual([4, 7])
   })
 
@@ -307,8 +307,8 @@ describe('an NFT with the metadata of an unknown row', () => {
 
   test('is not assigned if another run has an unknown row with the same content', async () => {
     const server = serverWith(['cut_before', 'cut_after'])
-    await run(server, [row(3)], { noWait: true })
-    await run(server, [row(3)], { noWait: true, runName: 'other', again: true })
+    await run(server, [row(3)], { wait: false })
+    await run(server, [row(3)], { wait: false, runName: 'other', again: true })
     const summary = await run(server, [row(3)])
     expect(summary).toMatchObject({ counts: { unknown: 1 }, absentRows: [] })
     expect(summary.undecidedRows[0]?.reason).toContain('another command on this machine')
@@ -316,7 +316,7 @@ describe('an NFT with the metadata of an unknown row', () => {
 
   test('that belongs to another run or command is not reassigned', async () => {
     const server = serverWith(['cut_before'])
-    await run(server, [row(3), row(1)], { noWait: true })
+    await run(server, [row(3), row(1)], { wait: false })
     await run(server, [row(3)], { runName: 'other', again: true })
     const [first = ''] = server.idsOf('#3')
     expect((await run(server, [row(3), row(1)])).absentRows).toHaveLength(1)
@@ -330,7 +330,7 @@ describe('an NFT with the metadata of an unknown row', () => {
 
 test('an NFT of a removed run is not assigned to an earlier row, and is found by a new run of the manifest', async () => {
   const server = serverWith(['cut_before'])
-  await run(server, [row(1)], { noWait: true })
+  await run(server, [row(1)], { wait: false })
   const other = { manifestPath: '/drops/other.csv' }
   const second = await run(server, [row(1)], { ...other, again: true })
   expect(second.counts).toMatchObject({ deployed: 1 })
@@ -344,7 +344,7 @@ test('an NFT of a removed run is not assigned to an earlier row, and is found by
 describe('changes during the lookup', () => {
   test('do not reassign an NFT that another command received in the meantime', async () => {
     const server = serverWith(['cut_before'])
-    await run(server, PAIR, { noWait: true })
+    await run(server, PAIR, { wait: false })
     const ordered = server.mintByOther(A, PAIR[0]?.metadata ?? {})
     const call = server.call.bind(server)
     let given: Promise<void> | null = null
@@ -533,7 +533,7 @@ describe('absent rows', () => {
 
   test('are retried without undecided ones', async () => {
     const server = serverWith(['cut_after', 'cut_before'])
-    await run(server, PAIR, { noWait: true })
+    await run(server, PAIR, { wait: false })
     server.move(server.idsOf('#3')[0] ?? '', ELSEWHERE)
     await run(server, PAIR)
     const retried = await run(server, PAIR, { retryAbsent: true })
@@ -584,7 +584,7 @@ describe('absent rows', () => {
 describe('a decision of the user', () => {
   const undecided = async () => {
     const server = serverWith(['cut_after'])
-    await run(server, PAIR, { noWait: true })
+    await run(server, PAIR, { wait: false })
     const [id = ''] = server.idsOf('#3')
     server.move(id, ELSEWHERE)
     const summary = await run(server, PAIR)
@@ -617,7 +617,7 @@ describe('a decision of the user', () => {
 
   test('that a row is absent remains after it appears later', async () => {
     const server = serverWith(['cut_after'])
-    await run(server, [row(3), row(1)], { noWait: true })
+    await run(server, [row(3), row(1)], { wait: false })
     const twin = server.mintByOther(A, row(3).metadata)
     const [open] = (await run(server, [row(3), row(1)])).undecidedRows
     const settle = [{ key: open?.key ?? '', nftGdnId: null }]

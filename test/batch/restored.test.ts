@@ -46,10 +46,10 @@ function lose(server: FakeHostedApi, ...titles: string[]): void {
 describe('after a restore', () => {
   test('rows that were accepted and are unknown now are looked up in the collection, and are absent', async () => {
     const server = serverWith([], 100)
-    await run(server, 'first', { noWait: true })
+    await run(server, 'first', { wait: false })
     lose(server, '#2')
     const attempts = server.attempts
-    const summary = await run(server, 'second', { timeoutMs: 120_000 })
+    const summary = await run(server, 'second', { timeout: 120_000 })
     expect(server.attempts).toBe(attempts)
     expect(summary).toMatchObject({ exitCode: 9, counts: { unknown: 1 }, reconciled: { adopted: 0 } })
     expect(summary.absentRows.map(({ line }) => line)).toEqual([3])
@@ -57,13 +57,13 @@ describe('after a restore', () => {
 
   test('a row that is in the collection under another ID is adopted', async () => {
     const server = serverWith([])
-    await run(server, 'first', { noWait: true })
+    await run(server, 'first', { wait: false })
     const [id = ''] = server.idsOf('#2')
     const nft = server.minted.get(id)
     if (nft === undefined) throw new Error('#2 was not minted')
     server.minted.delete(id)
     server.minted.set('new-1', { ...nft, id: 'new-1' })
-    const summary = await run(server, 'second', { timeoutMs: 120_000 })
+    const summary = await run(server, 'second', { timeout: 120_000 })
     expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 3 }, reconciled: { adopted: 1 } })
     expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).toContain('new-1')
   })
@@ -73,7 +73,7 @@ describe('after a restore', () => {
     expect(await run(server, 'first')).toMatchObject({ exitCode: 0 })
     lose(server, '#1')
     // The run is finished, and is checked nevertheless.
-    const summary = await run(server, 'second', { timeoutMs: 120_000 })
+    const summary = await run(server, 'second', { timeout: 120_000 })
     expect(summary).toMatchObject({ exitCode: 9, counts: { unknown: 1, deployed: 2 }, absentRows: [] })
     expect(summary.undecidedRows).toEqual([
       expect.objectContaining({ line: 2, reason: expect.stringContaining('restored from a backup') }),
@@ -84,12 +84,12 @@ describe('after a restore', () => {
     const server = serverWith([])
     await run(server, 'first')
     // Ends before it polls the rows, so they are not deployed again in the state.
-    expect(await run(server, 'second', { noWait: true })).toMatchObject({ counts: { accepted: 3 } })
+    expect(await run(server, 'second', { wait: false })).toMatchObject({ counts: { accepted: 3 } })
     lose(server, '#1')
-    const third = await run(server, 'third', { timeoutMs: 120_000 })
+    const third = await run(server, 'third', { timeout: 120_000 })
     expect(third).toMatchObject({ exitCode: 9, counts: { unknown: 1, deployed: 2 }, absentRows: [] })
     const attempts = server.attempts
-    await run(server, 'third', { retryAbsent: true, timeoutMs: 120_000 })
+    await run(server, 'third', { retryAbsent: true, timeout: 120_000 })
     expect(server.attempts).toBe(attempts)
   })
 
@@ -99,19 +99,19 @@ describe('after a restore', () => {
     const [lost = ''] = server.idsOf('#1')
     const nft = server.minted.get(lost)
     lose(server, '#1')
-    await run(server, 'second', { timeoutMs: 120_000 })
+    await run(server, 'second', { timeout: 120_000 })
     if (nft !== undefined) server.minted.set(lost, nft)
-    expect(await run(server, 'third', { timeoutMs: 120_000 })).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
+    expect(await run(server, 'third', { timeout: 120_000 })).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
   })
 
   test.each([true, false])(
     'a request with an unknown outcome is not resent with its key (restored: %s)',
     async (is) => {
       const server = serverWith(['cut_before', ...Array<Fault>(20).fill('not_sent')])
-      const first = await run(server, 'first', { unreachableMs: 1, noWait: true })
+      const first = await run(server, 'first', { unreachableMs: 1, wait: false })
       expect(first.counts.unknown).toBeGreaterThan(0)
       const again = serverWith([])
-      const summary = await run(again, is ? 'second' : 'first', { timeoutMs: 120_000 })
+      const summary = await run(again, is ? 'second' : 'first', { timeout: 120_000 })
       // Each row has its own request. The other two were never sent.
       expect(again.attempts).toBe(is ? 2 : 3)
       expect(summary.counts).toMatchObject(is ? { unknown: 1, deployed: 2 } : { unknown: 0, deployed: 3 })
@@ -132,7 +132,7 @@ describe('after a restore', () => {
     const incarnation = () =>
       machine.state((sql) => sql.get<{ incarnation: string }>('SELECT incarnation FROM drops')?.incarnation)
     expect(await incarnation()).toBe('first')
-    expect(await run(server, 'second', { noWait: true })).toMatchObject({ exitCode: 9, counts: { unknown: 1 } })
+    expect(await run(server, 'second', { wait: false })).toMatchObject({ exitCode: 9, counts: { unknown: 1 } })
     expect(await incarnation()).toBe('second')
   })
 })
@@ -141,9 +141,9 @@ describe('an adopted row that a restored backend no longer knows', () => {
   /** Loses the state, adopts all rows, and restores a backup without the second. */
   async function loseAdopted() {
     const server = serverWith([], 1000)
-    await run(server, 'first', { noWait: true })
+    await run(server, 'first', { wait: false })
     await machine.lose()
-    const adopted = await run(server, 'first', { adopt: true, noWait: true })
+    const adopted = await run(server, 'first', { adopt: true, wait: false })
     expect(adopted).toMatchObject({ counts: { accepted: 3 } })
     const [id = ''] = server.idsOf('#2')
     const nft = server.minted.get(id)
@@ -154,7 +154,7 @@ describe('an adopted row that a restored backend no longer knows', () => {
 
   test('is undecided, because its NFT may have been deployed', async () => {
     const { server } = await loseAdopted()
-    const summary = await run(server, 'second', { timeoutMs: 120_000 })
+    const summary = await run(server, 'second', { timeout: 120_000 })
     expect(summary).toMatchObject({ exitCode: 9, counts: { unknown: 1, accepted: 2 }, absentRows: [] })
     expect(summary.undecidedRows).toEqual([
       expect.objectContaining({ line: 3, reason: expect.stringContaining('minted before this run') }),
@@ -164,16 +164,16 @@ describe('an adopted row that a restored backend no longer knows', () => {
 
   test('is adopted again when a later backup contains its NFT', async () => {
     const { server, nft } = await loseAdopted()
-    await run(server, 'second', { timeoutMs: 120_000 })
+    await run(server, 'second', { timeout: 120_000 })
     server.minted.set(nft.id, nft)
-    const summary = await run(server, 'third', { timeoutMs: 120_000 })
+    const summary = await run(server, 'third', { timeout: 120_000 })
     expect(summary).toMatchObject({ counts: { unknown: 0 }, reconciled: { adopted: 1 } })
     expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).toContain(nft.id)
   })
 
   test('contests its content, and is shown with its metadata', async () => {
     const { server, adopted } = await loseAdopted()
-    await run(server, 'second', { noWait: true })
+    await run(server, 'second', { wait: false })
     const { origin, blockchain, contractAddress: contract } = machine.options()
     const unresolved = await machine.state((sql) =>
       unresolvedContents(sql, { origin, backendId: 'the backend', blockchain, contract }),
@@ -187,13 +187,13 @@ describe('an adopted row that a restored backend no longer knows', () => {
     expect(sent).toEqual(rowsUpTo(3).map(({ metadata }) => metadata))
     // Another run reads the unresolved contents too.
     const unknown = serverWith(['cut_before'])
-    const other = { manifestPath: '/drops/other.csv', backend: backend('second'), timeoutMs: 120_000 }
+    const other = { manifestPath: '/drops/other.csv', backend: backend('second'), timeout: 120_000 }
     await expect(machine.run(unknown, [row(9)], other)).resolves.toMatchObject({ counts: { total: 1 } })
   })
 
   test('is named where the manifest is edited', async () => {
     const { server } = await loseAdopted()
-    await run(server, 'second', { noWait: true })
+    await run(server, 'second', { wait: false })
     const edited = machine.run(server, [row(1), row(3), row(7)], { backend: backend('second') })
     await expect(edited).rejects.toMatchObject({ code: 'edited_rows', details: { vanished: 1, new: 1 } })
   })
@@ -201,7 +201,7 @@ describe('an adopted row that a restored backend no longer knows', () => {
 
 test('a run is rejected at another backend of the same origin, and at one that has lost its ID', async () => {
   const server = serverWith([])
-  await run(server, 'first', { noWait: true })
+  await run(server, 'first', { wait: false })
   const reads = server.reads.length
   for (const id of ['another', null]) {
     const options = { backend: { ...backend('first'), id, ...(id === null ? { incarnation: null } : {}) } }
@@ -213,8 +213,8 @@ test('a run is rejected at another backend of the same origin, and at one that h
 test('a server that never had an ID stays usable, and one that gets an ID is bound to it', async () => {
   const server = serverWith([])
   const none = { url: 'http://127.0.0.1:4680', id: null, incarnation: null, silence: null, isLocal: false }
-  await run(server, '', { backend: none, noWait: true })
-  await run(server, '', { backend: none, noWait: true })
-  await run(server, 'first', { noWait: true })
+  await run(server, '', { backend: none, wait: false })
+  await run(server, '', { backend: none, wait: false })
+  await run(server, 'first', { wait: false })
   await expect(run(server, '', { backend: none })).rejects.toMatchObject({ code: 'wrong_backend' })
 })

@@ -45,7 +45,7 @@ function start(
   return machine.run(
     server,
     null,
-    { unreachableMs: 1, timeoutMs: 1, skipLookup: true, ...changes },
+    { unreachableMs: 1, timeout: 1, lookup: false, ...changes },
     {
       readManifest:
         reading === null
@@ -271,7 +271,7 @@ describe('stored rows', () => {
       const flipped = Buffer.from(whole)
       flipped[at] = (flipped[at] ?? 0) ^ 1
       await setBody(last?.position ?? 0, flipped)
-      const results = machine.run(takes(0), null, { ...machine.options(), skipLookup: true, chunkSize: 99 })
+      const results = machine.run(takes(0), null, { ...machine.options(), lookup: false, chunkSize: 99 })
       await expect(results, `byte ${at}`).rejects.toMatchObject({ code: 'data_dir' })
     }
     await machine.state((sql) => sql.run('UPDATE drops SET fingerprint = NULL'))

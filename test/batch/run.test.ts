@@ -87,7 +87,7 @@ describe('the plan', () => {
 
   test('limits requests to the chunk size, which is 50 by default', async () => {
     const rows = Array.from({ length: 120 }, (_, index) => row(3 * (index + 1)))
-    await machine.run(server, rows, { chunkSize: 50, noWait: true })
+    await machine.run(server, rows, { chunkSize: 50, wait: false })
     expect(server.bodies.map(({ metadata }) => metadata.length)).toEqual([50, 50, 20])
     const { chunkSize: _, ...rest } = machine.options({ runName: 'default', again: true })
     const plan = await dryRunBatch(rest, { client: null, readManifest: () => items(rows) })
@@ -371,7 +371,7 @@ describe('a run', () => {
     const named = { manifestPath: null, runName: 'piped' }
     const stopped = await machine.run(takes(1), rowsUpTo(9), { ...named, inFlight: 1, unreachableMs: 100 })
     expect(stopped.counts).toMatchObject({ pending: 6, accepted: 3 })
-    const summary = await machine.run(server, null, { ...named, noWait: true })
+    const summary = await machine.run(server, null, { ...named, wait: false })
     expect(summary.counts).toMatchObject({ accepted: 9 })
     expect(server.minted.size).toBe(6)
   })
@@ -401,7 +401,7 @@ describe('a run', () => {
 
   test('rejects --again while its rows are accepted, so that a repeated --again starts no third drop', async () => {
     await machine.run(server, rowsUpTo(3))
-    await machine.run(server, rowsUpTo(3), { again: true, noWait: true })
+    await machine.run(server, rowsUpTo(3), { again: true, wait: false })
     await expect(machine.run(server, rowsUpTo(3), { again: true })).rejects.toMatchObject({ code: 'run_busy' })
     expect(server.minted.size).toBe(6)
     expect((await machine.run(server, rowsUpTo(3))).counts.deployed).toBe(3)
@@ -448,7 +448,7 @@ describe('a run', () => {
 
   test('with several drops is found as the newest, and each drop by its own name', async () => {
     const { run: first } = await machine.run(server, rowsUpTo(3))
-    const { run: second } = await machine.run(server, rowsUpTo(3), { again: true, noWait: true })
+    const { run: second } = await machine.run(server, rowsUpTo(3), { again: true, wait: false })
     expect(await openRun(machine.stateDir, 'drop.csv')).toMatchObject({ id: second.id, generation: 2 })
     const { generation } = await openRun(machine.stateDir, first.name)
     await expect(machine.run(server, rowsUpTo(3), { generation })).rejects.toMatchObject({
@@ -460,7 +460,7 @@ describe('a run', () => {
 
   test('is not found by an ambiguous name', async () => {
     await machine.run(server, rowsUpTo(3))
-    await machine.run(server, rowsUpTo(3), { blockchain: 'astar', skipLookup: true })
+    await machine.run(server, rowsUpTo(3), { blockchain: 'astar', lookup: false })
     await expect(openRun(machine.stateDir, 'drop.csv')).rejects.toMatchObject({
       code: 'not_found_locally',
       message: expect.stringContaining('several runs'),
@@ -493,7 +493,7 @@ describe('a manifest that changed since', () => {
     await machine.run(takes(1), rowsUpTo(6), { inFlight: 1, unreachableMs: 100 })
     // The accepted request had #1 and #4. #2 is removed before it was sent, #1 afterwards.
     const rows = [row(3), row(4), row(5), row(6), row(7)]
-    const summary = await machine.run(server, rows, { noWait: true, newRows: true })
+    const summary = await machine.run(server, rows, { wait: false, newRows: true })
     expect(summary.changes).toMatchObject({ added: 1, removed: 2, changed: 0 })
     expect(summary.changes.examples.map(({ kind, line }) => [kind, line])).toEqual([
       ['added', 8],
@@ -510,7 +510,7 @@ describe('a manifest that changed since', () => {
     const rows = [withId('a', 3), withId('b', 1)]
     await machine.run(takes(1), rows, { inFlight: 1, unreachableMs: 100 })
     const changed = [withId('a', 3, 'new a'), withId('b', 1, 'new b')]
-    const summary = await machine.run(server, changed, { noWait: true })
+    const summary = await machine.run(server, changed, { wait: false })
     expect(summary.changes).toMatchObject({ changed: 2, keptAccepted: 1, added: 0, removed: 0 })
     expect(titles(server)).toEqual([['new b']])
   })
@@ -523,7 +523,7 @@ describe('a manifest that changed since', () => {
     })
     const first = await machine.run(refusing, [withId('a', 1), withId('b', 2, 'bad')])
     expect(first.counts).toMatchObject({ failed: 1, deployed: 1 })
-    const second = await machine.run(server, [withId('a', 1), withId('b', 2, 'good')], { noWait: true })
+    const second = await machine.run(server, [withId('a', 1), withId('b', 2, 'good')], { wait: false })
     expect(second.counts).toMatchObject({ failed: 0, accepted: 1, deployed: 1 })
     expect(titles(server)).toEqual([['good']])
   })
@@ -534,8 +534,8 @@ describe('a manifest that changed since', () => {
       idPrefix: 'early',
       faultOf: (_attempt, { metadata }) => (metadata[0]?.title === '#2' ? { fault: 'refused', status: 400 } : null),
     })
-    await machine.run(refusing, [row(1), row(2)], { noWait: true })
-    const summary = await machine.run(server, [row(1), row(3)], { noWait: true })
+    await machine.run(refusing, [row(1), row(2)], { wait: false })
+    const summary = await machine.run(server, [row(1), row(3)], { wait: false })
     expect(summary).toMatchObject({ exitCode: 0, counts: { total: 2, accepted: 2, failed: 0 } })
     const [run] = await listRuns(machine.stateDir)
     if (run === undefined) throw new Error('no run')
@@ -591,9 +591,9 @@ describe('a manifest that changed since', () => {
   })
 
   test('counts no changes if only the lines moved', async () => {
-    await machine.run(server, rowsUpTo(4), { noWait: true })
+    await machine.run(server, rowsUpTo(4), { wait: false })
     const moved = rowsUpTo(4).map((each) => ({ ...each, line: each.line + 10 }))
-    const summary = await machine.run(server, moved, { noWait: true })
+    const summary = await machine.run(server, moved, { wait: false })
     expect(summary.changes).toMatchObject({ added: 0, changed: 0, removed: 0 })
     expect(server.minted.size).toBe(4)
   })

@@ -9,8 +9,8 @@ import {
   type TestBackend,
   WALLETS,
 } from '../helpers/backend.ts'
-import { folder, TARGET } from './drop.ts'
-import { fakeApi, OWNER } from './fake-api.ts'
+import { folder, service, TARGET } from './drop.ts'
+import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
 const [, BOB, CAROL] = WALLETS
@@ -130,6 +130,28 @@ describe('batch mint --dynamic', () => {
       '--dynamic: the server has no creatednft, so its NFTs are never dynamic',
     ])
     expect([...api.bodies('creatednft'), ...api.bodies('createnft')]).toEqual([])
+  })
+
+  test('is retried at a service of version 1.2 that does not announce creatednft', async () => {
+    const { path, options } = await folder()
+    let isRejected = true
+    const { createnft: creatednft, getnfts } = service(() => isRejected)
+    const api = await fakeApi({
+      creatednft,
+      getnfts,
+      getnftgdnids: () => ({
+        body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: [] },
+      }),
+      '*': () => ({ status: 404, body: { error: { title: 'Not Found', message: 'no' } } }),
+    })
+    const gdn = (...argv: string[]) => cli(argv, options)
+    await gdn('config', 'set', 'base_url', api.url)
+    await gdn('config', 'set', 'api_version', '1.2')
+    const mint = await gdn('batch', 'mint', path('drop.csv'), ...TARGET, '--dynamic', '--yes', '--json')
+    expect(JSON.parse(mint.stdout)).toMatchObject({ failed: 2 })
+    isRejected = false
+    const retry = await gdn('batch', 'retry', path('drop.csv'), '--yes', '--json')
+    expect([retry.code, retry.stderr, JSON.parse(retry.stdout)]).toMatchObject([0, '', { deployed: 2 }])
   })
 })
 

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { runOptions } from '../../src/cli/batch/mint-manifest.ts'
 import { COMMANDS, makeCommand } from '../../src/cli/catalogue.ts'
 import type { Deps } from '../../src/cli/deps.ts'
 import { route } from '../../src/cli/route.ts'
 import { VERSION } from '../../src/cli/version.ts'
-import type { Settings } from '../../src/config/settings.ts'
 import { eachCase } from '../helpers/each-case.ts'
 import { cli, errorOf } from './harness.ts'
 
@@ -208,15 +206,4 @@ test('rejects "=" after every short flag, and says how to type the value', async
   }
   expect(seen.size).toBeGreaterThan(5)
   expect((await cli(['-o=table'])).stderr).toContain('unknown option "-o=table"')
-})
-
-test('converts flags of batch mint to options of the run', () => {
-  const times = { timeout: 1, listingWait: 2, uploadConcurrency: 3, chunkSize: 4 }
-  const switches = { again: true, newRows: true, inOrder: true, adopt: true, dynamic: true, lookup: false, wait: false }
-  const settings = { rate: { value: 5, from: '--rate' }, apiVersion: null } as Settings
-  expect(runOptions({ ...times, ...switches, run: 'drop', markerKey: 'row' }, settings)).toEqual({
-    ...{ timeoutMs: 1, listingWaitMs: 2, uploadConcurrency: 3, chunkSize: 4, requestsPerSecond: 5 },
-    ...{ again: true, newRows: true, inOrder: true, adopt: true, skipLookup: true, noWait: true },
-    ...{ runName: 'drop', markerKey: 'row', dynamic: true, hasCreatednft: false },
-  })
 })

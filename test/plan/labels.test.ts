@@ -210,7 +210,7 @@ describe('a request', () => {
     await run(await start(), 'mint', 'jan')
     const machine = await start()
     // Without a look at what is there, the server decides.
-    const ends = machine.mint(feb.rows, { ...feb.options, skipLookup: true })
+    const ends = machine.mint(feb.rows, { ...feb.options, lookup: false })
     const stopped = { code: 'seems_minted', hint: expect.stringMatching(/add --adopt[\s\S]*--run <name>/) }
     await expect(ends).rejects.toMatchObject(stopped)
     expect(await machine.live('createnft')).toEqual([])

@@ -95,8 +95,8 @@ test('a run beside another run of its collection reads no large table once per r
 test('a run that sent every row is resumed without comparing them with what was sent', async () => {
   const statements = new Set<string>()
   const server = new FakeHostedApi({ idempotency: false, now: machine.time.now })
-  await machine.run(server, rowsUpTo(9), { noWait: true })
-  const { counts } = await machine.run(server, null, { noWait: true }, { openDatabase: recording(statements) })
+  await machine.run(server, rowsUpTo(9), { wait: false })
+  const { counts } = await machine.run(server, null, { wait: false }, { openDatabase: recording(statements) })
   expect(counts).toMatchObject({ total: 9, pending: 0, accepted: 9 })
   expect([...statements].filter((sql) => sql.includes('json_group_array'))).toEqual([])
 })

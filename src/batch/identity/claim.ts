@@ -82,7 +82,7 @@ export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, ch
   const positions = [...checked.pending, ...checked.renamed.map(({ row }) => row.position)]
   if (positions.length === 0) return
   enterChecked(sql, checked.rows, positions)
-  const isNew = drop.setId === null && options.skipLookup !== true
+  const isNew = drop.setId === null && options.lookup !== false
   const alike = new Map<string, NamedRow>()
   let added: Set<string> | null = null
   for (const other of others) {

@@ -35,13 +35,13 @@ export async function listCollection(
  * them may belong to a row.
  */
 export async function untilComplete(
-  { listingWaitMs = LISTING_LAG_MS, signal }: BatchOptions,
+  { listingWait = LISTING_LAG_MS, signal }: BatchOptions,
   { sleep: pause = sleep, onEvent }: CheckDeps,
   { unread, incomplete }: LookCounts,
   look: () => Promise<LookCounts>,
 ): Promise<void> {
   let missing = unread + incomplete
-  for (let left = listingWaitMs; missing > 0 && left > 0; left -= LOOK_GAP_MS) {
+  for (let left = listingWait; missing > 0 && left > 0; left -= LOOK_GAP_MS) {
     onEvent?.({ type: 'reconciling', phase: 'waiting', ms: left, done: 0, total: 0 })
     await pause(Math.min(LOOK_GAP_MS, left), signal)
     const counts = await look()
@@ -60,8 +60,8 @@ export async function settleListing(
   look: (ids: Iterable<string>) => Promise<LookCounts>,
 ): Promise<Set<string>> {
   const began = now()
-  const deadline = began + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
-  for (let wait = options.listingWaitMs ?? LISTING_LAG_MS, looks = 0; ; wait = LOOK_GAP_MS) {
+  const deadline = began + (options.timeout ?? DEFAULT_TIMEOUT_MS)
+  for (let wait = options.listingWait ?? LISTING_LAG_MS, looks = 0; ; wait = LOOK_GAP_MS) {
     if (now() + wait > deadline) {
       throw new GdnError('seems_minted', 'the listing of the collection did not become reliable within the timeout', {
         hint: 'Nothing was sent. Try again with a longer --timeout.',

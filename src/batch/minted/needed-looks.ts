@@ -1,7 +1,7 @@
 import type { BatchOptions } from '../types.ts'
 
 /** The facts about a start that determine where gdn looks for rows that were minted before. */
-export interface StartFacts extends Pick<BatchOptions, 'again' | 'skipLookup' | 'reconcileOnly'> {
+export interface StartFacts extends Pick<BatchOptions, 'again' | 'lookup' | 'reconcileOnly'> {
   /** Whether the run has not begun. */
   isNew: boolean
   /** Whether the rows have the same reference IDs on every machine. */
@@ -35,18 +35,18 @@ const NONE: NeededLooks = { listing: false, references: false, absent: false, co
  */
 export function neededLooks({
   again = false,
-  skipLookup = false,
+  lookup = true,
   reconcileOnly = false,
   isNew,
   isSharedScope,
   pending,
   repeated,
 }: StartFacts): NeededLooks {
-  const contents = !again && !skipLookup
+  const contents = !again && lookup
   const absent = repeated > 0
   const sends = contents && !reconcileOnly && pending > 0
   if (!isNew && !absent && !sends) return NONE
   // With --again, another machine may have minted the first drop with this name.
-  const references = contents || (!skipLookup && isSharedScope)
+  const references = contents || (lookup && isSharedScope)
   return { listing: true, references, absent, contents }
 }

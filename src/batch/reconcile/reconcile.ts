@@ -161,8 +161,7 @@ async function decide(
     // NFT.
     const others = await surroundings.others([...look.matches.values()].flat().map(({ id }) => id))
     lagMs = Math.max(lagMs, look.lagMs)
-    const settledAt =
-      context.unknownAt + (context.options.listingWaitMs ?? Math.max(LISTING_LAG_MS, LAG_FACTOR * lagMs))
+    const settledAt = context.unknownAt + (context.options.listingWait ?? Math.max(LISTING_LAG_MS, LAG_FACTOR * lagMs))
     const isSettled = askedAt >= settledAt
     const seen = fingerprint(look, others)
     const agrees = isSettled && look.lacks === null && seen === earlier

@@ -123,8 +123,8 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
     reading: options.reading ?? {},
     chunkSize: options.chunkSize ?? DEFAULT_CHUNK_SIZE,
     inOrder: options.inOrder ?? false,
-    maxCost: options.maxCost ?? null,
-    maxFee: options.maxFee ?? null,
+    maxCost: options.maxCostWei ?? null,
+    maxFee: options.maxFeeWei ?? null,
     dynamic: options.dynamic ?? false,
     again,
     marker: options.markerKey ?? null,
@@ -172,8 +172,9 @@ function virtual(sql: Sql, drop: NewDrop): Drop {
   }
 }
 
-function withOptions(drop: Drop, { chunkSize, inOrder, maxCost, maxFee, manifestPath, reading }: BatchOptions): Drop {
-  const size = chunkSize ?? drop.chunkSize
+function withOptions(drop: Drop, options: BatchOptions): Drop {
+  const { manifestPath, reading, maxCostWei, maxFeeWei } = options
+  const size = options.chunkSize ?? drop.chunkSize
   // The commitment of an unrevealed drop never changes.
   const { provenance, seed } = drop.reading
   return {
@@ -181,9 +182,9 @@ function withOptions(drop: Drop, { chunkSize, inOrder, maxCost, maxFee, manifest
     reading: reading === undefined ? drop.reading : { ...reading, provenance, seed },
     manifest: manifestPath ?? drop.manifest,
     chunkSize: Math.min(size, drop.largest ?? size),
-    inOrder: inOrder ?? drop.inOrder,
-    maxCost: maxCost ?? drop.maxCost,
-    maxFee: maxFee ?? drop.maxFee,
+    inOrder: options.inOrder ?? drop.inOrder,
+    maxCost: maxCostWei ?? drop.maxCost,
+    maxFee: maxFeeWei ?? drop.maxFee,
   }
 }
 

@@ -20,6 +20,7 @@ import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
 import type { Output } from '../render/output.ts'
 import type { Card, View } from '../render/view.ts'
+import { isV12 } from '../request/api-version.ts'
 import { checkPlannedFiles, type FileUrls, printWarnings } from './check-files.ts'
 import { type FinishedBy, type FinishedRun, finishedRun, noteFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
@@ -78,7 +79,7 @@ interface DryRunning {
 export async function printBatchDryRun(deps: Deps, running: DryRunning): Promise<void> {
   const { options, settings } = running
   // Without a lookup, the plan needs no server and no key.
-  const connection = options.skipLookup === true ? null : await deps.connect(settings, 'bulk')
+  const connection = options.lookup === false ? null : await deps.connect(settings, 'bulk')
   try {
     await printPlan(deps, running, connection, await planRun(deps, running, connection))
   } finally {
@@ -132,7 +133,15 @@ async function planRun(
     confirm,
   }
   try {
-    const plan = await dryRunBatch({ ...options, signal: deps.signals.signal }, dryRunDeps)
+    const plan = await dryRunBatch(
+      {
+        ...options,
+        hasCreatednft: isV12(settings),
+        requestsPerSecond: settings.rate?.value,
+        signal: deps.signals.signal,
+      },
+      dryRunDeps,
+    )
     return { plan, finished: null, meter, limit, warnings: allWarnings }
   } catch (error) {
     const finished = await finishedRun(error, options)
@@ -160,7 +169,13 @@ async function printPlan(
   const price = fees === null ? null : await findPrice(deps, flags, settings, fees.coin)
   const estimate = fees === null ? NO_ESTIMATE : await estimateData(meter.total(), fees, price)
   const { notes } = plan
-  await output.one({ ...planData(plan, options), ...estimate, mapped_columns: mapped?.all ?? {}, warnings, notes })
+  await output.one({
+    ...planData(plan, options, settings),
+    ...estimate,
+    mapped_columns: mapped?.all ?? {},
+    warnings,
+    notes,
+  })
   for (const note of notes) io.note(safe(note))
   if (plan.requests > 1) io.note(`${plan.order}.`)
   if (fees?.isSimulated) io.note(SIMULATED)
@@ -207,7 +222,7 @@ async function feesIfKnown(
   }
 }
 
-function planData(plan: DryRun, options: BatchOptions): DataRecord {
+function planData(plan: DryRun, options: BatchOptions, { rate }: Settings): DataRecord {
   const { run, rows, requests, receivers, bytes, files, reordered, order, seconds, firstRequest } = plan
   const { added, changed, keptAccepted: kept_accepted, removed } = plan.changes
   return {
@@ -223,7 +238,7 @@ function planData(plan: DryRun, options: BatchOptions): DataRecord {
     reordered,
     order,
     seconds: Math.round(seconds * 10) / 10,
-    requests_per_second: options.requestsPerSecond ?? createnft.ratePerSecond ?? null,
+    requests_per_second: rate?.value ?? createnft.ratePerSecond ?? null,
     changes: { added, changed, kept_accepted, removed },
     first_request: firstRequest,
   }

@@ -1,4 +1,5 @@
 import type { Blockchain } from '../../api/blockchains.ts'
+import type { RunFlags } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import {
@@ -26,10 +27,10 @@ import {
   oneOf,
   positiveNumber,
 } from '../flags/parse.ts'
-import { addWaitFlags, type WaitFlags } from '../flags/wait.ts'
+import { addWaitFlags } from '../flags/wait.ts'
 
 /** Flags of the commands that mint a manifest. */
-export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, VerifyFlags, LimitFlags {
+export interface BatchMintFlags extends RunFlags, OutputFlags, ServerFlags, VerifyFlags, LimitFlags {
   contract?: string
   blockchain?: Blockchain
   receiver?: string
@@ -37,20 +38,8 @@ export interface BatchMintFlags extends OutputFlags, ServerFlags, WaitFlags, Ver
   map?: KeyValue[]
   unknownColumns?: UnknownColumns
   run?: string
-  again?: boolean
-  newRows?: boolean
   allowDuplicates?: boolean
-  chunkSize?: number
   rate?: number
-  uploadConcurrency?: number
-  inOrder?: boolean
-  markerKey?: string
-  dynamic?: boolean
-  adopt?: boolean
-  allowExchanged?: boolean
-  /** False with --no-lookup. */
-  lookup?: boolean
-  listingWait?: number
   dryRun?: boolean
   checkFiles?: boolean
   yes?: boolean

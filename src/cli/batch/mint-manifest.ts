@@ -17,7 +17,6 @@ import { type Collection, whichCollection } from '../connect/which-collection.ts
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { createOutput } from '../render/output.ts'
-import { isV12 } from '../request/api-version.ts'
 import { FileUrls } from './check-files.ts'
 import { printEditedRows } from './edited-rows.ts'
 import type { BatchMintFlags } from './flags.ts'
@@ -134,15 +133,16 @@ export async function openManifest(
       ...warnings.begin(),
     })
   const options: BatchOptions = {
+    ...flags,
     stateDir: settings.stateDir,
     origin,
     backend,
     blockchain: collection.blockchain,
     contractAddress: collection.contract,
     manifestPath: path,
+    runName: flags.run,
     label: await labelOf(path, flags.run),
     reading: readingOf(fromFlags),
-    ...runOptions(flags, settings),
   }
   return { settings, options, read, files, localFiles, mapped, warnings }
 }
@@ -189,29 +189,6 @@ export function withWayOut(error: unknown, isDryRun = false): unknown {
     return error.with({ message: `${message}\n${linesOf(rows)}${more}` })
   }
   return error
-}
-
-/** Returns the run options that come from flags and the profile. */
-export function runOptions(flags: BatchMintFlags, settings: Settings): Partial<BatchOptions> {
-  const { rate } = settings
-  return {
-    runName: flags.run,
-    again: flags.again,
-    newRows: flags.newRows,
-    chunkSize: flags.chunkSize,
-    inOrder: flags.inOrder,
-    dynamic: flags.dynamic,
-    hasCreatednft: flags.dynamic ? isV12(settings) : undefined,
-    markerKey: flags.markerKey,
-    adopt: flags.adopt,
-    allowExchanged: flags.allowExchanged,
-    listingWaitMs: flags.listingWait,
-    uploadConcurrency: flags.uploadConcurrency,
-    skipLookup: flags.lookup === false,
-    noWait: flags.wait === false,
-    timeoutMs: flags.timeout,
-    requestsPerSecond: rate?.value,
-  }
 }
 
 const asTarget = ({ contract, blockchain }: Collection) => ({ contractAddress: contract, blockchain })

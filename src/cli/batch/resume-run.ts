@@ -13,7 +13,7 @@ import { editsSince } from './edits-since.ts'
 import { finishedRun, printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { serverFlagsAgain } from './flags-again.ts'
-import { labelOf, runOptions } from './mint-manifest.ts'
+import { labelOf } from './mint-manifest.ts'
 import { sendAndPrint } from './send-run.ts'
 import { summaryView } from './summary.ts'
 import { findRun, settingsOfRun } from './which-server.ts'
@@ -31,6 +31,7 @@ export async function resumeRun(
   const output = createOutput(deps.io, flags, view, { manifest: run.manifestPath })
   const settings = await settingsOfRun(deps, run, flags)
   const options: BatchOptions = {
+    ...flags,
     stateDir,
     origin: run.origin,
     blockchain: run.blockchain,
@@ -38,7 +39,6 @@ export async function resumeRun(
     manifestPath: run.manifestPath,
     generation: run.generation,
     label: await labelOf(run.manifestPath, run.runName ?? undefined),
-    ...runOptions(flags, settings),
     runName: run.runName ?? flags.run,
     ...more,
   }

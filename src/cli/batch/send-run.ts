@@ -6,6 +6,7 @@ import { isInActions } from '../io/in-actions.ts'
 import { safe } from '../io/io.ts'
 import type { JobSummary } from '../render/github-actions.ts'
 import type { Output } from '../render/output.ts'
+import { isV12 } from '../request/api-version.ts'
 import { EventLines } from './event-lines.ts'
 import { BatchProgress } from './progress.ts'
 import { runCommands } from './run-commands.ts'
@@ -45,8 +46,9 @@ export async function sendRun(deps: Deps, sending: Sending): Promise<SentRun> {
     const summary = await run(
       {
         ...options,
-        maxCost: maxCost ?? undefined,
-        maxFee: maxFee ?? undefined,
+        maxCostWei: maxCost ?? undefined,
+        maxFeeWei: maxFee ?? undefined,
+        hasCreatednft: isV12(settings),
         signal: deps.signals.signal,
       },
       sender.callbacks(),

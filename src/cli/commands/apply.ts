@@ -378,7 +378,7 @@ async function mint(
     settings,
     options: {
       ...options,
-      maxCost: given ?? undefined,
+      maxCostWei: given ?? undefined,
       keepEdited: true,
       // Labels are already replaced at this point, so rows match by their reference IDs alone.
       adopt: false,

@@ -4,7 +4,7 @@ import { duration } from './parse.ts'
 /** Flags of commands that create something on a chain. */
 export interface WaitFlags {
   /** False with --no-wait. */
-  wait?: boolean
+  wait?: boolean | undefined
   /** In milliseconds. */
   timeout?: number | undefined
 }

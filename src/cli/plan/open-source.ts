@@ -10,7 +10,7 @@ import { LocalContents } from '../../files/local-content.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
 import { hasNoRows, type PlanHeader, readPlan, readPlanHeader } from '../../plan/plan-file.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
-import { openManifest, runOptions } from '../batch/mint-manifest.ts'
+import { openManifest } from '../batch/mint-manifest.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { PlanFlags, PlanSource } from './open-plan.ts'
@@ -113,6 +113,7 @@ async function optionsOf(
   }
   const { run, label, manifest: manifestPath } = header
   return {
+    ...flags,
     stateDir: settings.stateDir,
     origin,
     backend,
@@ -120,7 +121,6 @@ async function optionsOf(
     contractAddress: contract,
     manifestPath,
     label,
-    ...runOptions(flags, settings),
     adopt: header.moved,
     // The saved plan lists the new rows.
     newRows: true,
