@@ -62,8 +62,13 @@ export type Outcome =
 
 /** The outcome of an attempt about which no response proves anything. */
 export const UNKNOWN: Unknown = {
-  ...{ outcome: 'unknown', cause: 'unknown' },
-  ...{ status: null, busy: false, foreign: false, isKeyReused: false, retryAfterMs: null },
+  outcome: 'unknown',
+  cause: 'unknown',
+  status: null,
+  busy: false,
+  foreign: false,
+  isKeyReused: false,
+  retryAfterMs: null,
 }
 
 /** In the API's error form, these statuses mean that the server processed the request and did nothing. */

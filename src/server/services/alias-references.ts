@@ -48,7 +48,10 @@ export async function aliasReferences(
       db,
       scope,
       wanted.map(({ alias, content: { digest, target_id, label } }) => ({
-        ...{ reference_id: alias, digest, target_id, label },
+        reference_id: alias,
+        digest,
+        target_id,
+        label,
         kind: 'id' as const,
       })),
     )

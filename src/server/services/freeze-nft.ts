@@ -32,8 +32,16 @@ export async function freezeNft(deps: ServiceDeps, request: ServiceRequest<Parse
       await refusePending(db, ...nft_gdn_ids)
       await refuseStale(db, request.parsed)
       const rows = nft_gdn_ids.map((nft_id) => ({
-        ...{ id, request_id, collection_id: collection.id, nft_id, blockchain: collection.blockchain },
-        ...({ kind: 'freeze', metadata: '{}', files: null, step: 'sign', next_attempt_at: acceptedAt } as const),
+        id,
+        request_id,
+        collection_id: collection.id,
+        nft_id,
+        blockchain: collection.blockchain,
+        kind: 'freeze' as const,
+        metadata: '{}',
+        files: null,
+        step: 'sign' as const,
+        next_attempt_at: acceptedAt,
       }))
       if (!(await addUpdates(db, rows))) throw badRequest('one of the NFTs has a pending change')
     },

@@ -27,8 +27,11 @@ export async function getFees(
       is_simulated: gas.isSimulated,
       currency: await gas.coin(),
       gas_price: {
-        ...{ low: String(low), typical: String(typical), high: String(high) },
-        ...{ offered: String(offered), max: String(max) },
+        low: String(low),
+        typical: String(typical),
+        high: String(high),
+        offered: String(offered),
+        max: String(max),
       },
       data: { bytes: data.bytes, fee: String(data.fee), gas: String(data.gas) },
       funds: richest && {
@@ -37,7 +40,9 @@ export async function getFees(
         owed: String(richest.owed),
       },
       shortage: lack && {
-        ...{ signer: lack.signer, balance: String(lack.balance), needed: String(lack.needed) },
+        signer: lack.signer,
+        balance: String(lack.balance),
+        needed: String(lack.needed),
         reserve: String(lack.reserve),
         waiting_nfts: lack.waitingNfts,
       },

@@ -44,15 +44,18 @@ export async function getNftHistory(
     const { kind, status, accepted_at, block_number, transaction_hash, sender, receiver, revision, error } = row
     const link = transaction_hash === null ? null : chains.transactionUrl(blockchain, transaction_hash)
     events.push({
-      ...{ kind, status, transaction_gdn_id: row.id, accepted_date: dateOf(accepted_at) },
-      ...{ block_date: dateOf(times.get(block_number ?? -1)), block_number, transaction_hash },
-      ...{
-        from: sender,
-        to: isEvm(blockchain) || receiver !== ZERO_ADDRESS ? receiver : null,
-        revision,
-        ...(await changesOf(db, id, row)),
-        error,
-      },
+      kind,
+      status,
+      transaction_gdn_id: row.id,
+      accepted_date: dateOf(accepted_at),
+      block_date: dateOf(times.get(block_number ?? -1)),
+      block_number,
+      transaction_hash,
+      from: sender,
+      to: isEvm(blockchain) || receiver !== ZERO_ADDRESS ? receiver : null,
+      revision,
+      ...(await changesOf(db, id, row)),
+      error,
       ...(kind === 'mint' && status === 'deployed' ? await paidByMint({ db, chains }, id, blockchain) : {}),
       ...(link === null ? {} : { explorer_url: link }),
     })

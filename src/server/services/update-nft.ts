@@ -51,7 +51,12 @@ export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parse
       const { blockchain } = collection
       const isNew = await addUpdates(db, [
         {
-          ...{ id, request_id, reference_id, collection_id: collection.id, nft_id: nft_gdn_id, blockchain },
+          id,
+          request_id,
+          reference_id,
+          collection_id: collection.id,
+          nft_id: nft_gdn_id,
+          blockchain,
           kind: 'update',
           metadata: JSON.stringify(metadata),
           files: files === null ? null : JSON.stringify(files),

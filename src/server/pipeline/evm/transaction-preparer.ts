@@ -170,7 +170,7 @@ async function findFactory(
       throw new Error(`no configured key can deploy the factory ${factory}`)
     const addresses = operators.map(({ address }) => address)
     const call = { to: null, data: encodeDeployFactory(addresses), gas: deployFactoryGasLimit(addresses) }
-    return await signAndStore(db, admin, { ...{ blockchain, chainId, fees }, kind: 'factory', ...call }, now())
+    return await signAndStore(db, admin, { blockchain, chainId, fees, kind: 'factory', ...call }, now())
   })
   if (signed !== null) onSigned([signed], [])
   return { waitMs: FACTORY_WAIT_MS }

@@ -87,7 +87,9 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     if (to === top && last !== head.hash) return false
     const own = logsWithin(logs, from, to)
     await writeEvents(store, {
-      ...{ events: collectionEvents(own), mints: mintsIn(own), cursor },
+      events: collectionEvents(own),
+      mints: mintsIn(own),
+      cursor,
       reached: { blockchain, block_number: to, block_hash: last },
       move: (db, reached) => movePublicCursor(db, reached, publicNetwork.finality),
     })

@@ -79,7 +79,9 @@ export function outcomeOf(receipt: EvmReceipt, raw: string, attempts: readonly A
   const { transactionHash, blockNumber, blockHash, gasUsed, feePaid, status } = receipt
   const mined = attempts.find(({ hash }) => hash === transactionHash)
   const place = {
-    ...{ block_number: Number(blockNumber), block_hash: blockHash, gas_used: String(gasUsed) },
+    block_number: Number(blockNumber),
+    block_hash: blockHash,
+    gas_used: String(gasUsed),
     fee_paid: feePaid === null || !isPossible(receipt, mined?.raw ?? raw) ? null : String(feePaid),
   }
   const signing = mined === undefined ? {} : { hash: mined.hash, raw: mined.raw }

@@ -42,13 +42,21 @@ export async function adoptTransaction(
   const known = await findTransactionByNonce(db, blockchain, signer, nonce)
   if (known !== null && known.state !== 'lost') return null
   const row = {
-    ...{ hash, raw, kind, collection_id: collectionId },
-    ...{ run: run?.run ?? null, run_collection_id: run?.collection_id ?? null },
+    hash,
+    raw,
+    kind,
+    collection_id: collectionId,
+    run: run?.run ?? null,
+    run_collection_id: run?.collection_id ?? null,
     start_id: bundle === undefined ? null : String(bundle.startId),
     update_sequence: update?.sequence ?? null,
     token_count: (bundle ?? update)?.count ?? 0,
     directory: (bundle ?? update)?.directory ?? null,
-    ...{ block_number: null, block_hash: null, gas_used: null, created_at: now, next_attempt_at: now },
+    block_number: null,
+    block_hash: null,
+    gas_used: null,
+    created_at: now,
+    next_attempt_at: now,
   }
   const id = known?.id ?? newId()
   if (known === null) {
@@ -76,7 +84,12 @@ export async function adoptAttempt(
   const { id } = transaction
   const known = (await attemptsOf(db, [id])).get(id) ?? []
   const attempt = (number: number, one: { hash: string; raw: string }, created_at: number) => ({
-    ...{ transaction_id: id, number, hash: one.hash, raw: one.raw, created_at, cancels: CANCELS.nothing },
+    transaction_id: id,
+    number,
+    hash: one.hash,
+    raw: one.raw,
+    created_at,
+    cancels: CANCELS.nothing,
     ...feesOf(one.raw as Hex),
   })
   await insertAttempts(db, [

@@ -61,8 +61,13 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
       if (!(await lockAt(db, collection))) return
       const cid = directoryCid(call.digest).toString()
       await recordUnknownUpdate(db, {
-        ...{ collectionId: collection.id, sequence, directory: cid, tokenIds: call.tokenIds, blockchain },
-        ...{ block_number: mined.blockNumber, transaction_hash: mined.hash },
+        collectionId: collection.id,
+        sequence,
+        directory: cid,
+        tokenIds: call.tokenIds,
+        blockchain,
+        block_number: mined.blockNumber,
+        transaction_hash: mined.hash,
       })
       await updateCollection(db, collection.id, { update_count: sequence })
     })
