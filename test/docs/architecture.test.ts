@@ -13,8 +13,8 @@ type Arrows = Map<string, Set<string>>
 function drawn(folder: string): Arrows {
   const block = text.match(/```mermaid\n[^`]*```/g)?.find((one) => one.includes(`%% ${folder}\n`)) ?? ''
   const arrows: Arrows = new Map()
-  for (const [, from = '', all = ''] of block.matchAll(/^ {2}([\w-]+) --> ([\w &-]+)$/gm)) {
-    for (const to of all.split(' & ')) add(arrows, from, to)
+  for (const [, from = '', all = ''] of block.matchAll(/^ {2}([\w &-]+) --> ([\w &-]+)$/gm)) {
+    for (const one of from.split(' & ')) for (const to of all.split(' & ')) add(arrows, one, to)
   }
   return arrows
 }
