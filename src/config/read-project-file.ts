@@ -18,12 +18,12 @@ function yaml(path: string, text: string): unknown {
   try {
     return defaultLoaders['.yaml'](path, text)
   } catch (error) {
-    const [, line, column] = /\((\d+):(\d+)\)/.exec(messageOf(error)) ?? []
+    const [, line, column] = /\((\d+):(\d+)\)/.exec(messageOf(error))?.map(Number) ?? []
     const [reason = ''] = messageOf(error)
       .replace(/^YAML Error in .*\n/, '')
       .split('\n')
     throw new GdnError('invalid_config', `is not valid YAML: ${reason.replace(/ \(\d+:\d+\)$/, '')}`, {
-      place: { file: path, ...(line === undefined ? {} : { line: Number(line), column: Number(column) }) },
+      place: { file: path, line, column },
       cause: error,
     })
   }

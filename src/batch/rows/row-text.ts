@@ -58,9 +58,7 @@ export function copyHash(row: ManifestRow): string {
     metadata: {
       ...metadata,
       file_fields: sortedByText(file_fields, ({ key, url }) => key + SEPARATOR + url),
-      ...(attribute === undefined
-        ? {}
-        : { attribute: sortedByText(attribute, ({ tag, value }) => tag + SEPARATOR + value) }),
+      attribute: attribute && sortedByText(attribute, ({ tag, value }) => tag + SEPARATOR + value),
     },
     localFiles: sortedByText(names, ({ key, path }) => key + SEPARATOR + path),
   })

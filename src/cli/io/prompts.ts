@@ -47,8 +47,8 @@ export function prompts(output: OutStream): Prompts {
       answer({
         type: 'input',
         message: unbroken(message, stream.columns),
-        ...(usual === undefined ? {} : { default: terminalText(usual) }),
-        ...(check === undefined ? {} : { validate: folded(check, stream.columns) }),
+        default: usual && terminalText(usual),
+        validate: check && folded(check, stream.columns),
       }),
     async secret({ message, check }) {
       // inquirer would keep rejected input in the field, where it can't be seen. So each attempt is a new prompt.
@@ -78,7 +78,7 @@ export function prompts(output: OutStream): Prompts {
       const shown = choices.map(({ name, value, description }) => ({
         name: terminalText(name),
         value,
-        ...(description === undefined ? {} : { description: terminalText(description) }),
+        description: description && terminalText(description),
       }))
       return answer({
         type: 'search',
@@ -149,7 +149,10 @@ export function folded(check: NonNullable<TextQuestion['check']>, columns: numbe
 }
 
 /** Returns the choices that contain every typed word. Choices that begin with the first word come first. */
-export function narrowed<Of extends { name: string; description?: string }>(all: readonly Of[], typed: string): Of[] {
+export function narrowed<Of extends { name: string; description?: string | undefined }>(
+  all: readonly Of[],
+  typed: string,
+): Of[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
   const textOf = ({ name, description = '' }: Of) => `${name} ${description}`.toLowerCase()
   const fitting = all.filter((one) => words.every((word) => textOf(one).includes(word)))

@@ -130,10 +130,7 @@ export async function changeWebhook(
 ): Promise<ShownWebhook> {
   await store.transaction(async (db) => {
     await found(db, id)
-    await updateWebhook(db, id, {
-      ...(url === undefined ? {} : { url }),
-      ...(events === undefined ? {} : { events: inOrder(events) }),
-    })
+    await updateWebhook(db, id, { url, events: events && inOrder(events) })
     // The recorded failures belong to the old URL.
     if (url !== undefined) await reviveWebhook(db, id)
   })

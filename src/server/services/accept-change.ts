@@ -58,7 +58,7 @@ export async function acceptChange<Name extends Operation, Echo extends object, 
   const references = reference_id === undefined ? [] : [{ reference_id, digest: operationDigest(operation, fields) }]
   const findCollection = () => findOwnCollection(store.db, accountId, { contractAddress, blockchain })
   const responseFor = (operation: string | Existing) => ({
-    requests: { ...echo, ...(reference_id === undefined ? {} : { reference_id }) },
+    requests: { ...echo, reference_id },
     response: { transaction_gdn_id: idOf(operation), ...showAccepted(operation, acceptedAt, reference_id) },
   })
   let wakePipeline = () => {}

@@ -45,7 +45,7 @@ function toRecord(row: Found, pending: Pending, chains: Chains, waits: Waits) {
     minted_to: row.receiver,
     revision: row.revision,
     ...(row.revision_reference_id === null ? {} : { revision_reference_id: row.revision_reference_id }),
-    ...(pending === undefined ? {} : { pending_change: pending }),
+    pending_change: pending,
     is_dynamic: row.dynamic === 1 || row.collection_dynamic === 1,
     is_frozen: row.frozen === 1 || row.collection_frozen === 1,
     burned: row.owner === ZERO_ADDRESS,

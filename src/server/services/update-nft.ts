@@ -24,7 +24,7 @@ export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parse
       nft_gdn_id,
       contract_address,
       metadata: request.body.metadata,
-      ...(replaces_revision === undefined ? {} : { replaces_revision }),
+      replaces_revision,
     },
     async check(collection) {
       const nft = await findNft(store.db, nft_gdn_id)

@@ -156,7 +156,7 @@ export async function postponeFiles(
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable(claimed.table)
-    .set({ attempts, next_attempt_at: nextAttemptAt, lease_until: 0, ...(error === undefined ? {} : { error }) })
+    .set({ attempts, next_attempt_at: nextAttemptAt, lease_until: 0, error })
     .where('seq', '=', claimed.seq)
     .where('generation', '=', claimed.generation)
     .where('step', '=', 'files')

@@ -65,7 +65,7 @@ export async function settlePublication(
       attempts,
       next_attempt_at: nextAttemptAt,
       lease_until: 0,
-      ...(reference === undefined ? {} : { reference }),
+      reference,
     })
     .where('target', '=', target)
     .where('cid', '=', cid)

@@ -41,7 +41,7 @@ export async function isSentTo(db: Db): Promise<boolean> {
 export async function updateWebhook(
   db: Db,
   id: string,
-  changes: Partial<Pick<WebhookRow, 'url' | 'events'>>,
+  changes: { url?: string | undefined; events?: string | undefined },
 ): Promise<void> {
   await db.updateTable('webhooks').set(changes).where('id', '=', id).execute()
 }

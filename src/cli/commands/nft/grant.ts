@@ -70,7 +70,7 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
       }),
     )
   const sender = named ?? (isV12(settings) ? undefined : await ask())
-  const fields = { ...prepared.request, ...(sender === undefined ? {} : { sender_wallet_address: sender }) }
+  const fields = { ...prepared.request, sender_wallet_address: sender }
   const schema = isV12(settings) ? createTransRequest12 : createnfttrans.request
   const request = checkRequest(schema, fields, prepared.file)
   await createNfts(deps, {

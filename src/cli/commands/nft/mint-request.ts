@@ -88,7 +88,7 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
     title: flags.title,
     description: flags.description ?? '',
     file_fields: media.fields,
-    ...(flags.attr === undefined ? {} : { attribute: flags.attr.map(({ key, value }) => ({ tag: key, value })) }),
+    attribute: flags.attr?.map(({ key, value }) => ({ tag: key, value })),
   }
   const request = {
     contract_address: collection.contract,
@@ -108,10 +108,7 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
 }
 
 /** Prompts for title, description and image. */
-async function askMetadata(
-  { io, cwd }: Deps,
-  flags: NftFlags,
-): Promise<Pick<NftFlags, 'title' | 'description' | 'image'>> {
+async function askMetadata({ io, cwd }: Deps, flags: NftFlags) {
   const optional = async (given: string | undefined, question: TextQuestion) => {
     const answer = given ?? (await askText(io, question)).trim()
     return answer === '' ? undefined : answer
@@ -127,11 +124,7 @@ async function askMetadata(
     check: async (typed) =>
       await readMedia([{ key: 'image', value: typed.trim() }], cwd).then(() => true as const, messageOf),
   })
-  return {
-    title,
-    ...(description === undefined ? {} : { description }),
-    ...(image === undefined ? {} : { image }),
-  }
+  return { title, description, image }
 }
 
 /** Returns the configured collection if the file doesn't fully specify one. */
