@@ -1,4 +1,5 @@
 import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
+import type { ManifestRow } from '../manifest/row.ts'
 import { isUnrevealed, readDrop } from '../state/drops.ts'
 import { openStateIfThere, type StateReader } from '../state/open-state.ts'
 import { areOnOtherLines, pageOf, pagesOf, rowsAt } from '../state/rows.ts'
@@ -7,6 +8,8 @@ import { keptRow } from './rows/manifest-row.ts'
 import { shownKey } from './rows/row-key.ts'
 import { RunStore } from './runs/run-store.ts'
 import type { Items, ManifestChanges, Run } from './types.ts'
+
+type IsCommitted = (row: ManifestRow, n: number) => Promise<boolean>
 
 /** How a changed manifest differs from the planned rows of a run. */
 export interface ChangesSince {
@@ -25,14 +28,14 @@ export interface ChangesSince {
 /**
  * Compares a manifest with the planned rows of a run. Returns null if the file is unchanged.
  *
- * @param isAsCommitted whether the manifest is the one that an unrevealed drop has committed to. Its rows differ from
- *   the placeholders until they are revealed, but they aren't edited.
+ * @param committed returns a function that tells whether a row is the one that an unrevealed run has committed to as
+ *   its row `n`. Such a row differs from its placeholder until it is revealed, but it isn't edited. Null if unknown.
  * @throws GdnError `invalid_manifest` if the manifest has errors
  */
 export async function changesSince(
   { stateDir, id }: Run,
   manifest: Items,
-  isAsCommitted: () => Promise<boolean>,
+  committed: () => Promise<IsCommitted | null>,
 ): Promise<ChangesSince | null> {
   const state = await openStateIfThere(stateDir)
   try {
@@ -41,7 +44,8 @@ export async function changesSince(
     if (drop.fingerprint !== null && drop.fingerprint === (await manifest.fingerprint?.())) return null
     const store = new RunStore(state, drop, null)
     await readRows(store, manifest, 'draft')
-    const same = isUnrevealed(drop) && (await isAsCommitted()) ? await unrevealedRows(state, drop.setId) : []
+    const isCommitted = isUnrevealed(drop) ? await committed() : null
+    const same = isCommitted === null ? [] : await committedRows(state, drop.setId, isCommitted)
     const { changes, differing } = await changesFrom(store, 'draft', drop.setId, same)
     const present = differing.filter(({ kind }) => kind !== 'removed')
     const positions = present.map(({ position }) => position)
@@ -60,13 +64,20 @@ export async function changesSince(
   }
 }
 
-/** Returns the positions of rows that are stored as placeholders. */
-async function unrevealedRows(state: StateReader, set: number): Promise<number[]> {
-  const positions: number[] = []
-  const pages = pagesOf(state, (sql, after, limit) => pageOf(sql, { set }, after, limit))
-  for await (const page of pages) {
+/** Returns the positions in the manifest of rows that are stored as placeholders and weren't edited. */
+async function committedRows(state: StateReader, set: number, isCommitted: IsCommitted): Promise<number[]> {
+  const numbers = new Map<string, number>()
+  for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, { set }, after, limit))) {
     for (const record of page) {
-      if (Object.hasOwn(keptRow(record).row.metadata, PROVENANCE_ROW)) positions.push(record.position)
+      const number = keptRow(record).row.metadata[PROVENANCE_ROW]
+      if (number !== undefined) numbers.set(record.key, Number(number))
+    }
+  }
+  const positions: number[] = []
+  for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit))) {
+    for (const record of page) {
+      const number = numbers.get(record.key)
+      if (number !== undefined && (await isCommitted(keptRow(record).row, number))) positions.push(record.position)
     }
   }
   return positions

@@ -103,7 +103,7 @@ export class Commitment {
    * seed, and with it every leaf, so the comparison needs the seed of the leaves file.
    */
   rowsOtherThan(leaves: Uint8Array, seed: Uint8Array): number[] {
-    const lines = linesOf(leaves)
+    const lines = leavesIn(leaves)
     const differing: number[] = []
     for (let row = 1; row <= Math.max(lines.length, this.rows); row++) {
       if (row > this.rows || leafOf(saltOf(seed, row), this.contentOf(row)) !== lines[row - 1]) differing.push(row)
@@ -113,6 +113,7 @@ export class Commitment {
 }
 
 /** Returns the leaf of a row from a leaves file; null if the file has no such row. */
-export const leafAt = (leaves: Uint8Array, row: number): string | null => linesOf(leaves)[row - 1] ?? null
+export const leafAt = (leaves: Uint8Array, row: number): string | null => leavesIn(leaves)[row - 1] ?? null
 
-const linesOf = (leaves: Uint8Array): string[] => Buffer.from(leaves).toString('latin1').trimEnd().split('\n')
+/** Returns the leaves of a leaves file, in the order of the rows. */
+export const leavesIn = (leaves: Uint8Array): string[] => Buffer.from(leaves).toString('latin1').trimEnd().split('\n')

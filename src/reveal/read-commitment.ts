@@ -22,6 +22,19 @@ export interface ReadCommitment {
  * @returns null if the manifest has problems. Read its `committable` items to report them
  */
 export async function readCommitment(items: AsyncIterable<ManifestItem>): Promise<ReadCommitment | null> {
+  const { contentOf, hashOf } = contentHashes()
+  const contents: Buffer[] = []
+  const lines: number[] = []
+  for await (const item of committable(items)) {
+    if ('issue' in item) return null
+    contents.push(await contentOf(item.row))
+    lines.push(item.row.line)
+  }
+  return { commitment: new Commitment(Buffer.concat(contents)), lines, contentOf, hashOf }
+}
+
+/** Returns functions that hash rows and their files. Each file is read once. */
+export function contentHashes(): Pick<ReadCommitment, 'contentOf' | 'hashOf'> {
   const known = new Map<string, Promise<string>>()
   const hashOf = (path: string): Promise<string> => {
     const found = known.get(path) ?? sha256Of(path)
@@ -33,14 +46,7 @@ export async function readCommitment(items: AsyncIterable<ManifestItem>): Promis
     for (const { key, path } of row.localFiles) hashes.set(key, await hashOf(path))
     return contentOf(row, hashes)
   }
-  const contents: Buffer[] = []
-  const lines: number[] = []
-  for await (const item of committable(items)) {
-    if ('issue' in item) return null
-    contents.push(await hash(item.row))
-    lines.push(item.row.line)
-  }
-  return { commitment: new Commitment(Buffer.concat(contents)), lines, contentOf: hash, hashOf }
+  return { contentOf: hash, hashOf }
 }
 
 /** Yields the items of a manifest. Reports rows that can't be committed to or revealed as problems. */

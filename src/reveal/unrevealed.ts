@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { extraKeys, MAX_FILE_FIELDS, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
 import { lookAtStore } from '../batch/runs/open-store.ts'
-import type { BatchOptions } from '../batch/types.ts'
+import type { BatchOptions, Run } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { GdnError, type Place } from '../core/errors.ts'
 import { makePrivateFolder } from '../core/private-file.ts'
@@ -10,7 +10,8 @@ import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { openStateIfThere } from '../state/open-state.ts'
-import { committable, type ReadCommitment } from './read-commitment.ts'
+import { leafOf, leavesIn, saltOf } from './leaves.ts'
+import { committable, contentHashes, type ReadCommitment } from './read-commitment.ts'
 
 /** The metadata of NFTs before they are revealed. */
 export type Placeholder = Pick<ManifestRow, 'metadata' | 'localFiles'>
@@ -111,6 +112,11 @@ export interface KeptCommitment {
   seed: string
 }
 
+/** Returns the commitment that a run stores; null if its rows are minted revealed. */
+export function commitmentOf({ reading: { provenance, seed } }: Pick<Run, 'reading'>): KeptCommitment | null {
+  return typeof provenance === 'string' && typeof seed === 'string' ? { provenance, seed } : null
+}
+
 /** Returns the commitment of a run. Null if its rows are minted revealed, undefined if the run has not begun. */
 export async function keptCommitment(
   options: BatchOptions,
@@ -120,9 +126,7 @@ export async function keptCommitment(
   try {
     const { drop } = await lookAtStore(state, { ...options, dynamic: false })
     if (drop.setId === null) return undefined
-    const { provenance, seed } = drop.reading
-    const isKept = typeof provenance === 'string' && typeof seed === 'string'
-    return { run: drop.name, commitment: isKept ? { provenance, seed } : null }
+    return { run: drop.name, commitment: commitmentOf(drop) }
   } finally {
     state.close()
   }
@@ -142,4 +146,19 @@ export async function editedLines(
   const leaves = await readFile(leavesPath(stateDir, provenance)).catch(() => null)
   if (leaves === null) return null
   return commitment.rowsOtherThan(leaves, Buffer.from(seed, 'hex')).map((row) => lines[row - 1] ?? null)
+}
+
+/**
+ * Returns a function that tells whether a row is the one that a run has committed to as its row `n`. Returns null if
+ * the leaves file can't be read.
+ */
+export async function committedRows(
+  stateDir: string,
+  { provenance, seed }: KeptCommitment,
+): Promise<((row: ManifestRow, n: number) => Promise<boolean>) | null> {
+  const leaves = await readFile(leavesPath(stateDir, provenance)).catch(() => null)
+  if (leaves === null) return null
+  const all = leavesIn(leaves)
+  const { contentOf } = contentHashes()
+  return async (row, n) => leafOf(saltOf(Buffer.from(seed, 'hex'), n), await contentOf(row)) === all[n - 1]
 }

@@ -114,6 +114,30 @@ test('mints the placeholder after the commitment, and reveals on a machine witho
   expect(Math.max(...(await nftsOf(collection)).map(({ revision }) => revision))).toBeLessThanOrEqual(3)
 })
 
+test('names only the edited rows of an unrevealed run, also after insertions', async () => {
+  const one = await machine(await collectionOf())
+  expect((await one.mint(ROWS)).code).toBe(0)
+  const results = async (manifest: string) => {
+    await writeFile(one.path('drop.csv'), manifest)
+    const { stderr } = await one.cli('batch', 'results', one.path('drop.csv'), '-o', 'csv')
+    return stderr.replaceAll(one.path('drop.csv'), 'drop.csv').split('\n').slice(0, 3)
+  }
+  expect(await results(ROWS)).toEqual([''])
+  expect(await results(csv('Dawn', 'Midday', 'Dusk'))).toEqual([
+    'drop.csv has changed since the run read it: 0 rows added, 1 edited, 0 removed.',
+    '  edited: r2 (line 3)',
+    expect.stringContaining('1 edited row with its earlier values'),
+  ])
+  const [head, ...rows] = ROWS.split('\n')
+  expect(await results([head, `r4,New,x,art/1.txt,${ALICE}`, ...rows].join('\n'))).toEqual([
+    'drop.csv has changed since the run read it: 1 row added, 0 edited, 0 removed.',
+    '  added: r4 (line 2)',
+    expect.anything(),
+  ])
+  await writeFile(one.path('art/1.txt'), 'another picture')
+  expect(await results(`${ROWS}\n`)).toContain('  edited: r1 (line 2)')
+})
+
 test('shows revealed rows in results as in the manifest', { tags: ['promise'] }, async () => {
   const collection = await collectionOf()
   const one = await machine(collection)

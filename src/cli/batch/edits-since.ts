@@ -38,10 +38,10 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   const name = safe(manifestPath)
   const file = shellWord(name)
   try {
-    const read = () => readManifest({ path: manifestPath }, options)
-    const edits = await changesSince(run, read(), async () => {
-      const { readCommitment } = await import('../../reveal/read-commitment.ts')
-      return (await readCommitment(read()))?.commitment.provenance === run.reading.provenance
+    const edits = await changesSince(run, readManifest({ path: manifestPath }, options), async () => {
+      const { commitmentOf, committedRows } = await import('../../reveal/unrevealed.ts')
+      const commitment = commitmentOf(run)
+      return commitment && (await committedRows(run.stateDir, commitment))
     })
     if (edits === null) return null
     const { changes, ...since } = edits
