@@ -24,7 +24,8 @@ const MAX_STDERR = 4000
  * Starts a temporary backend with an embedded blockchain, which mints within a second. It stops when this process ends
  * for any reason, and leaves nothing behind.
  *
- * @throws GdnError `unexpected` with the output of the backend if it does not start
+ * @throws GdnError `native_missing` if an optional package isn't installed; `unexpected` with the output of the backend
+ *   if it does not start for another reason
  * @example
  * await using local = await startLocal()
  * const gdn = createClient(local)
@@ -40,8 +41,7 @@ export async function startLocal(options: LocalOptions = {}): Promise<Local> {
   const lines = createInterface({ input: child.stdout })
   const started = await Promise.race([once(lines, 'line'), ended.then(() => null)])
   if (started === null) {
-    const why = stderr.trim() || 'it printed no reason'
-    throw new GdnError('unexpected', `the local backend did not start: ${why}`)
+    throw notStarted(stderr)
   }
   // A backend that isn't stopped must not keep this process alive.
   for (const one of [child, child.stdin, child.stdout, child.stderr]) (one as { unref?(): void }).unref?.()
@@ -51,6 +51,14 @@ export async function startLocal(options: LocalOptions = {}): Promise<Local> {
     await ended
   }
   return { ...(JSON.parse(String(started[0])) as Connectable), stop, [Symbol.asyncDispose]: stop }
+}
+
+/** Returns the error for a backend that ended at its start, from what it printed. */
+function notStarted(stderr: string): GdnError {
+  const [, problem, hint] = /^error: (.*)\n {2}(.*)$/s.exec(stderr.trim()) ?? []
+  const why = problem ?? (stderr.trim() || 'it printed no reason')
+  const code = hint?.includes('npm install') ? 'native_missing' : 'unexpected'
+  return new GdnError(code, `the local backend did not start: ${why}`, { hint: hint?.replaceAll('\n  ', '\n') })
 }
 
 type Connectable = Pick<Local, 'baseUrl' | 'apiKey' | 'stateDir'>

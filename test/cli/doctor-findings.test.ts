@@ -70,8 +70,18 @@ test('doctor names wallets whose keys were exported, and warns of unencrypted on
   const [after] = await findings('wallets', options)
   expect(after).toMatchObject({
     status: 'warn',
-    message: expect.stringMatching(/private-key of @alice .* unencrypted$/),
+    message: expect.stringMatching(/private key of @alice .* unencrypted$/),
   })
+  for (const name of ['one.key', 'two.key']) {
+    expect((await cli([...exporting, path(name), '--format', 'private-key'], options)).code).toBe(0)
+  }
+  expect((await cli([...exporting, '-', '--format', 'private-key'], options)).code).toBe(0)
+  const three = (await findings('wallets', options)).map(({ message }) => message)
+  expect(three).toEqual([
+    expect.stringContaining(`to ${path('one.key')}`),
+    expect.stringContaining(`to ${path('two.key')}`),
+    expect.stringContaining('to standard output'),
+  ])
   // The record is no wallet.
   expect((await cli(['wallet', 'list', '-o', 'ids'], options)).stdout.trim().split('\n')).toHaveLength(1)
 })

@@ -50,6 +50,13 @@ describe('nft transfer', () => {
     expect(stdout).toMatch(/^TRANSACTION GDN ID {2,}tx$/m)
   })
 
+  test('says that an NFT is burned instead of rejecting its owner, the zero address', async () => {
+    const burned = nft('id-0', { burned: true, receiver_wallet_address: `0x${'0'.repeat(40)}` })
+    const api = await fakeApi({ getnfts: knows(burned) })
+    const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
+    expect(errorOf(result)).toMatchObject({ code: 'refused', message: "id-0 is burned, so it can't be transferred" })
+  })
+
   test('looks up token, contract and owner, and waits for the transaction and the new owner', async () => {
     const api = await fakeApi({
       getnfts: movesAfter(2),

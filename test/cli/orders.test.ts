@@ -128,6 +128,15 @@ test('batch rm removes the record of a single command after --yes, even with an 
   expect((await cli(['batch', 'rm', ended.run_id, '--yes'], { env })).code).toBe(0)
 })
 
+test('tells of single commands with an unknown outcome, which batch list shows with --all', async () => {
+  const api = await fakeApi({ createnft: () => ({ status: 502, body: 'bad gateway' }) })
+  const { env } = await machine()
+  await cli([...MINT, '--base-url', api.url], { env })
+  const listed = await cli(['batch', 'list'], { env, tty: true })
+  expect(listed.stderr).toContain('The outcome of 1 single command is unknown. To list it, add --all.')
+  expect((await cli(['batch', 'list', '--all'], { env, tty: true })).stderr).toBe('')
+})
+
 test('records each single command as a run, which batch list shows with --all', async () => {
   const api = await fakeApi({
     createnft: ({ metadata, ...requests }: MintBody): Reply =>

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { execa } from 'execa'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createClient } from '../../src/lib/create-client.ts'
 import { startLocal } from '../../src/lib/testing.ts'
 
@@ -112,6 +112,28 @@ test('a backend ends when the process that started it is killed', async () => {
 test('a backend that does not start is an error with its output', async () => {
   await expect(startLocal({ faults: '/nonexistent.yaml' })).rejects.toMatchObject({
     code: 'unexpected',
-    message: expect.stringMatching(/did not start: error: .*nonexistent\.yaml/),
+    message: expect.stringMatching(/did not start: .*nonexistent\.yaml/),
+  })
+})
+
+test('a missing optional package has the code and the hint that docs/client.md names', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gdn-no-libsql-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const preload = join(folder, 'without-sqlite.cjs')
+  await writeFile(
+    preload,
+    `const Module = require('node:module')
+    const load = Module._load
+    Module._load = function (name, ...rest) {
+      if (/libsql|node:sqlite/.test(name)) throw Object.assign(new Error(name), { code: 'MODULE_NOT_FOUND' })
+      return Reflect.apply(load, this, [name, ...rest])
+    }`,
+  )
+  vi.stubEnv('NODE_OPTIONS', `--require=${preload}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  await expect(startLocal()).rejects.toMatchObject({
+    code: 'native_missing',
+    message: 'the local backend did not start: this Node.js has no built-in SQLite',
+    hint: expect.stringContaining('npm install libsql'),
   })
 })

@@ -1,4 +1,4 @@
-import { formatProblem, GdnError, messageOf } from '../../core/errors.ts'
+import { EXIT_BY_CODE, formatProblem, GdnError, messageOf } from '../../core/errors.ts'
 import type { Outcome } from './call.ts'
 
 /** The response of a tool. Only `data` and `error` contain third-party text. */
@@ -39,10 +39,14 @@ const NOTHING: Answer = {
 /** Returns the answer of a read-only tool, with `data` from an offset. */
 export function answerOf({ code, data, error }: Outcome, offset: number): Answer {
   const part = paged(data, offset)
-  const failed = error ?? { code: 'unexpected', message: `exited with ${code}`, hint: null, details: null }
+  const failed = error ?? { code: codeOf(code), message: 'The data contains the problems.', hint: null, details: null }
   const isError = code !== 0 && !(code === 10 && error === null)
   return { ...NOTHING, ...part, status: isError ? 'error' : 'ok', exit_code: code, error: isError ? failed : null }
 }
+
+/** Returns the main error code with an exit code, for commands that report problems as data, such as `gdn doctor`. */
+const codeOf = (exitCode: number): string =>
+  Object.entries(EXIT_BY_CODE).find(([, exit]) => exit === exitCode)?.[0] ?? 'unexpected'
 
 /** Returns the answer of a tool without an offset parameter, with the beginning of the result. */
 export function beginningOf(outcome: Outcome): Answer {

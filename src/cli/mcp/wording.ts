@@ -49,6 +49,8 @@ const EXAMPLES = / Run `gdn [a-z ]+ --help` for examples\./
 const SAVE_AGAIN = /\b(r)un `gdn plan --out` again(?:, and review it)?/gi
 /** Replaced in hints: the tool `apply` plans a manifest, and takes no plan that was saved in a terminal. */
 const APPLY_SAVED = /^To apply it, run `gdn apply [^`]*`\.$/
+/** Replaced in notes: the plans of the tool `apply` are saved anyway. */
+const SAVED_WITH_PRUNE = /\bonly by a plan that was saved with --prune and --out$/
 /** Replaced in hints: the arguments of a plan can't be changed, so another flag requires a new plan. */
 const SAME_COMMAND = /\b(r)un the same command with(?= --)/gi
 
@@ -63,7 +65,8 @@ export class Wording {
   }
 
   message(text: string): string {
-    return this.#reworded(text.replace(/^<([a-z_-]+)>(?=:)/, (whole, name) => this.#tool.words.get(whole) ?? name)).text
+    const named = text.replace(/^<([a-z_-]+)>(?=:)/, (whole, name) => this.#tool.words.get(whole) ?? name)
+    return this.#reworded(named.replace(SAVED_WITH_PRUNE, 'only by apply with prune true')).text
   }
 
   /** Rewords a hint, and adds what only a person can do. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { CommandTree } from '../../../src/cli/command-tree.ts'
-import { failedAnswer } from '../../../src/cli/mcp/answer.ts'
+import { answerOf, failedAnswer } from '../../../src/cli/mcp/answer.ts'
 import { Toolbox } from '../../../src/cli/mcp/toolbox.ts'
 import type { Tool } from '../../../src/cli/mcp/tools.ts'
 import type { TOOLSET_WORDS } from '../../../src/cli/mcp/toolsets.ts'
@@ -74,6 +74,23 @@ describe('errors and hints of tools', () => {
         expect(message, tool.name).toBe(`${property}: is wrong`)
       }
     }
+  })
+
+  test('name the parameter with which apply burns', () => {
+    const tool = toolbox.offered.find(({ name }) => name === 'plan')
+    if (tool === undefined) throw new Error('no plan')
+    const note = 'Its NFT is burned only by a plan that was saved with --prune and --out'
+    const { data } = inToolWords(answerOf({ code: 0, data: { notes: [note] }, error: null }, 0), tool, toolbox)
+    expect(data).toEqual({ notes: ['Its NFT is burned only by apply with prune true'] })
+  })
+
+  test('give the problems that a command reports as data the code of its exit code', () => {
+    const data = [{ check: 'server', status: 'fail' }]
+    expect(answerOf({ code: 6, data, error: null }, 0)).toMatchObject({
+      status: 'error',
+      data,
+      error: { code: 'unreachable', message: 'The data contains the problems.' },
+    })
   })
 
   test.each([

@@ -1,4 +1,5 @@
 import { listRuns, runStatuses } from '../../../batch/runs/runs.ts'
+import { count } from '../../../core/count.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
 import { runData, runView } from '../../batch/run-view.ts'
 import { whichServer } from '../../batch/which-server.ts'
@@ -37,8 +38,10 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const all = await listRuns(stateDir)
   const runs = server === undefined ? all : all.filter((run) => server.has(run))
   const batches = (await runStatuses(stateDir, runs)).map(runData)
-  const commands = flags.all === true ? await commandRunRecords(stateDir, server) : []
-  const records = [...batches, ...commands].sort((a, b) => String(b.started_at).localeCompare(String(a.started_at)))
+  const commands = await commandRunRecords(stateDir, server)
+  const records = [...batches, ...(flags.all === true ? commands : [])].sort((a, b) =>
+    String(b.started_at).localeCompare(String(a.started_at)),
+  )
   if (records.length === 0) {
     io.note(
       server === undefined
@@ -46,5 +49,10 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
         : `There are no runs on ${server.name}.`,
     )
   }
+  const open = flags.all === true ? 0 : commands.filter(({ unknown }) => unknown > 0).length
+  if (open > 0)
+    io.note(
+      `The outcome of ${count(open, 'single command')} is unknown. To list ${open === 1 ? 'it' : 'them'}, add --all.`,
+    )
   await output.many(records)
 }

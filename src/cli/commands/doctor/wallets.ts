@@ -6,32 +6,45 @@ import { type Finding, ok, warn } from './finding.ts'
 
 const CHECK = 'wallets'
 
+/** The words for formats whose names aren't words. */
+const FORMATS: Readonly<Record<string, string>> = { 'private-key': 'private key', answer: 'response' }
+
 /** Reports wallets whose keys were copied out of the wallet folder. Empty if there are none. */
 export function checkWallets(env: NodeJS.ProcessEnv): Finding[] {
   try {
-    const newest = new Map<string, WalletExport>()
-    // An unencrypted copy of a key matters more than later copies of the keystore.
-    for (const one of readExports(walletsDirectory(env))) {
-      const known = newest.get(one.name)
-      if (known === undefined || !isPlain(known) || isPlain(one)) newest.set(one.name, one)
-    }
-    return [...newest.values()].map(findingOf)
+    const exports = readExports(walletsDirectory(env))
+    return [...new Set(exports.map(({ name }) => name))].flatMap((name) =>
+      findingsOf(exports.filter((one) => one.name === name)),
+    )
   } catch (error) {
     return [warn(CHECK, messageOf(error), null)]
   }
 }
 
+/**
+ * Returns the findings about the copies of one wallet's key. Each unencrypted file that still exists is named, and
+ * otherwise the latest copy. An unencrypted copy matters more than later copies of the keystore.
+ */
+function findingsOf(copies: readonly WalletExport[]): Finding[] {
+  const plain = copies.filter(isPlain)
+  const latest = (plain.length > 0 ? plain : copies).at(-1)
+  const byPlace = new Map(plain.map((one) => [one.to, one]))
+  const shown = [...byPlace.values()].filter((one) => one === latest || isThere(one))
+  return (shown.length > 0 ? shown : latest === undefined ? [] : [latest]).map(findingOf)
+}
+
 const isPlain = ({ format }: WalletExport): boolean => format !== 'keystore'
+const isThere = ({ to }: WalletExport): boolean => to !== null && existsSync(to)
 
 function findingOf(one: WalletExport): Finding {
   const { name, format, to, at } = one
   const day = at.slice(0, 10)
   const where = to === null ? 'to standard output' : `to ${to}`
   if (!isPlain(one)) return ok(CHECK, `the keystore of @${name} was copied ${where} on ${day}, encrypted`)
-  const isThere = to !== null && existsSync(to) ? ', and the file is still there' : ''
+  const stillThere = isThere(one) ? ', and the file is still there' : ''
   return warn(
     CHECK,
-    `the ${format} of @${name} was exported ${where} on ${day}, unencrypted${isThere}`,
+    `the ${FORMATS[format] ?? format} of @${name} was exported ${where} on ${day}, unencrypted${stillThere}`,
     "Delete every copy that you no longer need. If somebody else may have read one, move the wallet's assets to a new wallet.",
   )
 }

@@ -147,8 +147,9 @@ export async function blockchainOfTransfer(
 }
 
 function refuseUndeployed(nft: NftRecord, server: Server): void {
-  const { nft_gdn_id, status, token_id } = nft
+  const { nft_gdn_id, status, token_id, burned } = nft
   if (hasFailed(status)) throw neverMinted(nft)
+  if (burned === true) throw new GdnError('refused', `${nft_gdn_id} is burned, so it can't be transferred`)
   if (status === 'deployed' && token_id) return
   throw new GdnError('pending', `${nft_gdn_id} is not deployed yet, so it can't be transferred`, {
     hint: `Run \`gdn nft wait ${safe(nft_gdn_id)}${serverFlag(server)}\` first.`,
