@@ -195,8 +195,9 @@ export function parseSetting(name: keyof ProfileSettings, raw: string): ProfileS
   const value = name === 'rate' && /^[0-9.]+$/.test(raw) ? Number(raw) : raw
   const result = validate(profileSettings, { [name]: value })
   if (result.ok) return result.value
-  throw new GdnError('usage', result.issues[0]?.message ?? 'is not a value', {
-    place: { field: name },
-    ...(name === 'blockchain' ? { hint: blockchainHint(raw) } : {}),
-  })
+  const [message, hint] =
+    name === 'blockchain'
+      ? [`unknown blockchain ${JSON.stringify(raw)}`, blockchainHint(raw)]
+      : [result.issues[0]?.message ?? 'is not a value']
+  throw new GdnError('usage', message, { place: { field: name }, hint })
 }

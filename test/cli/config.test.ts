@@ -7,7 +7,7 @@ const CONTRACT = `0x${'c'.repeat(40)}`
 
 async function home() {
   const { dir, env } = await tempHome()
-  const gdn = (argv: string[], more: { env?: NodeJS.ProcessEnv; stdin?: string } = {}) =>
+  const gdn = (argv: string[], more: { env?: NodeJS.ProcessEnv; stdin?: string; tty?: boolean } = {}) =>
     cli(argv, { ...more, env: { ...env, ...more.env } })
   return { dir, env, gdn, file: join(dir, '.config', 'gdn', 'config.json') }
 }
@@ -26,8 +26,11 @@ test('applies a setting in its profile until it is unset', async () => {
     { name: 'wallet', value: null, from: null },
     { name: 'rate', value: 2.5, from: 'profile test' },
   ])
-  await gdn(['config', 'unset', 'base_url'])
+  const removed = await gdn(['config', 'unset', 'base_url'], { tty: true })
+  expect(removed.stderr).toBe('Removed base_url from profile default.\n')
   expect((await gdn(['config', 'get', 'base_url'])).code).toBe(2)
+  const again = await gdn(['config', 'unset', 'base_url'], { tty: true })
+  expect(again).toMatchObject({ code: 0, stderr: 'The profile default has no setting base_url.\n' })
 })
 
 test('config list says where the name of the profile comes from', async () => {
@@ -49,7 +52,7 @@ test('config set profile selects the profile in use', async () => {
 
 test.each([
   [['contrat', 'x'], 'Did you mean contract?'],
-  [['blockchain', 'polygn'], 'Did you mean polygon?'],
+  [['blockchain', 'polygn'], 'unknown blockchain "polygn"\n  Did you mean polygon?'],
   [['base_url', 'ftp://x'], 'must be an http(s) URL'],
   [['rate', '0x10'], 'must be a positive number'],
   [['rate', '-1'], 'must be a positive number'],

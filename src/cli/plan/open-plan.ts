@@ -94,7 +94,7 @@ export async function openPlan<Result>(
 }
 
 const NO_TRANSFERS =
-  "the collection doesn't let the service transfer its NFTs: its owner can allow it with `gdn collection set --enable-transfer`"
+  "the collection doesn't let the service transfer its NFTs: its owner can allow it with `gdn collection set --enable-transfer --wallet <owner>`"
 
 /** Returns why NFTs of a collection can't be transferred, or null if they can or it isn't known. */
 async function noTransfers(

@@ -56,7 +56,11 @@ export async function unset(deps: Deps, name: string, flags: UnsetFlags): Promis
   if (removed !== undefined) {
     await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: rest } })
   }
-  io.note(`Removed ${setting} from profile ${safe(profile)}.`)
+  io.note(
+    removed === undefined
+      ? `The profile ${safe(profile)} has no setting ${setting}.`
+      : `Removed ${setting} from profile ${safe(profile)}.`,
+  )
   await print(output, flags, { name: setting, profile })
 }
 
