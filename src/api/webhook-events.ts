@@ -22,7 +22,7 @@ export type EventType = (typeof EVENT_TYPES)[number] | 'webhook.test'
 export const EVENT_ID_HEADER = 'Gdn-Event-Id'
 export const SIGNATURE_HEADER = 'Gdn-Signature'
 
-/** Maximum difference between a signature's time and the receiver's clock in either direction. */
+/** Maximum difference between a signature's timestamp and the receiver's clock in either direction. */
 export const SIGNATURE_TOLERANCE_SECONDS = 300
 
 /** Prefixes of event IDs. */

@@ -97,9 +97,8 @@ export interface ApiClient {
    */
   hasNoValue(blockchain: Blockchain | null): boolean | null
   /**
-   * Declares that later requests are only for blockchains whose coins have no value. A gdn backend rejects them for any
-   * other blockchain, even if it restarts with other networks. `call` then throws `not_confirmed`, and `send` returns
-   * it.
+   * Restricts later requests to blockchains whose coins have no value. A gdn backend rejects them for any other
+   * blockchain, even if it restarts with other networks. `call` then throws `not_confirmed`, and `send` returns it.
    */
   onlyWithoutValue(only: boolean): void
   /**

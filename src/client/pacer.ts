@@ -25,7 +25,7 @@ export interface SendPermit {
    * stopped for a while.
    */
   isValid(): boolean
-  /** Declares that the connection was lost. The request may still arrive, so its slot stays taken for longer. */
+  /** Reports that the connection was lost. The request may still arrive, so its slot stays taken for longer. */
   cut(): void
   /** Call it after the response, or when there will be none. */
   done(): void

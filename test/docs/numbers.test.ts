@@ -228,7 +228,12 @@ const STATED: readonly Stated[] = [
   ],
   ['docs/wallets.md', (n) => `at least ${n} characters`, 'src/keystore/password.ts', 'MIN_NEW_CHARACTERS ='],
   ['docs/wallets.md', (n) => `scrypt with n=${n}`, 'src/keystore/limits.ts', 'SCRYPT = { n:'],
-  ['docs/webhooks.md', (n) => `within ${n / 60} minutes`, 'src/api/webhook-events.ts', 'SIGNATURE_TOLERANCE_SECONDS ='],
+  [
+    'docs/webhooks.md',
+    (n) => `more than ${n / 60} minutes`,
+    'src/api/webhook-events.ts',
+    'SIGNATURE_TOLERANCE_SECONDS =',
+  ],
   [
     'docs/webhooks.md',
     (n) => `more than ${n} seconds from now`,

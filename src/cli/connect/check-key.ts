@@ -26,8 +26,8 @@ export async function tryKey(client: Client, signal: AbortSignal): Promise<void>
 }
 
 /**
- * Returns the error if the key lacks the permission to read, or null. A server that rejects the request's content has
- * accepted the key.
+ * Returns the error if the key lacks the read permission, and null otherwise. A server that rejects the request's
+ * content has accepted the key.
  */
 async function reading(client: Client, signal: AbortSignal): Promise<GdnError | null> {
   try {

@@ -12,7 +12,7 @@ import { type Paint, PLAIN } from './paint.ts'
 import type { Progress } from './progress.ts'
 
 export interface IoSettings {
-  /** Whether stdout has JSON. Text for people is then left out of stderr. */
+  /** Whether stdout has JSON. If so, gdn prints no text for people to stderr. */
   machine: boolean
   quiet: boolean
   debug: boolean

@@ -7,7 +7,7 @@ export interface Signals {
   readonly signal: AbortSignal
   /** Aborted by the second signal. */
   readonly again: AbortSignal
-  /** Declares that the command itself reports how it stops. A second signal then doesn't end the process. */
+  /** Call it if the command itself reports how it stops. A second signal then doesn't end the process. */
   own(): void
   /** Sets a function to call at the first signal instead of the default message. Null restores the message. */
   instead(act: (() => void) | null): void

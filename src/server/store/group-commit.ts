@@ -56,7 +56,7 @@ export function createGroupCommit(db: Kysely<Schema>, longestMs = LONGEST_MS): R
 /**
  * Runs jobs until the time is up, and commits them. Never rejects: each job gets its own result.
  *
- * @returns how many of the jobs were run
+ * @returns the number of jobs that were resolved or rejected
  */
 async function commit(db: Kysely<Schema>, jobs: readonly Job[], longestMs: number): Promise<number> {
   const since = performance.now()
