@@ -203,17 +203,17 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-415c74 sending-and-waiting-8be863 cost-4ae0d6 server-12647a output-1891a3' ;;
+    'collection create') REPLY='flags-415c74 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-1891a3' ;;
     'collection show') REPLY='flags-883978 server-12647a output-1891a3' ;;
     'collection set') REPLY='settings-d2cf0d flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3' ;;
     'collection list') REPLY='server-12647a output-1891a3' ;;
-    'nft mint') REPLY='flags-ea7600 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3' ;;
-    'nft grant') REPLY='flags-9b51f9 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 server-12647a output-1891a3' ;;
-    'nft transfer') REPLY='flags-a39b18 sending-and-waiting-18b417 cost-4ae0d6 server-12647a output-1891a3' ;;
+    'nft mint') REPLY='flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3' ;;
+    'nft grant') REPLY='flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-1891a3' ;;
+    'nft transfer') REPLY='flags-a39b18 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-1891a3' ;;
     'nft list') REPLY='flags-8c56ed server-12647a output-1891a3' ;;
     'nft show') REPLY='flags-6d4112 server-12647a output-1891a3' ;;
     'nft wait') REPLY='sending-and-waiting-6eeee0 server-12647a output-1891a3' ;;
-    'nft update') REPLY='metadata-cfd009 flags-f7a8c7 sending-and-waiting-ac99ec cost-4ae0d6 server-12647a output-1891a3' ;;
+    'nft update') REPLY='metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-1891a3' ;;
     'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-1891a3' ;;
     'nft burn') REPLY='flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-1891a3' ;;
     'nft history') REPLY='server-12647a output-1891a3' ;;
@@ -222,11 +222,11 @@ __gdn_bundles() {
     'batch validate') REPLY='flags-c94b26 server-12647a output-1891a3' ;;
     'batch preview') REPLY='flags-d2e2c9 server-12647a output-1891a3' ;;
     'batch rehearse') REPLY='flags-e663aa run-ce9282 server-da4928 output-1891a3' ;;
-    'batch mint') REPLY='flags-112622 run-2f3651 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
+    'batch mint') REPLY='flags-112622 run-2f3651 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
     'batch list') REPLY='flags-adadad server-12647a output-1891a3' ;;
     'batch status') REPLY='flags-40486a server-12647a output-1891a3' ;;
-    'batch resume') REPLY='flags-b32f09 run-aefcb0 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
-    'batch retry') REPLY='flags-a5d8ef run-aefcb0 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
+    'batch resume') REPLY='flags-b32f09 run-aefcb0 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
+    'batch retry') REPLY='flags-a5d8ef run-aefcb0 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
     'batch reconcile') REPLY='flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3' ;;
     'batch results') REPLY='flags-a3428c verifying-4972e5 server-12647a output-1891a3' ;;
     'batch report') REPLY='flags-6871bb server-12647a output-1891a3' ;;
@@ -289,7 +289,7 @@ __gdn_bundles() {
     'config path') REPLY='server-da4928 output-1891a3' ;;
     'doctor') REPLY='server-12647a flags-dde1fc output-1891a3' ;;
     'completion') REPLY='output-b31709' ;;
-    'api') REPLY='flags-c8314b output-ee542b server-12647a' ;;
+    'api') REPLY='flags-3898da output-ee542b server-12647a' ;;
     'schema') REPLY='output-1891a3' ;;
     'mcp') REPLY='permissions-of-the-agent-ae115e flags-b36207 server-12647a output-b31709' ;;
     *) REPLY='' ;;
@@ -315,11 +315,11 @@ __gdn_flags() {
 --royalty - text Royalty on sales, such as 5%
 --royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
 --file -f file JSON request, or - for standard input; flags override its fields' ;;
-    'sending-and-waiting-8be863') REPLY='--wait - - Wait until the collection is deployed (the default)
+    'sending-and-waiting-8da941') REPLY='--wait - - Wait until the collection is deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
---yes -y - Don'\''t prompt before spending on a public network
+--yes -y - Don'\''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create' ;;
     'cost-4ae0d6') REPLY='--max-cost - text Maximum cost of the request: 0.5 (coins) or 10USD
@@ -375,11 +375,11 @@ __gdn_flags() {
 --media - pairfile+ Add a file; repeatable
 --extra - text+ Add an extra metadata key; repeatable
 --attr - text+ Add an attribute; repeatable' ;;
-    'sending-and-waiting-566ba7') REPLY='--wait - - Wait until all NFTs are deployed (the default)
+    'sending-and-waiting-b2d552') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
---yes -y - Don'\''t prompt before spending on a public network
+--yes -y - Don'\''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create' ;;
     'manifests-b0ba00') REPLY='--run - @run-names Name of the run
@@ -410,11 +410,11 @@ __gdn_flags() {
 --contract-addresses ~ @collections Collection of the NFT
 --blockchain -b =blockchain Blockchain of the NFT
 --file -f file JSON request, or - for standard input; flags override its fields' ;;
-    'sending-and-waiting-18b417') REPLY='--wait - - Wait until the owner changes (the default)
+    'sending-and-waiting-3ae51d') REPLY='--wait - - Wait until the owner changes (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
---yes -y - Don'\''t prompt before spending on a public network
+--yes -y - Don'\''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create' ;;
     'flags-8c56ed') REPLY='--contract -c @collections Collection to list
@@ -428,11 +428,11 @@ __gdn_flags() {
     'sending-and-waiting-6eeee0') REPLY='--timeout - text How long the command may take (5m)' ;;
     'flags-f7a8c7') REPLY='--file -f file JSON file that replaces the whole metadata, or - for standard input
 --blockchain -b =blockchain Blockchain of the NFT' ;;
-    'sending-and-waiting-ac99ec') REPLY='--wait - - Wait until the NFT is updated (the default)
+    'sending-and-waiting-d2ef11') REPLY='--wait - - Wait until the NFT is updated (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the difference without sending it
---yes -y - Don'\''t prompt before spending on a public network
+--yes -y - Don'\''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create' ;;
     'flags-eca1f2') REPLY='--blockchain -b =blockchain Blockchain of the NFT' ;;
@@ -551,11 +551,11 @@ __gdn_flags() {
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)
 --in-order - - Send rows in the manifest'\''s order
 --unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`' ;;
-    'sending-and-waiting-70ec7e') REPLY='--wait - - Wait until all NFTs are deployed (the default)
+    'sending-and-waiting-307a97') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
---yes -y - Don'\''t prompt before spending on a public network' ;;
+--yes -y - Don'\''t prompt before spending coins that have value' ;;
     'verifying-4972e5') REPLY='--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
 --gateway - text IPFS gateway (the server'\''s gateway)' ;;
@@ -873,12 +873,12 @@ __gdn_flags() {
     'flags-dde1fc') REPLY='--config - file Configuration of a backend to check
 --data-dir - dir Data directory of the backend (the local backend'\''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' ;;
-    'flags-c8314b') REPLY='--file -f file JSON request, or - for standard input
+    'flags-3898da') REPLY='--file -f file JSON request, or - for standard input
 --input ~ file JSON request, or - for standard input
 --field - text+ Field of the request; key[]= adds to a list, key:= accepts JSON; repeatable
 --idempotency-key - text Idempotency key of a request that creates something (a new key)
 --dry-run - - Print the request without sending it
---yes -y - Don'\''t prompt before spending on a public network' ;;
+--yes -y - Don'\''t prompt before spending coins that have value' ;;
     'output-ee542b') REPLY='--json - - Print the response on one line, even in a terminal
 --quiet -q - Print only data and errors
 --no-color - - Disable colors

@@ -271,7 +271,7 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-415c74 sending-and-waiting-8be863 cost-4ae0d6 server-12647a output-1891a3'
+      printf '%s\n' 'flags-415c74 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-1891a3'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-12647a output-1891a3'
     case 'collection set'
@@ -279,11 +279,11 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-12647a output-1891a3'
     case 'nft mint'
-      printf '%s\n' 'flags-ea7600 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3'
+      printf '%s\n' 'flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3'
     case 'nft grant'
-      printf '%s\n' 'flags-9b51f9 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 server-12647a output-1891a3'
+      printf '%s\n' 'flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-1891a3'
     case 'nft transfer'
-      printf '%s\n' 'flags-a39b18 sending-and-waiting-18b417 cost-4ae0d6 server-12647a output-1891a3'
+      printf '%s\n' 'flags-a39b18 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-1891a3'
     case 'nft list'
       printf '%s\n' 'flags-8c56ed server-12647a output-1891a3'
     case 'nft show'
@@ -291,7 +291,7 @@ function __gdn_bundles
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-6eeee0 server-12647a output-1891a3'
     case 'nft update'
-      printf '%s\n' 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-ac99ec cost-4ae0d6 server-12647a output-1891a3'
+      printf '%s\n' 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-1891a3'
     case 'nft freeze'
       printf '%s\n' 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-1891a3'
     case 'nft burn'
@@ -309,15 +309,15 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-e663aa run-ce9282 server-da4928 output-1891a3'
     case 'batch mint'
-      printf '%s\n' 'flags-112622 run-2f3651 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-112622 run-2f3651 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-1891a3'
     case 'batch status'
       printf '%s\n' 'flags-40486a server-12647a output-1891a3'
     case 'batch resume'
-      printf '%s\n' 'flags-b32f09 run-aefcb0 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-b32f09 run-aefcb0 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch retry'
-      printf '%s\n' 'flags-a5d8ef run-aefcb0 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-a5d8ef run-aefcb0 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch reconcile'
       printf '%s\n' 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3'
     case 'batch results'
@@ -443,7 +443,7 @@ function __gdn_bundles
     case 'completion'
       printf '%s\n' 'output-b31709'
     case 'api'
-      printf '%s\n' 'flags-c8314b output-ee542b server-12647a'
+      printf '%s\n' 'flags-3898da output-ee542b server-12647a'
     case 'schema'
       printf '%s\n' 'output-1891a3'
     case 'mcp'
@@ -471,12 +471,12 @@ function __gdn_flags
         '--royalty - text Royalty on sales, such as 5%' \
         '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)' \
         '--file -f file JSON request, or - for standard input; flags override its fields'
-    case 'sending-and-waiting-8be863'
+    case 'sending-and-waiting-8da941'
       printf '%s\n' '--wait - - Wait until the collection is deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
-        '--yes -y - Don\'t prompt before spending on a public network' \
+        '--yes -y - Don\'t prompt before spending coins that have value' \
         '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
     case 'cost-4ae0d6'
@@ -542,12 +542,12 @@ function __gdn_flags
         '--media - pairfile+ Add a file; repeatable' \
         '--extra - text+ Add an extra metadata key; repeatable' \
         '--attr - text+ Add an attribute; repeatable'
-    case 'sending-and-waiting-566ba7'
+    case 'sending-and-waiting-b2d552'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
-        '--yes -y - Don\'t prompt before spending on a public network' \
+        '--yes -y - Don\'t prompt before spending coins that have value' \
         '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
     case 'manifests-b0ba00'
@@ -581,12 +581,12 @@ function __gdn_flags
         '--contract-addresses ~ @collections Collection of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT' \
         '--file -f file JSON request, or - for standard input; flags override its fields'
-    case 'sending-and-waiting-18b417'
+    case 'sending-and-waiting-3ae51d'
       printf '%s\n' '--wait - - Wait until the owner changes (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
-        '--yes -y - Don\'t prompt before spending on a public network' \
+        '--yes -y - Don\'t prompt before spending coins that have value' \
         '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
     case 'flags-8c56ed'
@@ -604,12 +604,12 @@ function __gdn_flags
     case 'flags-f7a8c7'
       printf '%s\n' '--file -f file JSON file that replaces the whole metadata, or - for standard input' \
         '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'sending-and-waiting-ac99ec'
+    case 'sending-and-waiting-d2ef11'
       printf '%s\n' '--wait - - Wait until the NFT is updated (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Show the difference without sending it' \
-        '--yes -y - Don\'t prompt before spending on a public network' \
+        '--yes -y - Don\'t prompt before spending coins that have value' \
         '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
     case 'flags-eca1f2'
@@ -742,12 +742,12 @@ function __gdn_flags
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order' \
         '--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`'
-    case 'sending-and-waiting-70ec7e'
+    case 'sending-and-waiting-307a97'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Print the request without sending it' \
-        '--yes -y - Don\'t prompt before spending on a public network'
+        '--yes -y - Don\'t prompt before spending coins that have value'
     case 'verifying-4972e5'
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
@@ -1127,13 +1127,13 @@ function __gdn_flags
       printf '%s\n' '--config - file Configuration of a backend to check' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    case 'flags-c8314b'
+    case 'flags-3898da'
       printf '%s\n' '--file -f file JSON request, or - for standard input' \
         '--input ~ file JSON request, or - for standard input' \
         '--field - text+ Field of the request; key[]= adds to a list, key:= accepts JSON; repeatable' \
         '--idempotency-key - text Idempotency key of a request that creates something (a new key)' \
         '--dry-run - - Print the request without sending it' \
-        '--yes -y - Don\'t prompt before spending on a public network'
+        '--yes -y - Don\'t prompt before spending coins that have value'
     case 'output-ee542b'
       printf '%s\n' '--json - - Print the response on one line, even in a terminal' \
         '--quiet -q - Print only data and errors' \

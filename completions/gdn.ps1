@@ -199,17 +199,17 @@ mcp Serve the commands to coding agents as MCP tools'
   }
 
   $bundles = @{
-    'collection create' = 'flags-415c74 sending-and-waiting-8be863 cost-4ae0d6 server-12647a output-1891a3'
+    'collection create' = 'flags-415c74 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-1891a3'
     'collection show' = 'flags-883978 server-12647a output-1891a3'
     'collection set' = 'settings-d2cf0d flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3'
     'collection list' = 'server-12647a output-1891a3'
-    'nft mint' = 'flags-ea7600 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3'
-    'nft grant' = 'flags-9b51f9 metadata-cfd009 sending-and-waiting-566ba7 cost-4ae0d6 server-12647a output-1891a3'
-    'nft transfer' = 'flags-a39b18 sending-and-waiting-18b417 cost-4ae0d6 server-12647a output-1891a3'
+    'nft mint' = 'flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3'
+    'nft grant' = 'flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-1891a3'
+    'nft transfer' = 'flags-a39b18 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-1891a3'
     'nft list' = 'flags-8c56ed server-12647a output-1891a3'
     'nft show' = 'flags-6d4112 server-12647a output-1891a3'
     'nft wait' = 'sending-and-waiting-6eeee0 server-12647a output-1891a3'
-    'nft update' = 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-ac99ec cost-4ae0d6 server-12647a output-1891a3'
+    'nft update' = 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-1891a3'
     'nft freeze' = 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-1891a3'
     'nft burn' = 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-1891a3'
     'nft history' = 'server-12647a output-1891a3'
@@ -218,11 +218,11 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch validate' = 'flags-c94b26 server-12647a output-1891a3'
     'batch preview' = 'flags-d2e2c9 server-12647a output-1891a3'
     'batch rehearse' = 'flags-e663aa run-ce9282 server-da4928 output-1891a3'
-    'batch mint' = 'flags-112622 run-2f3651 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+    'batch mint' = 'flags-112622 run-2f3651 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     'batch list' = 'flags-adadad server-12647a output-1891a3'
     'batch status' = 'flags-40486a server-12647a output-1891a3'
-    'batch resume' = 'flags-b32f09 run-aefcb0 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
-    'batch retry' = 'flags-a5d8ef run-aefcb0 sending-and-waiting-70ec7e verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+    'batch resume' = 'flags-b32f09 run-aefcb0 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+    'batch retry' = 'flags-a5d8ef run-aefcb0 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     'batch reconcile' = 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3'
     'batch results' = 'flags-a3428c verifying-4972e5 server-12647a output-1891a3'
     'batch report' = 'flags-6871bb server-12647a output-1891a3'
@@ -285,7 +285,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'config path' = 'server-da4928 output-1891a3'
     'doctor' = 'server-12647a flags-dde1fc output-1891a3'
     'completion' = 'output-b31709'
-    'api' = 'flags-c8314b output-ee542b server-12647a'
+    'api' = 'flags-3898da output-ee542b server-12647a'
     'schema' = 'output-1891a3'
     'mcp' = 'permissions-of-the-agent-ae115e flags-b36207 server-12647a output-b31709'
   }
@@ -308,11 +308,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --royalty - text Royalty on sales, such as 5%
 --royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
 --file -f file JSON request, or - for standard input; flags override its fields'
-    'sending-and-waiting-8be863' = '--wait - - Wait until the collection is deployed (the default)
+    'sending-and-waiting-8da941' = '--wait - - Wait until the collection is deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
---yes -y - Don''t prompt before spending on a public network
+--yes -y - Don''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
     'cost-4ae0d6' = '--max-cost - text Maximum cost of the request: 0.5 (coins) or 10USD
@@ -368,11 +368,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --media - pairfile+ Add a file; repeatable
 --extra - text+ Add an extra metadata key; repeatable
 --attr - text+ Add an attribute; repeatable'
-    'sending-and-waiting-566ba7' = '--wait - - Wait until all NFTs are deployed (the default)
+    'sending-and-waiting-b2d552' = '--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
---yes -y - Don''t prompt before spending on a public network
+--yes -y - Don''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
     'manifests-b0ba00' = '--run - @run-names Name of the run
@@ -403,11 +403,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --contract-addresses ~ @collections Collection of the NFT
 --blockchain -b =blockchain Blockchain of the NFT
 --file -f file JSON request, or - for standard input; flags override its fields'
-    'sending-and-waiting-18b417' = '--wait - - Wait until the owner changes (the default)
+    'sending-and-waiting-3ae51d' = '--wait - - Wait until the owner changes (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
---yes -y - Don''t prompt before spending on a public network
+--yes -y - Don''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
     'flags-8c56ed' = '--contract -c @collections Collection to list
@@ -421,11 +421,11 @@ mcp Serve the commands to coding agents as MCP tools'
     'sending-and-waiting-6eeee0' = '--timeout - text How long the command may take (5m)'
     'flags-f7a8c7' = '--file -f file JSON file that replaces the whole metadata, or - for standard input
 --blockchain -b =blockchain Blockchain of the NFT'
-    'sending-and-waiting-ac99ec' = '--wait - - Wait until the NFT is updated (the default)
+    'sending-and-waiting-d2ef11' = '--wait - - Wait until the NFT is updated (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Show the difference without sending it
---yes -y - Don''t prompt before spending on a public network
+--yes -y - Don''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
     'flags-eca1f2' = '--blockchain -b =blockchain Blockchain of the NFT'
@@ -544,11 +544,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --listing-wait - text How long to wait until the collection''s list is up to date (30s, longer if the list lags)
 --in-order - - Send rows in the manifest''s order
 --unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`'
-    'sending-and-waiting-70ec7e' = '--wait - - Wait until all NFTs are deployed (the default)
+    'sending-and-waiting-307a97' = '--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Print the request without sending it
---yes -y - Don''t prompt before spending on a public network'
+--yes -y - Don''t prompt before spending coins that have value'
     'verifying-4972e5' = '--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --gateway - text IPFS gateway (the server''s gateway)'
@@ -866,12 +866,12 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-dde1fc' = '--config - file Configuration of a backend to check
 --data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    'flags-c8314b' = '--file -f file JSON request, or - for standard input
+    'flags-3898da' = '--file -f file JSON request, or - for standard input
 --input ~ file JSON request, or - for standard input
 --field - text+ Field of the request; key[]= adds to a list, key:= accepts JSON; repeatable
 --idempotency-key - text Idempotency key of a request that creates something (a new key)
 --dry-run - - Print the request without sending it
---yes -y - Don''t prompt before spending on a public network'
+--yes -y - Don''t prompt before spending coins that have value'
     'output-ee542b' = '--json - - Print the response on one line, even in a terminal
 --quiet -q - Print only data and errors
 --no-color - - Disable colors

@@ -38,7 +38,7 @@ export async function savedApiKey(
   const key = await (await openKeyring().catch(outOfReach(origin))).get(origin).catch(outOfReach(origin))
   if (key !== null) return key
   throw new GdnError('unauthorized', `the system keyring no longer has an API key for ${origin}`, {
-    hint: `Run \`gdn auth login --base-url ${origin}\` to save it again.`,
+    hint: `Run \`gdn auth login --base-url ${origin}\` to save the key again.`,
   })
 }
 

@@ -206,7 +206,7 @@ export async function readPlanHeader(path: string, signal: AbortSignal): Promise
       throw bad(
         path,
         `is a plan of version ${version}, but this gdn supports version ${VERSION}`,
-        'Nothing was sent. Run `gdn plan --out` again, and review it.',
+        'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.',
       )
     }
     const checked = header.safeParse(found)
@@ -285,7 +285,7 @@ const notPublished = (message: string) =>
 const otherFile = (file: string) =>
   new GdnError('refused', 'changed after the plan was created', {
     place: { file },
-    hint: 'Nothing was sent. Run `gdn plan --out` again, and review it.',
+    hint: 'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.',
   })
 
 const bad = (file: string, message: string, hint: string) => new GdnError('usage', message, { place: { file }, hint })
@@ -294,5 +294,5 @@ const edited = (path: string) =>
   bad(
     path,
     'the plan was edited or is incomplete',
-    'Nothing was sent. Edit the manifest instead, and run `gdn plan --out` again.',
+    'Nothing was sent. Edit the manifest instead, and run `gdn plan <manifest> --out <file>` again.',
   )

@@ -169,7 +169,7 @@ describe('a tool of gdn mcp that may not spend', () => {
     expect(await make(first)).toMatchObject({ status: 'ok' })
     announce('base')
     const planned = await plan()
-    expect(JSON.stringify(planned)).toContain('polygon is a public network.')
+    expect(JSON.stringify(planned)).toContain('The coins of polygon have value.')
     for (const one of [planned, free]) expect((await make(one)).error?.code).toBe('not_confirmed')
     expect(server.bodies('createnft')).toHaveLength(1)
   })

@@ -211,7 +211,7 @@ describe('nft transfer', () => {
   )
 
   test('exits with 8 while pending, and the same command resumes, even if the owner has changed', async () => {
-    const state = { status: 'initiated', pending_reason: '0.003 POL are missing' }
+    const state = { status: 'initiated', pending_reason: '0.003 POL is missing' }
     let owner = OWNER
     const api = await fakeApi({
       getnfts: (body: { nft_gdn_ids: string[] }) => knows(nft('id-0', { receiver_wallet_address: owner }))(body),
@@ -222,7 +222,7 @@ describe('nft transfer', () => {
     const argv = [...TRANSFER, '-b', 'polygon', '--base-url', api.url]
     const first = await cli(argv, { env: home, ...timeUpWhileWaiting() })
     expect(first.code).toBe(8)
-    expect(first.stderr).toContain('still pending after 300 s: 0.003 POL are missing')
+    expect(first.stderr).toContain('still pending after 300 s: 0.003 POL is missing')
     expect(first.stderr).toContain('gdn nft show id-0')
     state.status = 'deployed'
     owner = RECEIVER
@@ -239,7 +239,7 @@ describe('nft transfer', () => {
     'nft %s prints what was accepted and how to go on after Ctrl-C during the wait',
     async (verb, endpoint, more, hint) => {
       const stop = new AbortController()
-      const pending = transactions({ status: 'initiated', pending_reason: '0.003 POL are missing' })
+      const pending = transactions({ status: 'initiated', pending_reason: '0.003 POL is missing' })
       const api = await fakeApi({
         getnfts: knows(nft('id-0', { enable_burn: true })),
         [endpoint]: accepts,
@@ -260,11 +260,11 @@ describe('nft transfer', () => {
     const progress = async () => ({ update: (text: string) => void shown.push(text), stop() {} })
     const { signal } = new AbortController()
     const deps = { io: { progress }, signals: { signal }, sleep: async () => {} } as unknown as Deps
-    const { body } = transactions({ status: 'initiated', pending_reason: '0.003 POL are missing' })()
+    const { body } = transactions({ status: 'initiated', pending_reason: '0.003 POL is missing' })()
     const client = { call: async () => body } as unknown as Connection['client']
     const transfer = { nftGdnId: 'id-0', sender: OWNER, receiver: RECEIVER, transactionId: 'tx' }
     await waitForTransfer(deps, { client, server: { loopback: false } as Server }, transfer, 0)
-    expect(shown).toEqual(['Waiting for the transfer: 0.003 POL are missing'])
+    expect(shown).toEqual(['Waiting for the transfer: 0.003 POL is missing'])
   })
 
   test('sends nothing if the receiver already owns the NFT', async () => {

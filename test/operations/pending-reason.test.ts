@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { waitForCollection, waitForNfts, waitForTransfer } from '../../src/operations/waiting.ts'
 
-const WAITING = { status: 'initiated', pending_reason: '0.003 POL are missing' }
+const WAITING = { status: 'initiated', pending_reason: '0.003 POL is missing' }
 
 /** A server on which nothing gets final. */
 const ANSWERS: Record<string, object> = {

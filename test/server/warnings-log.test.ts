@@ -16,13 +16,13 @@ function people() {
 
 test('prints a state once, and again when it changes or after ten minutes', () => {
   const { lines, log, clock } = people()
-  log.warn({ blockchain: 'base', reason: '0.5 ETH are missing' }, WAITS)
-  log.warn({ blockchain: 'base', reason: '0.51 ETH are missing' }, WAITS)
+  log.warn({ blockchain: 'base', reason: '0.5 ETH is missing' }, WAITS)
+  log.warn({ blockchain: 'base', reason: '0.51 ETH is missing' }, WAITS)
   log.warn({ blockchain: 'base', reason: 'no node responds' }, WAITS)
   log.warn({ blockchain: 'base' }, 'the network can be used again')
   log.warn({ blockchain: 'base', reason: 'no node responds' }, WAITS)
   expect(lines).toEqual([
-    `base: ${WAITS}: 0.5 ETH are missing`,
+    `base: ${WAITS}: 0.5 ETH is missing`,
     `base: ${WAITS}: no node responds`,
     'base: the network can be used again',
     `base: ${WAITS}: no node responds`,

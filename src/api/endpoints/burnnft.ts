@@ -14,7 +14,7 @@ export const burnnft = defineCreatingEndpoint({
   creates: {
     ...startingTransaction,
     effect: { in: 'none', reason: 'the API has no list of burns' },
-    hints: { request: 'Run `gdn nft show` to check whether the NFT was burned.', command: REPEAT_LATER },
+    hints: { request: 'Run `gdn nft show <nft_gdn_id>` to check whether the NFT was burned.', command: REPEAT_LATER },
   },
   request: z
     .strictObject({

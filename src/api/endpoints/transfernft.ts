@@ -57,7 +57,7 @@ export const transfernft = defineCreatingEndpoint({
   creates: {
     ...startingTransaction,
     effect: { in: 'owner' },
-    hints: { request: 'Run `gdn nft show` to check the current owner.', command: REPEAT_LATER },
+    hints: { request: 'Run `gdn nft show <nft_gdn_id>` to check the current owner.', command: REPEAT_LATER },
   },
   request: z.preprocess(
     spellTokenId,

@@ -58,7 +58,7 @@ export async function storePairs(options: BatchOptions, pairs: readonly StoredPa
     } catch (error) {
       if (!(error instanceof Error) || !error.message.includes('one_live_operation')) throw error
       throw new GdnError('already_accepted', 'another run of this collection has a row with an ID of this manifest', {
-        hint: 'Run `gdn batch list` to find it. If both are one drop, add --run <name>.',
+        hint: 'Run `gdn batch list` to find the other run. If both runs are one drop, add --run <name>.',
         cause: error,
       })
     } finally {

@@ -56,7 +56,7 @@ export function command(deps: Deps, run = api): GdnCommand {
     parse: headerValue,
   })
   switchFlag(apiCommand, '--dry-run', 'Print the request without sending it')
-  switchFlag(apiCommand, '-y, --yes', "Don't prompt before spending on a public network")
+  switchFlag(apiCommand, '-y, --yes', "Don't prompt before spending coins that have value")
   switchFlag(apiCommand, '--json', 'Print the response on one line, even in a terminal', 'Output')
   addServerFlags(apiCommand)
   addCommonFlags(apiCommand)

@@ -138,11 +138,12 @@ function limitedText(
   const before = isSignedAbove
     ? ` in addition to ${transactions}`
     : payable > left
-      ? ' with the requests accepted before'
+      ? ' including requests that are already accepted'
       : ''
   const paid = BigInt(costs?.fee_paid ?? 0)
-  if (paid > limit) return `${before}, although ${inCoins(paid)} ${coin} are paid, which is more than the limit`
-  if (payable === 0n) return `${before}, although nothing is left of the limit`
+  if (paid > limit)
+    return `${before}, although ${inCoins(paid)} ${coin} has already been spent, which exceeds the limit`
+  if (payable === 0n) return `${before}, although the limit is used up`
   if (isSignedAbove && costs?.counted != null) {
     const most = inCoins(payable + counted - limit, 'up')
     return `, for at most ${most} ${coin} including ${transactions} (the limit of ${inCoins(limit)} ${coin} permits nothing more until ${signed === 1 ? 'it is' : 'they are'} final${now})`
@@ -339,7 +340,7 @@ export async function shortageOfRun(
       const unit = coin ?? 'coins'
       const waits = nextCost > payable ? 'waiting for lower fees' : 'waiting until earlier transactions are final'
       const more = room < payable ? ' in addition to what is reserved' : ''
-      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(room, 'down')} ${unit} of the run's limit are left${more}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
+      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(room, 'down')} ${unit} of the run's limit is left${more}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
     }
     const least = leastFunds({ maxFeePerGas: fees.offered })
     // The accepted requests of other runs count too. Those of this run are included in both `needed` and `counted`.

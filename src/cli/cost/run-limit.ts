@@ -63,7 +63,7 @@ export async function refuseAboveLimit(
   const needed = enough - counted
   if (needed <= left) return
   const name = coin ?? 'coins'
-  const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} ${name} are spent or reserved)`
+  const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} ${name} has been spent or is reserved)`
   // More funds don't change what is left of a limit, so a reason about funds is omitted.
   const waiting = costs?.waiting?.startsWith('waiting ') !== true ? '' : ` More may be left later: ${costs.waiting}.`
   // For accepted requests, the backend still spends up to the earlier limit.
@@ -71,7 +71,7 @@ export async function refuseAboveLimit(
   const stays = before === null || before === limit ? '' : ` The limit of the run remains ${inCoins(before)} ${name}.`
   throw new GdnError(
     'max_cost',
-    `this costs at most ${inCoins(needed, 'up')} ${name}, and ${inCoins(left, 'down')} of ${inCoins(limit)} ${name} are left${used}`,
+    `this costs at most ${inCoins(needed, 'up')} ${name}, and ${inCoins(left, 'down')} of ${inCoins(limit)} ${name} is left${used}`,
     {
       hint: `Nothing was sent. Run the same command with --max-cost ${inCoins(enough, 'up')} or more.${stays}${waiting}`,
       details: { needed_wei: String(needed), left_wei: String(left), max_cost_wei: String(limit) },

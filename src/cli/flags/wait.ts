@@ -32,7 +32,7 @@ export function addWaitFlags(
   until = 'all NFTs are deployed',
   {
     dryRun = 'Print the request without sending it',
-    yes = "Don't prompt before spending on a public network",
+    yes = "Don't prompt before spending coins that have value",
   }: { dryRun?: string; yes?: string } = {},
 ): GdnCommand {
   eitherFlag(command, 'wait', `Wait until ${until} (the default)`, 'Return when the request is accepted', WAITING)

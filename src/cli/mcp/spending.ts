@@ -114,8 +114,8 @@ export class Ledger {
     if (fees === null) return costsNothing(blockchain, given ?? (run?.maxCost?.isSet ? run.maxCost.wei : null))
     const where =
       blockchain === null
-        ? 'The blockchain is unknown, so it may be a public network.'
-        : `${blockchain} is a public network.`
+        ? 'The blockchain is unknown, so its coins may have value.'
+        : `The coins of ${blockchain} have value.`
     const enough = { least: 0n, isAnyMore: true }
     const limited = given === null ? null : { limit: given, total: given, before: 0n, enough }
     const most = fees === 'unknown' ? null : (limited ?? (await mostOf(deps, spending, fees)))
@@ -134,7 +134,7 @@ export class Ledger {
       return [this.#leftOf(most, await priceIn(deps, { settings }, coin, limit.currency), limit), limit]
     })
     const cost = `Maximum: ${inCoins(most, 'up')} ${nameOf(coin)}, which the wallet pays.`
-    return `${blockchain} is a public network. ${cost} ${left}`
+    return `The coins of ${blockchain} have value. ${cost} ${left}`
   }
 
   /**
@@ -190,7 +190,7 @@ export class Ledger {
     const plan = useful ? `Make a plan with max_cost ${useful}, or ask` : 'Ask'
     throw new GdnError(
       'max_cost',
-      `this may cost ${amountText(cost)}, and ${amountText(left)} of ${amountText(limit)} are left`,
+      `this may cost ${amountText(cost)}, and ${amountText(left)} of ${amountText(limit)} is left`,
       { hint: `${NOTHING_SENT}${plan} the operator to start gdn mcp with a higher limit.` },
     )
   }

@@ -46,7 +46,7 @@ export const isOfOperator = (hint: string) => /\boperator\b.*\bgdn mcp\b/.test(h
 /** Removed from hints: examples are command lines, and an agent finds the parameters in the list of tools. */
 const EXAMPLES = / Run `gdn [a-z ]+ --help` for examples\./
 /** Replaced in hints: gdn mcp itself saves the plans of apply. */
-const SAVE_AGAIN = /\b(r)un `gdn plan --out` again(?:, and review it)?/gi
+const SAVE_AGAIN = /\b(r)un `gdn plan <manifest> --out <file>` again(?:, and review the plan)?/gi
 /** Replaced in hints: the tool `apply` plans a manifest, and takes no plan that was saved in a terminal. */
 const APPLY_SAVED = /^To apply it, run `gdn apply [^`]*`\.$/
 /** Replaced in notes: the plans of the tool `apply` are saved anyway. */

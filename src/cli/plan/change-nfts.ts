@@ -260,7 +260,7 @@ export function problemOf(counts: ChangeCounts, outcomes: ChangeOutcomes): GdnEr
   const failed = number((one) => one.failed.count)
   if (failed === '') return null
   return new GdnError('batch_failed_rows', `${failed} failed${reasonsOf(details.failed_rows)}`, {
-    hint: 'Run `gdn plan` to show what differs now.',
+    hint: 'Run `gdn plan <manifest>` to show what differs now.',
     details,
   })
 }

@@ -45,7 +45,7 @@ export async function openSource(
   if (header === null && manifest !== '-' && flags.map === undefined && (await hasNoRows(path))) {
     throw new GdnError('invalid_manifest', 'is neither a saved plan nor a manifest', {
       place: { file: manifest },
-      hint: `Nothing was sent. Run \`gdn plan <manifest> --out ${shellWord(safe(manifest))}\` to save a plan, or use the path of a manifest.`,
+      hint: 'Nothing was sent. Use the path of a manifest, or of a plan that `gdn plan <manifest> --out <file>` saved.',
     })
   }
   if (header === null) return { ...(await openManifest(deps, manifest, flags)), takeOver, contents }
@@ -131,7 +131,7 @@ async function optionsOf(
 const otherPlan = (flag: string, message: string) =>
   flagError(flag, message, 'Nothing was sent. Omit the flag, or create another plan.')
 
-const AGAIN = 'Nothing was sent. Run `gdn plan --out` again, and review it.'
+const AGAIN = 'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.'
 
 /** Maximum number of changed rows that the error names. */
 const MAX_MOVED = 10

@@ -60,7 +60,7 @@ export function missingFunds(
   if (all === undefined || covered === '') return `${has} ${text(needed, 'up')}: send ${lackOf(needed)}`
   const { leftOfLimit: left } = all
   const until =
-    left === undefined ? '' : `, until the limit of the run is reached (${text(left, 'down')} ${unit} are left)`
+    left === undefined ? '' : `, until the limit of the run is reached (${text(left, 'down')} ${unit} is left)`
   return `${has} ${text(all.wei, 'up')}: send ${lackOf(all.wei)}, which covers ${covered} at the current fees${until}`
 }
 

@@ -188,13 +188,13 @@ async function refuseAbove(
   const name = coin ?? 'coins'
   const reserved = budget.pending + budget.reserved
   const used = [
-    budget.paid === 0n ? 'nothing is paid yet' : `${inCoins(budget.paid)} ${name} are paid`,
-    ...(reserved === 0n ? [] : [`${inCoins(reserved, 'up')} ${name} are reserved for pending requests`]),
+    budget.paid === 0n ? 'nothing has been spent yet' : `${inCoins(budget.paid)} ${name} has been spent`,
+    ...(reserved === 0n ? [] : [`${inCoins(reserved, 'up')} ${name} is reserved for pending requests`]),
   ].join(' and ')
   throw new Refusal(
     409,
     TITLES.conflict,
-    `this request may cost up to ${inCoins(needed, 'up')} ${name}, but only ${inCoins(larger(0n, left), 'down')} ${name} are left of the run's limit of ${inCoins(budget.max, 'down')} ${name} (${used}); a limit of ${inCoins(budget.max - left + needed, 'up')} ${name} is enough; nothing was accepted`,
+    `this request may cost up to ${inCoins(needed, 'up')} ${name}, but only ${inCoins(larger(0n, left), 'down')} ${name} is left of the run's limit of ${inCoins(budget.max, 'down')} ${name} (${used}); a limit of ${inCoins(budget.max - left + needed, 'up')} ${name} is enough; nothing was accepted`,
     {
       [HEADERS.errorCode]: RUN_ERRORS.maxCost,
       ...(isTemporary ? { [HEADERS.retryAfter]: String(RETRY_SECONDS) } : {}),

@@ -145,7 +145,7 @@ async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
       found.state === 'lost'
         ? `the admin's key was used for another transaction instead of ${found.hash}`
         : `the transaction ${found.hash} of the factory failed`,
-      { hint: 'Run the same command again to deploy it.' },
+      { hint: 'Run the same command again to deploy the factory.' },
     )
   })
 }

@@ -96,13 +96,13 @@ test('the amount in the prompt of a run is never below what the chain is paid af
   for (let index = 0; index < STATES; index++) {
     const state = randomState(random)
     const text = await prompt(state)
-    const isUsedUp = text === ', although nothing is left of the limit'
+    const isUsedUp = text === ', although the limit is used up'
     const amount = isUsedUp ? 0n : parseUnits(/^, for at most ([0-9.]+) POL/.exec(text)?.[1] ?? '')
     const after = paidAfterwards(state)
     expect(amount !== null && amount >= after, `GDN_SEED=${seed}, state ${index}: ${text} and then ${after}`).toBe(true)
     if (state.reserved.length === 0) continue
     reservedStates++
-    expect(text).toContain(' with the requests accepted before (')
+    expect(text).toContain(' including requests that are already accepted (')
   }
   report(`${reservedStates} of ${STATES} states had reservations`)
   expect(reservedStates).toBeGreaterThan(STATES / 2)
@@ -120,17 +120,19 @@ test('what was signed within a higher limit, or without one, is named beside the
   expect(await prompt({ ...state, paid: 10n ** 17n, reserved: two })).toBe(
     ', for at most 4 POL including 2 signed transactions (the limit of 1 POL permits nothing more until they are final)',
   )
-  expect(await prompt({ ...state, limit: 3n * worst, reserved })).toContain('with the requests accepted before (')
+  expect(await prompt({ ...state, limit: 3n * worst, reserved })).toContain(
+    'including requests that are already accepted (',
+  )
 })
 
 test('a limit that is used up is named instead of an amount of nothing', async () => {
   const used: State = { limit: 10n ** 18n, paid: 10n ** 18n, unfinal: 0n, reserved: [], asked: [], offered: 10n ** 9n }
-  expect(await prompt(used)).toBe(', although nothing is left of the limit')
+  expect(await prompt(used)).toBe(', although the limit is used up')
 })
 
 test('a limit below what was paid is named, also while a reorg may still change what was paid', async () => {
   const lowered = { limit: 10n ** 17n, reserved: [], asked: [], offered: 10n ** 9n }
-  const text = ', although 1 POL are paid, which is more than the limit'
+  const text = ', although 1 POL has already been spent, which exceeds the limit'
   expect(await prompt({ ...lowered, paid: 10n ** 18n, unfinal: 0n })).toBe(text)
   expect(await prompt({ ...lowered, paid: 0n, unfinal: 10n ** 18n })).toContain(text)
 })

@@ -105,7 +105,7 @@ const runOf = async (collection: { id: string }) =>
   })
 
 const REFUSED =
-  /^this costs at most [0-9.]+ POL, and [0-9.]+ of [0-9.]+ POL are left( \([0-9.]+ POL are spent or reserved\))?$/
+  /^this costs at most [0-9.]+ POL, and [0-9.]+ of [0-9.]+ POL is left( \([0-9.]+ POL has been spent or is reserved\))?$/
 
 /** The amount that the hint of a refusal names. */
 function raiseIn(result: Awaited<ReturnType<typeof cli>>): string {
@@ -380,7 +380,7 @@ describe('the question of a run, also in the error off a terminal,', () => {
     await client.edit(row('a', 'A') + row('b', 'B'))
     const asked = await client.ask(command.split(' '))
     expect(errorOf(asked).message).toMatch(
-      /, for at most 0\.[45]\d* POL( with the requests accepted before)? \((the remaining limit|the limit of the run), (for these )?an estimated maximum of 0\.\d+ POL at the current fees\)\?$/,
+      /, for at most 0\.[45]\d* POL( including requests that are already accepted)? \((the remaining limit|the limit of the run), (for these )?an estimated maximum of 0\.\d+ POL at the current fees\)\?$/,
     )
     expect(Number(priceIn(asked))).toBeGreaterThan(0)
     expect(Number(priceIn(asked))).toBeLessThan(0.1)

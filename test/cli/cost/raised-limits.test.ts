@@ -288,7 +288,7 @@ describe('accepted rows that a higher maximum fee lets go on', () => {
     const { message } = errorOf(await raise(['--max-fee-gwei', '50']))
     expect(message).toMatch(question)
     expect(message).toMatch(
-      /, for at most 0\.5 POL with the requests accepted before \(the limit of the run, an estimated/,
+      /, for at most 0\.5 POL including requests that are already accepted \(the limit of the run, an estimated/,
     )
   })
 
@@ -319,7 +319,7 @@ describe('accepted rows that a higher maximum fee lets go on', () => {
     expect(await raise(['--max-fee-gwei', '50', '--dry-run'], { ...sessionOf(ledger), quote })).toMatchObject({
       code: 0,
     })
-    expect(quoted).toEqual([expect.stringMatching(/^polygon is a public network\. Maximum: 0\.5 POL\. /)])
+    expect(quoted).toEqual([expect.stringMatching(/^The coins of polygon have value\. Maximum: 0\.5 POL\. /)])
     // A lower one permits nothing more.
     await raise(['--max-fee-gwei', '0.4', '--dry-run'], { ...sessionOf(ledger), quote })
     expect(quoted).toHaveLength(1)

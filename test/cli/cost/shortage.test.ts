@@ -58,17 +58,17 @@ test.each([
   [
     'has a limit that pays for a part of its rows',
     { max_cost: String(2n * REQUEST * GWEI), counted: '0' },
-    /needs 0\.0034: send 0\.0031 ETH, .*, until the limit of the run is reached \(0\.0004 ETH are left\)$/,
+    /needs 0\.0034: send 0\.0031 ETH, .*, until the limit of the run is reached \(0\.0004 ETH is left\)$/,
   ],
   [
     'has a limit that is too low for its next row',
     { max_cost: '100000000000000', counted: '0' },
-    /^waiting for lower fees: the next row may cost 0\.0002 ETH at the current fees, and 0\.0001 ETH of the run's limit are left; repeat the run's command with --max-cost 0\.0008 or more to raise the limit$/,
+    /^waiting for lower fees: the next row may cost 0\.0002 ETH at the current fees, and 0\.0001 ETH of the run's limit is left; repeat the run's command with --max-cost 0\.0008 or more to raise the limit$/,
   ],
   [
     'has a limit that signed transactions use up until they are final',
     { max_cost: '800000000000000', counted: '800000000000000', pending_transactions: 1 },
-    /^waiting until earlier transactions are final: the next row may cost 0\.0002 ETH at the current fees, and 0 ETH of the run's limit are left in addition to what is reserved; repeat the run's command with --max-cost 0\.0016 or more to raise the limit$/,
+    /^waiting until earlier transactions are final: the next row may cost 0\.0002 ETH at the current fees, and 0 ETH of the run's limit is left in addition to what is reserved; repeat the run's command with --max-cost 0\.0016 or more to raise the limit$/,
   ],
   ['has a signed transaction that its limit holds', { waiting: STUCK }, new RegExp(`^${STUCK}$`)],
   [

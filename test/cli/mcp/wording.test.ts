@@ -132,12 +132,12 @@ describe('errors and hints of tools', () => {
     ],
     [
       'apply',
-      'Nothing was sent. Run `gdn plan --out` again, and review it.',
+      'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.',
       'Nothing was sent. Call apply with dry_run true to plan again.',
     ],
     [
       'apply',
-      'Nothing was sent. Edit the manifest instead, and run `gdn plan --out` again.',
+      'Nothing was sent. Edit the manifest instead, and run `gdn plan <manifest> --out <file>` again.',
       'Nothing was sent. Edit the manifest instead, and call apply with dry_run true to plan again.',
     ],
     ['nft list', 'gdn reads it by itself, 5 - 3.', 'gdn reads it by itself, 5 - 3.'],

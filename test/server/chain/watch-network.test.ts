@@ -110,8 +110,8 @@ it('logs a state once, however often it is checked and however its amounts chang
     warn: (facts: object, message: string) => void lines.push([message, facts]),
   }
   const reasons = [
-    '0.5 POL are missing',
-    '0.51 POL are missing',
+    '0.5 POL is missing',
+    '0.51 POL is missing',
     'no signer was authorized',
     null,
     null,
@@ -123,7 +123,7 @@ it('logs a state once, however often it is checked and however its amounts chang
   await vi.advanceTimersByTimeAsync(30_000)
   watch.stop()
   expect(lines).toEqual([
-    ['waiting', { blockchain: 'polygon', reason: '0.5 POL are missing' }],
+    ['waiting', { blockchain: 'polygon', reason: '0.5 POL is missing' }],
     ['waiting', { blockchain: 'polygon', reason: 'no signer was authorized' }],
     ['the network can be used again', { blockchain: 'polygon' }],
     ['waiting', { blockchain: 'polygon', reason: '1 POL is missing' }],

@@ -43,7 +43,7 @@ afterAll(async () => {
 const ONE = mintGasLimit([{ receiver: '0x', count: 1 }]) * EMBEDDED_FEES.maxFeePerGas
 /** Amounts for people are in coins. */
 const COINS =
-  /^this request may cost up to 0\.\d+ POL, but only 0(\.\d+)? POL are left of the run's limit of 0\.\d+ POL \((nothing is paid yet|0\.\d+ POL are paid)( and 0\.\d+ POL are reserved for pending requests)?\); a limit of 0\.\d+ POL is enough; nothing was accepted$/
+  /^this request may cost up to 0\.\d+ POL, but only 0(\.\d+)? POL is left of the run's limit of 0\.\d+ POL \((nothing has been spent yet|0\.\d+ POL has been spent)( and 0\.\d+ POL is reserved for pending requests)?\); a limit of 0\.\d+ POL is enough; nothing was accepted$/
 
 function send(
   headers: Record<string, string>,

@@ -48,8 +48,8 @@ test('logs once, and not as a failure, that it waits', async () => {
 
 test('logs a failure once while its reason stays the same, and every failure that nobody expected', async () => {
   const failures = [
-    new GdnError('unreachable', '0.5 POL are missing'),
-    new GdnError('unreachable', '0.6 POL are missing'),
+    new GdnError('unreachable', '0.5 POL is missing'),
+    new GdnError('unreachable', '0.6 POL is missing'),
     new GdnError('unreachable', 'no node responds'),
     new Error('a bug'),
     new Error('a bug'),
@@ -71,5 +71,5 @@ test('logs a failure once while its reason stays the same, and every failure tha
   await expect.poll(() => turns).toBeGreaterThan(failures.length)
   clearInterval(waking)
   await loop.stop()
-  expect(lines).toEqual(['0.5 POL are missing', 'no node responds', 'a bug', 'a bug', 'no node responds'])
+  expect(lines).toEqual(['0.5 POL is missing', 'no node responds', 'a bug', 'a bug', 'no node responds'])
 })

@@ -83,7 +83,7 @@ async function checkKey(deps: Deps, flags: LoginFlags, server: Server, key: Secr
       message: `the key was not saved: ${error.message}`,
       hint: refused
         ? 'Copy the whole key again, and check that it belongs to this server.'
-        : 'Run `gdn auth login --no-check` to save it without checking it.',
+        : 'Run the same command with --no-check to save the key without checking it.',
     })
   } finally {
     progress.stop()

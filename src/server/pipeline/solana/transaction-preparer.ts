@@ -108,7 +108,7 @@ async function payableTokens({ store, solana, blockchain }: SolanaPreparerOption
   const affordable = await solana.affordable(blockchain)
   if (affordable < 1 && pending === 0) {
     throw new GdnError('pending', `the signer of ${blockchain} does not have enough funds to pay for a token`, {
-      hint: 'Send SOL to it. Pending NFTs are then minted without a restart.',
+      hint: 'Send SOL to the signer. The backend then mints pending NFTs without a restart.',
     })
   }
   return Math.max(0, affordable - pending)
