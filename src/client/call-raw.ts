@@ -1,6 +1,6 @@
 import type { RawEndpoint, RawOptions } from './api-client.ts'
 import { jsonOf } from './codec.ts'
-import { persist } from './persist.ts'
+import { retryRead } from './retry-read.ts'
 import { hintOf, postJson, readCreated, type Server, sendOnce, targetOf } from './send-once.ts'
 import type { TransportAnswer } from './transport.ts'
 
@@ -28,5 +28,5 @@ export async function callRaw(
     onAnswer?.(answer)
     return answer
   }
-  return await check(await persist(target.url, server.clock, signal, once))
+  return await check(await retryRead(target.url, server.clock, signal, once))
 }

@@ -7,7 +7,7 @@ import { checkKey, parseBaseUrl } from './base-url.ts'
 import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import { decode, encode } from './codec.ts'
 import { Dispatch, type DispatchOptions } from './dispatch.ts'
-import { persist } from './persist.ts'
+import { retryRead } from './retry-read.ts'
 import { hintOf, postJson, readCreated, type Server, sendOnce, targetOf, urlOf } from './send-once.ts'
 import type { TransportAnswer } from './transport.ts'
 
@@ -81,13 +81,13 @@ async function callEndpoint<Name extends EndpointName>(
     return await readCreated(name, result, await hintOf(name), read)
   }
   return await read(
-    await persist(target.url, server.clock, signal, () => postJson(server, target, body, null, { signal })),
+    await retryRead(target.url, server.clock, signal, () => postJson(server, target, body, null, { signal })),
   )
 }
 
 async function getPath(server: Server, path: string, signal: AbortSignal | undefined): Promise<PlainAnswer> {
   const url = server.baseUrl + path
-  const answer = await persist(url, server.clock, signal, () => server.dispatch.get(url, signal))
+  const answer = await retryRead(url, server.clock, signal, () => server.dispatch.get(url, signal))
   const text = Buffer.from(answer.body).toString('utf8')
   return { status: answer.status, headers: answer.headers, json: parseJson(answer.body), text }
 }

@@ -3,7 +3,7 @@ import { lacksEndpoint, statusOf } from './answers.ts'
 import type { UploadOptions } from './api-client.ts'
 import { decode } from './codec.ts'
 import { multipartFile } from './multipart.ts'
-import { persist } from './persist.ts'
+import { retryRead } from './retry-read.ts'
 import { type Server, targetOf } from './send-once.ts'
 
 /** The slowest upload speed for which the timeout is sufficient. */
@@ -26,7 +26,7 @@ export async function upload(
   const extraMs = Math.ceil(body.size / UPLOAD_BYTES_PER_MS)
   const once = () => server.dispatch.post({ ...target, content: { stream: body }, headers, signal, extraMs })
   try {
-    return await decode('files', target.url, await persist(target.url, server.clock, signal, once))
+    return await decode('files', target.url, await retryRead(target.url, server.clock, signal, once))
   } catch (error) {
     if (!lacksEndpoint(error)) throw error
     throw new GdnError(

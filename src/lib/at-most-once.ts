@@ -183,7 +183,7 @@ export class AtMostOnce {
     const deadline = performance.now() + timeoutMs
     for (;;) {
       try {
-        return await this.#withSession((session) => operateOnce(session, this.#connection, once))
+        return await this.#withSession((session) => operateForKey(session, this.#connection, once))
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw error
       }
@@ -263,7 +263,7 @@ interface Taken {
   wasSentBefore: boolean
 }
 
-async function operateOnce(
+async function operateForKey(
   { client, backend, state }: Session,
   { origin: serverOrigin }: Connection,
   once: Once,

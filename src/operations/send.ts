@@ -49,7 +49,7 @@ export async function sendOperation(sending: Sending): Promise<Attempt<AcceptedI
   const failing = () => clock.now() - began
   const send = async () => {
     count++
-    return await sendOnce(sending)
+    return await makeAttempt(sending)
   }
   if (sending.doubt !== null) {
     return await ask(sending, { ...UNKNOWN, message: sending.doubt, retryAfterMs: 0 }, 1, failing, send)
@@ -127,7 +127,7 @@ async function ask(
   return { ...doubt, message: doubt.message + said }
 }
 
-async function sendOnce(sending: Sending): Promise<Attempt<AcceptedIds>> {
+async function makeAttempt(sending: Sending): Promise<Attempt<AcceptedIds>> {
   const { client, endpoint, creates, request, limit, record, signal } = sending
   const result = await client.send(endpoint, Buffer.from(request.body), {
     idempotencyKey: request.key,

@@ -1,6 +1,6 @@
 import type { Clock } from '../client/clock.ts'
-import { persist } from '../client/persist.ts'
 import { RETRIES } from '../client/retry.ts'
+import { retryRead } from '../client/retry-read.ts'
 import type { Transport } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
@@ -66,7 +66,7 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
   const { origin } = new URL(url)
 
   async function post(body: unknown): Promise<unknown> {
-    const answer = await persist(origin, clock, signal, () =>
+    const answer = await retryRead(origin, clock, signal, () =>
       transport.request({
         method: 'POST',
         url,

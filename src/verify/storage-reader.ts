@@ -1,5 +1,5 @@
 import type { Clock } from '../client/clock.ts'
-import { persist } from '../client/persist.ts'
+import { retryRead } from '../client/retry-read.ts'
 import type { Transport } from '../client/transport.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
@@ -47,7 +47,7 @@ export function createStorageReader(options: StorageReaderOptions): StorageReade
     const url = atGateway(options.gateway, ipfsUrl)
     if (url === null) return { kind: 'failed', message: `${JSON.stringify(ipfsUrl)} is not an ipfs URL` }
     try {
-      const answer = await persist(origin, clock, signal, () =>
+      const answer = await retryRead(origin, clock, signal, () =>
         transport.request({
           method: 'GET',
           url,

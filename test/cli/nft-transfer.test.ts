@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import type { Connection, Deps } from '../../src/cli/deps.ts'
-import { waitForTransfer } from '../../src/cli/request/waiting.ts'
+import { showWaitForTransfer } from '../../src/cli/request/waiting.ts'
 import type { Server } from '../../src/config/server.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
@@ -263,7 +263,7 @@ describe('nft transfer', () => {
     const { body } = transactions({ status: 'initiated', pending_reason: '0.003 POL is missing' })()
     const client = { call: async () => body } as unknown as Connection['client']
     const transfer = { nftGdnId: 'id-0', sender: OWNER, receiver: RECEIVER, transactionId: 'tx' }
-    await waitForTransfer(deps, { client, server: { loopback: false } as Server }, transfer, 0)
+    await showWaitForTransfer(deps, { client, server: { loopback: false } as Server }, transfer, 0)
     expect(shown).toEqual(['Waiting for the transfer: 0.003 POL is missing'])
   })
 

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Connection, Deps } from '../../src/cli/deps.ts'
-import { waitForNfts } from '../../src/cli/request/waiting.ts'
+import { showWaitForNfts } from '../../src/cli/request/waiting.ts'
 import type { Server } from '../../src/config/server.ts'
 import { pngNamed } from '../helpers/images.ts'
 import { announce, CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from './fake-api.ts'
@@ -633,7 +633,7 @@ describe('nft wait', () => {
     const { signal } = new AbortController()
     const deps = { io: { progress }, signals: { signal }, sleep: async () => {} } as unknown as Deps
     const client = { call: async () => ({ nfts: [waits('a')] }) } as unknown as Connection['client']
-    await waitForNfts(deps, { client, server: { loopback: false } as Server }, ['a'], 0)
+    await showWaitForNfts(deps, { client, server: { loopback: false } as Server }, ['a'], 0)
     expect(shown).toEqual([expect.stringMatching(/0 done, 1 to go: https:\/\/a\.test\/x\.png: no answer/)])
   })
 

@@ -60,7 +60,7 @@ const STATED: readonly Stated[] = [
   ['docs/architecture.md', (n) => `beyond ${count(n)} of them`, 'src/state/runs.ts', 'KEPT_RUNS ='],
   ['docs/architecture.md', (n) => `for ${n / SECOND} s without a`, 'src/sqlite/shared-database.ts', 'STUCK_MS ='],
   ['docs/client.md', (n) => `at most ${count(n)} NFTs`, 'src/api/endpoints/getnfts.ts', 'MAX_IDS_PER_REQUEST ='],
-  ['docs/client.md', (n) => `for up to ${n / SECOND} seconds`, 'src/client/persist.ts', 'BUDGET_MS ='],
+  ['docs/client.md', (n) => `for up to ${n / SECOND} seconds`, 'src/client/retry-read.ts', 'BUDGET_MS ='],
   ['docs/client.md', (n) => `(${n / MINUTE} minutes by default)`, 'src/operations/defaults.ts', 'DEFAULT_TIMEOUT_MS ='],
   ['docs/drops.md', (n) => `local files of up to ${n / MIB} MiB`, 'src/api/endpoints/files.ts', 'MAX_FILE_BYTES ='],
   ['docs/drops.md', (n) => `the last ${n} blocks`, 'src/server/chain/evm/cost/network-fees.ts', 'RECENT_BLOCKS ='],

@@ -49,7 +49,7 @@ const codeOf = (exitCode: number): string =>
   Object.entries(EXIT_BY_CODE).find(([, exit]) => exit === exitCode)?.[0] ?? 'unexpected'
 
 /** Returns the answer of a tool without an offset parameter, with the beginning of the result. */
-export function beginningOf(outcome: Outcome): Answer {
+export function firstPageOf(outcome: Outcome): Answer {
   const { page, ...answer } = answerOf(outcome, 0)
   return { ...answer, page: page && { ...page, next_offset: null } }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import type { Intent } from '../deps.ts'
-import { type Answer, beginningOf } from './answer.ts'
+import { type Answer, firstPageOf } from './answer.ts'
 import type { Outcome } from './call.ts'
 import { digestsOf } from './files.ts'
 import { keptNotes, obstacleOf, recordsIn } from './obstacle.ts'
@@ -59,7 +59,7 @@ export class Planning {
         shown = { ...intent, ...atStart }
       },
     })
-    const answer = beginningOf(outcome)
+    const answer = firstPageOf(outcome)
     if (outcome.code !== 0) return answer
     const canSign = this.#options.passwordFile !== null
     const obstacle = plan.state === 'planned' ? obstacleOf(tool, values, outcome, canSign) : null

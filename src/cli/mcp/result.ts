@@ -46,12 +46,12 @@ function limited(error: Answer['error']): Answer['error'] {
   const text = JSON.stringify(error.details ?? null)
   const details =
     text.length <= MAX_DETAILS ? error.details : { beginning: text.slice(0, MAX_DETAILS), characters: text.length }
-  return { ...error, message: beginningOf(error.message), hint: error.hint && beginningOf(error.hint), details }
+  return { ...error, message: shortened(error.message), hint: error.hint && shortened(error.hint), details }
 }
 
 const MAX_MESSAGE = 4000
 
-const beginningOf = (text: string) => (text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}…`)
+const shortened = (text: string) => (text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}…`)
 
 /** Returns the result of a tool call: one text with gdn's own fields, and one with the marked third-party data. */
 export function resultOf(tool: string, answer: Answer) {

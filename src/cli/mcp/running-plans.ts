@@ -1,7 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import type { CheckPlan } from '../deps.ts'
 import { refuseChanged } from '../request/intent.ts'
-import { type Answer, beginningOf, runningAnswer } from './answer.ts'
+import { type Answer, firstPageOf, runningAnswer } from './answer.ts'
 import type { Outcome } from './call.ts'
 import type { Plan, Plans } from './plans.ts'
 import { HEARTBEAT_MS, type Progress, type Runner, type Seen } from './runner.ts'
@@ -99,7 +99,7 @@ export class RunningPlans {
     const checkPlan: CheckPlan = (intent, atStart = {}) =>
       refuseChanged(plan.shown, isBegun ? intent : { ...intent, ...atStart }, { isBegun, hint: hintOf(plan) })
     const outcome = await this.#runner.run(plan.argv, { ...running, checkPlan })
-    const answer = { ...beginningOf(outcome), plan_id: plan.id }
+    const answer = { ...firstPageOf(outcome), plan_id: plan.id }
     const isFinal = outcome.code === 0 || !NOT_FINAL.has(outcome.error?.code ?? 'unexpected')
     if (!isFinal) return { ...answer, next: nextOf(tool, outcome) }
     await this.#plans.save({ ...plan, state: 'done', answer })

@@ -26,7 +26,7 @@ function withWayOn<Waited extends { problem: GdnError | null }>(waited: Waited, 
 }
 
 /** Waits until every NFT is deployed or failed, and shows progress. */
-export async function waitForNfts(
+export async function showWaitForNfts(
   deps: Deps,
   target: Target,
   ids: readonly string[],
@@ -48,7 +48,7 @@ export async function waitForNfts(
 }
 
 /** Waits until a transfer is final, and shows progress. */
-export async function waitForTransfer(
+export async function showWaitForTransfer(
   deps: Deps,
   target: Target,
   transfer: waiting.AcceptedTransfer,
@@ -67,7 +67,7 @@ export async function waitForTransfer(
 }
 
 /** Waits until a collection is deployed and has an address, and shows progress. */
-export async function waitForCollection(
+export async function showWaitForCollection(
   deps: Deps,
   target: Target,
   id: string,

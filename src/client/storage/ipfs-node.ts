@@ -3,7 +3,7 @@ import { GdnError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { describeAnswer } from '../answers.ts'
 import { multipartFile } from '../multipart.ts'
-import { persist } from '../persist.ts'
+import { retryRead } from '../retry-read.ts'
 import type { TransportAnswer } from '../transport.ts'
 import { factsOf } from './file-facts.ts'
 import { type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
@@ -33,7 +33,7 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
           timeoutMs: uploadTimeoutMs(body.size),
           signal,
         })
-      const answer = await persist(url, clock, signal, once)
+      const answer = await retryRead(url, clock, signal, once)
       const cid = cidIn(answer, api)
       if (file.body.size <= BLOCK_BYTES && cid !== rawCid(file.sha256)) throw strange(answer, api)
       return { url: `ipfs://${cid}` }

@@ -5,7 +5,7 @@ import { bucketRoot, FOR_EVER, objectUrl } from '../../object-store/bucket.ts'
 import { refusalCode } from '../../object-store/refusal.ts'
 import { EMPTY_SHA256, signS3 } from '../../object-store/s3-signature.ts'
 import type { CallOptions } from '../api-client.ts'
-import { persist } from '../persist.ts'
+import { retryRead } from '../retry-read.ts'
 import type { TransportAnswer, TransportRequest } from '../transport.ts'
 import { type FileFacts, factsOf } from './file-facts.ts'
 import { type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
@@ -52,7 +52,7 @@ export function createS3Storage(options: S3Options): Storage {
       }
       return await transport.request(request)
     }
-    return await persist(url, clock, signal, once)
+    return await retryRead(url, clock, signal, once)
   }
 
   return {

@@ -25,7 +25,7 @@ import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { configuredWallet, nameFields } from '../../request/named-addresses.ts'
 import { addOperationFlags, type OperationFlags, operateOnce, quoteOperation } from '../../request/operate.ts'
-import { waitForCollection } from '../../request/waiting.ts'
+import { showWaitForCollection } from '../../request/waiting.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
 import { askForMissing } from './ask-for-missing.ts'
 
@@ -220,7 +220,7 @@ async function finish(
     io.note(`Accepted. To show its address: gdn collection show ${safe(transaction_gdn_id)}${serverFlag(server)}`)
     return { ended: true, state: null, problem: null }
   }
-  const { record, problem } = await waitForCollection(deps, connection, transaction_gdn_id, flags.timeout)
+  const { record, problem } = await showWaitForCollection(deps, connection, transaction_gdn_id, flags.timeout)
   const contract_address = record?.contract_address ?? null
   if (contract_address !== null) await rememberCollection(deps, connection, { ...known, contract_address })
   const { transaction_gdn_ids: _id, ...seen } = record ?? {}

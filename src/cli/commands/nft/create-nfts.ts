@@ -17,7 +17,7 @@ import type { Output } from '../../render/output.ts'
 import { versionHint } from '../../request/api-version.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { operateOnce, quoteOperation } from '../../request/operate.ts'
-import { waitForNfts } from '../../request/waiting.ts'
+import { showWaitForNfts } from '../../request/waiting.ts'
 import { hashLocalFiles, type LocalFile, replaceUrls, uploadLocalFiles } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
@@ -117,7 +117,7 @@ async function finish(
   const ids = accepted.map((nft) => nft.nft_gdn_id)
   const timeout = flags.timeout ?? DEFAULT_TIMEOUT_MS
   const until = { isDone: isMinted(endpoint, sent), isAccepted: true }
-  const { records, pending, problem } = await waitForNfts(deps, connection, ids, timeout, until)
+  const { records, pending, problem } = await showWaitForNfts(deps, connection, ids, timeout, until)
   const paid = problem === null ? await paidByMints(deps, connection, ids) : null
   const seen = new Map(records.map((record) => [record.nft_gdn_id, record]))
   await print(accepted.map((nft) => ({ ...nft, ...seen.get(nft.nft_gdn_id), ...paid?.get(nft.nft_gdn_id) })))

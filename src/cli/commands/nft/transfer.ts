@@ -23,7 +23,7 @@ import { isV12, versionHint } from '../../request/api-version.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { addOperationFlags, operateOnce, quoteOperation } from '../../request/operate.ts'
-import { waitForTransfer } from '../../request/waiting.ts'
+import { showWaitForTransfer } from '../../request/waiting.ts'
 import { knownBlockchain } from './blockchain-of.ts'
 import { twoNfts } from './nft-errors.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
@@ -181,7 +181,7 @@ async function finish(
     io.note(`Accepted. To show its owner: ${show}`)
     return { ended: true, state: null, problem: null }
   }
-  const { seen, ended, problem } = await waitForTransfer(
+  const { seen, ended, problem } = await showWaitForTransfer(
     deps,
     connection,
     {

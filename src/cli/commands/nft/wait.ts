@@ -8,7 +8,7 @@ import { notEmpty } from '../../flags/parse.ts'
 import { addTimeoutFlag } from '../../flags/wait.ts'
 import { createOutput } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
-import { waitForNfts } from '../../request/waiting.ts'
+import { showWaitForNfts } from '../../request/waiting.ts'
 import { withBlockchain } from './blockchain-of.ts'
 import { noNft } from './nft-errors.ts'
 
@@ -51,7 +51,7 @@ export async function wait(deps: Deps, ids: readonly string[], flags: WaitComman
   const asked = [...new Set(ids)]
   const known = await readNfts({ client: connection.client, signal: deps.signals.signal }, asked)
   refuseUnknown(asked.filter((id) => !known.has(id)))
-  const { records, problem } = await waitForNfts(deps, connection, asked, flags.timeout ?? DEFAULT_TIMEOUT_MS)
+  const { records, problem } = await showWaitForNfts(deps, connection, asked, flags.timeout ?? DEFAULT_TIMEOUT_MS)
   const shown = await withBlockchain(deps, records, connection)
   const [first] = shown
   if (ids.length > 1) await output.many(shown)

@@ -81,7 +81,7 @@ export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT
       body,
     })
     const { statusCode: status } = response
-    const answer = await beginningOf(response.body)
+    const answer = await readBeginning(response.body)
     const [after] = [response.headers['retry-after']].flat()
     return { status, answer, error: problemOf(status), retryAfterMs: parseRetryAfter(after, Date.now()) }
   }
@@ -112,7 +112,7 @@ function problemOf(status: number): string | null {
  * Returns the first bytes of a response as text. Only the status decides the outcome, so a body that is too long or
  * incomplete is no error.
  */
-async function beginningOf(
+async function readBeginning(
   body: AsyncIterable<Uint8Array> & { destroy(): unknown; on(name: 'error', act: () => void): unknown },
 ) {
   const parts: Uint8Array[] = []

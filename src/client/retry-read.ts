@@ -9,7 +9,7 @@ const MAX_ATTEMPTS = 4
 const BUDGET_MS = 30_000
 
 /** Repeats a request that has no effect after temporary failures, for up to 30 s. */
-export async function persist(
+export async function retryRead(
   url: string,
   clock: Clock,
   signal: AbortSignal | undefined,
