@@ -5,7 +5,7 @@ import { createnft } from '../api/endpoints/createnft.ts'
 import { activeHolderError, inspectHolder, LOCK_TIMING } from '../core/lock-holder.ts'
 import { dropsOf } from '../state/drops.ts'
 import { openState, openStateIfThere } from '../state/open-state.ts'
-import type { Plan } from './plan.ts'
+import type { RequestPlan } from './plan.ts'
 import { type Prepared, prepare } from './prepare.ts'
 import { checkOptions } from './run.ts'
 import { familyOf } from './runs/moved-run.ts'
@@ -95,7 +95,7 @@ async function describePlan(
 }
 
 /** Describes the order of the token IDs. The server may process concurrent requests in any order. */
-function orderOf({ requests, reordered }: Plan, inOrder: boolean): string {
+function orderOf({ requests, reordered }: RequestPlan, inOrder: boolean): string {
   if (inOrder || requests <= 1) return 'Token IDs follow the order of the manifest'
   return reordered
     ? 'Rows are grouped by receiver, and the server may process concurrent requests in any order (--in-order keeps the order of the manifest)'

@@ -12,7 +12,7 @@ import { hasOtherDrops, refuseTaken } from './identity/claim.ts'
 import { relocatedPairs } from './identity/moved-files.ts'
 import { renamedOf } from './identity/pairing.ts'
 import type { EarlierMints } from './minted/earlier-mints.ts'
-import { type Plan, positionsOf } from './plan.ts'
+import { positionsOf, type RequestPlan } from './plan.ts'
 import type { Prepared } from './prepare.ts'
 import { replaceRows } from './replace-rows.ts'
 import type { Adopted } from './rows/manifest-row.ts'
@@ -72,7 +72,7 @@ export async function enterRows(
   return { set }
 }
 
-function* enteredPositions(plan: Plan, { adopted }: EarlierMints): Generator<number> {
+function* enteredPositions(plan: RequestPlan, { adopted }: EarlierMints): Generator<number> {
   yield* positionsOf(plan)
   for (const { row } of adopted) yield row.position
 }

@@ -25,7 +25,7 @@ import {
 } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
 import { relocated as relocatedRows } from './identity/moved-files.ts'
-import { type Plan, PlanBuilder } from './plan.ts'
+import { type RequestPlan, RequestPlanBuilder } from './plan.ts'
 import { leaveBurnedCopies } from './rows/burned-copies.ts'
 import { type KeptRow, keptRow, RowNamer } from './rows/manifest-row.ts'
 import { withRoomForMarker } from './rows/marker.ts'
@@ -47,7 +47,7 @@ export interface Gathered {
   /** Positions of rows that were sent with other content. Empty until the rows are planned. */
   changed: number[]
   /** The rows of a new run, none of which was sent. Null for a run that has begun. */
-  unsent: PlanBuilder | null
+  unsent: RequestPlanBuilder | null
   /** How the operations of all rows are found. Determined when the rows are planned. */
   foundBy: FoundBy
 }
@@ -95,7 +95,7 @@ export async function gather(
     (await areUnchanged(localFiles))
   if (isUnchanged) return storedRows(drop, setId)
   const rows: RowsIn = writes ? { set: await store.write((sql) => newSet(sql, drop.id)) } : 'draft'
-  const unsent = setId === null ? new PlanBuilder() : null
+  const unsent = setId === null ? new RequestPlanBuilder() : null
   const paths = await readRows(store, withRoomForMarker(items, drop.marker ?? undefined), rows, unsent)
   const files = await identitiesOf(paths)
   const { changes, relocated } =
@@ -136,7 +136,7 @@ export async function readRows(
   store: RunStore,
   items: Items,
   to: RowsIn,
-  planned: PlanBuilder | null = null,
+  planned: RequestPlanBuilder | null = null,
 ): Promise<ReadonlySet<string>> {
   await store.state.scratch(emptyDraft)
   const namer = new RowNamer()
@@ -245,7 +245,7 @@ export async function changesFrom(
   return { changes, relocated: moved, differing }
 }
 
-export async function planRows(store: RunStore, gathered: Gathered, options: Options): Promise<Plan> {
+export async function planRows(store: RunStore, gathered: Gathered, options: Options): Promise<RequestPlan> {
   const { drop } = store
   const { rows, unsent } = gathered
   if (unsent !== null) {
@@ -260,7 +260,7 @@ export async function planRows(store: RunStore, gathered: Gathered, options: Opt
     const counts = noCounts()
     for (const [state, n] of states) counts[STATUS[state]] += n
     store.counts = { ...counts, total: sent }
-    return new PlanBuilder().build(drop.chunkSize, drop.inOrder)
+    return new RequestPlanBuilder().build(drop.chunkSize, drop.inOrder)
   }
   gathered.foundBy = 'line'
   let sentRows = await findRows(store, gathered, options)
@@ -298,9 +298,9 @@ async function isAllSent(store: RunStore, { rows }: Gathered, sent: number): Pro
  */
 export function withoutMinted(
   store: RunStore,
-  plan: Plan,
+  plan: RequestPlan,
   { renamed = [], adopted = [] }: { renamed?: readonly KeptRow[]; adopted?: readonly KeptRow[] },
-): Plan {
+): RequestPlan {
   const rest = plan.without(new Set([...renamed, ...adopted].map(({ position }) => position)))
   const left = new Set(renamed.map(({ position }) => position)).size
   store.moved('pending', 'accepted', plan.rows - rest.rows - left)
@@ -309,7 +309,7 @@ export function withoutMinted(
 }
 
 async function findRows(store: RunStore, { rows, foundBy }: Gathered, options: Options) {
-  const pending = new PlanBuilder()
+  const pending = new RequestPlanBuilder()
   const changed: number[] = []
   /** Operations by state that don't count, because their rows are sent again or adopted. */
   const left = new Map<OperationState, number>()

@@ -3,7 +3,7 @@ import type { PlannedRow } from '../state/rows.ts'
 export const DEFAULT_CHUNK_SIZE = 50
 
 /** Which rows are sent together, and in which order. Rows are identified by their positions in the manifest. */
-export interface Plan {
+export interface RequestPlan {
   readonly requests: number
   readonly rows: number
   /** Numbers of rows in the requests. */
@@ -15,7 +15,7 @@ export interface Plan {
   readonly withFiles: readonly number[]
   rowsOf(request: number): number[]
   /** Returns a plan without the rows at these positions. */
-  without(positions: ReadonlySet<number>): Plan
+  without(positions: ReadonlySet<number>): RequestPlan
 }
 
 const PIECE = 65_536
@@ -38,7 +38,7 @@ class Numbers {
 }
 
 /** Collects the rows to be sent, in ascending order of their positions. */
-export class PlanBuilder {
+export class RequestPlanBuilder {
   readonly #positions = new Numbers()
   readonly #groups = new Numbers()
   readonly #withFiles: number[] = []
@@ -54,7 +54,7 @@ export class PlanBuilder {
   }
 
   /** Groups rows with the same receiver and sender into requests. */
-  build(chunkSize: number, inOrder: boolean): Plan {
+  build(chunkSize: number, inOrder: boolean): RequestPlan {
     const { rank, count } = ranksOf(this.#groups)
     const { rows } = this
     // Unless rows are reordered, they keep the order of the manifest.
@@ -88,9 +88,9 @@ export class PlanBuilder {
     }
   }
 
-  #without(positions: ReadonlySet<number>): PlanBuilder {
+  #without(positions: ReadonlySet<number>): RequestPlanBuilder {
     const withFiles = new Set(this.#withFiles)
-    const rest = new PlanBuilder()
+    const rest = new RequestPlanBuilder()
     for (let index = 0; index < this.rows; index++) {
       const position = this.#positions.at(index)
       if (positions.has(position)) continue
@@ -131,6 +131,6 @@ function byGroup(groups: Numbers, rank: Int32Array, count: number): Uint32Array 
 }
 
 /** Yields the positions of the rows that a plan sends. */
-export function* positionsOf(plan: Plan): Generator<number> {
+export function* positionsOf(plan: RequestPlan): Generator<number> {
   for (let request = 0; request < plan.requests; request++) yield* plan.rowsOf(request)
 }

@@ -10,7 +10,7 @@ import { type Pair, renamedOf } from './identity/pairing.ts'
 import { refuseRenumbered } from './identity/renumbered.ts'
 import { type EarlierMints, findEarlierMints } from './minted/earlier-mints.ts'
 import { labelsOfMoved } from './minted/moved-labels.ts'
-import { type Plan, positionsOf } from './plan.ts'
+import { positionsOf, type RequestPlan } from './plan.ts'
 import { takeRenamed, withoutRenamed } from './renamed-rows.ts'
 import { enterFinished } from './replace-rows.ts'
 import { newDuplicates } from './rows/duplicate-rows.ts'
@@ -23,7 +23,7 @@ import type { BatchOptions, CheckDeps, Duplicates, ManifestChanges, PlannedEvent
 /** A run that passed every check and whose rows can be entered. */
 export interface Prepared {
   gathered: Gathered
-  plan: Plan
+  plan: RequestPlan
   before: EarlierMints
   /** Rows that got an ID since their mint. */
   pairs: Pair[]
@@ -145,7 +145,7 @@ async function noteMove(
   notes.push(`The run ${store.drop.name} continues with its manifest, which was moved from ${store.movedFrom}`)
 }
 
-const plannedOf = ({ drop: { id, name, setId }, counts }: RunStore, plan: Plan) => ({
+const plannedOf = ({ drop: { id, name, setId }, counts }: RunStore, plan: RequestPlan) => ({
   type: 'planned' as const,
   run: { id, name },
   resumed: setId !== null,
@@ -172,7 +172,7 @@ async function refuseUnlessDynamic(
   { drop }: RunStore,
   { hasCreatednft, signal }: BatchOptions,
   { client }: CheckDeps,
-  plan: Plan,
+  plan: RequestPlan,
 ): Promise<void> {
   if (!drop.dynamic || hasCreatednft === true || client === null || plan.rows === 0) return
   if (client.supports('updates') === null) await client.learnIdempotency({ signal })
@@ -191,7 +191,7 @@ async function refuseUnlessDynamic(
 async function changedRows(
   store: RunStore,
   { rows, changed: positions }: Gathered,
-  plan: Plan,
+  plan: RequestPlan,
   edited: ReadonlySet<string> | undefined,
 ): Promise<ManifestChanges> {
   const changes = noChanges()

@@ -14,7 +14,7 @@ import { endRun } from '../state/runs.ts'
 import { enterRows } from './enter-rows.ts'
 import { relabel } from './identity/other-labels.ts'
 import { storeAliases } from './identity/store-pairs.ts'
-import type { Plan } from './plan.ts'
+import type { RequestPlan } from './plan.ts'
 import { prepare } from './prepare.ts'
 import { markRows } from './reconcile/mark-rows.ts'
 import { readOthers } from './reconcile/others.ts'
@@ -177,7 +177,7 @@ async function finish(context: RunContext, sweeper: Sweeper) {
   return reconciled === null ? null : { adopted: reconciled.adopted, basis: reconciled.basis }
 }
 
-async function sendAll(context: RunContext, plan: Plan, rows: RowsIn, sweeper: Sweeper) {
+async function sendAll(context: RunContext, plan: RequestPlan, rows: RowsIn, sweeper: Sweeper) {
   const { store } = context
   const urlOf = await uploadFiles(context, plan, rows)
   if (urlOf === null) return { requests: 0, attempts: 0 }

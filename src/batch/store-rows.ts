@@ -5,7 +5,7 @@ import { endRun } from '../state/runs.ts'
 import { enterRows } from './enter-rows.ts'
 import { type Gathered, gather, planRows, withoutMinted } from './gather.ts'
 import { knownReferences } from './minted/known-references.ts'
-import type { Plan } from './plan.ts'
+import type { RequestPlan } from './plan.ts'
 import { enterFinished } from './replace-rows.ts'
 import type { Adopted } from './rows/manifest-row.ts'
 import { openRows } from './rows/row-counts.ts'
@@ -43,7 +43,7 @@ async function enterAdopted(
   store: RunStore,
   options: BatchOptions,
   deps: Deps,
-  { gathered, plan, adopted }: { gathered: Gathered; plan: Plan; adopted: Adopted[] },
+  { gathered, plan, adopted }: { gathered: Gathered; plan: RequestPlan; adopted: Adopted[] },
 ): Promise<void> {
   const isDynamic = store.drop.setId === null && (await areDynamic(adopted, options, deps))
   const before = { listed: null, adopted, relabeled: [], notes: [] }

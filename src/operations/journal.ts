@@ -2,7 +2,7 @@ import { limitIn, type RunLimit } from '../client/run-limit.ts'
 import { thisProcess } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import {
-  type Accepted,
+  type AcceptedObjects,
   accept,
   beginAttempt,
   endAttempt,
@@ -109,7 +109,7 @@ export class Journal {
     await this.#run.write(write).catch(() => undefined)
   }
 
-  async accept(operation: SentOperation, accepted: Accepted): Promise<AcceptedOperation> {
+  async accept(operation: SentOperation, accepted: AcceptedObjects): Promise<AcceptedOperation> {
     const { url, id, incarnation } = this.#wanted.backend
     const backend = { url, id, incarnation }
     await this.#keep(() =>

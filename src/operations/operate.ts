@@ -7,7 +7,7 @@ import { GdnError } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import { givenToOthers, unrecordedNfts } from '../state/known-nfts.ts'
 import {
-  type Accepted,
+  type AcceptedObjects,
   countUnknown,
   hasEndedSince,
   type Operation,
@@ -241,7 +241,7 @@ class CommandSender {
     return await this.#found(operation, looked.accepted)
   }
 
-  async #found(operation: SentOperation, accepted: Accepted): Promise<AcceptedOperation> {
+  async #found(operation: SentOperation, accepted: AcceptedObjects): Promise<AcceptedOperation> {
     const recorded = await this.#journal.accept(operation, accepted)
     await this.#deps.onEvent({ type: 'found', operation: recorded })
     return recorded
@@ -281,7 +281,7 @@ class CommandSender {
    * Rejects a response with NFTs of another operation, because it doesn't prove that this one was accepted. A server
    * without an ID and reference IDs isn't checked: it may have been emptied, and may assign the same IDs again.
    */
-  async #refuseGiven(operation: SentOperation, { nfts }: Pick<Accepted, 'nfts'>): Promise<void> {
+  async #refuseGiven(operation: SentOperation, { nfts }: Pick<AcceptedObjects, 'nfts'>): Promise<void> {
     const isNamed = referencesOf(operation.request.body).length > 0
     if (!isNamed && (this.#wanted.keptAs === undefined || this.#wanted.mayForget)) return
     const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)

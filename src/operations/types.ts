@@ -5,7 +5,7 @@ import type { SeenBackend } from '../client/backend.ts'
 import type { Clock } from '../client/clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import type { State } from '../state/open-state.ts'
-import type { Accepted, Operation, OperationRequest } from '../state/operations.ts'
+import type { AcceptedObjects, Operation, OperationRequest } from '../state/operations.ts'
 
 /** The request of a single command. */
 export interface Wanted {
@@ -51,7 +51,7 @@ export interface Wanted {
 /** An operation whose request may have been sent. */
 export type SentOperation = Operation & { request: OperationRequest }
 
-export type AcceptedOperation = SentOperation & { accepted: Accepted }
+export type AcceptedOperation = SentOperation & { accepted: AcceptedObjects }
 
 export type OperationEvent =
   /** An earlier operation with this content was accepted, but its end was never reported. */

@@ -1,9 +1,9 @@
 import { sendByReference } from '../operations/send-by-reference.ts'
 import { type ChangeDeps, endedTransactions, seenInNfts } from './apply-updates.ts'
-import { type Accepted, makeChanges, type Outcomes } from './make-changes.ts'
+import { type AcceptedChange, makeChanges, type Outcomes } from './make-changes.ts'
 import type { PlannedChange } from './planned.ts'
 
-type Burn = Accepted<PlannedChange>
+type Burn = AcceptedChange<PlannedChange>
 
 /**
  * Burns NFTs. Each burn names the owner in the plan, and the server rejects it if the NFT has another owner.

@@ -7,7 +7,7 @@ import { operationState, readOperation, releaseOperation } from '../state/operat
 import { endRun, forgetCommand } from '../state/runs.ts'
 import { moveOperation } from '../state/transitions.ts'
 import { endedTransactions, seenInNfts } from './apply-updates.ts'
-import { type Accepted, type ChangeSenderDeps, makeChanges, type Outcomes } from './make-changes.ts'
+import { type AcceptedChange, type ChangeSenderDeps, makeChanges, type Outcomes } from './make-changes.ts'
 import type { PlannedChange } from './planned.ts'
 
 type Target = Pick<Wanted, 'origin' | 'backend'> & {
@@ -18,7 +18,7 @@ type Target = Pick<Wanted, 'origin' | 'backend'> & {
 
 type TransferDeps = ChangeSenderDeps & Pick<OperateDeps, 'client'> & { limit?: RunLimit | null }
 
-interface Transfer extends Accepted<PlannedChange> {
+interface Transfer extends AcceptedChange<PlannedChange> {
   operationId: string
 }
 

@@ -11,7 +11,7 @@ import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { sendByReference } from '../operations/send-by-reference.ts'
 import { failureOf } from '../operations/waiting.ts'
-import { type Accepted, type ChangeSenderDeps, makeChanges, type Named, type Outcomes } from './make-changes.ts'
+import { type AcceptedChange, type ChangeSenderDeps, makeChanges, type Named, type Outcomes } from './make-changes.ts'
 
 /** New metadata for an NFT. */
 export interface Update extends Named {
@@ -70,7 +70,7 @@ export async function applyUpdates(
   return await makeChanges(
     updates,
     {
-      async send(change: Update): Promise<Accepted<Update>> {
+      async send(change: Update): Promise<AcceptedChange<Update>> {
         const urls = new Map<string, string>()
         for (const file of change.localFiles) urls.set(file.key, await upload(file))
         const { file_fields, ...metadata } = change.metadata
@@ -121,7 +121,7 @@ function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<
  * Returns the accepted changes whose transactions have ended, each with the reason if it failed. Sets the pending
  * reason of all changes.
  */
-export async function endedTransactions<Sent extends Accepted<unknown>>(
+export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
   reading: Reading<'gettransactions'>,
   page: readonly Sent[],
   what: string,
@@ -145,7 +145,7 @@ export async function endedTransactions<Sent extends Accepted<unknown>>(
  *
  * @param ends the ended transactions, each with the reason if it failed; changed in place and returned
  */
-export async function seenInNfts<Sent extends Accepted<{ nftGdnId: string | null }>>(
+export async function seenInNfts<Sent extends AcceptedChange<{ nftGdnId: string | null }>>(
   reading: Reading<'getnfts'>,
   page: readonly Sent[],
   ends: Map<Sent, string | null>,

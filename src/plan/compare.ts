@@ -40,7 +40,7 @@ export interface Change {
 }
 
 /** The NFT of a row with the facts that decide about changes. */
-export interface Seen {
+export interface ObservedNft {
   nft: NftRecord
   /** Whether the owner is the one that this manifest named last. */
   isOwnerOurs: boolean
@@ -78,7 +78,7 @@ const NOT_DEPLOYED = 'the NFT is not deployed yet'
  * Returns the differences between an NFT and its row. A local file whose URL isn't known before its upload is not a
  * difference.
  */
-export function compareRow(row: ComparedRow, { nft, ...seen }: Seen, can: Abilities): Change[] {
+export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can: Abilities): Change[] {
   const { nft_gdn_id: nftGdnId, status } = nft
   const tokenId = nft.token_id ?? null
   const revision = revisionOf(nft)

@@ -28,7 +28,7 @@ export interface Candidate {
 }
 
 /** The collection and server that are searched. */
-export interface Place extends Pick<BatchOptions, 'contractAddress' | 'blockchain'> {
+export interface NftSource extends Pick<BatchOptions, 'contractAddress' | 'blockchain'> {
   signal: AbortSignal | undefined
   client: Pick<BatchClient, 'call'>
   /** Whether the server knows reference IDs. */
@@ -38,7 +38,11 @@ export interface Place extends Pick<BatchOptions, 'contractAddress' | 'blockchai
 }
 
 /** Returns the rows of a page with their NFTs, found by reference ID or else by the run's operations in the state. */
-export async function findCandidates(store: RunStore, place: Place, page: readonly RowRecord[]): Promise<Candidate[]> {
+export async function findCandidates(
+  store: RunStore,
+  place: NftSource,
+  page: readonly RowRecord[],
+): Promise<Candidate[]> {
   const { drop } = store
   const operations = await sentRows(store, page)
   const rows = page.map((record) => ({ row: keptRow(record), reference: referenceOf(drop, record) }))
@@ -60,7 +64,7 @@ async function sentRows({ state, drop }: RunStore, page: readonly RowRecord[]): 
 
 /** Returns the records of NFTs by ID. The server omits NFTs that it doesn't know. */
 export async function readRecords(
-  { client, signal }: Place,
+  { client, signal }: NftSource,
   candidates: readonly Pick<Candidate, 'nftGdnId'>[],
 ): Promise<Map<string, NftRecord>> {
   const ids = [...new Set(candidates.flatMap(({ nftGdnId }) => nftGdnId ?? []))]
@@ -84,7 +88,7 @@ export interface OwnerHistory {
  */
 export async function ownerHistories(
   store: RunStore,
-  place: Place,
+  place: NftSource,
   scope: string,
   moved: readonly Moved[],
 ): Promise<Map<number, OwnerHistory>> {

@@ -41,7 +41,7 @@ export interface Problems {
 }
 
 /** An accepted change with the ID of its transaction. The ID is null if only the NFT shows whether the change ended. */
-export interface Accepted<Change> {
+export interface AcceptedChange<Change> {
   change: Change
   transactionId: string | null
   /** The latest pending reason, if the server reported one. */
@@ -49,7 +49,7 @@ export interface Accepted<Change> {
 }
 
 /** Sends changes of one kind and determines whether they have ended. */
-export interface ChangeHandler<Change, Sent extends Accepted<Change>> {
+export interface ChangeHandler<Change, Sent extends AcceptedChange<Change>> {
   /** Sends a change, at most once. Resolves once it is accepted. */
   send(change: Change): Promise<Sent>
   /** Returns the changes that have ended, each with the reason if it failed. */
@@ -100,7 +100,7 @@ export const noOutcomes = (): Outcomes => ({
  * @throws GdnError if nothing more can be sent, such as `forbidden`, `interrupted`, `not_ready`, or `unreachable` after
  * two minutes
  */
-export async function makeChanges<Change extends Named, Sent extends Accepted<Change>>(
+export async function makeChanges<Change extends Named, Sent extends AcceptedChange<Change>>(
   changes: AsyncIterable<Change>,
   handler: ChangeHandler<Change, Sent>,
   deps: ChangeSenderDeps,
@@ -108,7 +108,7 @@ export async function makeChanges<Change extends Named, Sent extends Accepted<Ch
   return await new ChangeSender(changes[Symbol.asyncIterator](), handler, deps).run()
 }
 
-class ChangeSender<Change extends Named, Sent extends Accepted<Change>> {
+class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   readonly #changes: AsyncIterator<Change>
   readonly #handler: ChangeHandler<Change, Sent>
   readonly #deps: ChangeSenderDeps

@@ -22,7 +22,7 @@ import type { OperationState } from '../state/transitions.ts'
 import { type Abilities, BURNED, type Change, isMoved } from './compare.ts'
 import { addDriftedReceivers } from './drifted-receivers.ts'
 import { OtherLabels } from './find-labels.ts'
-import { type Candidate, ownerHistories, type Place, readRecords } from './find-nfts.ts'
+import { type Candidate, type NftSource, ownerHistories, readRecords } from './find-nfts.ts'
 import { FAILED, HAS_ID } from './mint-changes.ts'
 import { NftsWithoutRow } from './nfts-without-row.ts'
 import { addOtherContents, refuseExchangedContents } from './other-contents.ts'
@@ -161,7 +161,7 @@ class Planner {
     const { contractAddress, blockchain, signal, backend, origin, takeOver = false } = this.#options
     const hasReferences = client.supports('references') === true
     const hasUpdates = client.supports('updates') === true
-    const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
+    const place: NftSource = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
     const scope = JSON.stringify(['plan', backend?.id ?? origin, blockchain, contractAddress.toLowerCase()])
     const can = { updates: hasUpdates, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
     await this.#vanished.begin(this.#store, this.#pairs.paired)
@@ -229,7 +229,7 @@ class Planner {
 
   async #comparePage(
     rows: readonly RowRecord[],
-    { place, scope, can }: { place: Place; scope: string; can: Omit<Abilities, 'noTransfers'> },
+    { place, scope, can }: { place: NftSource; scope: string; can: Omit<Abilities, 'noTransfers'> },
   ): Promise<void> {
     const { page, candidates, records } = await readPage(this.#store, place, rows)
     await this.#labels.add(candidates)
@@ -277,7 +277,7 @@ class Planner {
   }
 
   /** Plans the burns of NFTs whose rows are gone. */
-  async #prune(place: Place, scope: string, others: NftsWithoutRow): Promise<void> {
+  async #prune(place: NftSource, scope: string, others: NftsWithoutRow): Promise<void> {
     const { state } = this.#store
     const isSaved = this.#options.isSaved === true
     let position = 0

@@ -1,18 +1,18 @@
 import { refuseMintedBefore } from '../batch/minted/earlier-mints.ts'
 import { noteOfUnnamed, notesOfRenamed } from '../batch/runs/moved-run.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
-import type { Place } from './find-nfts.ts'
+import type { NftSource } from './find-nfts.ts'
 import type { PlanOptions } from './planned.ts'
 import { findUnnamed, namesOfUnnamed, notesOfUnnamed, WHERE_TO_BURN } from './prune.ts'
 
 /** NFTs of the collection that no row of a plan names. They are listed at most once, and only if a plan needs them. */
 export class NftsWithoutRow {
   readonly #store: RunStore
-  readonly #place: Place
+  readonly #place: NftSource
   readonly #options: PlanOptions
   #ids: Promise<string[] | null> | undefined
 
-  constructor(store: RunStore, place: Place, options: PlanOptions) {
+  constructor(store: RunStore, place: NftSource, options: PlanOptions) {
     this.#store = store
     this.#place = place
     this.#options = options

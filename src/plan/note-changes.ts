@@ -4,7 +4,7 @@ import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { openState } from '../state/open-state.ts'
 import { type NftNow, noteChanged, recordedRow } from '../state/row-outcomes.ts'
 import type { Change } from './compare.ts'
-import { type Place, readRecords } from './find-nfts.ts'
+import { type NftSource, readRecords } from './find-nfts.ts'
 import type { ChangePlan, PlannedRun } from './planned.ts'
 import { nowOf } from './seen-nfts.ts'
 
@@ -20,7 +20,7 @@ export async function noteSeen(options: Options, plan: ChangePlan): Promise<void
 /** Records in the state the NFTs that this plan changed. */
 export async function noteMade(options: Options, client: Pick<BatchClient, 'call'>, plan: ChangePlan): Promise<void> {
   const { contractAddress, blockchain, signal } = options
-  const place: Place = { client, contractAddress, blockchain, signal, hasReferences: true, hasUpdates: true }
+  const place: NftSource = { client, contractAddress, blockchain, signal, hasReferences: true, hasUpdates: true }
   await noteNfts(options, plan.run, madeOf(place, plan))
 }
 
@@ -58,7 +58,7 @@ interface Changed {
 }
 
 /** Yields the NFTs that the plan changes, as the server currently has them. */
-async function* madeOf(place: Place, plan: ChangePlan): AsyncGenerator<NftNow[]> {
+async function* madeOf(place: NftSource, plan: ChangePlan): AsyncGenerator<NftNow[]> {
   let waiting: Changed[] = []
   const read = async (): Promise<NftNow[]> => {
     const records = await readRecords(place, waiting)

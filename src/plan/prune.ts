@@ -9,7 +9,7 @@ import { listIds } from '../operations/reconcile/listing.ts'
 import { type GoneRow, goneRows, unnamedNfts } from '../state/draft-rows.ts'
 import { operationsWithPrefix } from '../state/operations.ts'
 import { IN_PROGRESS, pendingChange } from './compare.ts'
-import { type Place, readRecords, transfersPrefix } from './find-nfts.ts'
+import { type NftSource, readRecords, transfersPrefix } from './find-nfts.ts'
 import type { PlannedChange } from './planned.ts'
 
 /** A removed row whose NFT was burned. */
@@ -28,7 +28,7 @@ const PAGE = 1_000
  */
 export async function* burnsOf(
   store: RunStore,
-  place: Place,
+  place: NftSource,
   { scope, noBurns, onBurned }: { scope: string; noBurns: string | null; onBurned(row: BurnedRow): void },
 ): AsyncGenerator<PlannedChange> {
   for (let after: Pick<GoneRow, 'line' | 'id'> = { line: -1, id: '' }; ; ) {
@@ -58,7 +58,7 @@ export interface Gone {
 const MAX_NAMED = 5
 
 /** Returns the burned NFTs of removed rows, and the names of the first others. */
-export async function lookAtGone(store: RunStore, place: Place): Promise<Gone> {
+export async function lookAtGone(store: RunStore, place: NftSource): Promise<Gone> {
   const gone: Gone = { burned: [], first: [] }
   for (let after: Pick<GoneRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
     const page: GoneRow[] = await gonePage(store, after)
@@ -85,7 +85,7 @@ function nameOf(key: string, nft: NftRecord | undefined): string {
  *
  * @returns null if the server doesn't list the collection
  */
-export async function findUnnamed({ state, drop }: RunStore, place: Place): Promise<string[] | null> {
+export async function findUnnamed({ state, drop }: RunStore, place: NftSource): Promise<string[] | null> {
   const listed = await listIds(place, place).catch((error: unknown) => {
     if (error instanceof GdnError && (error.code === 'refused' || error.code === 'forbidden')) return null
     throw error
@@ -97,7 +97,7 @@ export async function findUnnamed({ state, drop }: RunStore, place: Place): Prom
 }
 
 /** Returns the notes of --prune about NFTs that this machine can't burn. */
-export async function notesOfUnnamed(place: Place, ids: readonly string[]): Promise<string[]> {
+export async function notesOfUnnamed(place: NftSource, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return []
   const isOne = ids.length === 1
   const nfts = isOne
@@ -111,7 +111,7 @@ export async function notesOfUnnamed(place: Place, ids: readonly string[]): Prom
 }
 
 /** Returns a note that names the first NFTs without a row. */
-export async function namesOfUnnamed(place: Place, ids: readonly string[]): Promise<string> {
+export async function namesOfUnnamed(place: NftSource, ids: readonly string[]): Promise<string> {
   const first = ids.slice(0, MAX_NAMED)
   const records = await readRecords(
     place,

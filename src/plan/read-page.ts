@@ -5,7 +5,7 @@ import { contentOfKey, copyOfKey, isContentKey, type RowKey } from '../batch/row
 import type { RunStore } from '../batch/runs/run-store.ts'
 import { namesOfContents } from '../state/draft-rows.ts'
 import { type RowRecord, rowsAt } from '../state/rows.ts'
-import { type Candidate, findCandidates, type Place, readRecords } from './find-nfts.ts'
+import { type Candidate, findCandidates, type NftSource, readRecords } from './find-nfts.ts'
 
 /** A page of rows with their NFTs. */
 export interface SeenPage {
@@ -18,7 +18,7 @@ export interface SeenPage {
  * Returns a page of rows with their NFTs. If the NFT of a row without an ID was burned, the row gets the NFT of an
  * identical row that left the manifest, if the server has one that isn't burned.
  */
-export async function readPage(store: RunStore, place: Place, page: readonly RowRecord[]): Promise<SeenPage> {
+export async function readPage(store: RunStore, place: NftSource, page: readonly RowRecord[]): Promise<SeenPage> {
   const candidates = await findCandidates(store, place, page)
   const records = await readRecords(place, candidates)
   const burned = candidates.flatMap(({ row, nftGdnId }, at) => {
@@ -36,7 +36,11 @@ export async function readPage(store: RunStore, place: Place, page: readonly Row
 }
 
 /** Moves rows with burned NFTs to other copies on the server. Returns whether any row was moved. */
-async function leaveBurned({ state, drop }: RunStore, place: Place, burned: readonly RowRecord[]): Promise<boolean> {
+async function leaveBurned(
+  { state, drop }: RunStore,
+  place: NftSource,
+  burned: readonly RowRecord[],
+): Promise<boolean> {
   const contents = [...new Set(burned.map((row) => contentOfKey(nameOf(row))))]
   const names = await state.read((sql) => namesOfContents(sql, contents))
   const known = new Set(names.map((name) => `${contentOfKey(name)} ${copyOfKey(name)}`))

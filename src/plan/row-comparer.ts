@@ -3,7 +3,7 @@ import { findGivenId } from '../batch/rows/given-id.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
 import { isUnrevealed } from '../state/drops.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
-import { type Abilities, type Change, compareRow, type Seen } from './compare.ts'
+import { type Abilities, type Change, compareRow, type ObservedNft } from './compare.ts'
 import type { Candidate, OwnerHistory } from './find-nfts.ts'
 import { failedMint, identifiedNft, mintOf, UNREVEALED, unknownNft } from './mint-changes.ts'
 import type { PlanDeps, PlanOptions } from './planned.ts'
@@ -46,7 +46,7 @@ export class RowComparer {
     }
     if (nft === undefined) return [unknownNft(candidate)]
     const update = updateReference(candidate.reference, nft.revision ?? 0)
-    const seen: Seen = {
+    const seen: ObservedNft = {
       nft,
       isOwnerOurs: history?.isOurs ?? true,
       isMoving: history?.isMoving ?? false,

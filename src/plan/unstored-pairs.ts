@@ -3,14 +3,14 @@ import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
 import type { BatchClient } from '../batch/types.ts'
 import { mintReferences } from '../state/draft-rows.ts'
-import type { Candidate, Place } from './find-nfts.ts'
+import type { Candidate, NftSource } from './find-nfts.ts'
 
 /**
  * Returns the pairs that the state has and the server doesn't, because storing them was interrupted or isn't supported.
  */
 export async function unstoredPairs(
   { state }: RunStore,
-  place: Place,
+  place: NftSource,
   client: Pick<BatchClient, 'supports'>,
   candidates: readonly Candidate[],
 ): Promise<StoredPair[]> {

@@ -1,7 +1,7 @@
 import { missingRows } from '../batch/rows/edited-rows.ts'
 import { isContentKey } from '../batch/rows/row-key.ts'
 import type { RunStore } from '../batch/runs/run-store.ts'
-import type { Place } from './find-nfts.ts'
+import type { NftSource } from './find-nfts.ts'
 import { type BurnedRow, lookAtGone } from './prune.ts'
 
 /** The rows that a run has sent and that the manifest doesn't have. Excludes rows whose NFTs belong to other rows. */
@@ -37,7 +37,7 @@ export class VanishedRows {
   }
 
   /** Removes the rows whose NFTs were burned and returns them. Also reads the names of the first other rows. */
-  async takeBurned(store: RunStore, place: Place): Promise<BurnedRow[]> {
+  async takeBurned(store: RunStore, place: NftSource): Promise<BurnedRow[]> {
     if (this.all === 0) return []
     const { burned, first } = await lookAtGone(store, place)
     for (const { id } of burned) this.#keys.delete(id)

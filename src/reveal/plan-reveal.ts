@@ -16,7 +16,7 @@ import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import { type Update, updateReference, updatesPrefix } from '../plan/apply-updates.ts'
 import { OtherLabels } from '../plan/find-labels.ts'
-import { type Candidate, findCandidates, type Place, readRecords } from '../plan/find-nfts.ts'
+import { type Candidate, findCandidates, type NftSource, readRecords } from '../plan/find-nfts.ts'
 import { type PlannedRun, plannedRun } from '../plan/planned.ts'
 import { nowOf } from '../plan/seen-nfts.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
@@ -91,7 +91,7 @@ export async function withRevealPlan<Result>(
     const { contractAddress, blockchain, signal } = options
     const hasReferences = client.supports('references') === true
     const hasUpdates = client.supports('updates') === true
-    const place: Place = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
+    const place: NftSource = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
     // A row without a pair counts as not minted. The commitment proves that no row was edited.
     const found = await findPairs(store, { ...options, newRows: true }, client, 'draft')
     const pairs = new Map(found.map((pair) => [pair.row.position, pair]))
@@ -187,7 +187,7 @@ interface Found {
 
 async function* rowsWithNfts(
   store: RunStore,
-  place: Place,
+  place: NftSource,
   pairs: ReadonlyMap<number, Pair>,
   labels?: OtherLabels,
 ): AsyncGenerator<Found> {

@@ -8,7 +8,7 @@ import { SharedDatabase, type SharedDatabaseOptions, type Sql } from '../sqlite/
 import { hasTemporaryFolder } from '../sqlite/temporary-folder.ts'
 import { FIRST_VERSION, MIGRATIONS } from './schema.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
-import { counterOf, holderOf, type Place, placeOf, Seal, whyCopied } from './seal.ts'
+import { counterOf, holderOf, placeOf, Seal, type SealLocation, whyCopied } from './seal.ts'
 import { damagedState, otherSchema, stateError } from './state-error.ts'
 
 export const statePath = (stateDir: string): string => join(stateDir, 'state.db')
@@ -87,11 +87,11 @@ export class StateReader {
  */
 export class State extends StateReader {
   readonly #seal: Seal
-  readonly #place: Place
+  readonly #place: SealLocation
   #isMigrated = false
   #before = 0
 
-  constructor(stateDir: string, place: Place, seal: Seal, open: OpenState['open']) {
+  constructor(stateDir: string, place: SealLocation, seal: Seal, open: OpenState['open']) {
     super(stateDir, {
       pragmas: [...readerPragmas(), ...PRAGMAS],
       onBegin: (sql) => this.#begin(sql),

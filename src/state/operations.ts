@@ -19,7 +19,7 @@ export interface OperationName {
 }
 
 /** The objects that the server accepted. */
-export interface Accepted {
+export interface AcceptedObjects {
   /** The NFTs of a mint; empty otherwise. */
   nfts: { nft_gdn_id: string; accepted_date: string | null }[]
   /** ID of the transaction, for transfers and collections; null if the outcome was found without a response. */
@@ -61,7 +61,7 @@ export interface Operation {
   reason: string | null
   collectionId: number | null
   request: OperationRequest | null
-  accepted: Accepted | null
+  accepted: AcceptedObjects | null
 }
 
 interface OperationRow {
@@ -212,7 +212,7 @@ function operationOf(sql: Sql, row: OperationRow): Operation {
   }
 }
 
-function nftsOf(sql: Sql, id: string): Accepted['nfts'] {
+function nftsOf(sql: Sql, id: string): AcceptedObjects['nfts'] {
   return sql.all('SELECT nft_gdn_id, accepted_date FROM nfts WHERE operation_id = ? ORDER BY position', id)
 }
 
@@ -310,7 +310,7 @@ export function endAttempt(sql: Sql, { request }: Operation, outcome: string, no
 export function accept(
   sql: Sql,
   { id, request }: Operation,
-  accepted: Accepted,
+  accepted: AcceptedObjects,
   backend: OperationRequest['backend'],
 ): Operation {
   const { nfts, transaction_gdn_id, accepted_date, by, at } = accepted

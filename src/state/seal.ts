@@ -5,7 +5,7 @@ import { bootId } from '../core/process-identity.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 
 /** Where a database file is. It changes after a copy, a restore, or a restart of the machine. */
-export interface Place {
+export interface SealLocation {
   host: string
   device: string
   inode: string
@@ -15,7 +15,7 @@ export interface Place {
 const SLOT_BYTES = 256
 const { O_RDWR, O_CREAT, O_NOFOLLOW = 0 } = constants
 
-export async function placeOf(path: string): Promise<Place> {
+export async function placeOf(path: string): Promise<SealLocation> {
   const { dev, ino } = statSync(path, { bigint: true })
   return { host: hostname(), device: String(dev), inode: String(ino), boot: (await bootId()) ?? '' }
 }
@@ -93,7 +93,7 @@ function writeSlot(file: number, text: string): void {
 }
 
 /** Whether the database was seen at this place before. */
-function isKnownPlace(sql: Sql, { host, device, inode, boot }: Place): boolean {
+function isKnownPlace(sql: Sql, { host, device, inode, boot }: SealLocation): boolean {
   const row = sql.get(
     'SELECT 1 FROM places WHERE host = ? AND device = ? AND inode = ? AND boot = ?',
     host,
@@ -108,7 +108,7 @@ function isKnownPlace(sql: Sql, { host, device, inode, boot }: Place): boolean {
  * Returns why the database may be a copy or an older state of itself; null if it is the one that this machine wrote
  * last. Must be called under the lock.
  */
-export function whyCopied(sql: Sql, place: Place, seal: Seal): string | null {
+export function whyCopied(sql: Sql, place: SealLocation, seal: Seal): string | null {
   // First, because this query acquires the lock. After it, no other process writes the seal.
   const { counter, sealed_at } = counterOf(sql)
   if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the previous database is missing'

@@ -13,7 +13,7 @@ import { operate } from '../../src/operations/operate.ts'
 import type { Ending, OperationEvent, Wanted } from '../../src/operations/types.ts'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
 import { openState, type State } from '../../src/state/open-state.ts'
-import type { Accepted } from '../../src/state/operations.ts'
+import type { AcceptedObjects } from '../../src/state/operations.ts'
 import type { OperationState } from '../../src/state/transitions.ts'
 
 export const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -324,7 +324,7 @@ export interface TryOptions {
 
 export interface Tried {
   /** What was accepted, as it was printed. Null if nothing was printed. */
-  printed: Accepted | null
+  printed: AcceptedObjects | null
   error: GdnError | Killed | null
   events: OperationEvent[]
   /** How long the command slept, in milliseconds of simulated time. */
@@ -358,7 +358,7 @@ export class Machine {
     const { killer = new Killer(), ending = { ended: true, state: null, problem: null }, signal } = options
     const events: OperationEvent[] = []
     let slept = 0
-    let printed: Accepted | null = null
+    let printed: AcceptedObjects | null = null
     const sleep = async (ms: number, aborted?: AbortSignal) => {
       aborted?.throwIfAborted()
       slept += ms

@@ -6,7 +6,7 @@ import {
   type ComparedRow,
   compareRow,
   NO_UPDATES,
-  type Seen,
+  type ObservedNft,
 } from '../../src/plan/compare.ts'
 import { seededRandom } from '../helpers/seed.ts'
 
@@ -23,7 +23,7 @@ const rowOf = (more: Partial<ComparedRow> = {}): ComparedRow => ({
   ...more,
 })
 
-const seenOf = (nft: Partial<NftRecord> = {}, more: Partial<Seen> = {}): Seen => ({
+const seenOf = (nft: Partial<NftRecord> = {}, more: Partial<ObservedNft> = {}): ObservedNft => ({
   nft: {
     nft_gdn_id: 'id-0',
     token_id: '1',
@@ -126,7 +126,7 @@ describe('compareRow', () => {
     expect(compareRow(known, seenOf({ request_metadata: same }), { ...CAN, marker: 'mark' })).toEqual([])
   })
 
-  test.each<[string, Partial<NftRecord>, Partial<Seen>, Partial<Abilities>, string[]]>([
+  test.each<[string, Partial<NftRecord>, Partial<ObservedNft>, Partial<Abilities>, string[]]>([
     ['an edit', { request_metadata: { ...METADATA, title: 'x' } }, {}, {}, ['update update: null']],
     [
       'an edit on a server without updates',

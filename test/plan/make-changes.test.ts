@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { type ErrorCode, GdnError } from '../../src/core/errors.ts'
 import { timeUp } from '../../src/core/time-up.ts'
-import { type Accepted, makeChanges, type Outcomes } from '../../src/plan/make-changes.ts'
+import { type AcceptedChange, makeChanges, type Outcomes } from '../../src/plan/make-changes.ts'
 import { gate } from '../helpers/gate.ts'
 
 interface Change {
   key: string
   line: number
 }
-type Sent = Accepted<Change>
+type Sent = AcceptedChange<Change>
 
 const changesUpTo = (count: number) => Array.from({ length: count }, (_, line): Change => ({ key: `r${line}`, line }))
 const error = (code: ErrorCode) => new GdnError(code, `it is ${code}`)

@@ -7,7 +7,7 @@ import { addsUnnamed, hasUnnamed } from '../../state/unnamed-rows.ts'
 import type { Gathered } from '../gather.ts'
 import { type OtherLabel, refuseOtherLabels, shownLabels } from '../identity/other-labels.ts'
 import { type Pair, pairsOfOthers } from '../identity/pairing.ts'
-import { type Plan, positionsOf } from '../plan.ts'
+import { positionsOf, type RequestPlan } from '../plan.ts'
 import { readOthers } from '../reconcile/others.ts'
 import type { Adopted, KeptRow } from '../rows/manifest-row.ts'
 import { isSharedScope } from '../rows/row-key.ts'
@@ -39,7 +39,7 @@ interface Start {
   deps: CheckDeps
   client: BatchClient
   gathered: Gathered
-  plan: Plan
+  plan: RequestPlan
 }
 
 /**
@@ -61,7 +61,7 @@ export async function findEarlierMints(
   store: RunStore,
   options: BatchOptions,
   deps: CheckDeps,
-  { gathered, plan, pairs }: { gathered: Gathered; plan: Plan; pairs: readonly Pair[] },
+  { gathered, plan, pairs }: { gathered: Gathered; plan: RequestPlan; pairs: readonly Pair[] },
 ): Promise<EarlierMints> {
   const { drop } = store
   const { client } = deps

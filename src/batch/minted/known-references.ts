@@ -8,7 +8,7 @@ import type { Gathered } from '../gather.ts'
 import { MAX_NAMED } from '../identity/claim.ts'
 import { labeledRow, type OtherLabel, refuseOtherLabels } from '../identity/other-labels.ts'
 import { ServerNames } from '../identity/server-names.ts'
-import { type Plan, positionsOf } from '../plan.ts'
+import { positionsOf, type RequestPlan } from '../plan.ts'
 import { findGivenId, type GivenId, rowsWithIds } from '../rows/given-id.ts'
 import { type Adopted, type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { markerOf } from '../rows/marker.ts'
@@ -39,7 +39,7 @@ export async function knownReferences(
   store: RunStore,
   options: BatchOptions,
   client: BatchClient,
-  { gathered, plan }: { gathered: Gathered; plan: Plan },
+  { gathered, plan }: { gathered: Gathered; plan: RequestPlan },
 ): Promise<KnownRows | null> {
   const { adopt, keepEdited, signal } = options
   if (client.supports('references') === null) await client.learnIdempotency({ signal })

@@ -11,7 +11,7 @@ import type { RunContext } from '../runs/run-context.ts'
 import type { MintEndpoint } from '../types.ts'
 
 /** The outcome of an attempt. If it was accepted, `created` has the IDs of its NFTs. */
-export type Verdict = Attempt<string[]>
+export type AttemptResult = Attempt<string[]>
 
 /** A request to send. Every attempt sends the same bytes. */
 export interface Job {
@@ -40,7 +40,7 @@ export class Attempts {
     this.#context = context
   }
 
-  async make(job: Job, slot: { done(): void }, attempt: number): Promise<Verdict> {
+  async make(job: Job, slot: { done(): void }, attempt: number): Promise<AttemptResult> {
     const { client, halt, emit, limit } = this.#context
     const cut = new AbortController()
     const answered = new AbortController()
@@ -68,7 +68,7 @@ export class Attempts {
   }
 
   /** Makes the outcome unknown if a response has the ID of an NFT that existed before. */
-  async #distrust({ id, body }: Job, verdict: Verdict): Promise<Verdict> {
+  async #distrust({ id, body }: Job, verdict: AttemptResult): Promise<AttemptResult> {
     if (verdict.outcome !== 'accepted') return verdict
     const { store } = this.#context
     const inFlight = verdict.created.find((id) => this.#given.has(id))
@@ -86,7 +86,7 @@ export class Attempts {
   }
 
   /** Records the outcome of an attempt, and reports it. */
-  async record(job: Job, verdict: Verdict, was: 'pending' | 'unknown'): Promise<void> {
+  async record(job: Job, verdict: AttemptResult, was: 'pending' | 'unknown'): Promise<void> {
     const { store } = this.#context
     const now = Date.now()
     await store.write((sql) => {
@@ -111,7 +111,11 @@ export class Attempts {
     this.report(job, verdict.outcome, verdict)
   }
 
-  report({ n, rows }: Job, outcome: Verdict['outcome'], verdict: { status: number | null; message?: string }): void {
+  report(
+    { n, rows }: Job,
+    outcome: AttemptResult['outcome'],
+    verdict: { status: number | null; message?: string },
+  ): void {
     const { status, message = null } = verdict
     this.#context.emit({ type: 'answered', request: n, rows, outcome, status, message })
     this.#context.emitRows()
@@ -135,7 +139,7 @@ export class Attempts {
 const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
 
 /** Classifies the result of an attempt with this number of rows. If a single row is too large, it counts as refused. */
-export async function verdictOf(result: Sent, rows: number): Promise<Verdict> {
+export async function verdictOf(result: Sent, rows: number): Promise<AttemptResult> {
   const verdict = await classify<Answered, string[]>(result, {
     created: ({ status, json }) => readIds(status, json, rows),
     refusal: (answer) => ({ message: serverMessage(answer) }),

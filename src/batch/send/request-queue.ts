@@ -1,4 +1,4 @@
-import type { Plan } from '../plan.ts'
+import type { RequestPlan } from '../plan.ts'
 
 /** Rows of a planned request that are sent together: all rows, or a part if the server rejects so many. */
 export interface RequestPart {
@@ -9,12 +9,12 @@ export interface RequestPart {
 
 /** The planned requests that are not sent yet, in order. Requests may be split into parts. */
 export class RequestQueue {
-  readonly #plan: Pick<Plan, 'requests' | 'rowsOf'>
+  readonly #plan: Pick<RequestPlan, 'requests' | 'rowsOf'>
   /** Parts that are sent before the next planned request. */
   readonly #first: RequestPart[] = []
   #next = 0
 
-  constructor(plan: Pick<Plan, 'requests' | 'rowsOf'>) {
+  constructor(plan: Pick<RequestPlan, 'requests' | 'rowsOf'>) {
     this.#plan = plan
   }
 

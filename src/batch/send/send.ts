@@ -6,11 +6,11 @@ import { dropRetries, isForNow, mayRetry, type Retries, stopOf, waitBefore } fro
 import { type RowRequest, readRowRequest, requestsWith, rowsOfRequest } from '../../state/row-requests.ts'
 import { beginSending, sendRows } from '../../state/send-rows.ts'
 import { stoppedByLabel } from '../identity/other-labels.ts'
-import type { Plan } from '../plan.ts'
+import type { RequestPlan } from '../plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import type { MintEndpoint } from '../types.ts'
-import { Attempts, type Job, type Verdict } from './attempts.ts'
+import { type AttemptResult, Attempts, type Job } from './attempts.ts'
 import { type Repetition, Repetitions } from './repetitions.ts'
 import { namingOf, type RequestOf } from './request.ts'
 import { type RequestPart, RequestQueue } from './request-queue.ts'
@@ -52,7 +52,7 @@ export class Sender {
   #trial: Promise<void> = Promise.resolve()
 
   /** @param onAttempt called after each response, to let other work run */
-  constructor(context: RunContext, plan: Plan, requestOf: RequestOf, onAttempt: () => void) {
+  constructor(context: RunContext, plan: RequestPlan, requestOf: RequestOf, onAttempt: () => void) {
     this.#context = context
     this.#requestOf = requestOf
     this.#onAttempt = onAttempt
@@ -148,7 +148,7 @@ export class Sender {
   }
 
   /** Repeats attempts as long as each is known to have had no effect. Returns the last result. */
-  async #untilOutcome(job: Job, first: { done(): void }): Promise<Verdict> {
+  async #untilOutcome(job: Job, first: { done(): void }): Promise<AttemptResult> {
     const { now, store } = this.#context
     const began = now()
     let slot = first
@@ -193,7 +193,7 @@ export class Sender {
     this.#repetitions.add({ ...repetition, attempts, since: isAlive ? context.now() : repetition.since })
   }
 
-  async #record(job: Job, verdict: Verdict, was: 'pending' | 'unknown'): Promise<void> {
+  async #record(job: Job, verdict: AttemptResult, was: 'pending' | 'unknown'): Promise<void> {
     await this.#attempts.record(job, verdict, was)
     this.#onAttempt()
     this.#health.note(verdict)

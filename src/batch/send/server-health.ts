@@ -2,7 +2,7 @@ import { UNKNOWN } from '../../client/outcome.ts'
 import { GdnError } from '../../core/errors.ts'
 import { mayRetry, type Retries, stopOf, waitBefore } from '../../operations/retries.ts'
 import type { RunContext } from '../runs/run-context.ts'
-import type { Verdict } from './attempts.ts'
+import type { AttemptResult } from './attempts.ts'
 
 /**
  * After this many consecutive unknown outcomes, the problem isn't a single request, and further requests would make
@@ -36,7 +36,7 @@ export class ServerHealth {
   }
 
   /** Records an outcome. Stops the run after too many unknown ones. */
-  note({ outcome, status }: Pick<Verdict, 'outcome' | 'status'>): void {
+  note({ outcome, status }: Pick<AttemptResult, 'outcome' | 'status'>): void {
     if (outcome === 'unknown') this.#unknownInARow++
     else if (status !== null) this.#unknownInARow = 0
     if (this.#unknownInARow < MAX_UNKNOWN_IN_A_ROW) return

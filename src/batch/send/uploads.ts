@@ -4,7 +4,7 @@ import { sha256Of } from '../../core/sha256-of.ts'
 import { IN_FLIGHT } from '../../operations/defaults.ts'
 import { enterUpload, uploadsOf } from '../../state/drops.ts'
 import type { RowsIn } from '../../state/rows.ts'
-import type { Plan } from '../plan.ts'
+import type { RequestPlan } from '../plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import type { FileUrls } from './request.ts'
 
@@ -17,7 +17,7 @@ import type { FileUrls } from './request.ts'
  */
 export async function uploadFiles(
   context: Pick<RunContext, 'store' | 'client' | 'halt' | 'options' | 'emit' | 'stop'>,
-  plan: Pick<Plan, 'withFiles'>,
+  plan: Pick<RequestPlan, 'withFiles'>,
   rows: RowsIn,
 ): Promise<FileUrls | null> {
   const { halt, options } = context

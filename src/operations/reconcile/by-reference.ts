@@ -1,7 +1,7 @@
 import type { CreatingEndpoint } from '../../api/endpoints.ts'
 import { statusOf } from '../../client/answers.ts'
 import type { ApiClient, RequestOf } from '../../client/api-client.ts'
-import type { Accepted, OperationRequest } from '../../state/operations.ts'
+import type { AcceptedObjects, OperationRequest } from '../../state/operations.ts'
 
 interface ReferenceDeps {
   client: Pick<ApiClient, 'call'>
@@ -31,7 +31,7 @@ export async function acceptedByReference(
   kind: CreatingEndpoint,
   { body }: OperationRequest,
   { client, signal, now }: ReferenceDeps,
-): Promise<Accepted | null> {
+): Promise<AcceptedObjects | null> {
   const { contract_address, blockchain } = JSON.parse(body) as SentBody
   const wanted = referencesOf(body)
   if (wanted.length === 0) return null

@@ -5,14 +5,16 @@ import { sameAddress } from '../../api/same-address.ts'
 import { lacksEndpoint } from '../../client/answers.ts'
 import type { ApiClient } from '../../client/api-client.ts'
 import { readNft } from '../../client/read-records.ts'
-import type { Accepted, OperationRequest } from '../../state/operations.ts'
+import type { AcceptedObjects, OperationRequest } from '../../state/operations.ts'
 import { contentOf } from './content.ts'
 import { type Found, findMinted } from './find-minted.ts'
 import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readPages } from './listing.ts'
 import { ownersOf } from './owners.ts'
 
 /** The result of searching the server for an operation with an unknown outcome. */
-export type Looked = { kind: 'accepted'; accepted: Accepted } | { kind: 'unknown'; reason: string; ids: string[] }
+export type Looked =
+  | { kind: 'accepted'; accepted: AcceptedObjects }
+  | { kind: 'unknown'; reason: string; ids: string[] }
 
 export interface LookDeps {
   client: Pick<ApiClient, 'call'>
@@ -177,7 +179,7 @@ async function lookForOwner(request: OperationRequest, { client, signal, now }: 
   )
 }
 
-const acceptedAs = (ids: readonly string[], at: number): Accepted => ({
+const acceptedAs = (ids: readonly string[], at: number): AcceptedObjects => ({
   nfts: ids.map((nft_gdn_id) => ({ nft_gdn_id, accepted_date: null })),
   transaction_gdn_id: null,
   accepted_date: null,
@@ -187,7 +189,7 @@ const acceptedAs = (ids: readonly string[], at: number): Accepted => ({
 
 /** Whether the server knows what it accepted. True if the server has no endpoint to check that. */
 export async function isKnown(
-  accepted: Accepted,
+  accepted: AcceptedObjects,
   { transactionsFrom }: Creation,
   { client, signal }: Pick<LookDeps, 'client' | 'signal'>,
 ): Promise<boolean> {

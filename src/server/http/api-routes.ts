@@ -7,7 +7,7 @@ import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
 import { MAX_NFTS_PER_REQUEST } from '../../api/metadata.ts'
 import { type FieldIssue, validate } from '../../api/validate.ts'
 import { inVersion } from '../../api/versions.ts'
-import type { Accepted } from '../services/accept.ts'
+import type { AcceptedRequest } from '../services/accept.ts'
 import { Refusal, refusalOf } from '../services/refusal.ts'
 import type { MaxCost, ServiceDeps, ServiceRequest } from '../services/services.ts'
 import { callerOf } from './auth.ts'
@@ -20,7 +20,7 @@ type Service<Name extends EndpointName> = (
   request: ServiceRequest<z.output<Contracts[Name]['request']>>,
 ) => Promise<Served<z.input<Contracts[Name]['response']>, Contracts[Name]['creates']>>
 
-type Served<Response, Creates> = Creates extends null ? Response : Accepted<Response>
+type Served<Response, Creates> = Creates extends null ? Response : AcceptedRequest<Response>
 
 /**
  * The services of all endpoints, loaded on the first request. `files` has its own route, because an upload isn't JSON.
@@ -167,7 +167,7 @@ function addEndpoint(
       origin: () => originOf(request),
     })
     if (endpoint.creates === null) return served
-    const { response, replayed, requestId } = served as Accepted<unknown>
+    const { response, replayed, requestId } = served as AcceptedRequest<unknown>
     request.accepted = requestId
     if (replayed) reply.header(HEADERS.idempotencyReplayed, 'true')
     return response

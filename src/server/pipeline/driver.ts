@@ -1,6 +1,6 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { Assignment } from '../state/nfts.ts'
-import type { NewTransaction, Seen } from '../state/transactions.ts'
+import type { ChainResult, NewTransaction } from '../state/transactions.ts'
 import type { putBlocks } from '../store/block-table.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import type { Store } from '../store/open-store.ts'
@@ -138,7 +138,7 @@ export type Observation =
 /** The outcome of a transaction, with its data on chain. */
 export interface Outcome {
   state: Exclude<TransactionState, 'signed'>
-  seen: Seen
+  seen: ChainResult
   /** The metadata file of the token, if it isn't the one that the transaction was signed with. */
   file?: { directory: string; index: number }
   /** True if the rows of a canceled transaction are signed for again. */

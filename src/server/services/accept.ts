@@ -20,7 +20,7 @@ export interface Acceptance {
   run?: string | null
 }
 
-export interface Accepted<Response> {
+export interface AcceptedRequest<Response> {
   response: Response
   /** True if this is the response to an earlier request with the same Idempotency-Key. */
   replayed: boolean
@@ -28,7 +28,7 @@ export interface Accepted<Response> {
   requestId: string
 }
 
-function replay<Response>(earlier: RequestRow, bodyHash: string): Accepted<Response> {
+function replay<Response>(earlier: RequestRow, bodyHash: string): AcceptedRequest<Response> {
   if (earlier.body_hash !== bodyHash) {
     throw new Refusal(422, TITLES.validation, 'Idempotency-Key was used before with another body, use a new key', {
       [HEADERS.errorCode]: IDEMPOTENCY_ERRORS.reused,
@@ -59,7 +59,7 @@ export async function accept<Prepared, Response>(
   { accountId, endpoint, body, idempotencyKey, requestId, run = null }: Acceptance,
   now: number,
   { findExisting, prepare, write, rejected }: Work<Prepared, Response>,
-): Promise<Accepted<Response>> {
+): Promise<AcceptedRequest<Response>> {
   const bodyHash = createHash('sha256').update(canonicalJson(body)).digest('hex')
   const scope = idempotencyKey === null ? null : { accountId, endpoint, idempotencyKey }
   const earlier = scope && (await findRepeated(store.db, scope))

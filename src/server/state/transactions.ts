@@ -16,7 +16,7 @@ export async function addTransactions(
 }
 
 /** The result of an executed transaction. */
-export type Seen = Partial<
+export type ChainResult = Partial<
   Pick<
     NewTransaction,
     'hash' | 'raw' | 'block_number' | 'block_hash' | 'gas_used' | 'fee_paid' | 'watched' | 'directory' | 'error'
@@ -27,7 +27,7 @@ export type Seen = Partial<
 export async function endTransaction(
   db: Db,
   claimed: Pick<TransactionRow, 'id' | 'generation'>,
-  end: Seen & { state: 'final' | 'reverted' | 'lost' | 'cancelled' },
+  end: ChainResult & { state: 'final' | 'reverted' | 'lost' | 'cancelled' },
 ): Promise<boolean> {
   const { numUpdatedRows } = await stateDb(db)
     .updateTable('transactions')
