@@ -3,10 +3,10 @@ import { createReadStream, readFileSync } from 'node:fs'
 import Papa from 'papaparse'
 import { enterRows } from '../src/batch/enter-rows.ts'
 import { type Prepared, prepare } from '../src/batch/prepare.ts'
-import { leaseStore } from '../src/batch/runs/open-store.ts'
+import { leaseStoredRun } from '../src/batch/runs/open-stored-run.ts'
 import { runResults } from '../src/batch/runs/run-rows.ts'
-import type { RunStore } from '../src/batch/runs/run-store.ts'
 import { listRuns } from '../src/batch/runs/runs.ts'
+import type { StoredRun } from '../src/batch/runs/stored-run.ts'
 import { requestsOf, UNNAMED } from '../src/batch/send/request.ts'
 import type { BatchOptions } from '../src/batch/types.ts'
 import { readManifest } from '../src/manifest/read.ts'
@@ -45,9 +45,9 @@ function parse(): Promise<number> {
 }
 
 /** Does everything that a run does before its first request, on the first start and on each later one. */
-async function start<Value>(act: (store: RunStore, prepared: Prepared) => Promise<Value>): Promise<Value> {
+async function start<Value>(act: (store: StoredRun, prepared: Prepared) => Promise<Value>): Promise<Value> {
   const state = await openState(stateDir)
-  const store = await leaseStore(state, options)
+  const store = await leaseStoredRun(state, options)
   const target = { blockchain: 'polygon', contractAddress: CONTRACT } as const
   const read = () => readManifest({ path }, { ...target, localFiles: true })
   const prepared = await prepare(store, options, { client: null, readManifest: read }, { writes: true })

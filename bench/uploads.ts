@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { RunStore } from '../src/batch/runs/run-store.ts'
+import type { StoredRun } from '../src/batch/runs/stored-run.ts'
 import { uploadFiles } from '../src/batch/send/uploads.ts'
 import { createClient } from '../src/client/client.ts'
 import { createTransport } from '../src/client/create-transport.ts'
@@ -62,13 +62,13 @@ export function measure(): Promise<Figure[]> {
 }
 
 /** A run without recorded uploads, whose rows have a file each. */
-function storeOf(paths: readonly string[]): RunStore {
-  const store: Pick<RunStore, 'id' | 'read' | 'write' | 'rowsAt'> = {
+function storeOf(paths: readonly string[]): StoredRun {
+  const store: Pick<StoredRun, 'id' | 'read' | 'write' | 'rowsAt'> = {
     id: 'bench',
     read: async () => [] as never,
     write: async () => 0 as never,
     rowsAt: async (_, positions) =>
       positions.map((at) => ({ row: { line: 1, localFiles: [{ key: 'image', path: paths[at] ?? '' }] } })) as never,
   }
-  return store as RunStore
+  return store as StoredRun
 }

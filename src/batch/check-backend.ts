@@ -3,7 +3,7 @@ import { IDS_PER_CALL, readRecords } from '../operations/reconcile/listing.ts'
 import { updateDrop } from '../state/drops.ts'
 import { loseNft, nftsOf, reopenEnded } from '../state/row-outcomes.ts'
 import { lastRequest } from '../state/row-requests.ts'
-import type { RunStore } from './runs/run-store.ts'
+import type { StoredRun } from './runs/stored-run.ts'
 import type { BatchOptions, CheckDeps } from './types.ts'
 
 /** Facts that the connection to a run's backend revealed. */
@@ -21,7 +21,7 @@ export interface Met {
  * @throws GdnError `wrong_backend`
  */
 export async function checkBackend(
-  store: RunStore,
+  store: StoredRun,
   options: BatchOptions,
   deps: CheckDeps,
   writes: boolean,
@@ -56,7 +56,7 @@ export async function checkBackend(
 }
 
 /** Reads every NFT of the run once and returns the operations whose NFTs the backend doesn't know. */
-async function lostRows(store: RunStore, { signal }: BatchOptions, { client, onEvent }: CheckDeps): Promise<string[]> {
+async function lostRows(store: StoredRun, { signal }: BatchOptions, { client, onEvent }: CheckDeps): Promise<string[]> {
   const lost: string[] = []
   if (client === null) return lost
   const last = await store.read((sql) => lastRequest(sql, store.id))

@@ -9,8 +9,8 @@ import type { RequestPlan } from './plan.ts'
 import { type Prepared, prepare } from './prepare.ts'
 import { checkOptions } from './run.ts'
 import { familyOf } from './runs/moved-run.ts'
-import { lookAtStore } from './runs/open-store.ts'
-import type { RunStore } from './runs/run-store.ts'
+import { lookAtStoredRun } from './runs/open-stored-run.ts'
+import type { StoredRun } from './runs/stored-run.ts'
 import { plannedMints, requestsOf, UNNAMED } from './send/request.ts'
 import type { BatchOptions, CheckDeps, DryRun } from './types.ts'
 
@@ -42,7 +42,7 @@ export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promi
  */
 export async function lookingAtRun<Result>(
   options: BatchOptions,
-  look: (store: RunStore) => Promise<Result>,
+  look: (store: StoredRun) => Promise<Result>,
 ): Promise<Result> {
   const elsewhere = await mkdtemp(join(tmpdir(), 'gdn-dry-run-'))
   // If there is no state, an empty temporary one takes its place, so that none is created in the state directory.
@@ -52,7 +52,7 @@ export async function lookingAtRun<Result>(
       if (holder !== null && (await inspectHolder(holder, LOCK_TIMING)).kind === 'alive')
         throw activeHolderError(holder)
     }
-    return await look(await lookAtStore(state, options))
+    return await look(await lookAtStoredRun(state, options))
   } finally {
     state.close()
     await rm(elsewhere, { recursive: true, force: true })
@@ -60,7 +60,7 @@ export async function lookingAtRun<Result>(
 }
 
 async function describePlan(
-  store: RunStore,
+  store: StoredRun,
   { gathered, plan, planned }: Prepared,
   options: BatchOptions,
   { onPlanned }: CheckDeps,

@@ -18,7 +18,7 @@ import { replaceRows } from './replace-rows.ts'
 import type { Adopted } from './rows/manifest-row.ts'
 import { ownScope } from './rows/row-key.ts'
 import { moveRun } from './runs/moved-run.ts'
-import type { RunStore } from './runs/run-store.ts'
+import type { StoredRun } from './runs/stored-run.ts'
 import { requestMetadata } from './send/request.ts'
 import type { BatchOptions } from './types.ts'
 
@@ -27,7 +27,7 @@ import type { BatchOptions } from './types.ts'
  * rows since the plan was made, for example while the confirmation prompt was open.
  */
 export async function enterRows(
-  store: RunStore,
+  store: StoredRun,
   options: BatchOptions,
   { gathered, plan, before, pairs, replaced }: Omit<Prepared, 'planned'>,
 ): Promise<RowsIn> {

@@ -31,7 +31,7 @@ import { type KeptRow, keptRow, RowNamer } from './rows/manifest-row.ts'
 import { withRoomForMarker } from './rows/marker.ts'
 import { noCounts, STATUS, withTotal } from './rows/row-counts.ts'
 import { isContentKey, shownKey } from './rows/row-key.ts'
-import type { RunStore } from './runs/run-store.ts'
+import type { StoredRun } from './runs/stored-run.ts'
 import type { BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
 
 /** The rows of a run. The stored rows are unchanged until the run points to the new set. */
@@ -76,7 +76,7 @@ export const noChanges = (): ManifestChanges => ({ added: 0, changed: 0, keptAcc
  */
 export async function gather(
   { readManifest }: Pick<BatchDeps, 'readManifest'>,
-  store: RunStore,
+  store: StoredRun,
   { writes }: { writes: boolean },
 ): Promise<Gathered> {
   const { drop } = store
@@ -133,7 +133,7 @@ const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered =>
  * @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issue_count }`
  */
 export async function readRows(
-  store: RunStore,
+  store: StoredRun,
   items: Items,
   to: RowsIn,
   planned: RequestPlanBuilder | null = null,
@@ -218,7 +218,7 @@ function invalidManifest(issues: readonly ManifestIssue[], issueCount: number): 
  * @param same positions of rows that count as unchanged
  */
 export async function changesFrom(
-  store: RunStore,
+  store: StoredRun,
   rows: RowsIn,
   setId: number,
   same: readonly number[] = [],
@@ -245,7 +245,7 @@ export async function changesFrom(
   return { changes, relocated: moved, differing }
 }
 
-export async function planRows(store: RunStore, gathered: Gathered, options: Options): Promise<RequestPlan> {
+export async function planRows(store: StoredRun, gathered: Gathered, options: Options): Promise<RequestPlan> {
   const { drop } = store
   const { rows, unsent } = gathered
   if (unsent !== null) {
@@ -287,7 +287,7 @@ export async function planRows(store: RunStore, gathered: Gathered, options: Opt
  * Whether every row was sent. Counting is enough if the run still has the rows that it began with. Comparing a million
  * rows with their operations takes seconds.
  */
-async function isAllSent(store: RunStore, { rows }: Gathered, sent: number): Promise<boolean> {
+async function isAllSent(store: StoredRun, { rows }: Gathered, sent: number): Promise<boolean> {
   if (rows === 'draft' || rows.set !== store.drop.firstSet) return false
   return sent === (await store.read((sql) => countRows(sql, rows.set)))
 }
@@ -297,7 +297,7 @@ async function isAllSent(store: RunStore, { rows }: Gathered, sent: number): Pro
  * as accepted. Renamed rows already count under the keys that they were sent with.
  */
 export function withoutMinted(
-  store: RunStore,
+  store: StoredRun,
   plan: RequestPlan,
   { renamed = [], adopted = [] }: { renamed?: readonly KeptRow[]; adopted?: readonly KeptRow[] },
 ): RequestPlan {
@@ -308,7 +308,7 @@ export function withoutMinted(
   return rest
 }
 
-async function findRows(store: RunStore, { rows, foundBy }: Gathered, options: Options) {
+async function findRows(store: StoredRun, { rows, foundBy }: Gathered, options: Options) {
   const pending = new RequestPlanBuilder()
   const changed: number[] = []
   /** Operations by state that don't count, because their rows are sent again or adopted. */

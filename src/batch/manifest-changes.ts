@@ -6,7 +6,7 @@ import { areOnOtherLines, pageOf, pagesOf, rowsAt } from '../state/rows.ts'
 import { changesFrom, readRows } from './gather.ts'
 import { keptRow } from './rows/manifest-row.ts'
 import { shownKey } from './rows/row-key.ts'
-import { RunStore } from './runs/run-store.ts'
+import { StoredRun } from './runs/stored-run.ts'
 import type { Items, ManifestChanges, Run } from './types.ts'
 
 type IsCommitted = (row: ManifestRow, n: number) => Promise<boolean>
@@ -42,7 +42,7 @@ export async function changesSince(
     const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
     if (state === null || drop === null || drop.setId === null) return null
     if (drop.fingerprint !== null && drop.fingerprint === (await manifest.fingerprint?.())) return null
-    const store = new RunStore(state, drop, null)
+    const store = new StoredRun(state, drop, null)
     await readRows(store, manifest, 'draft')
     const isCommitted = isUnrevealed(drop) ? await committed() : null
     const same = isCommitted === null ? [] : await committedRows(state, drop.setId, isCommitted)

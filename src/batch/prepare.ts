@@ -16,8 +16,8 @@ import { enterFinished } from './replace-rows.ts'
 import { newDuplicates } from './rows/duplicate-rows.ts'
 import type { KeptRow } from './rows/manifest-row.ts'
 import { isSharedScope, shownKey } from './rows/row-key.ts'
-import { refuseFinished } from './runs/open-store.ts'
-import type { RunStore } from './runs/run-store.ts'
+import { refuseFinished } from './runs/open-stored-run.ts'
+import type { StoredRun } from './runs/stored-run.ts'
 import type { BatchOptions, CheckDeps, Duplicates, ManifestChanges, PlannedEvent } from './types.ts'
 
 /** A run that passed every check and whose rows can be entered. */
@@ -40,7 +40,7 @@ export interface Prepared {
  * @throws GdnError as `runBatch`
  */
 export async function prepare(
-  store: RunStore,
+  store: StoredRun,
   options: BatchOptions,
   deps: CheckDeps,
   { writes }: { writes: boolean },
@@ -83,7 +83,7 @@ const keptRows = (some: readonly { row: KeptRow }[]): KeptRow[] => some.map(({ r
 
 /** Refuses to resume a run if its rows seem to be renumbered or if nothing is left to send. */
 async function checkEdits(
-  store: RunStore,
+  store: StoredRun,
   options: BatchOptions,
   gathered: Gathered,
   { writes, restored }: { writes: boolean; restored: boolean },
@@ -112,7 +112,7 @@ interface NewPairs {
  * Pairs new rows with NFTs that were minted under another reference ID, and finds the sent rows that new rows replace.
  */
 async function pairNewRows(
-  store: RunStore,
+  store: StoredRun,
   options: BatchOptions,
   { client }: CheckDeps,
   { rows }: Gathered,
@@ -134,7 +134,7 @@ async function pairNewRows(
 
 /** Adds a note that the run follows its moved manifest, and finds the labels to change on the server. */
 async function noteMove(
-  store: RunStore,
+  store: StoredRun,
   options: BatchOptions,
   { client }: CheckDeps,
   gathered: Gathered,
@@ -145,7 +145,7 @@ async function noteMove(
   notes.push(`The run ${store.drop.name} continues with its manifest, which was moved from ${store.movedFrom}`)
 }
 
-const plannedOf = ({ drop: { id, name, setId }, counts }: RunStore, plan: RequestPlan) => ({
+const plannedOf = ({ drop: { id, name, setId }, counts }: StoredRun, plan: RequestPlan) => ({
   type: 'planned' as const,
   run: { id, name },
   resumed: setId !== null,
@@ -158,7 +158,7 @@ const plannedOf = ({ drop: { id, name, setId }, counts }: RunStore, plan: Reques
 
 /** Returns the rows of a manifest that repeat others, except rows that are already minted. */
 async function duplicatesOf(
-  store: RunStore,
+  store: StoredRun,
   { rows, isRead }: Gathered,
   { adopted }: EarlierMints,
 ): Promise<Duplicates> {
@@ -169,7 +169,7 @@ async function duplicatesOf(
 
 /** Refuses a dynamic drop on a server without creatednft. */
 async function refuseUnlessDynamic(
-  { drop }: RunStore,
+  { drop }: StoredRun,
   { hasCreatednft, signal }: BatchOptions,
   { client }: CheckDeps,
   plan: RequestPlan,
@@ -189,7 +189,7 @@ async function refuseUnlessDynamic(
  * @param edited keys of the rows that still have other content in the manifest. Undefined counts all
  */
 async function changedRows(
-  store: RunStore,
+  store: StoredRun,
   { rows, changed: positions }: Gathered,
   plan: RequestPlan,
   edited: ReadonlySet<string> | undefined,

@@ -3,14 +3,14 @@ import type { RowsIn } from '../state/rows.ts'
 import { MAX_EXAMPLES } from './gather.ts'
 import type { Pair } from './identity/pairing.ts'
 import type { EarlierMints } from './minted/earlier-mints.ts'
-import type { RunStore } from './runs/run-store.ts'
+import type { StoredRun } from './runs/stored-run.ts'
 import type { ManifestChanges } from './types.ts'
 
 /**
  * Removes the adopted rows whose NFTs this run has already sent as rows that left the manifest. They are the same rows
  * after an edit that doesn't change their reference IDs, so their operations get the new keys.
  */
-export async function takeRenamed(store: RunStore, rows: RowsIn, before: EarlierMints): Promise<Pair[]> {
+export async function takeRenamed(store: StoredRun, rows: RowsIn, before: EarlierMints): Promise<Pair[]> {
   const { drop } = store
   const adopted = new Map(before.adopted.map(({ nftGdnId, row }) => [nftGdnId, row]))
   if (drop.setId === null || adopted.size === 0) return []

@@ -3,8 +3,8 @@ import { type Drop, updateDrop } from '../state/drops.ts'
 import { keepSent, storeContents } from '../state/edited-rows.ts'
 import { dropFailed } from '../state/row-outcomes.ts'
 import type { Gathered } from './gather.ts'
-import { isFinished } from './runs/open-store.ts'
-import type { RunStore } from './runs/run-store.ts'
+import { isFinished } from './runs/open-stored-run.ts'
+import type { StoredRun } from './runs/stored-run.ts'
 
 /** Replaces the rows of a run. Sent rows that were edited or removed are kept as they were sent. */
 export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: number): void {
@@ -25,7 +25,7 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: numbe
  * Stores the rows of a finished run's manifest, which may be sorted, edited or on other lines. Results follow the order
  * of the manifest.
  */
-export async function enterFinished(store: RunStore, gathered: Gathered): Promise<void> {
+export async function enterFinished(store: StoredRun, gathered: Gathered): Promise<void> {
   const { rows, isRead, relocated } = gathered
   if (!isRead || rows === 'draft' || !isFinished(store)) return
   await store.write((sql) => {

@@ -21,11 +21,11 @@ import { readOthers } from './reconcile/others.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { checkMarkerKey } from './rows/marker.ts'
 import { openRows } from './rows/row-counts.ts'
-import { leaseStore } from './runs/open-store.ts'
+import { leaseStoredRun } from './runs/open-stored-run.ts'
 import { resultsOutside, resultsPage } from './runs/results.ts'
 import { RunContext } from './runs/run-context.ts'
 import { familyId } from './runs/run-identity.ts'
-import type { RunStore } from './runs/run-store.ts'
+import type { StoredRun } from './runs/stored-run.ts'
 import { exitCodeOf, nameRows } from './runs/summary.ts'
 import { plannedMints, requestsOf } from './send/request.ts'
 import { Sender } from './send/send.ts'
@@ -57,11 +57,11 @@ export async function runBatch(options: BatchOptions, deps: BatchDeps): Promise<
 export async function withLeasedRun<Result>(
   options: BatchOptions,
   { openDatabase: open, timing }: Pick<BatchDeps, 'openDatabase' | 'timing'>,
-  use: (store: RunStore) => Promise<Result>,
+  use: (store: StoredRun) => Promise<Result>,
 ): Promise<Result> {
   const state = await openState(options.stateDir, { open })
   try {
-    const store = await leaseStore(state, options, timing)
+    const store = await leaseStoredRun(state, options, timing)
     try {
       return await use(store)
     } finally {
@@ -76,7 +76,7 @@ export async function withLeasedRun<Result>(
   }
 }
 
-async function runLeased(store: RunStore, options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
+async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
   const prepared = await prepare(store, options, deps, { writes: true })
   const { gathered, plan, planned } = prepared
   const { drop } = store
@@ -145,7 +145,7 @@ function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: S
 }
 
 /** Stores the limits of the run. Call it after the user has confirmed them. */
-async function keepLimits(store: RunStore, { maxCostWei, maxFeeWei }: BatchOptions): Promise<void> {
+async function keepLimits(store: StoredRun, { maxCostWei, maxFeeWei }: BatchOptions): Promise<void> {
   if (maxCostWei === undefined && maxFeeWei === undefined) return
   await store.write((sql) => {
     if (maxCostWei !== undefined) updateDrop(sql, store.id, { max_cost: String(maxCostWei) })
@@ -153,7 +153,7 @@ async function keepLimits(store: RunStore, { maxCostWei, maxFeeWei }: BatchOptio
   })
 }
 
-async function* resultsOf(store: RunStore): AsyncGenerator<ResultRow> {
+async function* resultsOf(store: StoredRun): AsyncGenerator<ResultRow> {
   const { state, drop } = store
   const pages = pagesOf(state, (sql, after, limit) => resultsPage(sql, drop, { after, limit, live: false }))
   for await (const page of pages) for (const { result } of page) yield result

@@ -11,7 +11,7 @@ import type { Adopted } from './rows/manifest-row.ts'
 import { openRows } from './rows/row-counts.ts'
 import { withLeasedRun } from './run.ts'
 import { RunContext } from './runs/run-context.ts'
-import type { RunStore } from './runs/run-store.ts'
+import type { StoredRun } from './runs/stored-run.ts'
 import { Sweeper } from './send/sweep.ts'
 import type { BatchDeps, BatchOptions, Items } from './types.ts'
 
@@ -40,7 +40,7 @@ export async function storeRows(options: BatchOptions, deps: Deps): Promise<void
 
 /** Enters rows with their NFTs, and polls the status of these NFTs once. */
 async function enterAdopted(
-  store: RunStore,
+  store: StoredRun,
   options: BatchOptions,
   deps: Deps,
   { gathered, plan, adopted }: { gathered: Gathered; plan: RequestPlan; adopted: Adopted[] },

@@ -1,5 +1,5 @@
 import { partsOf, rowOfParts } from '../batch/rows/row-text.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { addDrifted, type DriftedReceiver } from '../state/plan-tables.ts'
 import { recordedRow } from '../state/row-outcomes.ts'
 import type { Change } from './compare.ts'
@@ -10,7 +10,7 @@ import type { Moved, OwnerHistory } from './find-nfts.ts'
  * The previous receiver is the one that this machine recorded last, or else the receiver of the mint.
  */
 export async function addDriftedReceivers(
-  { state, drop, id }: RunStore,
+  { state, drop, id }: StoredRun,
   moved: readonly Moved[],
   histories: ReadonlyMap<number, OwnerHistory>,
   changed: ReadonlyMap<number, readonly Change[]>,

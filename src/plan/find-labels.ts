@@ -1,6 +1,6 @@
 import { adoptedElsewhere, labeledRow, type OtherLabel, otherLabels } from '../batch/identity/other-labels.ts'
 import { type Pair, pairsOfOthers } from '../batch/identity/pairing.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { GdnError } from '../core/errors.ts'
 import { givenNfts, labelsOfMints } from '../state/known-nfts.ts'
 import { addRelabeled, type Relabeling, relabeledPage } from '../state/plan-tables.ts'
@@ -19,14 +19,14 @@ const PAGE = 1_000
 export class OtherLabels {
   count = 0
   readonly labels = new Set<string>()
-  readonly #store: RunStore
+  readonly #store: StoredRun
   readonly #own: string | null
   readonly #first: OtherLabel[] = []
   /** Number of these rows that this machine minted. */
   #ours = 0
 
   /** @param own the label of the run; null if there is none */
-  constructor(store: RunStore, own: string | null) {
+  constructor(store: StoredRun, own: string | null) {
     this.#store = store
     this.#own = own
   }

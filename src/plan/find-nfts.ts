@@ -4,7 +4,7 @@ import { sameAddress } from '../api/same-address.ts'
 import { type MintRecord, ServerNames } from '../batch/identity/server-names.ts'
 import { type KeptRow, keptRow } from '../batch/rows/manifest-row.ts'
 import { referenceId, referenceOf } from '../batch/rows/row-key.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { readNfts } from '../client/read-records.ts'
 import { type SentOperation, sentBetween } from '../state/draft-rows.ts'
@@ -39,15 +39,15 @@ export interface NftSource extends Pick<BatchOptions, 'contractAddress' | 'block
 
 /** Returns the rows of a page with their NFTs, found by reference ID or else by the run's operations in the state. */
 export async function findCandidates(
-  store: RunStore,
-  place: NftSource,
+  store: StoredRun,
+  source: NftSource,
   page: readonly RowRecord[],
 ): Promise<Candidate[]> {
   const { drop } = store
   const operations = await sentRows(store, page)
   const rows = page.map((record) => ({ row: keptRow(record), reference: referenceOf(drop, record) }))
   const names = rows.map(({ reference }) => reference)
-  const mints = place.hasReferences ? await new ServerNames(place.client, place).mintsOf(names) : null
+  const mints = source.hasReferences ? await new ServerNames(source.client, source).mintsOf(names) : null
   return rows.map(({ row, reference }) => {
     const sent = operations.get(row.position) ?? null
     const named = mints?.get(reference) ?? null
@@ -56,7 +56,7 @@ export async function findCandidates(
 }
 
 /** Returns the operations of a page of rows, by position. */
-async function sentRows({ state, drop }: RunStore, page: readonly RowRecord[]): Promise<Map<number, SentOperation>> {
+async function sentRows({ state, drop }: StoredRun, page: readonly RowRecord[]): Promise<Map<number, SentOperation>> {
   const [first, last] = [page[0]?.position ?? 0, page.at(-1)?.position ?? -1]
   const rows = await state.read((sql) => sentBetween(sql, drop, first, last))
   return new Map(rows.map(({ position, ...one }) => [position, one]))
@@ -87,16 +87,16 @@ export interface OwnerHistory {
  * @param scope identifies the collection in the reference IDs of transfers
  */
 export async function ownerHistories(
-  store: RunStore,
-  place: NftSource,
+  store: StoredRun,
+  source: NftSource,
   scope: string,
   moved: readonly Moved[],
 ): Promise<Map<number, OwnerHistory>> {
-  const counted = place.hasReferences ? moved.filter(({ nft }) => typeof nft.transfers === 'number') : []
+  const counted = source.hasReferences ? moved.filter(({ nft }) => typeof nft.transfers === 'number') : []
   const asked = counted
     .flatMap((one) => Object.values(transfersOf(scope, one)))
     .map((reference) => ({ operation: 'transfernft' as const, reference }))
-  const records = await new ServerNames(place.client, place).lookUp(asked)
+  const records = await new ServerNames(source.client, source).lookUp(asked)
   const statuses = new Map([...records].map(([{ reference }, { status }]) => [reference, status]))
   const histories = new Map<number, OwnerHistory>()
   for (const one of moved) {
@@ -141,7 +141,7 @@ function transfersOf(scope: string, { candidate, nft }: Moved): { last: string; 
  * Returns the history from the state, for servers without reference IDs. A transfer with an unknown outcome counts as
  * in progress.
  */
-async function sentHistory(store: RunStore, scope: string, moved: Moved): Promise<OwnerHistory> {
+async function sentHistory(store: StoredRun, scope: string, moved: Moved): Promise<OwnerHistory> {
   const { candidate, nft } = moved
   const prefix = transfersPrefix(scope, candidate.reference)
   const sent = await store.state.read((sql) => operationsWithPrefix(sql, prefix))
@@ -161,7 +161,7 @@ async function sentHistory(store: RunStore, scope: string, moved: Moved): Promis
 /**
  * Returns whether a row was minted to the current owner, according to the NFT's record or to the request in the state.
  */
-async function isMintedTo({ state }: RunStore, { candidate: { sent }, nft }: Moved): Promise<boolean> {
+async function isMintedTo({ state }: StoredRun, { candidate: { sent }, nft }: Moved): Promise<boolean> {
   const owner = nft.receiver_wallet_address ?? ''
   if (typeof nft.minted_to === 'string') return sameAddress(nft.minted_to, owner)
   if (sent === null) return false

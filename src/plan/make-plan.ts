@@ -10,7 +10,7 @@ import { withRoomForMarker } from '../batch/rows/marker.ts'
 import { isContentKey } from '../batch/rows/row-key.ts'
 import { checkOptions } from '../batch/run.ts'
 import { movedRuns } from '../batch/runs/moved-run.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { Duplicates } from '../batch/types.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
@@ -111,7 +111,7 @@ class Planner {
     vanished: 0,
   }
   readonly notes: string[] = []
-  readonly #store: RunStore
+  readonly #store: StoredRun
   readonly #options: PlanOptions
   readonly #deps: PlanDeps
   readonly #saved: SavedChanges
@@ -136,7 +136,7 @@ class Planner {
   readonly #seen: SeenNfts
   readonly #doubts: OtherDrop
 
-  constructor(store: RunStore, options: PlanOptions, deps: PlanDeps, saved: SavedChanges, pairs: RowPairs) {
+  constructor(store: StoredRun, options: PlanOptions, deps: PlanDeps, saved: SavedChanges, pairs: RowPairs) {
     this.#store = store
     this.#options = options
     this.#deps = deps
@@ -161,7 +161,7 @@ class Planner {
     const { contractAddress, blockchain, signal, backend, origin, takeOver = false } = this.#options
     const hasReferences = client.supports('references') === true
     const hasUpdates = client.supports('updates') === true
-    const place: NftSource = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
+    const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
     const scope = JSON.stringify(['plan', backend?.id ?? origin, blockchain, contractAddress.toLowerCase()])
     const can = { updates: hasUpdates, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
     await this.#vanished.begin(this.#store, this.#pairs.paired)
@@ -169,14 +169,14 @@ class Planner {
     await state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'contents', 'burns', 'named'))
     await this.#seen.begin()
     for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
-      await this.#comparePage(page, { place, scope, can })
+      await this.#comparePage(page, { source, scope, can })
       onProgress?.(this.counts.rows)
     }
     const { adoptLabels, adopt = false } = this.#options
     this.#labels.refuseUnlessAdopted(adoptLabels ?? adopt)
-    const others = new NftsWithoutRow(this.#store, place, this.#options)
-    if (this.#options.prune === true) await this.#prune(place, scope, others)
-    else for (const row of await this.#vanished.takeBurned(this.#store, place)) await this.#seen.addBurned(row)
+    const others = new NftsWithoutRow(this.#store, source, this.#options)
+    if (this.#options.prune === true) await this.#prune(source, scope, others)
+    else for (const row of await this.#vanished.takeBurned(this.#store, source)) await this.#seen.addBurned(row)
     this.counts.vanished = this.#vanished.count
     await this.#refuseTaken()
     if (this.#options.isSaved !== true) await this.#refuseDoubtful()
@@ -229,16 +229,16 @@ class Planner {
 
   async #comparePage(
     rows: readonly RowRecord[],
-    { place, scope, can }: { place: NftSource; scope: string; can: Omit<Abilities, 'noTransfers'> },
+    { source, scope, can }: { source: NftSource; scope: string; can: Omit<Abilities, 'noTransfers'> },
   ): Promise<void> {
-    const { page, candidates, records } = await readPage(this.#store, place, rows)
+    const { page, candidates, records } = await readPage(this.#store, source, rows)
     await this.#labels.add(candidates)
     const paired = candidates.filter((candidate) => {
       candidate.nftGdnId ??= this.#pairedNfts.get(candidate.row.position) ?? null
       return candidate.nftGdnId !== null && !records.has(candidate.nftGdnId)
     })
-    for (const [id, record] of await readRecords(place, paired)) records.set(id, record)
-    this.paired.push(...(await unstoredPairs(this.#store, place, this.#deps.client, candidates)))
+    for (const [id, record] of await readRecords(source, paired)) records.set(id, record)
+    this.paired.push(...(await unstoredPairs(this.#store, source, this.#deps.client, candidates)))
     const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
     await this.#store.state.scratch((sql) => addNamed(sql, named))
     this.#vanished.addNamed(named)
@@ -248,7 +248,7 @@ class Planner {
       if (nft === undefined || nft.burned === true) return []
       return isMoved(candidate.row.row, nft.receiver_wallet_address ?? null, can) ? [{ candidate, nft }] : []
     })
-    const histories = await ownerHistories(this.#store, place, scope, moved)
+    const histories = await ownerHistories(this.#store, source, scope, moved)
     if (moved.length > 0) this.#noTransfersReason ??= await this.#options.noTransfers()
     const noTransfers = this.#noTransfersReason ?? null
     const changed: [number, Change[]][] = []
@@ -277,14 +277,14 @@ class Planner {
   }
 
   /** Plans the burns of NFTs whose rows are gone. */
-  async #prune(place: NftSource, scope: string, others: NftsWithoutRow): Promise<void> {
+  async #prune(source: NftSource, scope: string, others: NftsWithoutRow): Promise<void> {
     const { state } = this.#store
     const isSaved = this.#options.isSaved === true
     let position = 0
     const burned: BurnedRow[] = []
     const noBurns = await this.#options.noBurns()
     const onBurned = (row: BurnedRow) => void burned.push(row)
-    for await (const change of burnsOf(this.#store, place, { scope, noBurns, onBurned })) {
+    for await (const change of burnsOf(this.#store, source, { scope, noBurns, onBurned })) {
       this.counts[change.action]++
       if (change.action === 'drift') this.counts.keptBurns++
       if (change.action === 'impossible') this.counts.impossibleBurns++
@@ -298,7 +298,7 @@ class Planner {
     }
     await this.#saved.compareLeftBurns(async (nfts) => {
       const records = await readRecords(
-        place,
+        source,
         nfts.map((nftGdnId) => ({ nftGdnId })),
       )
       return new Set([...records.values()].filter(({ burned }) => burned === true).map(({ nft_gdn_id }) => nft_gdn_id))

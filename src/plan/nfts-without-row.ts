@@ -1,26 +1,26 @@
 import { refuseMintedBefore } from '../batch/minted/earlier-mints.ts'
 import { noteOfUnnamed, notesOfRenamed } from '../batch/runs/moved-run.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { NftSource } from './find-nfts.ts'
 import type { PlanOptions } from './planned.ts'
 import { findUnnamed, namesOfUnnamed, notesOfUnnamed, WHERE_TO_BURN } from './prune.ts'
 
 /** NFTs of the collection that no row of a plan names. They are listed at most once, and only if a plan needs them. */
 export class NftsWithoutRow {
-  readonly #store: RunStore
-  readonly #place: NftSource
+  readonly #store: StoredRun
+  readonly #source: NftSource
   readonly #options: PlanOptions
   #ids: Promise<string[] | null> | undefined
 
-  constructor(store: RunStore, place: NftSource, options: PlanOptions) {
+  constructor(store: StoredRun, source: NftSource, options: PlanOptions) {
     this.#store = store
-    this.#place = place
+    this.#source = source
     this.#options = options
   }
 
   /** Returns the IDs; null if the server doesn't list the collection. */
   async #find(): Promise<string[] | null> {
-    this.#ids ??= findUnnamed(this.#store, this.#place)
+    this.#ids ??= findUnnamed(this.#store, this.#source)
     return await this.#ids
   }
 
@@ -28,18 +28,18 @@ export class NftsWithoutRow {
   async notesOfPrune(): Promise<string[]> {
     const hasRun = this.#store.drop.setId !== null
     // Without reference IDs, gdn can't determine which NFTs this run has minted.
-    if (hasRun && !this.#place.hasReferences) return []
+    if (hasRun && !this.#source.hasReferences) return []
     const ids = await this.#find()
-    if (ids !== null) return await notesOfUnnamed(this.#place, ids)
+    if (ids !== null) return await notesOfUnnamed(this.#source, ids)
     return hasRun ? [] : [WHERE_TO_BURN]
   }
 
   /** Returns notes that the manifest may have been renamed. Used if a plan mints all its rows. */
   async notesOfRename(): Promise<string[]> {
     const notes = await this.#store.read((sql) => notesOfRenamed(sql, this.#options))
-    if (notes.length > 0 || !this.#place.hasReferences || this.#options.prune === true) return notes
+    if (notes.length > 0 || !this.#source.hasReferences || this.#options.prune === true) return notes
     const others = (await this.#find()) ?? []
-    return others.length === 0 ? [] : [noteOfUnnamed(others.length), await namesOfUnnamed(this.#place, others)]
+    return others.length === 0 ? [] : [noteOfUnnamed(others.length), await namesOfUnnamed(this.#source, others)]
   }
 
   /**
@@ -50,7 +50,7 @@ export class NftsWithoutRow {
    */
   async refuseMinted(mints: readonly number[]): Promise<void> {
     const ids = (await this.#find()) ?? []
-    const { hasReferences } = this.#place
-    await refuseMintedBefore(this.#store, this.#place, { positions: new Set(mints), ids, hasReferences })
+    const { hasReferences } = this.#source
+    await refuseMintedBefore(this.#store, this.#source, { positions: new Set(mints), ids, hasReferences })
   }
 }

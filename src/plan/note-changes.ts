@@ -20,8 +20,8 @@ export async function noteSeen(options: Options, plan: ChangePlan): Promise<void
 /** Records in the state the NFTs that this plan changed. */
 export async function noteMade(options: Options, client: Pick<BatchClient, 'call'>, plan: ChangePlan): Promise<void> {
   const { contractAddress, blockchain, signal } = options
-  const place: NftSource = { client, contractAddress, blockchain, signal, hasReferences: true, hasUpdates: true }
-  await noteNfts(options, plan.run, madeOf(place, plan))
+  const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences: true, hasUpdates: true }
+  await noteNfts(options, plan.run, madeOf(source, plan))
 }
 
 /** Records in the state the current NFTs of a run. Does nothing if this machine has no record of the run. */
@@ -58,10 +58,10 @@ interface Changed {
 }
 
 /** Yields the NFTs that the plan changes, as the server currently has them. */
-async function* madeOf(place: NftSource, plan: ChangePlan): AsyncGenerator<NftNow[]> {
+async function* madeOf(source: NftSource, plan: ChangePlan): AsyncGenerator<NftNow[]> {
   let waiting: Changed[] = []
   const read = async (): Promise<NftNow[]> => {
-    const records = await readRecords(place, waiting)
+    const records = await readRecords(source, waiting)
     const now = waiting.flatMap(({ nftGdnId, changes, receiver, body }) => {
       const nft = records.get(nftGdnId)
       if (nft === undefined) return []

@@ -3,7 +3,7 @@ import { exchangedContents } from '../batch/identity/exchanged-contents.ts'
 import { contentOfRow, contentsOf } from '../batch/minted/lookup.ts'
 import { identifiesNft } from '../batch/rows/field-changes.ts'
 import { keptRow } from '../batch/rows/manifest-row.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { addContent, markCommon, rowsOfOtherNfts } from '../state/plan-tables.ts'
 import { pageOf, pagesOf } from '../state/rows.ts'
 import type { Change } from './compare.ts'
@@ -13,7 +13,7 @@ import type { Candidate } from './find-nfts.ts'
  * Records the content of each row that this machine hasn't minted and whose ID belongs to an NFT with other content.
  */
 export async function addOtherContents(
-  { state, drop }: RunStore,
+  { state, drop }: StoredRun,
   candidates: readonly Candidate[],
   nftOf: (candidate: Candidate) => NftRecord | undefined,
   changed: ReadonlyMap<number, readonly Change[]>,
@@ -40,7 +40,7 @@ const isOfOtherNft = ({ want, fields }: Change): boolean =>
  *
  * @throws GdnError `seems_minted`
  */
-export async function refuseExchangedContents({ state }: RunStore): Promise<void> {
+export async function refuseExchangedContents({ state }: StoredRun): Promise<void> {
   const find = () => state.scratch((sql) => rowsOfOtherNfts(sql, 'draft'))
   if ((await find()).length === 0) return
   for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit))) {

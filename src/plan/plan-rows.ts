@@ -1,7 +1,7 @@
 import { fileField, isFileField } from '../batch/rows/field-changes.ts'
 import { keptRow } from '../batch/rows/manifest-row.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import { PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import { shownName } from '../manifest/shown-name.ts'
@@ -12,7 +12,7 @@ import type { Change } from './compare.ts'
 import type { PlannedChange, RowChanges } from './planned.ts'
 
 /** Yields all changes in the order of the manifest, followed by burns. */
-export async function* changesOf(store: RunStore, contents: LocalContents): AsyncGenerator<PlannedChange> {
+export async function* changesOf(store: StoredRun, contents: LocalContents): AsyncGenerator<PlannedChange> {
   const { manifest } = store.drop
   for await (const { row, changes } of rowsOf(store, 'JOIN')) {
     const { line, metadata, localFiles, receiver } = row.row
@@ -42,13 +42,13 @@ export async function* changesOf(store: RunStore, contents: LocalContents): Asyn
 }
 
 /** Yields the changes of NFTs without a row. */
-export async function* burnsIn({ state }: RunStore): AsyncGenerator<PlannedChange> {
+export async function* burnsIn({ state }: StoredRun): AsyncGenerator<PlannedChange> {
   const pages = pagesOf(state, burnsPage)
   for await (const page of pages) for (const { change } of page) yield JSON.parse(change) as PlannedChange
 }
 
 /** Yields rows with their changes. `JOIN` omits rows without changes. */
-export async function* rowsOf(store: RunStore, join: 'JOIN' | 'LEFT JOIN' = 'LEFT JOIN'): AsyncGenerator<RowChanges> {
+export async function* rowsOf(store: StoredRun, join: 'JOIN' | 'LEFT JOIN' = 'LEFT JOIN'): AsyncGenerator<RowChanges> {
   const pages = pagesOf(store.state, (sql, after, limit) => changedPage(sql, join, after, limit))
   for await (const page of pages) {
     for (const { changes, ...record } of page) yield { row: keptRow(record), changes: JSON.parse(changes) as Change[] }
@@ -56,7 +56,7 @@ export async function* rowsOf(store: RunStore, join: 'JOIN' | 'LEFT JOIN' = 'LEF
 }
 
 /** Yields the updates. An unchanged file keeps its URL, so that it isn't uploaded again. */
-export async function* updatesOf(store: RunStore, contents: LocalContents): AsyncGenerator<Update> {
+export async function* updatesOf(store: StoredRun, contents: LocalContents): AsyncGenerator<Update> {
   for await (const {
     row: { key, row },
     changes,

@@ -3,7 +3,7 @@ import { hasFailed } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
 import { ServerNames } from '../batch/identity/server-names.ts'
 import { isContentKey, referenceId, shownKey } from '../batch/rows/row-key.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { GdnError } from '../core/errors.ts'
 import { listIds } from '../operations/reconcile/listing.ts'
 import { type GoneRow, goneRows, unnamedNfts } from '../state/draft-rows.ts'
@@ -27,8 +27,8 @@ const PAGE = 1_000
  * @param onBurned called for each NFT that is already burned
  */
 export async function* burnsOf(
-  store: RunStore,
-  place: NftSource,
+  store: StoredRun,
+  source: NftSource,
   { scope, noBurns, onBurned }: { scope: string; noBurns: string | null; onBurned(row: BurnedRow): void },
 ): AsyncGenerator<PlannedChange> {
   for (let after: Pick<GoneRow, 'line' | 'id'> = { line: -1, id: '' }; ; ) {
@@ -36,13 +36,13 @@ export async function* burnsOf(
     const last = page.at(-1)
     if (last === undefined) return
     after = last
-    const records = await readRecords(place, page)
+    const records = await readRecords(source, page)
     for (const row of page) {
       const nft = records.get(row.nftGdnId)
       if (nft?.burned === true) onBurned(row)
       if (nft === undefined || hasFailed(nft.status) || nft.burned === true) continue
       const isOurs = await isOwnerNamed(store, scope, row, nft)
-      yield burnOf(row, nft, isOurs, place.hasUpdates ? noBurns : NO_BURNS)
+      yield burnOf(row, nft, isOurs, source.hasUpdates ? noBurns : NO_BURNS)
     }
   }
 }
@@ -58,11 +58,11 @@ export interface Gone {
 const MAX_NAMED = 5
 
 /** Returns the burned NFTs of removed rows, and the names of the first others. */
-export async function lookAtGone(store: RunStore, place: NftSource): Promise<Gone> {
+export async function lookAtGone(store: StoredRun, source: NftSource): Promise<Gone> {
   const gone: Gone = { burned: [], first: [] }
   for (let after: Pick<GoneRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
     const page: GoneRow[] = await gonePage(store, after)
-    const records = await readRecords(place, page)
+    const records = await readRecords(source, page)
     for (const { id, key, nftGdnId } of page) {
       const nft = records.get(nftGdnId)
       if (nft?.burned === true) gone.burned.push({ id, nftGdnId })
@@ -85,19 +85,19 @@ function nameOf(key: string, nft: NftRecord | undefined): string {
  *
  * @returns null if the server doesn't list the collection
  */
-export async function findUnnamed({ state, drop }: RunStore, place: NftSource): Promise<string[] | null> {
-  const listed = await listIds(place, place).catch((error: unknown) => {
+export async function findUnnamed({ state, drop }: StoredRun, source: NftSource): Promise<string[] | null> {
+  const listed = await listIds(source, source).catch((error: unknown) => {
     if (error instanceof GdnError && (error.code === 'refused' || error.code === 'forbidden')) return null
     throw error
   })
   if (listed === null) return null
   const ids = await state.scratch((sql) => unnamedNfts(sql, drop, listed))
-  const ended = await new ServerNames(place.client, place).endedOf(ids)
+  const ended = await new ServerNames(source.client, source).endedOf(ids)
   return ids.filter((id) => !ended.has(id))
 }
 
 /** Returns the notes of --prune about NFTs that this machine can't burn. */
-export async function notesOfUnnamed(place: NftSource, ids: readonly string[]): Promise<string[]> {
+export async function notesOfUnnamed(source: NftSource, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return []
   const isOne = ids.length === 1
   const nfts = isOne
@@ -105,16 +105,16 @@ export async function notesOfUnnamed(place: NftSource, ids: readonly string[]): 
     : `${ids.length} NFTs of the collection have no row, and were`
   return [
     `${nfts} not minted on this machine. gdn can't tell whether ${isOne ? 'it belongs' : 'they belong'} to this drop`,
-    await namesOfUnnamed(place, ids),
+    await namesOfUnnamed(source, ids),
     WHERE_TO_BURN,
   ]
 }
 
 /** Returns a note that names the first NFTs without a row. */
-export async function namesOfUnnamed(place: NftSource, ids: readonly string[]): Promise<string> {
+export async function namesOfUnnamed(source: NftSource, ids: readonly string[]): Promise<string> {
   const first = ids.slice(0, MAX_NAMED)
   const records = await readRecords(
-    place,
+    source,
     first.map((nftGdnId) => ({ nftGdnId })),
   )
   const more = ids.length > MAX_NAMED ? `, and ${ids.length - MAX_NAMED} more` : ''
@@ -142,7 +142,7 @@ export const WHERE_TO_BURN =
 
 const NO_BURNS = "the server can't burn NFTs"
 
-async function gonePage({ state, drop }: RunStore, after: Pick<GoneRow, 'line' | 'id'>): Promise<GoneRow[]> {
+async function gonePage({ state, drop }: StoredRun, after: Pick<GoneRow, 'line' | 'id'>): Promise<GoneRow[]> {
   const rows = await state.read((sql) => goneRows(sql, drop, after, PAGE))
   // The transfers of a row that got an ID after its mint use that ID.
   return rows.map((row) =>
@@ -152,7 +152,7 @@ async function gonePage({ state, drop }: RunStore, after: Pick<GoneRow, 'line' |
 
 /** Returns whether the owner of an NFT is the one that the manifest named last, and no later transfer was made. */
 async function isOwnerNamed(
-  { state }: RunStore,
+  { state }: StoredRun,
   scope: string,
   { reference, receiver }: GoneRow,
   nft: NftRecord,

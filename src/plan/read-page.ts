@@ -2,7 +2,7 @@ import type { NftRecord } from '../api/nft-record.ts'
 import { ServerNames } from '../batch/identity/server-names.ts'
 import { moveToCopy } from '../batch/rows/burned-copies.ts'
 import { contentOfKey, copyOfKey, isContentKey, type RowKey } from '../batch/rows/row-key.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { namesOfContents } from '../state/draft-rows.ts'
 import { type RowRecord, rowsAt } from '../state/rows.ts'
 import { type Candidate, findCandidates, type NftSource, readRecords } from './find-nfts.ts'
@@ -18,33 +18,33 @@ export interface SeenPage {
  * Returns a page of rows with their NFTs. If the NFT of a row without an ID was burned, the row gets the NFT of an
  * identical row that left the manifest, if the server has one that isn't burned.
  */
-export async function readPage(store: RunStore, place: NftSource, page: readonly RowRecord[]): Promise<SeenPage> {
-  const candidates = await findCandidates(store, place, page)
-  const records = await readRecords(place, candidates)
+export async function readPage(store: StoredRun, source: NftSource, page: readonly RowRecord[]): Promise<SeenPage> {
+  const candidates = await findCandidates(store, source, page)
+  const records = await readRecords(source, candidates)
   const burned = candidates.flatMap(({ row, nftGdnId }, at) => {
     const record = page[at]
     const isBurned = records.get(nftGdnId ?? '')?.burned === true
     return record !== undefined && isBurned && isContentKey(row.key) ? [record] : []
   })
-  if (burned.length === 0 || !place.hasReferences || !(await leaveBurned(store, place, burned))) {
+  if (burned.length === 0 || !source.hasReferences || !(await leaveBurned(store, source, burned))) {
     return { page, candidates, records }
   }
   const positions = page.map(({ position }) => position)
   const moved = await store.state.read((sql) => rowsAt(sql, 'draft', positions))
-  const found = await findCandidates(store, place, moved)
-  return { page: moved, candidates: found, records: await readRecords(place, found) }
+  const found = await findCandidates(store, source, moved)
+  return { page: moved, candidates: found, records: await readRecords(source, found) }
 }
 
 /** Moves rows with burned NFTs to other copies on the server. Returns whether any row was moved. */
 async function leaveBurned(
-  { state, drop }: RunStore,
-  place: NftSource,
+  { state, drop }: StoredRun,
+  source: NftSource,
   burned: readonly RowRecord[],
 ): Promise<boolean> {
   const contents = [...new Set(burned.map((row) => contentOfKey(nameOf(row))))]
   const names = await state.read((sql) => namesOfContents(sql, contents))
   const known = new Set(names.map((name) => `${contentOfKey(name)} ${copyOfKey(name)}`))
-  const server = new ServerNames(place.client, place)
+  const server = new ServerNames(source.client, source)
   const copies = await server.otherCopies(drop.referenceScope, contents, (content, copy) =>
     known.has(`${content} ${copy}`),
   )

@@ -1,6 +1,6 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { findGivenId } from '../batch/rows/given-id.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { isUnrevealed } from '../state/drops.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { type Abilities, type Change, compareRow, type ObservedNft } from './compare.ts'
@@ -11,12 +11,12 @@ import type { PlanDeps, PlanOptions } from './planned.ts'
 export class RowComparer {
   /** Whether another machine stored the ID of an NFT whose row has none. Set by `changesOf`. */
   isIdElsewhere = false
-  readonly #store: RunStore
+  readonly #store: StoredRun
   readonly #options: Pick<PlanOptions, 'isCommitted'>
   readonly #contents: PlanDeps['contents']
   #isUnrevealed: boolean | undefined
 
-  constructor(store: RunStore, options: Pick<PlanOptions, 'isCommitted'>, contents: PlanDeps['contents']) {
+  constructor(store: StoredRun, options: Pick<PlanOptions, 'isCommitted'>, contents: PlanDeps['contents']) {
     this.#store = store
     this.#options = options
     this.#contents = contents

@@ -1,6 +1,6 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { sameAddress } from '../api/same-address.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { addSeen, seenPage } from '../state/plan-tables.ts'
 import type { NftNow, RowPart } from '../state/row-outcomes.ts'
 import { pagesOf, type RowRecord } from '../state/rows.ts'
@@ -13,9 +13,9 @@ import type { BurnedRow } from './prune.ts'
 export class SeenNfts {
   /** The operations of removed rows whose NFTs were burned. */
   readonly burned = new Set<string>()
-  readonly #store: RunStore
+  readonly #store: StoredRun
 
-  constructor(store: RunStore) {
+  constructor(store: StoredRun) {
     this.#store = store
   }
 

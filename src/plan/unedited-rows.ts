@@ -1,5 +1,5 @@
 import { fileField } from '../batch/rows/field-changes.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { recordedRow } from '../state/row-outcomes.ts'
 import type { RowRecord } from '../state/rows.ts'
 import type { Change } from './compare.ts'
@@ -10,7 +10,7 @@ import type { Candidate } from './find-nfts.ts'
  * in local files count only if the metadata was changed since, because the file at the same path may have changed.
  */
 export async function countUnedited(
-  { state, drop, id }: RunStore,
+  { state, drop, id }: StoredRun,
   page: readonly RowRecord[],
   candidates: readonly Candidate[],
   changed: readonly [number, readonly Change[]][],

@@ -1,6 +1,6 @@
 import { ServerNames } from '../batch/identity/server-names.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { BatchClient } from '../batch/types.ts'
 import { mintReferences } from '../state/draft-rows.ts'
 import type { Candidate, NftSource } from './find-nfts.ts'
@@ -9,12 +9,12 @@ import type { Candidate, NftSource } from './find-nfts.ts'
  * Returns the pairs that the state has and the server doesn't, because storing them was interrupted or isn't supported.
  */
 export async function unstoredPairs(
-  { state }: RunStore,
-  place: NftSource,
+  { state }: StoredRun,
+  source: NftSource,
   client: Pick<BatchClient, 'supports'>,
   candidates: readonly Candidate[],
 ): Promise<StoredPair[]> {
-  if (!place.hasReferences) return []
+  if (!source.hasReferences) return []
   const unknown = new Map(
     candidates.flatMap((one) =>
       one.named === null && one.sent?.nft != null && one.row.row.id !== null ? [[one.sent.id, one] as const] : [],
@@ -36,7 +36,7 @@ export async function unstoredPairs(
     key: candidate.row.key,
   })
   if (client.supports('aliases') !== true) return renamed.map((one) => pairOf(one, 'impossible'))
-  const records = await new ServerNames(place.client, place).lookUp(renamed)
+  const records = await new ServerNames(source.client, source).lookUp(renamed)
   return renamed.flatMap((one) => {
     const record = records.get(one)
     const isOpen =

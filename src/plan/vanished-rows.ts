@@ -1,6 +1,6 @@
 import { missingRows } from '../batch/rows/edited-rows.ts'
 import { isContentKey } from '../batch/rows/row-key.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { NftSource } from './find-nfts.ts'
 import { type BurnedRow, lookAtGone } from './prune.ts'
 
@@ -18,7 +18,7 @@ export class VanishedRows {
   #first: string[] = []
 
   /** @param paired rows that got an ID after their mint */
-  async begin({ state, drop }: RunStore, paired: Parameters<typeof missingRows>[3]): Promise<void> {
+  async begin({ state, drop }: StoredRun, paired: Parameters<typeof missingRows>[3]): Promise<void> {
     if (drop.setId === null) return
     const missing = await state.read((sql) => missingRows(sql, drop, 'draft', paired, { withReplaced: true }))
     for (const { id, key, nft, replaced } of missing) {
@@ -37,9 +37,9 @@ export class VanishedRows {
   }
 
   /** Removes the rows whose NFTs were burned and returns them. Also reads the names of the first other rows. */
-  async takeBurned(store: RunStore, place: NftSource): Promise<BurnedRow[]> {
+  async takeBurned(store: StoredRun, source: NftSource): Promise<BurnedRow[]> {
     if (this.all === 0) return []
-    const { burned, first } = await lookAtGone(store, place)
+    const { burned, first } = await lookAtGone(store, source)
     for (const { id } of burned) this.#keys.delete(id)
     this.#first = first
     return burned

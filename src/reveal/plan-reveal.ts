@@ -7,7 +7,7 @@ import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import type { KeptRow } from '../batch/rows/manifest-row.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import { rowTexts } from '../batch/rows/row-text.ts'
-import type { RunStore } from '../batch/runs/run-store.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { learnSupport } from '../client/learn-support.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
@@ -91,7 +91,7 @@ export async function withRevealPlan<Result>(
     const { contractAddress, blockchain, signal } = options
     const hasReferences = client.supports('references') === true
     const hasUpdates = client.supports('updates') === true
-    const place: NftSource = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
+    const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
     // A row without a pair counts as not minted. The commitment proves that no row was edited.
     const found = await findPairs(store, { ...options, newRows: true }, client, 'draft')
     const pairs = new Map(found.map((pair) => [pair.row.position, pair]))
@@ -107,7 +107,7 @@ export async function withRevealPlan<Result>(
       async *updates() {
         // Count again, because an update may have ended and a row may have been minted since.
         const counts = noCounts()
-        for await (const found of rowsWithNfts(store, place, pairs)) {
+        for await (const found of rowsWithNfts(store, source, pairs)) {
           const state = stateOf(found, rows)
           count(counts, found, state)
           if (state.kind === 'pending') yield await updateOf(found, rows)
@@ -116,7 +116,7 @@ export async function withRevealPlan<Result>(
       },
       async *seen() {
         let page: NftNow[] = []
-        for await (const found of rowsWithNfts(store, place, pairs)) {
+        for await (const found of rowsWithNfts(store, source, pairs)) {
           const { candidate, nft } = found
           if (nft === undefined || stateOf(found, rows).kind !== 'revealed') continue
           page.push(nowOf(nft, Buffer.from(rowTexts(candidate.row.row).kept), []))
@@ -129,7 +129,7 @@ export async function withRevealPlan<Result>(
       },
     }
     const moved: { line: number; row: string }[] = []
-    for await (const found of rowsWithNfts(store, place, pairs, labels)) {
+    for await (const found of rowsWithNfts(store, source, pairs, labels)) {
       const { candidate } = found
       plan.rows++
       const state = stateOf(found, rows)
@@ -186,16 +186,16 @@ interface Found {
 }
 
 async function* rowsWithNfts(
-  store: RunStore,
-  place: NftSource,
+  store: StoredRun,
+  source: NftSource,
   pairs: ReadonlyMap<number, Pair>,
   labels?: OtherLabels,
 ): AsyncGenerator<Found> {
   for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
-    const candidates = await findCandidates(store, place, page)
+    const candidates = await findCandidates(store, source, page)
     await labels?.add(candidates)
     for (const candidate of candidates) candidate.nftGdnId ??= pairs.get(candidate.row.position)?.nftGdnId ?? null
-    const records = await readRecords(place, candidates)
+    const records = await readRecords(source, candidates)
     for (const candidate of candidates) {
       yield { candidate, nft: candidate.nftGdnId === null ? undefined : records.get(candidate.nftGdnId) }
     }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { extraKeys, MAX_FILE_FIELDS, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
-import { lookAtStore } from '../batch/runs/open-store.ts'
+import { lookAtStoredRun } from '../batch/runs/open-stored-run.ts'
 import type { BatchOptions, Run } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { GdnError, type Place } from '../core/errors.ts'
@@ -124,7 +124,7 @@ export async function keptCommitment(
   const state = await openStateIfThere(options.stateDir)
   if (state === null) return undefined
   try {
-    const { drop } = await lookAtStore(state, { ...options, dynamic: false })
+    const { drop } = await lookAtStoredRun(state, { ...options, dynamic: false })
     if (drop.setId === null) return undefined
     return { run: drop.name, commitment: commitmentOf(drop) }
   } finally {

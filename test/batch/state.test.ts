@@ -2,7 +2,7 @@
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { leaseStore } from '../../src/batch/runs/open-store.ts'
+import { leaseStoredRun } from '../../src/batch/runs/open-stored-run.ts'
 import { removeRun } from '../../src/batch/runs/remove-run.ts'
 import { runResults } from '../../src/batch/runs/run-rows.ts'
 import { listRuns, openRun, runStatus } from '../../src/batch/runs/runs.ts'
@@ -145,7 +145,7 @@ test('keeps what is written although another write of the same moment fails', { 
   const { run } = await machine.run(new FakeHostedApi({ idempotency: false }), ROWS)
   const state = await openState(machine.stateDir)
   onTestFinished(() => state.close())
-  const store = await leaseStore(state, machine.options())
+  const store = await leaseStoredRun(state, machine.options())
   const note = (sql: Sql) => sql.run("UPDATE runs SET note = note || 'x' WHERE id = ?", run.id)
   const before = await store.read((sql) => sql.get<{ note: string }>('SELECT note FROM runs')?.note)
   const fails = () => {

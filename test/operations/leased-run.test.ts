@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { leaseStore } from '../../src/batch/runs/open-store.ts'
+import { leaseStoredRun } from '../../src/batch/runs/open-stored-run.ts'
 import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../../src/core/lock-holder.ts'
 import { claimOperation } from '../../src/operations/leased-run.ts'
 import { removeCommand } from '../../src/operations/remove-command.ts'
@@ -45,7 +45,7 @@ async function acquireCommand(timing: LockTiming = TIMING): Promise<Held> {
 async function acquireManifest(timing: LockTiming = TIMING): Promise<Held> {
   if (!isBegun) await machine.run(new FakeHostedApi({ idempotency: true }), rowsUpTo(1))
   isBegun = true
-  const store = await leaseStore(state, machine.options(), timing)
+  const store = await leaseStoredRun(state, machine.options(), timing)
   return { runId: store.id, write: (work) => store.write(work), release: () => store.release() }
 }
 
@@ -165,9 +165,9 @@ describe.each([
 })
 
 test('a run that was removed and created again is not changed by the process that held the removed one', async () => {
-  const removed = await leaseStore(state, machine.options())
+  const removed = await leaseStoredRun(state, machine.options())
   await state.write((sql) => forgetDrop(sql, removed.id))
-  const created = await leaseStore(state, machine.options())
+  const created = await leaseStoredRun(state, machine.options())
   expect(created.id).toBe(removed.id)
   await expect(removed.write(() => 'written')).rejects.toMatchObject({ code: 'run_busy' })
   await expect(removed.release()).rejects.toMatchObject({ code: 'run_busy' })

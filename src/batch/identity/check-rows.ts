@@ -2,7 +2,7 @@ import { freshRows } from '../../state/edited-rows.ts'
 import type { RowsIn } from '../../state/rows.ts'
 import { findReplaced, missingRows, type Paired } from '../rows/edited-rows.ts'
 import { isContentKey, referenceOf } from '../rows/row-key.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { rowsWithMovedFiles } from './moved-files.ts'
 import { findPairs, type Pair, renamedOf } from './pairing.ts'
@@ -34,7 +34,7 @@ const pairedOf = (pairs: readonly Pair[]): Paired => ({
  * @throws GdnError `edited_rows` as `findPairs`
  */
 export async function pairRows(
-  store: RunStore,
+  store: StoredRun,
   options: BatchOptions,
   client: BatchClient | null,
   rows: RowsIn,
@@ -55,7 +55,7 @@ export async function pairRows(
  * @throws GdnError `edited_rows` unless new rows are permitted
  */
 export async function findReplacedRows(
-  store: RunStore,
+  store: StoredRun,
   options: BatchOptions,
   client: BatchClient | null,
   { rows, paired }: { rows: RowsIn; paired: Paired },
@@ -73,7 +73,7 @@ export async function findReplacedRows(
  * the manifest and whose NFTs failed or were burned.
  */
 async function withMintedElsewhere(
-  store: RunStore,
+  store: StoredRun,
   options: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'signal'>,
   client: Pick<BatchClient, 'call' | 'supports' | 'learnIdempotency'>,
   { rows, paired }: { rows: RowsIn; paired: Paired },

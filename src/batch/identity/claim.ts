@@ -11,7 +11,7 @@ import { countDrop, openRows } from '../rows/row-counts.ts'
 import { shownKey } from '../rows/row-key.ts'
 import { partsOf, rowOfParts } from '../rows/row-text.ts'
 import { howToGoOn, howToMove } from '../runs/moved-run.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchOptions } from '../types.ts'
 import { seemChanged } from './renumbered.ts'
 
@@ -71,7 +71,7 @@ interface Checked {
  *
  * @throws GdnError `already_accepted`, `edited_rows`
  */
-export function refuseTaken(sql: Sql, store: RunStore, options: BatchOptions, checked: Checked): void {
+export function refuseTaken(sql: Sql, store: StoredRun, options: BatchOptions, checked: Checked): void {
   const { drop } = store
   if (options.again === true || options.reconcileOnly === true) return
   const collections = new Set(store.collections(sql))
@@ -138,7 +138,7 @@ function seemsRenamed(rows: NamedRow[]): GdnError {
 }
 
 /** Whether the collection has runs of other drops, whose rows may have the same IDs as rows of this run. */
-export function hasOtherDrops(sql: Sql, store: RunStore): boolean {
+export function hasOtherDrops(sql: Sql, store: StoredRun): boolean {
   const collections = new Set(store.collections(sql))
   return listDrops(sql).some((other) => collections.has(other.collectionId) && isAnotherDrop(store.drop, other))
 }
@@ -162,7 +162,7 @@ function isAnotherDrop(drop: Drop, other: Drop): boolean {
  *
  * @throws GdnError `already_accepted`
  */
-export function refuseNftsOfOthers(sql: Sql, store: RunStore): void {
+export function refuseNftsOfOthers(sql: Sql, store: StoredRun): void {
   const { drop } = store
   const collections = new Set(store.collections(sql))
   const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))

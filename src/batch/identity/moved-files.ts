@@ -9,14 +9,14 @@ import { type RowsIn, rowsAt } from '../../state/rows.ts'
 import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { referenceId } from '../rows/row-key.ts'
 import { copyHash, partsOf, rowOfParts } from '../rows/row-text.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 import type { Pair } from './pairing.ts'
 
 /**
  * Returns the rows of a run without an ID whose local files were moved (for example with their manifest) or whose
  * columns were reordered, with their operations. Both change the content of such a row, but not its reference ID.
  */
-export async function rowsWithMovedFiles(store: RunStore, rows: RowsIn): Promise<Pair[]> {
+export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promise<Pair[]> {
   const { drop } = store
   const found = await store.read((sql) =>
     movedRows(sql, drop, rows).flatMap((moved) =>
@@ -34,13 +34,13 @@ export async function rowsWithMovedFiles(store: RunStore, rows: RowsIn): Promise
 }
 
 /** Returns the sent rows with an ID in which only the paths of local files or the order of columns changed. */
-export async function relocated(store: RunStore, rows: RowsIn, setId: number): Promise<Relocated[]> {
+export async function relocated(store: StoredRun, rows: RowsIn, setId: number): Promise<Relocated[]> {
   return await onlyMoved(store, await store.read((sql) => changedArranged(sql, store.drop, rows, setId)))
 }
 
 /** Like `relocated`, for rows that were minted under another key and are about to get their own key. */
 export async function relocatedPairs(
-  store: RunStore,
+  store: StoredRun,
   rows: RowsIn,
   pairs: readonly { sent: string; row: KeptRow }[],
 ): Promise<Relocated[]> {
@@ -65,7 +65,7 @@ export async function relocatedPairs(
   return await onlyMoved(store, found)
 }
 
-async function onlyMoved(store: RunStore, rows: readonly Relocated[]): Promise<Relocated[]> {
+async function onlyMoved(store: StoredRun, rows: readonly Relocated[]): Promise<Relocated[]> {
   const moved: Relocated[] = []
   for (const row of rows) {
     const isCopy = copyHash({ line: 0, id: null, ...rowOfParts(partsOf(row.before)) }) === row.portable
@@ -82,7 +82,7 @@ const filesOf = (body: Uint8Array): Files => rowOfParts(partsOf(body)).localFile
  * Whether files under the same keys are the same files, maybe at other paths. They are if the earlier file is gone, or
  * if both have the same path relative to the manifest or the same content. Otherwise, the row was edited.
  */
-async function areSame({ movedFrom, drop: { manifest } }: RunStore, before: Files, files: Files): Promise<boolean> {
+async function areSame({ movedFrom, drop: { manifest } }: StoredRun, before: Files, files: Files): Promise<boolean> {
   const placeOf = (path: string, from: string | null) => relative(dirname(from ?? ''), path)
   for (const { key, path } of files) {
     const earlier = before.find((file) => file.key === key)?.path

@@ -9,7 +9,7 @@ import { copyCounts, hasIds, nftsWithRows, rowsWithIds, unnamedRows } from '../.
 import { editedWithoutId, firstOf, lastRows, MAX_PAIRS, pairsOf, renamedUnknown } from '../rows/edited-rows.ts'
 import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { contentOfKey, copyOfKey, isContentKey, referenceId, referenceOf, rowKey } from '../rows/row-key.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { labeledRow, type OtherLabel } from './other-labels.ts'
 import { ServerNames } from './server-names.ts'
@@ -89,7 +89,7 @@ type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
  *   edits. Not thrown if new rows are permitted
  */
 export async function findPairs(
-  store: RunStore,
+  store: StoredRun,
   options: Options,
   client: Client | null,
   rows: RowsIn,
@@ -173,7 +173,7 @@ async function withoutAliased(server: ServerNames, unnamed: readonly Unnamed[]):
 /** Returns the NFTs without an ID and without a row that only the server knows. */
 async function onServerOnly(
   server: ServerNames,
-  store: RunStore,
+  store: StoredRun,
   rows: RowsIn,
   { inState, label }: { inState: readonly Unnamed[]; label: string | null },
 ): Promise<Unnamed[]> {
@@ -195,7 +195,7 @@ type Listed = Pick<Pair, 'operation' | 'nftGdnId' | 'label'> & { reference: stri
 const PAGE = 1_000
 
 /** Yields the NFTs that were minted with the content of a row that had no ID at that time. */
-async function* withContents(server: ServerNames, store: RunStore, rows: RowsIn): AsyncGenerator<Listed> {
+async function* withContents(server: ServerNames, store: StoredRun, rows: RowsIn): AsyncGenerator<Listed> {
   const { state, drop } = store
   const counts = await store.read((sql) => copyCounts(sql, rows))
   const pages = pagesOf(state, (sql, after, limit) => rowsWithIds(sql, rows, after, limit), PAGE)
@@ -224,7 +224,7 @@ async function* withContents(server: ServerNames, store: RunStore, rows: RowsIn)
 }
 
 /** Returns the NFTs that belong neither to a row of the manifest nor to another row in the state. */
-function withoutRows(sql: Sql, { drop }: RunStore, rows: RowsIn, listed: readonly Listed[]): Listed[] {
+function withoutRows(sql: Sql, { drop }: StoredRun, rows: RowsIn, listed: readonly Listed[]): Listed[] {
   const byReference = new Map(listed.map((nft) => [nft.reference, nft]))
   for (const name of unnamedRows(sql, rows)) byReference.delete(referenceId(drop.referenceScope, name))
   const nfts = [...byReference.values()].map(({ nftGdnId }) => nftGdnId)
@@ -242,7 +242,7 @@ interface Unpaired {
 /** Pairs rows with NFTs of the same content, in their order. NFTs that failed or were burned come last. */
 function matchByContent(
   sql: Sql,
-  { drop }: RunStore,
+  { drop }: StoredRun,
   rows: RowsIn,
   { unpairedRows, unpairedNfts, ended }: Unpaired,
 ): Map<FreshRow, Unnamed> {
@@ -299,7 +299,7 @@ const EDITED_WITH_ID = [
 
 function notPaired(
   sql: Sql,
-  { drop }: RunStore,
+  { drop }: StoredRun,
   rows: RowsIn,
   { existing, added }: { existing: readonly Unnamed[]; added: readonly FreshRow[] },
 ): GdnError {

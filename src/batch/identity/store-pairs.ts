@@ -3,7 +3,7 @@ import { GdnError } from '../../core/errors.ts'
 import { openState } from '../../state/open-state.ts'
 import { renameStoredRows } from '../../state/row-outcomes.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
-import { leaseStore } from '../runs/open-store.ts'
+import { leaseStoredRun } from '../runs/open-stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import type { Pair } from './pairing.ts'
 
@@ -51,7 +51,7 @@ export async function storePairs(options: BatchOptions, pairs: readonly StoredPa
   if (renamed.length === 0) return
   const state = await openState(options.stateDir)
   try {
-    const store = await leaseStore(state, options)
+    const store = await leaseStoredRun(state, options)
     try {
       const { drop } = store
       await store.write((sql) => renameStoredRows(sql, drop, renamed))

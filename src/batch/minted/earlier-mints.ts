@@ -13,7 +13,7 @@ import type { Adopted, KeptRow } from '../rows/manifest-row.ts'
 import { isSharedScope } from '../rows/row-key.ts'
 import { noteOfUnnamed, notesOfRenamed } from '../runs/moved-run.ts'
 import { MARKED_ABSENT } from '../runs/results.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchEvent, BatchOptions, CheckDeps } from '../types.ts'
 import { knownReferences } from './known-references.ts'
 import { listCollection, settleListing, untilComplete } from './list-collection.ts'
@@ -34,7 +34,7 @@ export interface EarlierMints {
 
 /** The run that starts, its rows and its server. */
 interface Start {
-  store: RunStore
+  store: StoredRun
   options: BatchOptions
   deps: CheckDeps
   client: BatchClient
@@ -58,7 +58,7 @@ interface Start {
  * @throws GdnError `already_accepted`, `seems_minted`
  */
 export async function findEarlierMints(
-  store: RunStore,
+  store: StoredRun,
   options: BatchOptions,
   deps: CheckDeps,
   { gathered, plan, pairs }: { gathered: Gathered; plan: RequestPlan; pairs: readonly Pair[] },
@@ -113,7 +113,7 @@ function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
  * Returns the IDs of NFTs that the state has no record of. The NFTs listed when a run began count as recorded, even if
  * the state lost its requests. A new run has no such list yet.
  */
-async function unrecordedOf(store: RunStore, ids: Iterable<string>): Promise<string[]> {
+async function unrecordedOf(store: StoredRun, ids: Iterable<string>): Promise<string[]> {
   const { collectionId, setId, listedAt } = store.drop
   return await store.read((sql) => unrecordedNfts(sql, collectionId, setId === null ? null : listedAt, ids))
 }
@@ -230,7 +230,7 @@ async function adoptMatches(
  * @throws GdnError `seems_minted`
  */
 export async function refuseMintedBefore(
-  store: RunStore,
+  store: StoredRun,
   asker: Asker,
   { positions, ids, hasReferences }: { positions: ReadonlySet<number>; ids: readonly string[]; hasReferences: boolean },
 ): Promise<void> {
@@ -243,7 +243,7 @@ export async function refuseMintedBefore(
 
 /** Returns notes if the collection has NFTs but none belongs to a row: the manifest may have been renamed. */
 async function notesOfOthers(
-  store: RunStore,
+  store: StoredRun,
   options: BatchOptions,
   { client }: CheckDeps,
   unrecorded: readonly string[],
@@ -258,13 +258,13 @@ interface Wanted {
   positions: Pick<ReadonlySet<number>, 'has'>
 }
 
-async function* rowsOf(store: RunStore, { rows, positions }: Wanted): AsyncGenerator<KeptRow> {
+async function* rowsOf(store: StoredRun, { rows, positions }: Wanted): AsyncGenerator<KeptRow> {
   for await (const row of store.rows(rows)) if (positions.has(row.position)) yield row
 }
 
 /** Looks for the content of rows among NFTs without a record in the state. */
 async function lookUpRows(
-  store: RunStore,
+  store: StoredRun,
   wanted: Wanted,
   asker: Asker,
   unrecorded: readonly string[],
@@ -277,7 +277,7 @@ async function lookUpRows(
 
 /** Returns the positions of rows without an NFT in the state, with whether each row was sent before. */
 async function openPositions(
-  store: RunStore,
+  store: StoredRun,
   { rows, foundBy }: Gathered,
   pending: ReadonlySet<number>,
 ): Promise<Map<number, boolean>> {
@@ -296,7 +296,7 @@ async function openPositions(
  * unknown outcome are resolved elsewhere.
  */
 async function* sentFirst(
-  store: RunStore,
+  store: StoredRun,
   { rows }: Gathered,
   open: ReadonlyMap<number, boolean>,
 ): AsyncGenerator<KeptRow> {
@@ -307,7 +307,7 @@ async function* sentFirst(
 
 /** Yields the rows that the run never sent. Leaves out NFTs that were assigned to another row meanwhile. */
 async function* unsent(
-  store: RunStore,
+  store: StoredRun,
   found: AsyncIterable<FoundRow>,
   open: ReadonlyMap<number, boolean> | null,
 ): AsyncGenerator<FoundRow> {
@@ -330,7 +330,7 @@ async function lookUp(
  * Returns the positions of rows to be sent again because reconciling found them absent. Rows that the user declared
  * absent are left out.
  */
-async function repeatedRows(store: RunStore, { rows }: Gathered): Promise<Set<number>> {
+async function repeatedRows(store: StoredRun, { rows }: Gathered): Promise<Set<number>> {
   const wanted = new Set(await store.read((sql) => absentKeys(sql, store.drop, MARKED_ABSENT)))
   const positions = new Set<number>()
   if (wanted.size === 0) return positions

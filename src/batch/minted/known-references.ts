@@ -13,7 +13,7 @@ import { findGivenId, type GivenId, rowsWithIds } from '../rows/given-id.ts'
 import { type Adopted, type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { markerOf } from '../rows/marker.ts'
 import { referenceOf, shownKey } from '../rows/row-key.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 import { withMarker } from '../send/request.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { refuseOtherContents } from './other-contents.ts'
@@ -36,7 +36,7 @@ export interface KnownRows {
  *   that isn't to be adopted
  */
 export async function knownReferences(
-  store: RunStore,
+  store: StoredRun,
   options: BatchOptions,
   client: BatchClient,
   { gathered, plan }: { gathered: Gathered; plan: RequestPlan },

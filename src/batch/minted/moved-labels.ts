@@ -3,7 +3,7 @@ import type { Gathered } from '../gather.ts'
 import { labeledRow, type OtherLabel } from '../identity/other-labels.ts'
 import { OPERATIONS, ServerNames } from '../identity/server-names.ts'
 import { referenceOf } from '../rows/row-key.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 
 const PAGE = 1_000
@@ -13,7 +13,7 @@ const PAGE = 1_000
  * moved.
  */
 export async function labelsOfMoved(
-  store: RunStore,
+  store: StoredRun,
   options: BatchOptions,
   client: BatchClient,
   { rows }: Gathered,

@@ -10,7 +10,7 @@ import { exchangedContents } from '../identity/exchanged-contents.ts'
 import { metadataChanges } from '../rows/field-changes.ts'
 import type { Adopted } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions, FieldChange } from '../types.ts'
 import { contentsOf, isOwnedBy } from './lookup.ts'
 
@@ -23,7 +23,7 @@ import { contentsOf, isOwnedBy } from './lookup.ts'
  * @throws GdnError `seems_minted`, `edited_rows`
  */
 export async function refuseOtherContents(
-  store: RunStore,
+  store: StoredRun,
   client: BatchClient,
   options: BatchOptions,
   { rows, doubtful, named }: { rows: RowsIn; doubtful: readonly Adopted[]; named: number },
@@ -45,7 +45,7 @@ export async function refuseOtherContents(
 
 /** Returns the rows whose content differs from their NFTs, and fills temporary tables with the differences. */
 async function findOthers(
-  { state, drop }: RunStore,
+  { state, drop }: StoredRun,
   client: BatchClient,
   signal: AbortSignal | undefined,
   doubtful: readonly Adopted[],

@@ -3,7 +3,7 @@ import { identityOf, looseTitle } from '../../operations/reconcile/content.ts'
 import { ownersOf } from '../../operations/reconcile/owners.ts'
 import { openRequests, type RowRequest, readRowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
 import { ADOPTED_NOT_KNOWN, MARKED_ABSENT, NOT_KNOWN, NOT_SHOWN } from '../runs/results.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 
 /** A sent row whose outcome is unknown. */
 export interface Sending {
@@ -33,7 +33,7 @@ export interface Open {
   rewrites: boolean
 }
 
-export async function openSendings(store: RunStore, markerKey: string | undefined): Promise<Open> {
+export async function openSendings(store: StoredRun, markerKey: string | undefined): Promise<Open> {
   const open: Open = { sendings: [], adopted: [], settled: 0, rewrites: false }
   for (const id of await store.read((sql) => openRequests(sql, store.id))) {
     const { request, rows } = await store.read((sql) => ({

@@ -6,7 +6,7 @@ import { giveNft, markAbsent, operationsOfKey } from '../../state/row-outcomes.t
 import { isPlanned } from '../../state/rows.ts'
 import { MARKED_ABSENT } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchOptions } from '../types.ts'
 
 type Word = NonNullable<BatchOptions['settle']>[number]
@@ -42,7 +42,7 @@ export async function markRows(context: RunContext, words: readonly Word[]): Pro
 }
 
 /** Returns the operation of a row whose outcome is unknown. @throws GdnError `usage` */
-function operationOf(sql: Sql, { drop }: RunStore, key: string): string {
+function operationOf(sql: Sql, { drop }: StoredRun, key: string): string {
   const [row] = operationsOfKey(sql, drop, key)
   if (row === undefined && !isPlanned(sql, drop.setId, key)) {
     throw wrong(`there is no row ${key} in this run`, 'Run `gdn batch results` to list the keys.')

@@ -1,6 +1,6 @@
 import { unresolvedContents } from '../../operations/reconcile/unresolved.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 
 /** This machine's records of a collection, except those of one run. */
 export interface Others {
@@ -10,7 +10,7 @@ export interface Others {
   given: ReadonlySet<string>
 }
 
-export async function readOthers(store: RunStore, ids: readonly string[]): Promise<Others> {
+export async function readOthers(store: StoredRun, ids: readonly string[]): Promise<Others> {
   const collection = { ...store.drop, backendId: store.drop.backend.id }
   return await store.read((sql) => ({
     unresolved: unresolvedContents(sql, collection, store.id),

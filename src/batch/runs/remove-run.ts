@@ -4,7 +4,7 @@ import { dropsOf, forgetDrop } from '../../state/drops.ts'
 import { type OpenState, openState } from '../../state/open-state.ts'
 import { keepRivals } from '../../state/row-outcomes.ts'
 import type { Run } from '../types.ts'
-import { heldDrop } from './open-store.ts'
+import { heldDrop } from './open-stored-run.ts'
 
 /**
  * Removes all stored data of a run. Only the newest drop of a run can be removed, because drops are numbered and a gap

@@ -6,7 +6,7 @@ import { type Now, sleep } from '../../core/time.ts'
 import { isTimeUp } from '../../core/time-up.ts'
 import type { Asker } from '../../operations/reconcile/listing.ts'
 import type { BatchClient, BatchDeps, BatchEvent, BatchOptions, BatchPacer, BatchSummary } from '../types.ts'
-import type { RunStore } from './run-store.ts'
+import type { StoredRun } from './stored-run.ts'
 
 export type Stop = NonNullable<BatchSummary['stopped']>
 
@@ -16,7 +16,7 @@ export class RunContext {
   readonly run: string
   readonly client: BatchClient
   readonly pacer: BatchPacer
-  readonly store: RunStore
+  readonly store: StoredRun
   readonly limit: RunLimit
   readonly now: Now
   readonly newKey: () => string
@@ -40,7 +40,7 @@ export class RunContext {
     this.stop(isTimeUp(reason) ? outOfTime(reason, this.heldFor) : interruption(reason))
   }
 
-  constructor(options: BatchOptions, deps: BatchDeps, store: RunStore, limit: RunLimit = { run: store.id }) {
+  constructor(options: BatchOptions, deps: BatchDeps, store: StoredRun, limit: RunLimit = { run: store.id }) {
     this.options = options
     this.limit = limit
     this.run = store.id

@@ -13,7 +13,7 @@ import type { RequestPlan } from '../plan.ts'
 import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { type MarkerOf, markerOf } from '../rows/marker.ts'
 import { isContentKey, referenceOf } from '../rows/row-key.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions, MintEndpoint, PlannedMint, PlannedMints } from '../types.ts'
 import type { RequestPart } from './request-queue.ts'
 
@@ -70,7 +70,7 @@ export function buildRequest(
 }
 
 interface Source {
-  store: RunStore
+  store: StoredRun
   rows: RowsIn
   plan: RequestPlan
   urlOf: FileUrls
@@ -133,14 +133,14 @@ export function requestsOf({ store, rows, plan, urlOf }: Source): RequestOf {
 const REQUESTS_AT_ONCE = 500
 
 /** Returns the requests of a plan without building them. It reads only the first row of each. */
-export const plannedMints = (store: RunStore, rows: RowsIn, plan: RequestPlan): PlannedMints => ({
+export const plannedMints = (store: StoredRun, rows: RowsIn, plan: RequestPlan): PlannedMints => ({
   dynamic: store.drop.dynamic,
   sizes: plan.sizes,
   each: () => eachMint(store, rows, plan),
   digest: () => digestOf(store, rows, plan),
 })
 
-async function digestOf(store: RunStore, rows: RowsIn, plan: RequestPlan): Promise<string> {
+async function digestOf(store: StoredRun, rows: RowsIn, plan: RequestPlan): Promise<string> {
   const hash = createHash('sha256')
   for (let request = 0; request < plan.requests; request++) {
     for (const { key, content, row } of await store.rowsAt(rows, [...plan.rowsOf(request)])) {
@@ -150,7 +150,7 @@ async function digestOf(store: RunStore, rows: RowsIn, plan: RequestPlan): Promi
   return hash.digest('hex')
 }
 
-async function* eachMint(store: RunStore, rows: RowsIn, plan: RequestPlan): AsyncGenerator<PlannedMint> {
+async function* eachMint(store: StoredRun, rows: RowsIn, plan: RequestPlan): AsyncGenerator<PlannedMint> {
   for (let from = 0; from < plan.requests; from += REQUESTS_AT_ONCE) {
     const length = Math.min(REQUESTS_AT_ONCE, plan.requests - from)
     const requests = Array.from({ length }, (_, index) => plan.rowsOf(from + index))

@@ -8,7 +8,7 @@ import { beginSending, sendRows } from '../../state/send-rows.ts'
 import { stoppedByLabel } from '../identity/other-labels.ts'
 import type { RequestPlan } from '../plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
-import type { RunStore } from '../runs/run-store.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 import type { MintEndpoint } from '../types.ts'
 import { type AttemptResult, Attempts, type Job } from './attempts.ts'
 import { type Repetition, Repetitions } from './repetitions.ts'
@@ -249,7 +249,7 @@ async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Va
  * Returns the requests that may be repeated with their keys: the outcome of all their rows is unknown, and the backend
  * still has a record of their keys.
  */
-export async function resendable(store: RunStore): Promise<RowRequest[]> {
+export async function resendable(store: StoredRun): Promise<RowRequest[]> {
   return await store.read((sql) =>
     requestsWith(sql, store.id, 'unknown')
       .filter(

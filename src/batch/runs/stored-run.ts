@@ -15,8 +15,8 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Gives access to one run in the database. */
-export class RunStore {
+/** One run in the database. */
+export class StoredRun {
   readonly state: StateReader
   drop: Drop
   /** The number of rows by status. Updated when responses arrive. */

@@ -16,7 +16,7 @@ import { ownScope, referenceScope } from '../rows/row-key.ts'
 import type { BatchOptions, ManifestChanges } from '../types.ts'
 import { dropsIn, familyOf, movedFrom } from './moved-run.ts'
 import { familyId, runRef } from './run-identity.ts'
-import { RunStore } from './run-store.ts'
+import { StoredRun } from './stored-run.ts'
 
 const describe = ({ runName, manifestPath }: BatchOptions): string => runName ?? basename(manifestPath ?? '')
 
@@ -28,11 +28,11 @@ const FENCES_PER_MS = 1_000
  *
  * @throws GdnError `run_busy` if another process holds the run; `not_found_locally`, `usage`
  */
-export async function leaseStore(
+export async function leaseStoredRun(
   state: State,
   options: BatchOptions,
   timing: LockTiming = LOCK_TIMING,
-): Promise<RunStore> {
+): Promise<StoredRun> {
   // An interrupted command still reads the run in order to report its status.
   const signal = options.signal?.aborted === true ? undefined : options.signal
   const note = `batch of ${describe(options)}`
@@ -41,16 +41,16 @@ export async function leaseStore(
   const drop = await state.read((sql) => readDrop(sql, lease.runId), signal)
   if (drop === null) throw new Error('a run that was just created is missing')
   const held = new LeasedRun(state, lease, timing.beatMs)
-  return new RunStore(state, withOptions(drop, options), held, movedFrom(drop, options))
+  return new StoredRun(state, withOptions(drop, options), held, movedFrom(drop, options))
 }
 
 /** Returns the run of a manifest for reading. A new run is not stored. */
-export async function lookAtStore(state: StateReader, options: BatchOptions): Promise<RunStore> {
+export async function lookAtStoredRun(state: StateReader, options: BatchOptions): Promise<StoredRun> {
   const drop = await state.read((sql) => {
     const wanted = wantedDrop(sql, options)
     return wanted.known ?? virtual(sql, newDrop(sql, options, wanted.generation))
   }, options.signal)
-  return new RunStore(state, withOptions(drop, options), null, movedFrom(drop, options))
+  return new StoredRun(state, withOptions(drop, options), null, movedFrom(drop, options))
 }
 
 /** Returns a drop of a run that a process holds, or null. */
@@ -219,10 +219,10 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
  * Whether a run is finished. A run that was killed between its last outcome and its summary is not: the next start
  * prints the summary.
  */
-export const isFinished = ({ drop, counts }: RunStore): boolean => drop.endedAt !== null && openRows(counts) === 0
+export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && openRows(counts) === 0
 
 /** @throws GdnError `run_finished` if there is nothing left to do */
-export function refuseFinished(store: RunStore, { keptAccepted, removed }: ManifestChanges): void {
+export function refuseFinished(store: StoredRun, { keptAccepted, removed }: ManifestChanges): void {
   if (!isFinished(store)) return
   const { drop, counts } = store
   const { failed, deployed } = counts
