@@ -85,8 +85,7 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
  * Finds a run by the following, in this order: its ID, its name, the path of its manifest, the name given with `--run`,
  * its file name, or the beginning of its ID. Of several drops of one run, it returns the newest. If the path is an
  * existing file or belongs to a run of any server, a file name doesn't match, because a manifest of the same name in
- * another folder is a different one. A name given with `--run` that has an extension counts as a file name: after a
- * manifest was renamed, its run keeps the former file name, which another file may have now.
+ * another folder is a different one.
  *
  * @param server limits the search to runs of this server
  * @param collection limits the search to runs in this collection
@@ -112,10 +111,10 @@ export async function openRun(
   const exact: ((run: Run) => boolean)[] = [
     ({ id, name }) => id === wanted || name === wanted,
     (run) => isOf(run, (manifest) => manifest === realPath),
-    ({ runName }) => runName === wanted && extname(wanted) === '',
+    ({ runName }) => runName === wanted,
   ]
   const byName: typeof exact = [
-    (run) => run.runName === wanted || isOf(run, (manifest) => namesFile(wanted, manifest)),
+    (run) => isOf(run, (manifest) => namesFile(wanted, manifest)),
     ({ id }) => wanted.length >= 4 && id.startsWith(wanted),
   ]
   const find = (ways: typeof exact) => ways.map((way) => runs.filter(way)).find((found) => found.length > 0)
@@ -185,10 +184,7 @@ async function refuseOtherPaths({
     () => false,
   )
   if (!isFile) return
-  const name = basename(wanted)
-  const others = all.filter(
-    ({ manifestPath, runName }) => runName === name || (manifestPath !== null && namesFile(name, manifestPath)),
-  )
+  const others = all.filter(({ manifestPath }) => manifestPath !== null && namesFile(basename(wanted), manifestPath))
   const [other] = others
   throw new GdnError('not_found_locally', `there is no run of ${file} on this machine`, {
     hint: other === undefined ? hintIfRenamed(file, all) : hintForFile(file, other, others),
@@ -220,7 +216,7 @@ function hintForFile(file: string, newest: Run, others: readonly Run[]): string 
   const mint = `gdn batch mint ${shellWord(file)}`
   const isMoved = others.some(isGone)
   return [
-    'Runs with this name, or of files with this name in other folders:',
+    'Files of the same name in other folders have these runs:',
     ...others.map(inALine),
     `To use one of these runs, specify its ID, such as ${newest.id}, or the path of its manifest.`,
     `To start a run of this file, run \`${mint}\`.`,
