@@ -128,7 +128,7 @@ test('batch rm removes the record of a single command after --yes, even with an 
   expect((await cli(['batch', 'rm', ended.run_id, '--yes'], { env })).code).toBe(0)
 })
 
-test('tells of single commands with an unknown outcome, which batch list shows with --all', async () => {
+test('names the number of single commands with an unknown outcome, which only --all lists', async () => {
   const api = await fakeApi({ createnft: () => ({ status: 502, body: 'bad gateway' }) })
   const { env } = await machine()
   await cli([...MINT, '--base-url', api.url], { env })
