@@ -256,6 +256,23 @@ describe('finding a run', () => {
     expect(await opened(path('.'))).toContain('matches several runs')
   })
 
+  test('does not take the former file name of a renamed manifest for another file of that name', async () => {
+    const { mint, options, stateDir, path } = await home({ 'a/q.csv': CSV, 'b/q.csv': CSV, 'n/q.csv': CSV })
+    const api = await fakeApi(service())
+    await mint(api.url, 'a/q.csv')
+    await mint(api.url, 'b/q.csv', '--again')
+    await rename(path('a/q.csv'), path('a/r.csv'))
+    expect((await mint(api.url, 'a/r.csv', '--run', 'q.csv', '--adopt')).code).toBe(0)
+    const status = async (cwd: string, name: string) =>
+      await cli(['batch', 'status', name, '--state-dir', stateDir, '--json'], { ...options, cwd: path(cwd) })
+    expect(errorOf(await status('.', 'q.csv')).message).toContain('matches several runs')
+    const other = errorOf(await status('n', 'q.csv'))
+    expect(other.message).toContain('there is no run of')
+    for (const name of ['a/r.csv', 'b/q.csv']) expect(other.hint).toContain(path(name))
+    expect(JSON.parse((await status('a', 'r.csv')).stdout).manifest).toBe(path('a/r.csv'))
+    expect(JSON.parse((await status('b', 'q.csv')).stdout).manifest).toBe(path('b/q.csv'))
+  })
+
   test.each(['GDN_BASE_URL', 'a profile'])('of several matches, selects that of the server of %s', async (how) => {
     const { mint, gdn, stateDir, options, path, list } = await home()
     const session = () => ({ body: { version: '0.1.0', open: true, account: null } })

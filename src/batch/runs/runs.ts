@@ -85,7 +85,7 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
  * Finds a run by the following, in this order: its ID, its name, the path of its manifest, the name given with `--run`,
  * its file name, or the beginning of its ID. Of several drops of one run, it returns the newest. If the path is an
  * existing file or belongs to a run of any server, a file name doesn't match, because a manifest of the same name in
- * another folder is a different one.
+ * another folder is a different one. The former file name of a renamed manifest counts as a file name.
  *
  * @param server limits the search to runs of this server
  * @param collection limits the search to runs in this collection
@@ -111,10 +111,10 @@ export async function openRun(
   const exact: ((run: Run) => boolean)[] = [
     ({ id, name }) => id === wanted || name === wanted,
     (run) => isOf(run, (manifest) => manifest === realPath),
-    ({ runName }) => runName === wanted,
+    (run) => run.runName === wanted && !hasFormerName(run),
   ]
   const byName: typeof exact = [
-    (run) => isOf(run, (manifest) => namesFile(wanted, manifest)),
+    (run) => run.runName === wanted || isOf(run, (manifest) => namesFile(wanted, manifest)),
     ({ id }) => wanted.length >= 4 && id.startsWith(wanted),
   ]
   const find = (ways: typeof exact) => ways.map((way) => runs.filter(way)).find((found) => found.length > 0)
@@ -184,7 +184,10 @@ async function refuseOtherPaths({
     () => false,
   )
   if (!isFile) return
-  const others = all.filter(({ manifestPath }) => manifestPath !== null && namesFile(basename(wanted), manifestPath))
+  const name = basename(wanted)
+  const others = all.filter(
+    ({ manifestPath, runName }) => runName === name || (manifestPath !== null && namesFile(name, manifestPath)),
+  )
   const [other] = others
   throw new GdnError('not_found_locally', `there is no run of ${file} on this machine`, {
     hint: other === undefined ? hintIfRenamed(file, all) : hintForFile(file, other, others),
@@ -216,7 +219,7 @@ function hintForFile(file: string, newest: Run, others: readonly Run[]): string 
   const mint = `gdn batch mint ${shellWord(file)}`
   const isMoved = others.some(isGone)
   return [
-    'Files of the same name in other folders have these runs:',
+    'Runs with this name, or of files with this name in other folders:',
     ...others.map(inALine),
     `To use one of these runs, specify its ID, such as ${newest.id}, or the path of its manifest.`,
     `To start a run of this file, run \`${mint}\`.`,
@@ -269,6 +272,10 @@ function inALine({ id, name, url, blockchain, contractAddress, startedAt, genera
   const number = generation === 1 ? '' : `, run ${generation}`
   return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${number}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}`
 }
+
+/** Whether the name given with `--run` is a file name, but not that of the manifest, which was renamed. */
+const hasFormerName = ({ runName, manifestPath }: Run): boolean =>
+  runName !== null && manifestPath !== null && extname(runName) !== '' && basename(runName) !== basename(manifestPath)
 
 const namesFile = (wanted: string, path: string): boolean =>
   wanted === basename(path) || wanted === basename(path, extname(path))
