@@ -164,6 +164,35 @@ test.each(CASES)('a plan refuses $title, sends nothing, and works once it is pla
   expect(sent).toHaveLength(1)
 })
 
+async function freezeSecond({ address, ids: [, id = ''] }: World): Promise<void> {
+  const request = { nft_gdn_ids: [id], contract_address: address }
+  await ended(backend, (await call(backend, 'freezenft', request)).response.transaction_gdn_id)
+}
+
+test.each([
+  ['nft_burn', burnSecond],
+  ['nft_freeze', freezeSecond],
+])(
+  'a plan of %s for one NFT is refused if somebody else has done it, but not once it was started',
+  async (tool, change) => {
+    const made = await world()
+    const id = made.ids[1] ?? ''
+    const { plan_id } = await session.call(tool, { nft_gdn_id: [id] })
+    const file = join(home, 'state', 'agent-plans', `${plan_id}.json`)
+    const before = await readFile(file, 'utf8')
+    await change(made)
+    sent = []
+    const run = async () => await session.call(tool, { dry_run: false, plan_id })
+    expect(await run()).toMatchObject({
+      status: 'error',
+      error: { code: 'refused', message: `${id}: no longer needs the change that was shown` },
+    })
+    await writeFile(file, JSON.stringify({ ...JSON.parse(before), state: 'started' }))
+    expect(await run()).toMatchObject({ status: 'ok' })
+    expect(sent).toEqual([])
+  },
+)
+
 test('a plan that was started holds only what it showed, also in another process, until it is planned again', async () => {
   const made = await world()
   const [burn] = CASES

@@ -54,6 +54,7 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
     )
   }
   if (nfts.length === 0) {
+    if (!flags.dryRun) deps.checkPlan?.({})
     await output.many([])
     return io.note(ids.length === 1 ? 'The NFT is already burned.' : 'The NFTs are already burned.')
   }

@@ -78,6 +78,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
     return await output.many(left.map((nft) => ({ ...shortRecord(nft), status: 'planned', is_frozen: false })))
   }
   if (left.length === 0) {
+    deps.checkPlan?.(intent)
     await output.many([])
     return io.note('Nothing to change.')
   }
