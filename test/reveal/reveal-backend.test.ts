@@ -277,8 +277,7 @@ test('names the command that updates a revealed NFT whose row was edited, on eve
   const errors = [await one.reveal(edited), await one.mint(edited), await other.reveal(edited)].map(
     ({ error }) => error,
   )
-  for (const error of errors)
-    expect(error?.hint).toContain('Nothing was sent. If the NFTs are revealed, run `gdn apply ')
+  for (const error of errors) expect(error?.hint).toContain(' To edit NFTs, first reveal all, then run `gdn apply ')
   const [, command = ''] = /`gdn ([^`]+)`/.exec(errors[0]?.hint ?? '') ?? []
   expect(
     await one.cli(...command.split(' ').filter((word) => word !== '--base-url' && word !== backend.url), '--yes'),

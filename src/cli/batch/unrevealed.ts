@@ -161,15 +161,15 @@ export function editedRows(
     `the manifest or its files were edited after the run ${run} committed to the rows${where}${removed}`,
     {
       place: placeIn(file, edited[0]),
-      hint: `Nothing was sent. ${updateRevealed(file, flags)} Otherwise, restore these rows and their files.`,
+      hint: `Nothing was sent. Restore these rows and their files. To mint more rows, use another manifest. ${updateRevealed(file, flags)}`,
       details: { run, lines: edited, removed: gone },
     },
   )
 }
 
-/** Returns a hint with the command for rows that were edited after the reveal. */
+/** Returns a hint with the command that updates NFTs from edited rows, which needs a complete reveal. */
 export const updateRevealed = (file: string | null, flags: BatchMintFlags): string =>
-  `If the NFTs are revealed, run \`gdn apply ${shellWord(safe(file ?? '<manifest>'))}${planFlagsAgain(flags)}\` to update them.`
+  `To edit NFTs, first reveal all, then run \`gdn apply ${shellWord(safe(file ?? '<manifest>'))}${planFlagsAgain(flags)}\`.`
 
 const placeIn = (file: string | null, line?: number): Place => ({ file: file ?? undefined, line })
 

@@ -200,7 +200,7 @@ async function checkCommitment(
     `no commitment of the collection ${to} matches this manifest with ${count(rows.commitment.rows, 'row')}`,
     {
       place: { file: options.manifestPath ?? undefined },
-      hint: `Nothing was sent. ${updateRevealed(options.manifestPath, flags)} Otherwise, use the manifest and the files that were minted, in the same order. To list the rows that differ, run the command on the machine that minted them.`,
+      hint: `Nothing was sent. Use the manifest and the files that were minted, in the same order. ${updateRevealed(options.manifestPath, flags)} To list the rows that differ, run the command on the machine that minted them.`,
       details: { provenance },
     },
   )
