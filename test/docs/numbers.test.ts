@@ -192,7 +192,7 @@ const STATED: readonly Stated[] = [
   ],
   [
     'SECURITY.md',
-    (n) => `above ${TIMES[n]} the reported one`,
+    (n) => `minus ${TIMES[n]} the reported fee`,
     'src/server/chain/evm/cost/network-fees.ts',
     'DATA_MARGIN =',
   ],
