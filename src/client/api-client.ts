@@ -25,6 +25,8 @@ export interface PlainAnswer {
 
 export interface CallOptions {
   signal?: AbortSignal | undefined
+  /** Seconds for which a server with the capability `waits` may hold the response while a record is pending. */
+  waitSeconds?: number | undefined
 }
 
 export interface LearnOptions extends CallOptions {

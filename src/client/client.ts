@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { parseJson } from '../core/json.ts'
-import type { ApiClient, PlainAnswer, ResponseOf } from './api-client.ts'
+import type { ApiClient, CallOptions, PlainAnswer, ResponseOf } from './api-client.ts'
 import { checkKey, parseBaseUrl } from './base-url.ts'
 import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import { decode, encode } from './codec.ts'
@@ -37,8 +37,8 @@ export function createClient(options: ClientOptions): ApiClient {
   const server: Server = { baseUrl, clock, dispatch, onlyWithoutValue: false }
   return {
     baseUrl,
-    async call(name, request, { signal } = {}) {
-      return await callEndpoint(server, name, await encode(name, request, apiVersion), signal)
+    async call(name, request, callOptions = {}) {
+      return await callEndpoint(server, name, await encode(name, request, apiVersion), callOptions)
     },
     send: async (name, body, sendOptions) => await sendOnce(server, await targetOf(server, name), body, sendOptions),
     decode: async (name, answer) => await decode(name, await urlOf(server, name), answer),
@@ -72,8 +72,9 @@ async function callEndpoint<Name extends EndpointName>(
   server: Server,
   name: Name,
   body: Uint8Array,
-  signal: AbortSignal | undefined,
+  options: CallOptions,
 ): Promise<ResponseOf<Name>> {
+  const { signal } = options
   const target = await targetOf(server, name)
   const read = (answer: TransportAnswer) => decode(name, target.url, answer)
   if ((await loadEndpoint(name)).creates !== null) {
@@ -81,7 +82,7 @@ async function callEndpoint<Name extends EndpointName>(
     return await readCreated(name, result, await hintOf(name), read)
   }
   return await read(
-    await retryRead(target.url, server.clock, signal, () => postJson(server, target, body, null, { signal })),
+    await retryRead(target.url, server.clock, signal, () => postJson(server, target, body, null, options)),
   )
 }
 

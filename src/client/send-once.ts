@@ -3,7 +3,7 @@ import { HEADERS, VALUE_ERRORS } from '../api/headers.ts'
 import { messageOf } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { describeAnswer } from './answers.ts'
-import type { SendOptions, SendResult } from './api-client.ts'
+import type { CallOptions, SendOptions, SendResult } from './api-client.ts'
 import { isBackendChange } from './backend.ts'
 import type { Clock } from './clock.ts'
 import type { Dispatch, Post } from './dispatch.ts'
@@ -34,7 +34,7 @@ export const targetOf = async (server: Server, name: EndpointName): Promise<Targ
 export const hintOf = async (name: EndpointName): Promise<string | undefined> =>
   (await loadEndpoint(name)).creates?.hints.request
 
-type PostOptions = Pick<Post, 'signal' | 'beforeSending' | 'notSent'> & Partial<RunLimit>
+type PostOptions = CallOptions & Pick<Post, 'beforeSending' | 'notSent'> & Partial<RunLimit>
 
 /** Sends JSON, with an Idempotency-Key unless `key` is null. */
 export async function postJson(
@@ -42,13 +42,14 @@ export async function postJson(
   target: Target,
   body: Uint8Array,
   key: string | null,
-  { run, maxCost, ...more }: PostOptions,
+  { run, maxCost, waitSeconds, ...more }: PostOptions,
 ): Promise<TransportAnswer> {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (key !== null) headers[HEADERS.idempotencyKey] = key
   if (key !== null && onlyWithoutValue) headers[HEADERS.onlyWithoutValue] = 'yes'
   if (run !== undefined) headers[HEADERS.run] = run
   if (maxCost !== undefined) headers[HEADERS.runMaxCost] = maxCost
+  if (waitSeconds !== undefined) headers.prefer = `wait=${waitSeconds}`
   return await dispatch.post({ ...target, content: { body }, headers, ...more })
 }
 

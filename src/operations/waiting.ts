@@ -1,5 +1,5 @@
 import type { CollectionRecord } from '../api/endpoints/getcollections.ts'
-import type { CreatingEndpoint } from '../api/endpoints.ts'
+import type { CreatingEndpoint, EndpointName } from '../api/endpoints.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed, isFinal } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
@@ -23,7 +23,12 @@ interface PollDeps {
 }
 
 export interface WaitDeps extends PollDeps {
-  client: Pick<ApiClient, 'call' | 'supports'>
+  client: Pick<ApiClient, 'call' | 'supports' | 'observedRateLimit'>
+}
+
+interface Reads {
+  client: Pick<ApiClient, 'call'>
+  signal: AbortSignal
 }
 
 /** The intervals between polls. Each is `factor` times the previous one, and at most `maxMs`. */
@@ -35,22 +40,27 @@ interface Pace {
 
 const COMMAND_PACE: Pace = { firstMs: 200, maxMs: 2000, factor: 2 }
 
+/** How long the server may hold a response. The pending reason is shown that often. */
+const HOLD_S = 2
+
+const monotonic = () => performance.now()
+
 /**
  * Polls with increasing intervals until `ask` returns a value.
  *
- * @param ask returns undefined to be called again
+ * @param ask returns undefined to be called again. Its argument is the time left
  * @returns undefined after the timeout, or when the time of the command is over
  */
 export async function poll<Value>(
-  { sleep, signal, now = () => performance.now() }: PollDeps,
+  { sleep, signal, now = monotonic }: PollDeps,
   timeoutMs: number,
-  ask: () => Promise<Value | undefined>,
+  ask: (leftMs: number) => Promise<Value | undefined>,
   { firstMs, maxMs, factor }: Pace = COMMAND_PACE,
 ): Promise<Value | undefined> {
   const deadline = now() + timeoutMs
   try {
     for (let wait = firstMs; ; wait = Math.min(wait * factor, maxMs)) {
-      const value = await ask()
+      const value = await ask(deadline - now())
       if (value !== undefined) return value
       const left = deadline - now()
       if (left <= 0) return undefined
@@ -60,6 +70,43 @@ export async function poll<Value>(
     if (isTimeUp(signal.reason)) return undefined
     throw error
   }
+}
+
+/**
+ * Like `poll`, but a server with the capability `waits` holds a response until nothing is pending, which replaces the
+ * pause. If it limits the rate of an endpoint, it holds only the first response, because a request in flight occupies
+ * one of the few slots that all processes share.
+ *
+ * @param ask reads with the client in its argument
+ */
+async function pollServer<Value>(
+  deps: WaitDeps,
+  timeoutMs: number,
+  ask: (reading: Reads) => Promise<Value | undefined>,
+): Promise<Value | undefined> {
+  const { client, signal, now = monotonic } = deps
+  let looks = 0
+  let heldMs = 0
+  const sleep: WaitDeps['sleep'] = async (ms, until) => {
+    if (ms > heldMs) await deps.sleep(ms - heldMs, until)
+  }
+  return await poll({ ...deps, sleep }, timeoutMs, async (leftMs) => {
+    heldMs = 0
+    looks += 1
+    // The first is shorter, so that the reason for a delay is soon known.
+    const waitSeconds = Math.min(looks, HOLD_S, Math.floor(leftMs / 1000))
+    const mayHold = (name: EndpointName) =>
+      // Only one request of a look is held, so that the look ends in time.
+      waitSeconds > 0 && heldMs === 0 && (looks === 1 || client.observedRateLimit(name)?.perSecond === null)
+    const call: ApiClient['call'] = async (name, request, options) => {
+      if (client.supports('waits') !== true || !mayHold(name)) return await client.call(name, request, options)
+      const since = now()
+      const response = await client.call(name, request, { ...options, waitSeconds })
+      heldMs = now() - since
+      return response
+    }
+    return await ask({ client: { call }, signal })
+  })
 }
 
 /**
@@ -125,8 +172,8 @@ export async function waitForNfts(
     return { records: recordsOf(ids), pending, problem: problem(pending) }
   }
   try {
-    await poll(deps, timeoutMs, async () => {
-      for (const [id, record] of await readNfts(deps, stillPending())) seen.set(id, record)
+    await pollServer(deps, timeoutMs, async (reading) => {
+      for (const [id, record] of await readNfts(reading, stillPending())) seen.set(id, record)
       if (mustExist && deps.client.supports('references') === true) refuseUnknown(ids.filter((id) => !seen.has(id)))
       const left = stillPending()
       onLook?.({ pending: left.length, records: recordsOf(left) })
@@ -243,8 +290,8 @@ export async function waitForTransaction(
 ): Promise<WaitedForTransaction> {
   let reason: string | null | undefined
   try {
-    const final = await poll(deps, timeoutMs, async () => {
-      const transaction = await readTransaction(deps, id)
+    const final = await pollServer(deps, timeoutMs, async (reading) => {
+      const transaction = await readTransaction(reading, id)
       reason = transaction?.pending_reason
       onLook?.(because(reason))
       return isFinal(transaction?.status ?? '') ? transaction : undefined
@@ -271,7 +318,7 @@ async function waitForEffect(
   details: Record<string, unknown>,
   timeoutMs: number,
   onLook: OnLook,
-  isOver: (see: (record: Effect) => void) => Promise<boolean>,
+  isOver: (reading: Reads, see: (record: Effect) => void) => Promise<boolean>,
 ): Promise<{ ended: boolean; problem: GdnError | null }> {
   let seen: Effect = {}
   const see = (record: Effect) => {
@@ -279,7 +326,8 @@ async function waitForEffect(
     onLook?.(because(record.pending_reason))
   }
   try {
-    const ended = (await poll(deps, timeoutMs, async () => (await isOver(see)) || undefined)) ?? false
+    const over = await pollServer(deps, timeoutMs, async (reading) => (await isOver(reading, see)) || undefined)
+    const ended = over ?? false
     const { pending_reason = null } = seen
     if (!ended) {
       const problem = pendingAfter(timeoutMs, `${what} is`, because(pending_reason), { ...details, pending_reason })
@@ -326,10 +374,10 @@ export async function waitForTransfer(
   let isFollowed = transactionId !== null
 
   /** Returns whether the transaction is final, or whether the server returns no transactions. */
-  const isThrough = async (see: (record: Effect) => void): Promise<boolean> => {
+  const isThrough = async (reading: Reads, see: (record: Effect) => void): Promise<boolean> => {
     if (!isFollowed || transactionId === null || isFinal(seen.status ?? '')) return true
     try {
-      const transaction = await readTransaction(deps, transactionId)
+      const transaction = await readTransaction(reading, transactionId)
       if (transaction === undefined) return false
       const { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error } = transaction
       seen = { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error }
@@ -341,17 +389,18 @@ export async function waitForTransfer(
       return true
     }
   }
-  const hasMoved = async (): Promise<boolean> => {
+  const hasMoved = async (reading: Reads): Promise<boolean> => {
     if (sameAddress(sender, receiver)) return true
-    const owner = (await readNft(deps, nftGdnId))?.receiver_wallet_address
+    const owner = (await readNft(reading, nftGdnId))?.receiver_wallet_address
     return typeof owner === 'string' && !sameAddress(owner, sender)
   }
   const details = { nft_gdn_id: nftGdnId }
-  const { ended, problem } = await waitForEffect(deps, 'the transfer', details, timeoutMs, onLook, async (see) => {
-    if (!(await isThrough(see))) return false
+  const isOver = async (reading: Reads, see: (record: Effect) => void): Promise<boolean> => {
+    if (!(await isThrough(reading, see))) return false
     if (isFinal(seen.status ?? '') && (wasSentBefore || hasFailed(seen.status ?? ''))) return true
-    return await hasMoved()
-  })
+    return await hasMoved(reading)
+  }
+  const { ended, problem } = await waitForEffect(deps, 'the transfer', details, timeoutMs, onLook, isOver)
   return { seen: problem === null ? { ...seen, status: 'deployed' } : seen, ended, problem }
 }
 
@@ -368,18 +417,24 @@ export async function waitForCollection(
   timeoutMs: number = DEFAULT_TIMEOUT_MS,
   onLook?: OnLook,
 ): Promise<WaitedForCollection> {
-  const { client, signal } = deps
   let record = null as CollectionRecord | null
   const details = { transaction_gdn_id: id }
-  const { problem } = await waitForEffect(deps, 'the collection', details, timeoutMs, onLook, async (see) => {
-    const request = { transaction_gdn_ids: [id] }
-    const { collections } = await client.call('getcollections', request, { signal }).catch((error: unknown) => {
-      throw lacksEndpoint(error) ? addressElsewhere(id) : error
-    })
-    record = collections.find((one) => one.transaction_gdn_ids === id) ?? record
-    see(record ?? {})
-    return record !== null && isSettled(record)
-  })
+  const { problem } = await waitForEffect(
+    deps,
+    'the collection',
+    details,
+    timeoutMs,
+    onLook,
+    async ({ client, signal }, see) => {
+      const request = { transaction_gdn_ids: [id] }
+      const { collections } = await client.call('getcollections', request, { signal }).catch((error: unknown) => {
+        throw lacksEndpoint(error) ? addressElsewhere(id) : error
+      })
+      record = collections.find((one) => one.transaction_gdn_ids === id) ?? record
+      see(record ?? {})
+      return record !== null && isSettled(record)
+    },
+  )
   return { record, problem }
 }
 

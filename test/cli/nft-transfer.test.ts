@@ -261,7 +261,7 @@ describe('nft transfer', () => {
     const { signal } = new AbortController()
     const deps = { io: { progress }, signals: { signal }, sleep: async () => {} } as unknown as Deps
     const { body } = transactions({ status: 'initiated', pending_reason: '0.003 POL is missing' })()
-    const client = { call: async () => body } as unknown as Connection['client']
+    const client = { supports: () => false, call: async () => body } as unknown as Connection['client']
     const transfer = { nftGdnId: 'id-0', sender: OWNER, receiver: RECEIVER, transactionId: 'tx' }
     await showWaitForTransfer(deps, { client, server: { loopback: false } as Server }, transfer, 0)
     expect(shown).toEqual(['Waiting for the transfer: 0.003 POL is missing'])

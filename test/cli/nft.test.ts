@@ -632,7 +632,10 @@ describe('nft wait', () => {
     const progress = async () => ({ update: (text: string) => void shown.push(text), stop() {} })
     const { signal } = new AbortController()
     const deps = { io: { progress }, signals: { signal }, sleep: async () => {} } as unknown as Deps
-    const client = { call: async () => ({ nfts: [waits('a')] }) } as unknown as Connection['client']
+    const client = {
+      supports: () => false,
+      call: async () => ({ nfts: [waits('a')] }),
+    } as unknown as Connection['client']
     await showWaitForNfts(deps, { client, server: { loopback: false } as Server }, ['a'], 0)
     expect(shown).toEqual([expect.stringMatching(/0 done, 1 to go: https:\/\/a\.test\/x\.png: no answer/)])
   })

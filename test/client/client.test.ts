@@ -25,6 +25,14 @@ describe('requests', () => {
     expect(JSON.parse(String(server.seen[0]?.body))).toEqual(IDS)
   })
 
+  test('ask the server to hold its response only if the caller waits', async () => {
+    const server = await serve([NFTS, NFTS])
+    const caller = client(server.url)
+    await caller.call('getnfts', IDS)
+    await caller.call('getnfts', IDS, { waitSeconds: 2 })
+    expect(server.seen.map(({ headers }) => headers.prefer)).toEqual([undefined, 'wait=2'])
+  })
+
   test('with a number in the metadata are not sent, and the error says how to write it', async () => {
     const server = await serve([])
     const attribute = [{ tag: 'level', value: 7 }]

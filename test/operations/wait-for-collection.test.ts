@@ -8,7 +8,7 @@ test('tells at each look why a collection is pending', async () => {
     { ...record, status: 'initiated', pending_reason: reason },
     { ...record, status: 'deployed' },
   ]
-  const client = { call: async () => ({ collections: [answers.shift()] }) } as never
+  const client = { supports: () => false, call: async () => ({ collections: [answers.shift()] }) } as never
   const { signal } = new AbortController()
   const told: string[] = []
   const look = (text: string) => void told.push(text)

@@ -39,6 +39,10 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     'yes',
   ),
   'Run-Max-Fee-Supported': header('Extension: this server limits the fees of a run with setrunmaxfee.', 'yes'),
+  'Prefer-Wait-Supported': header(
+    'Extension: this server holds the responses of lookups with the request header Prefer.',
+    'yes',
+  ),
   'Blockchains-Without-Value': header(
     'Extension: the blockchains whose coins have no value on this server, such as embedded chains; * for all. Requests on other blockchains may cost money.',
     'polygon-amoy, base',

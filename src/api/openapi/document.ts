@@ -46,6 +46,14 @@ const COMPONENTS = {
         'Extension: rejects the request with 412 if the coins of its blockchain have value on this server (see Blockchains-Without-Value).',
       schema: { type: 'string', enum: ['yes'] },
     },
+    PreferWait: {
+      name: 'Prefer',
+      in: 'header',
+      description:
+        'Extension: wait=<seconds> (RFC 7240), at most 10. The server responds when no requested record is pending, at the latest after this time.',
+      schema: { type: 'string' },
+      example: 'wait=10',
+    },
     RequestId: {
       name: 'x-request-id',
       in: 'header',

@@ -57,6 +57,9 @@ function requestBody(endpoint: Endpoint): Json {
   return { required: true, content: { [contentType]: { schema: taken, example: example.request } } }
 }
 
+/** Endpoints whose responses a server may hold. */
+const HELD = ['getnfts', 'gettransactions', 'getcollections']
+
 /** Endpoints that create nothing, but can return a conflict with existing reference IDs. */
 const CONFLICTING = ['relabelreferences', 'aliasreferences']
 
@@ -77,6 +80,7 @@ export function operationOf(endpoint: Endpoint): Json {
     'Updates-Supported',
     'Run-Max-Cost-Supported',
     'Run-Max-Fee-Supported',
+    'Prefer-Wait-Supported',
     'Blockchains-Without-Value',
     'Gdn-Backend-Id',
     'Gdn-Incarnation',
@@ -85,6 +89,7 @@ export function operationOf(endpoint: Endpoint): Json {
   if (creates !== null) headers.push('Idempotency-Replayed')
   if (ratePerSecond !== null) headers.push('RateLimit')
   const parameters = ['RequestId', ...(creates === null ? [] : ['IdempotencyKey', 'OnlyWithoutValue'])]
+  if (HELD.includes(name)) parameters.push('PreferWait')
   return {
     operationId: name,
     tags: [endpoint.tag],

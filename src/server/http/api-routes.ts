@@ -11,6 +11,7 @@ import type { AcceptedRequest } from '../services/accept.ts'
 import { Refusal, refusalOf } from '../services/refusal.ts'
 import type { MaxCost, ServiceDeps, ServiceRequest } from '../services/services.ts'
 import { callerOf } from './auth.ts'
+import { createHeldReads, type HeldReads } from './held-reads.ts'
 import { originOf } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
 
@@ -141,8 +142,9 @@ function addEndpoint(
   deps: ServiceDeps,
   endpoint: Endpoint,
   load: () => Promise<(deps: ServiceDeps, request: ServiceRequest<never>) => Promise<unknown>>,
-  rateLimits: boolean,
+  { rateLimits, held }: { rateLimits: boolean; held: HeldReads },
 ): void {
+  const { name } = endpoint
   const limit = createRateLimit(endpoint, rateLimits, deps.store)
   const contracts = { '1.1': inVersion(endpoint, '1.1'), '1.2': inVersion(endpoint, '1.2') }
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -154,7 +156,7 @@ function addEndpoint(
     const issues = withUnserved(validated.ok ? [] : validated.issues, request.body, deps.chains)
     if (!validated.ok || issues.length > 0) throw refusalOf(issues, contract.validationStatus)
     const serve = await load()
-    const served = await serve(deps, {
+    const asked: ServiceRequest<never> = {
       accountId,
       // SERVICES pairs each service with the schema of its endpoint.
       parsed: validated.value as never,
@@ -165,9 +167,15 @@ function addEndpoint(
       maxCost: maxCostOf(request),
       onlyWithoutValue: onlyWithoutValue(request),
       origin: () => originOf(request),
-    })
-    if (endpoint.creates === null) return served
-    const { response, replayed, requestId } = served as AcceptedRequest<unknown>
+    }
+    if (endpoint.creates === null) {
+      const { prefer } = request.headers
+      const read = () => serve(deps, asked)
+      const { response, heldMs } = await held.read({ name, accountId, prefer, raw: reply.raw, read })
+      request.heldMs = heldMs
+      return response
+    }
+    const { response, replayed, requestId } = (await serve(deps, asked)) as AcceptedRequest<unknown>
     request.accepted = requestId
     if (replayed) reply.header(HEADERS.idempotencyReplayed, 'true')
     return response
@@ -178,7 +186,10 @@ function addEndpoint(
 
 export async function addApiRoutes(app: FastifyInstance, deps: ServiceDeps, rateLimits: boolean): Promise<void> {
   const { files: _, ...endpoints } = await loadEndpoints()
+  const held = createHeldReads(deps.store.db)
+  app.draining.begun.addEventListener('abort', () => held.end())
+  app.addHook('preClose', async () => held.end())
   for (const endpoint of Object.values(endpoints)) {
-    addEndpoint(app, deps, endpoint, SERVICES[endpoint.name], rateLimits)
+    addEndpoint(app, deps, endpoint, SERVICES[endpoint.name], { rateLimits, held })
   }
 }

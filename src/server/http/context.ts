@@ -34,5 +34,7 @@ declare module 'fastify' {
      * The `ownId` of the request that the response is about. For a replayed response, it is that of the first request.
      */
     accepted: string | null
+    /** How long the response was held because the client waits for a change. */
+    heldMs: number
   }
 }

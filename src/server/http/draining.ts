@@ -7,6 +7,8 @@ const LOOK_EVERY_MS = 50
 
 /** Stops a server without losing requests. */
 export interface Draining {
+  /** Aborted when the drain begins. */
+  readonly begun: AbortSignal
   /** Begins the drain. From now on, every response closes its connection, so that clients move to another process. */
   begin(): void
   /** Stops accepting connections. Resolves when every request has its response, or after the timeout. */
@@ -22,7 +24,8 @@ export function addDraining(app: FastifyInstance): Draining {
   const { server } = app
   const open = new Set<ServerResponse>()
   const streams = new Set<ServerResponse>()
-  let begun = false
+  const drain = new AbortController()
+  const begun = drain.signal
   server.on('request', (_request, response) => {
     open.add(response)
     response.once('close', () => {
@@ -31,7 +34,7 @@ export function addDraining(app: FastifyInstance): Draining {
     })
   })
   const say = (reply: FastifyReply) => {
-    if (begun) reply.header('connection', 'close')
+    if (begun.aborted) reply.header('connection', 'close')
   }
   app.addHook('onRequest', async (_request, reply) => say(reply))
   app.addHook('onSend', async (_request, reply) => {
@@ -42,12 +45,11 @@ export function addDraining(app: FastifyInstance): Draining {
   })
 
   return {
-    begin() {
-      begun = true
-    },
+    begun,
+    begin: () => drain.abort(),
 
     async finish(withinMs) {
-      begun = true
+      drain.abort()
       server.close()
       for (const stream of streams) stream.end()
       for (const late = performance.now() + withinMs; open.size > 0 && performance.now() < late; ) {

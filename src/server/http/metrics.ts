@@ -7,7 +7,8 @@ export function addMetrics(app: FastifyInstance, metrics: Metrics): void {
     // The label is the route and not the path, so that requests can't create new series.
     const route = (request.routeOptions.url ?? 'none').replace(/(.)\/$/, '$1')
     const { method } = request
-    metrics.observe({ what: 'request', method, route, status: reply.statusCode, seconds: reply.elapsedTime / 1000 })
+    const seconds = (reply.elapsedTime - request.heldMs) / 1000
+    metrics.observe({ what: 'request', method, route, status: reply.statusCode, seconds })
   })
   app.get('/metrics', { config: { access: 'public', errorForm: 'A' } }, async (_request, reply) => {
     const { text, type } = await metrics.scrape()

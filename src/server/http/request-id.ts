@@ -18,6 +18,7 @@ export const requestIdOf = (request: Pick<IncomingMessage, 'headers'>): string =
 export function addRequestIds(app: FastifyInstance): void {
   app.decorateRequest('ownId', '')
   app.decorateRequest('accepted', null)
+  app.decorateRequest('heldMs', 0)
   app.addHook('onRequest', async (request, reply) => {
     // Rows refer to our own ID, because a client may reuse its IDs.
     request.ownId = givenId(request.raw) === null ? request.id : newId()

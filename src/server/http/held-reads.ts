@@ -1,0 +1,146 @@
+import type { ServerResponse } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isFinal } from '../../api/nft-status.ts'
+import { changeMarker } from '../store/change-marker.ts'
+import { isPostgres } from '../store/dialect.ts'
+import type { Db } from '../store/schema.ts'
+
+/** Longest time in seconds for which a response is held. */
+const MAX_WAIT_S = 10
+/** Maximum number of held responses per account, and in total. Beyond it, responses are sent at once. */
+const MOST = { perAccount: 50, total: 200 }
+/** Interval of checks for changes: a check of SQLite takes about 0.1 ms, and one of PostgreSQL a round trip. */
+const EVERY_MS = { sqlite: 15, postgres: 100 }
+/** Checks and reads take at most a tenth of the time, but at least one check happens every {@link LONGEST_MS}. */
+const SHARE = 10
+const LONGEST_MS = 500
+
+interface WithStatus {
+  status?: string | null
+  pending_change?: unknown
+}
+
+/** The endpoints whose responses may be held, with the field that has their records. */
+const RECORDS: Readonly<Record<string, string>> = {
+  getnfts: 'nfts',
+  gettransactions: 'transactions',
+  getcollections: 'collections',
+}
+
+const WAIT = /(?:^|,)\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:[,;]|$)/i
+
+/** Returns the seconds in a header `Prefer: wait=<seconds>` (RFC 7240), at most 10. Returns 0 without it. */
+function waitSeconds(prefer: unknown): number {
+  return Math.min(MAX_WAIT_S, Number(WAIT.exec(String(prefer))?.[1] ?? 0))
+}
+
+function isPending(name: string, response: unknown): boolean {
+  const records = (response as Record<string, WithStatus[]>)[RECORDS[name] ?? ''] ?? []
+  return records.some(({ status, pending_change }) => !isFinal(status ?? '') || pending_change !== undefined)
+}
+
+/** A lookup whose response may be held. */
+interface Lookup<Response> {
+  name: string
+  accountId: string
+  /** The value of the request header `Prefer`. */
+  prefer: unknown
+  /** The response, whose end frees the place. */
+  raw: ServerResponse
+  read(): Promise<Response>
+}
+
+interface Held {
+  accountId: string
+  /** The change marker before the last read. */
+  marker: string | null
+  look(): Promise<void>
+  release(): void
+}
+
+export interface HeldReads {
+  /**
+   * Reads until no record is pending, the time is over, the client disconnects, or the server stops. Returns the last
+   * response. Without `Prefer: wait`, reads once.
+   */
+  read<Response>(lookup: Lookup<Response>): Promise<{ response: Response; heldMs: number }>
+  /** Releases all responses, and holds no more. */
+  end(): void
+}
+
+/** Holds the responses of lookups. One check for all of them tells whether any process has written to the database. */
+export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads {
+  const held = new Set<Held>()
+  let ended = false
+  let checking = false
+
+  const check = async () => {
+    // If the database can't be read, the read at the end of the time reports it.
+    const marker = await changeMarker(db).catch(() => null)
+    for (const one of held) {
+      if (marker === null || one.marker === marker) continue
+      one.marker = marker
+      await one.look()
+    }
+  }
+  const checkWhileHeld = async () => {
+    if (checking) return
+    checking = true
+    const everyMs = isPostgres(db) ? EVERY_MS.postgres : EVERY_MS.sqlite
+    while (held.size > 0) {
+      const since = performance.now()
+      await check()
+      await delay(Math.min(LONGEST_MS, Math.max(everyMs, (performance.now() - since) * SHARE)))
+    }
+    checking = false
+  }
+  const hasPlace = (accountId: string) =>
+    !ended && held.size < total && [...held].filter((one) => one.accountId === accountId).length < perAccount
+
+  const hold = <Response>({ name, accountId, raw, read }: Lookup<Response>, first: Response, ms: number) =>
+    new Promise<Response>((resolve, reject) => {
+      let latest = first
+      const one: Held = {
+        accountId,
+        marker: null,
+        async look() {
+          try {
+            latest = await read()
+            if (!isPending(name, latest)) one.release()
+          } catch (error) {
+            leave()
+            reject(error)
+          }
+        },
+        release() {
+          leave()
+          resolve(latest)
+        },
+      }
+      // Reads once more, because the reason for a delay may change without a write.
+      const timer = setTimeout(() => one.look().then(one.release), ms)
+      const leave = () => {
+        held.delete(one)
+        clearTimeout(timer)
+        raw.off('close', one.release)
+      }
+      raw.once('close', one.release)
+      held.add(one)
+      void checkWhileHeld()
+    })
+
+  return {
+    async read(lookup) {
+      const first = await lookup.read()
+      const ms = RECORDS[lookup.name] === undefined ? 0 : waitSeconds(lookup.prefer) * 1000
+      const isHeld = ms > 0 && isPending(lookup.name, first) && !lookup.raw.destroyed && hasPlace(lookup.accountId)
+      if (!isHeld) return { response: first, heldMs: 0 }
+      const since = performance.now()
+      return { response: await hold(lookup, first, ms), heldMs: performance.now() - since }
+    },
+    end() {
+      ended = true
+      for (const one of held) one.release()
+    },
+  }
+}
