@@ -161,6 +161,7 @@ const STATED: readonly Stated[] = [
     'src/server/chain/evm/cost/replacement-fees.ts',
     'FAR_ABOVE =',
   ],
+  ['docs/public-networks.md', (n) => `mints up to ${n} minutes`, 'src/operations/retries.ts', 'not_ready:'],
   [
     'docs/public-networks.md',
     (n) => `gdn waits ${n / SECOND} s before`,
