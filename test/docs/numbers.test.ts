@@ -108,13 +108,13 @@ const STATED: readonly Stated[] = [
   ],
   [
     'docs/exit-codes.md',
-    (n) => `verify\` waits up to ${n / MINUTE} minutes for the results`,
+    (n) => `verify\` takes up to ${n / MINUTE} minutes`,
     'src/operations/defaults.ts',
     'DEFAULT_TIMEOUT_MS =',
   ],
   [
     'docs/exit-codes.md',
-    (n) => `set\` waits up to ${n / MINUTE} minutes for confirmations`,
+    (n) => `set\` takes up to ${n / MINUTE} minutes`,
     'src/operations/defaults.ts',
     'DEFAULT_TIMEOUT_MS =',
   ],
