@@ -4,9 +4,9 @@ import type { ApiVersion } from '../api/versions.ts'
 import { parseJson } from '../core/json.ts'
 import type { ApiClient, CallOptions, PlainAnswer, ResponseOf } from './api-client.ts'
 import { checkKey, parseBaseUrl } from './base-url.ts'
-import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import { decode, encode } from './codec.ts'
 import { Dispatch, type DispatchOptions } from './dispatch.ts'
+import { type RetryClock, SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 import { retryRead } from './retry-read.ts'
 import { hintOf, postJson, readCreated, type Server, sendOnce, targetOf, urlOf } from './send-once.ts'
 import type { TransportAnswer } from './transport.ts'
@@ -15,7 +15,7 @@ export interface ClientOptions extends DispatchOptions {
   baseUrl: string
   /** Permits sending a key over HTTP to another machine. */
   allowHttp?: boolean
-  clock?: Clock
+  clock?: RetryClock
   /** The API version by which `call` validates requests. Default: 1.1. */
   apiVersion?: ApiVersion
 }
@@ -29,7 +29,7 @@ export interface ClientOptions extends DispatchOptions {
  * const { nfts } = await client.call('getnfts', { nft_gdn_ids: ['…'] })
  */
 export function createClient(options: ClientOptions): ApiClient {
-  const { apiKey, transport, clock = SYSTEM_CLOCK, apiVersion } = options
+  const { apiKey, transport, clock = SYSTEM_RETRY_CLOCK, apiVersion } = options
   const baseUrl = parseBaseUrl(options.baseUrl, { hasKey: apiKey !== null, allowHttp: options.allowHttp ?? false })
   checkKey(apiKey)
   const dispatch = new Dispatch(options)

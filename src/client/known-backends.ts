@@ -4,7 +4,7 @@ import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { badAnswer, describeAnswer, PASSING } from './answers.ts'
 import type { Backend } from './backend.ts'
-import { SYSTEM_CLOCK } from './clock.ts'
+import { SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 import { retryRead } from './retry-read.ts'
 import { type Transport, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
 
@@ -55,7 +55,7 @@ export class KnownBackends {
     if (backend !== undefined) return backend.identity
     const url = healthUrl(baseUrl)
     const once = () => this.#ask(transport, url, signal)
-    const answer = await retryRead(url, SYSTEM_CLOCK, signal, once, how === 'once' ? 1 : undefined)
+    const answer = await retryRead(url, SYSTEM_RETRY_CLOCK, signal, once, how === 'once' ? 1 : undefined)
     const identity = identityIn(url, answer)
     this.#closed.delete(baseUrl)
     this.#known.set(baseUrl, { identity, trustedUntil: this.#now() + TRUST_MS })

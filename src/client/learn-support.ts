@@ -1,8 +1,8 @@
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ApiClient } from './api-client.ts'
-import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import { RETRIES } from './retry.ts'
+import { type RetryClock, SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 
 const TRIES = 6
 
@@ -15,7 +15,7 @@ const TRIES = 6
 export async function learnSupport(
   client: Pick<ApiClient, 'learnIdempotency' | 'supports'>,
   signal: AbortSignal | undefined,
-  clock: Pick<Clock, 'sleep' | 'random'> = SYSTEM_CLOCK,
+  clock: Pick<RetryClock, 'sleep' | 'random'> = SYSTEM_RETRY_CLOCK,
 ): Promise<void> {
   let reason = ''
   const onSilence = (why: string) => {

@@ -1,8 +1,8 @@
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
-import type { Clock } from './clock.ts'
 import { RETRIES, retryAfterMs } from './retry.ts'
+import type { RetryClock } from './retry-clock.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
 const MAX_ATTEMPTS = 4
@@ -11,7 +11,7 @@ const BUDGET_MS = 30_000
 /** Repeats a request that has no effect after temporary failures, for up to 30 s. */
 export async function retryRead(
   url: string,
-  clock: Clock,
+  clock: RetryClock,
   signal: AbortSignal | undefined,
   once: () => Promise<TransportAnswer>,
   maxAttempts: number = MAX_ATTEMPTS,
@@ -35,7 +35,7 @@ export async function retryRead(
  * Waits. Returns false if the command's timeout expires, because the last failure is a more useful error than the
  * timeout.
  */
-async function isRested(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
+async function isRested(clock: RetryClock, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     await clock.sleep(ms, signal)
     return true

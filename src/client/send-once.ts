@@ -5,16 +5,16 @@ import { parseJson } from '../core/json.ts'
 import { describeAnswer } from './answers.ts'
 import type { CallOptions, SendOptions, SendResult } from './api-client.ts'
 import { isBackendChange } from './backend.ts'
-import type { Clock } from './clock.ts'
 import type { Dispatch, Post } from './dispatch.ts'
 import { outcomeOf, unknownOutcome } from './outcome.ts'
+import type { RetryClock } from './retry-clock.ts'
 import type { RunLimit } from './run-limit.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
 /** The server, and the settings that all requests of a client share. */
 export interface Server {
   readonly baseUrl: string
-  readonly clock: Clock
+  readonly clock: RetryClock
   readonly dispatch: Dispatch
   /** Whether the backend must reject requests for blockchains whose coins have a value. */
   onlyWithoutValue: boolean

@@ -44,7 +44,7 @@ export interface Asker {
   /** Follows redirects until a response that isn't one. Each redirect target is checked like the first URL. */
   follow(
     first: Target,
-    clock: Clock,
+    timeLimit: TimeLimit,
     headers?: Record<string, string>,
   ): Promise<{ target: Target; response: Dispatcher.ResponseData }>
   close(): Promise<void>
@@ -68,9 +68,9 @@ export function createAsker(options: FetcherOptions): Asker {
       headers: { 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'identity', ...headers },
     })
 
-  const enter = async ({ url }: Target, clock: Clock) => {
+  const enter = async ({ url }: Target, timeLimit: TimeLimit) => {
     if (pace === undefined || (mayBePrivate(url) && isPrivateHost(url))) return
-    clock.hold(await clock.paused(() => pace.enter(url.origin, clock.signal)))
+    timeLimit.hold(await timeLimit.paused(() => pace.enter(url.origin, timeLimit.signal)))
   }
 
   /** Pauses requests to an origin that responded with 429 or 503. */
@@ -80,18 +80,18 @@ export function createAsker(options: FetcherOptions): Asker {
   }
 
   return {
-    async follow(first, clock, headers = {}) {
+    async follow(first, timeLimit, headers = {}) {
       const seen = new Set<string>()
       for (let target = first; ; ) {
         const current = target
         seen.add(withoutHash(current.url))
-        await clock.during(current, () => enter(current, clock))
-        const response = await clock.during(current, () => ask(current, clock.signal, headers))
+        await timeLimit.during(current, () => enter(current, timeLimit))
+        const response = await timeLimit.during(current, () => ask(current, timeLimit.signal, headers))
         pauseIfAsked(current, response)
         if (!REDIRECTS.includes(response.statusCode)) return { target, response }
         discard(response)
         // Released before the next request: a request that holds one place and waits for another could deadlock.
-        clock.letGo()
+        timeLimit.letGo()
         const location = response.headers.location
         if (typeof location !== 'string' || location.length > MAX_URL_LENGTH) {
           throw new FetchFailure(`${current.label} redirects without a valid location`, { lasting: true })
@@ -111,7 +111,7 @@ export function createAsker(options: FetcherOptions): Asker {
 }
 
 /** The time limit of a whole exchange. It also converts network errors to failures with a reason. */
-export interface Clock {
+export interface TimeLimit {
   signal: AbortSignal
   during<T>(target: Target, work: () => Promise<T>): Promise<T>
   /** Runs work that doesn't count towards the time limit, such as waiting that isn't the server's fault. */
@@ -122,7 +122,7 @@ export interface Clock {
   stop(): void
 }
 
-export function startClock(timeoutMs: number, outer: AbortSignal | undefined): Clock {
+export function startTimeLimit(timeoutMs: number, outer: AbortSignal | undefined): TimeLimit {
   const timeUp = new AbortController()
   const signal = outer === undefined ? timeUp.signal : AbortSignal.any([outer, timeUp.signal])
   let left = timeoutMs

@@ -2,7 +2,6 @@ import type { Dispatcher } from 'undici'
 import { parseUrl } from '../core/parse-url.ts'
 import { decodeBody, limitBody } from './body.ts'
 import {
-  type Clock,
   checkAnswer,
   checkHead,
   createAsker,
@@ -11,7 +10,8 @@ import {
   discard,
   type FetcherOptions,
   headerOf,
-  startClock,
+  startTimeLimit,
+  type TimeLimit,
 } from './exchange.ts'
 import { readHead } from './file-content.ts'
 import { checkTarget, type Target } from './target.ts'
@@ -50,10 +50,10 @@ export function createFetcher(options: FetcherOptions): Fetcher {
   return {
     async fetchFile(url, signal) {
       const first = checkTarget(url, allowPrivate)
-      const clock = startClock(timeoutMs, signal)
+      const timeLimit = startTimeLimit(timeoutMs, signal)
       let response: Dispatcher.ResponseData | undefined
       try {
-        const followed = await asker.follow(first, clock)
+        const followed = await asker.follow(first, timeLimit)
         response = followed.response
         const { target } = followed
         checkAnswer(response, target.label, { maxBytes, allowHtml })
@@ -61,12 +61,12 @@ export function createFetcher(options: FetcherOptions): Fetcher {
         const contentEncoding = headerOf(response, 'content-encoding') ?? ''
         const decoded = decodeBody(response.body, { contentEncoding, label, maxBytes })
         const body = limitBody(decoded, maxBytes, target.label)[Symbol.asyncIterator]()
-        const head = await clock.during(target, () => readHead(body))
+        const head = await timeLimit.during(target, () => readHead(body))
         checkHead(head, label, { allowHtml })
-        const content = rest(head, body, target, clock)
+        const content = rest(head, body, target, timeLimit)
         return { content, contentType: headerOf(response, 'content-type') ?? null }
       } catch (error) {
-        clock.stop()
+        timeLimit.stop()
         discard(response)
         throw error
       }
@@ -80,16 +80,16 @@ export function createFetcher(options: FetcherOptions): Fetcher {
   }
 }
 
-async function* rest(head: Uint8Array, body: AsyncGenerator<Uint8Array>, target: Target, clock: Clock) {
+async function* rest(head: Uint8Array, body: AsyncGenerator<Uint8Array>, target: Target, timeLimit: TimeLimit) {
   try {
     yield head
     for (;;) {
-      const next = await clock.during(target, () => body.next())
+      const next = await timeLimit.during(target, () => body.next())
       if (next.done) return
       yield next.value
     }
   } finally {
-    clock.stop()
+    timeLimit.stop()
     await body.return(undefined)
   }
 }

@@ -2,7 +2,6 @@ import type { Dispatcher } from 'undici'
 import { decodeBody, limitBody, tooLarge } from './body.ts'
 import { SNIFF_BYTES } from './content-type.ts'
 import {
-  type Clock,
   checkAnswer,
   checkHead,
   createAsker,
@@ -11,7 +10,8 @@ import {
   discard,
   type FetcherOptions,
   headerOf,
-  startClock,
+  startTimeLimit,
+  type TimeLimit,
 } from './exchange.ts'
 import { readHead } from './file-content.ts'
 import { checkTarget, type Target } from './target.ts'
@@ -31,7 +31,10 @@ export function createProber(options: FetcherOptions): Prober {
   const { allowPrivate, allowHtml = false, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_TIMEOUT_MS } = options
   const asker = createAsker(options)
 
-  async function look({ target, response }: { target: Target; response: Dispatcher.ResponseData }, clock: Clock) {
+  async function look(
+    { target, response }: { target: Target; response: Dispatcher.ResponseData },
+    timeLimit: TimeLimit,
+  ) {
     const { label } = target
     try {
       // A range was requested, so a partial response counts like a complete one, unless the complete file is too large.
@@ -42,7 +45,7 @@ export function createProber(options: FetcherOptions): Prober {
       const contentEncoding = headerOf(response, 'content-encoding') ?? ''
       const decoded = decodeBody(response.body, { contentEncoding, label, maxBytes })
       const body = limitBody(decoded, maxBytes, label)[Symbol.asyncIterator]()
-      const head = await clock.during(target, () => readHead(body))
+      const head = await timeLimit.during(target, () => readHead(body))
       checkHead(head, label, { allowHtml })
     } finally {
       discard(response)
@@ -52,14 +55,14 @@ export function createProber(options: FetcherOptions): Prober {
   return {
     async probe(url, signal) {
       const first = checkTarget(url, allowPrivate)
-      const clock = startClock(timeoutMs, signal)
+      const timeLimit = startTimeLimit(timeoutMs, signal)
       try {
-        const part = await asker.follow(first, clock, { range: `bytes=0-${SNIFF_BYTES - 1}` })
-        if (!isUnusablePart(part.response)) return await look(part, clock)
+        const part = await asker.follow(first, timeLimit, { range: `bytes=0-${SNIFF_BYTES - 1}` })
+        if (!isUnusablePart(part.response)) return await look(part, timeLimit)
         discard(part.response)
-        await look(await asker.follow(first, clock), clock)
+        await look(await asker.follow(first, timeLimit), timeLimit)
       } finally {
-        clock.stop()
+        timeLimit.stop()
       }
     },
     close: () => asker.close(),

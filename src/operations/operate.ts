@@ -1,7 +1,7 @@
 import type { Creation } from '../api/creation.ts'
 import { loadEndpoint } from '../api/endpoints.ts'
 import { isRestored, refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
-import { SYSTEM_CLOCK } from '../client/clock.ts'
+import { SYSTEM_RETRY_CLOCK } from '../client/retry-clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { GdnError } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
@@ -249,7 +249,7 @@ class CommandSender {
 
   /** @param doubt why the outcome of an earlier attempt is unknown; null if nothing was sent */
   async #send(doubt: string | null, wasKeySent = false): Promise<AcceptedOperation> {
-    const { client, clock = SYSTEM_CLOCK, signal, now, onEvent } = this.#deps
+    const { client, clock = SYSTEM_RETRY_CLOCK, signal, now, onEvent } = this.#deps
     const { kind: endpoint, id, request } = asSent(this.#journal.operation)
     const limit = await this.#permit(id)
     const attempt = await sendOperation({

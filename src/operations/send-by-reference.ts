@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { AcceptedIds } from '../api/creation.ts'
 import { type CreatingEndpoint, loadEndpoint } from '../api/endpoints.ts'
 import type { ApiClient, RequestOf } from '../client/api-client.ts'
-import { type Clock, SYSTEM_CLOCK } from '../client/clock.ts'
 import { unknownOutcome } from '../client/outcome.ts'
+import { type RetryClock, SYSTEM_RETRY_CLOCK } from '../client/retry-clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { errorOfNoEffect } from './retries.ts'
 import { sendOperation } from './send.ts'
@@ -11,7 +11,7 @@ import { sendOperation } from './send.ts'
 export interface SendDeps {
   client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency' | 'supports'>
   signal: AbortSignal
-  clock?: Clock
+  clock?: RetryClock
   /** The run that pays for the request. */
   limit?: RunLimit | null | undefined
 }
@@ -23,7 +23,7 @@ export interface SendDeps {
  * @throws GdnError `unknown_outcome`, `refused`, or the error that prevented sending
  */
 export async function sendByReference<Name extends CreatingEndpoint>(
-  { client, signal, clock = SYSTEM_CLOCK, limit }: SendDeps,
+  { client, signal, clock = SYSTEM_RETRY_CLOCK, limit }: SendDeps,
   endpoint: Name,
   request: RequestOf<Name> & { reference_id: string },
 ): Promise<AcceptedIds> {

@@ -2,8 +2,8 @@ import type { AcceptedIds, Creation } from '../api/creation.ts'
 import type { CreatingEndpoint } from '../api/endpoints.ts'
 import { statusOf } from '../client/answers.ts'
 import type { ApiClient, SeenAnswer } from '../client/api-client.ts'
-import type { Clock } from '../client/clock.ts'
 import { UNKNOWN } from '../client/outcome.ts'
+import type { RetryClock } from '../client/retry-clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
@@ -15,7 +15,7 @@ import { COMMAND, COMMAND_IN_DOUBT, type Failed, mayRetry, waitBefore } from './
 
 interface Sending {
   client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency' | 'supports'>
-  clock: Clock
+  clock: RetryClock
   signal: AbortSignal
   endpoint: CreatingEndpoint
   creates: Pick<Creation, 'problem' | 'accepted'>

@@ -2,7 +2,7 @@ import type { Blockchain } from '../api/blockchains.ts'
 import type { CreatingEndpoint } from '../api/endpoints.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import type { SeenBackend } from '../client/backend.ts'
-import type { Clock } from '../client/clock.ts'
+import type { RetryClock } from '../client/retry-clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import type { State } from '../state/open-state.ts'
 import type { AcceptedObjects, Operation, OperationRequest } from '../state/operations.ts'
@@ -76,7 +76,7 @@ export type OperationEvent =
 export interface OperateDeps {
   state: State
   client: Pick<ApiClient, 'send' | 'decode' | 'call' | 'learnIdempotency' | 'supports'>
-  clock?: Clock
+  clock?: RetryClock
   now(): number
   /**
    * When this command started, on the clock of `now`. An identical operation that ended after this time was requested

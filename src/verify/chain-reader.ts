@@ -1,5 +1,5 @@
-import type { Clock } from '../client/clock.ts'
 import { RETRIES } from '../client/retry.ts'
+import type { RetryClock } from '../client/retry-clock.ts'
 import { retryRead } from '../client/retry-read.ts'
 import type { Transport } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
@@ -26,7 +26,7 @@ interface ChainReaderOptions {
   /** May contain a key, so it is never shown. */
   url: string
   transport: Transport
-  clock: Clock
+  clock: RetryClock
   userAgent: string
   signal?: AbortSignal | undefined
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../client/clock.ts'
+import type { RetryClock } from '../client/retry-clock.ts'
 import { retryRead } from '../client/retry-read.ts'
 import type { Transport } from '../client/transport.ts'
 import { GdnError } from '../core/errors.ts'
@@ -21,7 +21,7 @@ interface StorageReaderOptions {
   /** `https://gateway.example`, with or without a trailing `/ipfs`. */
   gateway: string
   transport: Transport
-  clock: Clock
+  clock: RetryClock
   userAgent: string
   signal?: AbortSignal | undefined
 }

@@ -1,5 +1,5 @@
 import type { UploadOptions } from '../api-client.ts'
-import type { Clock } from '../clock.ts'
+import type { RetryClock } from '../retry-clock.ts'
 import type { Transport } from '../transport.ts'
 
 /** The user's own storage, from which a server can download files. */
@@ -13,7 +13,7 @@ export interface Storage {
 export interface StorageLine {
   transport: Transport
   userAgent: string
-  clock: Clock
+  clock: RetryClock
 }
 
 /** Returns the upload timeout in milliseconds. It permits a speed of 32 bytes per millisecond, plus a minute. */

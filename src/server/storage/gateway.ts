@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { partsOf, placeOf } from '../../core/ipfs-url.ts'
 import { decodeBody, limitBody } from '../../files/body.ts'
-import { createAsker, headerOf, startClock } from '../../files/exchange.ts'
+import { createAsker, headerOf, startTimeLimit } from '../../files/exchange.ts'
 import { FetchFailure } from '../../files/failure.ts'
 import { contentProblem, readHead } from '../../files/file-content.ts'
 import type { Pace } from '../../files/pace.ts'
@@ -85,10 +85,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   const block = async (cid: string, signal: AbortSignal): Promise<Uint8Array> => {
-    const clock = startClock(timeoutMs, signal)
+    const timeLimit = startTimeLimit(timeoutMs, signal)
     const target = { ...checkTarget(`${base}/ipfs/${cid}?format=raw`, true), label: `the IPFS gateway ${name}` }
     try {
-      const { response } = await asker.follow(target, clock, { accept: 'application/vnd.ipld.raw' })
+      const { response } = await asker.follow(target, timeLimit, { accept: 'application/vnd.ipld.raw' })
       if (response.statusCode !== 200) {
         response.body.on('error', () => undefined).destroy()
         throw passing(`${target.label} returned HTTP ${response.statusCode} for ${cid}`)
@@ -96,7 +96,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const contentEncoding = headerOf(response, 'content-encoding') ?? ''
       const limits = { contentEncoding, label: target.label, maxBytes: MAX_BLOCK_BYTES }
       const body = limitBody(decodeBody(response.body, limits), MAX_BLOCK_BYTES, target.label)
-      return await clock.during(target, async () => {
+      return await timeLimit.during(target, async () => {
         const parts: Uint8Array[] = []
         for await (const part of body) parts.push(part)
         return Buffer.concat(parts)
@@ -105,7 +105,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       // The failure is never permanent: another gateway may have the block, or this one may have it later.
       throw error instanceof FetchFailure && error.lasting ? passing(error.message) : error
     } finally {
-      clock.stop()
+      timeLimit.stop()
     }
   }
 

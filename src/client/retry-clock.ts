@@ -1,8 +1,8 @@
 import { bootClock } from '../core/boot-clock.ts'
 import { sleep } from '../core/time.ts'
 
-/** The clock, which tests replace. */
-export interface Clock {
+/** The clock and the randomness of retries, which tests replace. */
+export interface RetryClock {
   /** Returns monotonic milliseconds. */
   now: () => number
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>
@@ -10,4 +10,4 @@ export interface Clock {
   random: () => number
 }
 
-export const SYSTEM_CLOCK: Clock = { now: bootClock, sleep, random: Math.random }
+export const SYSTEM_RETRY_CLOCK: RetryClock = { now: bootClock, sleep, random: Math.random }
