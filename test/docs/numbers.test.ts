@@ -67,7 +67,7 @@ const STATED: readonly Stated[] = [
   ['docs/drops.md', (n) => `local files of up to ${n / MIB} MiB`, 'src/api/endpoints/files.ts', 'MAX_FILE_BYTES ='],
   ['docs/drops.md', (n) => `the last ${n} blocks`, 'src/server/chain/evm/cost/network-fees.ts', 'RECENT_BLOCKS ='],
   ['docs/drops.md', (n) => `of JSON within ${n / SECOND} s`, 'src/cli/cost/fetch-price.ts', 'TIMEOUT_MS ='],
-  ['docs/drops.md', (n) => `at most ${n / 1024} kB`, 'src/cli/cost/fetch-price.ts', 'MAX_BYTES ='],
+  ['docs/drops.md', (n) => `at most ${n / 1024} KiB`, 'src/cli/cost/fetch-price.ts', 'MAX_BYTES ='],
   ['docs/drops.md', (n) => `mint up to ${n} NFTs each`, 'src/server/chain/evm/collection.ts', 'MAX_BATCH ='],
   [
     'docs/drops.md',
