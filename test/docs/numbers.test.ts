@@ -141,7 +141,7 @@ const STATED: readonly Stated[] = [
   ['docs/manifest.md', (n) => `at most ${n} items of metadata`, 'src/api/metadata.ts', 'MAX_METADATA_ITEMS ='],
   [
     'docs/manifest.md',
-    (n) => `the first ${n} rows of an unknown column`,
+    (n) => `up to ${n} cells of an unknown column`,
     'src/manifest/suggest-columns.ts',
     'CELLS_SAMPLED =',
   ],
