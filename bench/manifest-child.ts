@@ -2,7 +2,7 @@
 import { createReadStream, readFileSync } from 'node:fs'
 import Papa from 'papaparse'
 import { enterRows } from '../src/batch/enter-rows.ts'
-import { type Prepared, prepare } from '../src/batch/prepare.ts'
+import { type PreparedRun, prepare } from '../src/batch/prepare.ts'
 import { leaseStoredRun } from '../src/batch/runs/open-stored-run.ts'
 import { runResults } from '../src/batch/runs/run-rows.ts'
 import { listRuns } from '../src/batch/runs/runs.ts'
@@ -45,7 +45,7 @@ function parse(): Promise<number> {
 }
 
 /** Does everything that a run does before its first request, on the first start and on each later one. */
-async function start<Value>(act: (store: StoredRun, prepared: Prepared) => Promise<Value>): Promise<Value> {
+async function start<Value>(act: (store: StoredRun, prepared: PreparedRun) => Promise<Value>): Promise<Value> {
   const state = await openState(stateDir)
   const store = await leaseStoredRun(state, options)
   const target = { blockchain: 'polygon', contractAddress: CONTRACT } as const

@@ -38,7 +38,7 @@ export const KNOWN_NAMES: readonly KnownBlockchain[] = [...KNOWN_EVM_NAMES, ...S
 export const OWN_NAME = /^(?!solana)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])$/
 
 /** Whether every gdn knows the blockchain, as opposed to only the server that configures it. */
-export const isKnown = (name: string): name is KnownBlockchain =>
+export const isKnownBlockchain = (name: string): name is KnownBlockchain =>
   Object.hasOwn(EVM_CHAINS, name) || Object.hasOwn(SOLANA, name)
 
 /**
@@ -46,7 +46,7 @@ export const isKnown = (name: string): name is KnownBlockchain =>
  * close to a known one is rejected, because it is probably misspelled.
  */
 export const isBlockchain = (name: string): name is Blockchain =>
-  isKnown(name) || (OWN_NAME.test(name) && misspelled(name) === null)
+  isKnownBlockchain(name) || (OWN_NAME.test(name) && misspelled(name) === null)
 
 /** Other names that people use for known networks: the coin, or a former or short name. */
 const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
@@ -73,13 +73,13 @@ export const misspelled = (name: string): KnownBlockchain | null =>
 export const isEvm = (name: Blockchain): name is EvmBlockchain => !Object.hasOwn(SOLANA, name)
 
 /** Returns the facts of a blockchain, or null for a name that an operator configured. */
-export function factsOf(name: Blockchain): BlockchainFacts | null {
+export function blockchainFacts(name: Blockchain): BlockchainFacts | null {
   if (!isEvm(name)) return SOLANA[name]
   return Object.hasOwn(EVM_CHAINS, name) ? { kind: 'evm', ...EVM_CHAINS[name as KnownEvmBlockchain] } : null
 }
 
 /** Returns the EIP-155 chain ID of a blockchain, or null on Solana and for a name that an operator configured. */
-export const chainIdOf = (name: Blockchain): number | null => factsOf(name)?.chainId ?? null
+export const chainIdOf = (name: Blockchain): number | null => blockchainFacts(name)?.chainId ?? null
 
 /** Whether a blockchain is known to be a testnet. False for a name that an operator configured. */
-export const isTestnet = (name: Blockchain): boolean => factsOf(name)?.testnet === true
+export const isTestnet = (name: Blockchain): boolean => blockchainFacts(name)?.testnet === true

@@ -18,7 +18,7 @@ export interface Creation<Request = unknown, Response = unknown> {
   /** The endpoint that returns the status of a response's `transaction_gdn_id`. Null if a response has NFTs instead. */
   readonly transactionsFrom: 'getcollections' | 'gettransactions' | null
   /** Where a request's effect is visible if its outcome is unknown and it can't be repeated. */
-  readonly effect: Effect
+  readonly effect: VisibleEffect
   /** Hints for a request with an unknown outcome. */
   readonly hints: {
     /** Shown after a single request: what to check before you repeat it. */
@@ -32,7 +32,7 @@ export interface Creation<Request = unknown, Response = unknown> {
  * Where to see that a request took effect. `collection`: the collection has new NFTs. `owner`: the NFT has a new owner.
  * `none`: nowhere, for the given reason.
  */
-export type Effect = { readonly in: 'collection' | 'owner' } | { readonly in: 'none'; readonly reason: string }
+export type VisibleEffect = { readonly in: 'collection' | 'owner' } | { readonly in: 'none'; readonly reason: string }
 
 /** The hint of commands that check the outcome of their previous request when you repeat them. */
 export const REPEAT_LATER = 'Run the same command again later. It checks the outcome before it sends anything.'

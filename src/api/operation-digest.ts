@@ -37,12 +37,12 @@ export interface OperationFields {
 }
 
 /** An endpoint whose operations may have reference IDs. */
-export type Operation = keyof OperationFields
+export type OperationEndpoint = keyof OperationFields
 
 /**
  * Default values of a collection's flags. They make the digest the same whether a flag is omitted or has its default.
  */
-const DEFAULTS: { readonly [Name in Operation]: Partial<OperationFields[Name]> } = {
+const DEFAULTS: { readonly [Name in OperationEndpoint]: Partial<OperationFields[Name]> } = {
   createnft: {},
   createnfttrans: {},
   transfernft: {},
@@ -69,7 +69,10 @@ const sameCase = (value: unknown) =>
  * const metadata = { title: 'Dawn', description: '', file_fields: [] }
  * operationDigest('createnft', { metadata, receiver_wallet_address })
  */
-export function operationDigest<Name extends Operation>(operation: Name, fields: OperationFields[Name]): string {
+export function operationDigest<Name extends OperationEndpoint>(
+  operation: Name,
+  fields: OperationFields[Name],
+): string {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined)
   const isAddress = (name: string) => name.endsWith('_address') || name === 'royalty_receiver'
   const spelled = given.map(([name, value]) => [name, isAddress(name) ? sameCase(value) : value])

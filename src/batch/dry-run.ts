@@ -6,7 +6,7 @@ import { activeHolderError, inspectHolder, LOCK_TIMING } from '../core/lock-hold
 import { dropsOf } from '../state/drops.ts'
 import { openState, openStateIfThere } from '../state/open-state.ts'
 import type { RequestPlan } from './plan.ts'
-import { type Prepared, prepare } from './prepare.ts'
+import { type PreparedRun, prepare } from './prepare.ts'
 import { checkOptions } from './run.ts'
 import { familyOf } from './runs/moved-run.ts'
 import { lookAtStoredRun } from './runs/open-stored-run.ts'
@@ -61,7 +61,7 @@ export async function lookingAtRun<Result>(
 
 async function describePlan(
   store: StoredRun,
-  { gathered, plan, planned }: Prepared,
+  { gathered, plan, planned }: PreparedRun,
   options: BatchOptions,
   { onPlanned }: CheckDeps,
 ): Promise<DryRun> {

@@ -13,7 +13,7 @@ import { relocatedPairs } from './identity/moved-files.ts'
 import { renamedOf } from './identity/pairing.ts'
 import type { EarlierMints } from './minted/earlier-mints.ts'
 import { positionsOf, type RequestPlan } from './plan.ts'
-import type { Prepared } from './prepare.ts'
+import type { PreparedRun } from './prepare.ts'
 import { replaceRows } from './replace-rows.ts'
 import type { Adopted } from './rows/manifest-row.ts'
 import { ownScope } from './rows/row-key.ts'
@@ -29,7 +29,7 @@ import type { BatchOptions } from './types.ts'
 export async function enterRows(
   store: StoredRun,
   options: BatchOptions,
-  { gathered, plan, before, pairs, replaced }: Omit<Prepared, 'planned'>,
+  { gathered, plan, before, pairs, replaced }: Omit<PreparedRun, 'planned'>,
 ): Promise<RowsIn> {
   const { id, chunkSize, inOrder, setId } = store.drop
   const isNew = setId === null

@@ -9,7 +9,6 @@ import type { Relocated } from '../state/edited-rows.ts'
 import { statesOf } from '../state/row-outcomes.ts'
 import {
   addRows,
-  changesOf,
   countFailedOutside,
   countRows,
   emptyDraft,
@@ -22,6 +21,7 @@ import {
   type RowChange,
   type RowRecord,
   type RowsIn,
+  rowChangesSince,
 } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
 import { relocated as relocatedRows } from './identity/moved-files.ts'
@@ -66,7 +66,13 @@ const ENTERED_TOGETHER = 1_000
  */
 const MOVED_TOGETHER = 2 * 1024 * 1024
 
-export const noChanges = (): ManifestChanges => ({ added: 0, changed: 0, keptAccepted: 0, removed: 0, examples: [] })
+export const noManifestChanges = (): ManifestChanges => ({
+  added: 0,
+  changed: 0,
+  keptAccepted: 0,
+  removed: 0,
+  examples: [],
+})
 
 /**
  * Reads the manifest into a new set of rows that nothing points to yet, or into a draft in a dry run. If the manifest
@@ -96,10 +102,10 @@ export async function gather(
   if (isUnchanged) return storedRows(drop, setId)
   const rows: RowsIn = writes ? { set: await store.write((sql) => newSet(sql, drop.id)) } : 'draft'
   const unsent = setId === null ? new RequestPlanBuilder() : null
-  const paths = await readRows(store, withRoomForMarker(items, drop.marker ?? undefined), rows, unsent)
+  const paths = await readManifestRows(store, withRoomForMarker(items, drop.marker ?? undefined), rows, unsent)
   const files = await identitiesOf(paths)
   const { changes, relocated } =
-    setId === null ? { changes: noChanges(), relocated: [] } : await changesFrom(store, rows, setId)
+    setId === null ? { changes: noManifestChanges(), relocated: [] } : await changesFrom(store, rows, setId)
   return {
     rows,
     isRead: true,
@@ -116,7 +122,7 @@ export async function gather(
 const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered => ({
   rows: { set },
   isRead: false,
-  changes: noChanges(),
+  changes: noManifestChanges(),
   relocated: [],
   fingerprint,
   localFiles: [...localFiles],
@@ -132,7 +138,7 @@ const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered =>
  * @returns the paths of all local files
  * @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issue_count }`
  */
-export async function readRows(
+export async function readManifestRows(
   store: StoredRun,
   items: Items,
   to: RowsIn,
@@ -224,9 +230,9 @@ export async function changesFrom(
   same: readonly number[] = [],
 ): Promise<Pick<Gathered, 'changes' | 'relocated'> & { differing: RowChange[] }> {
   const { state, drop } = store
-  const changes = noChanges()
+  const changes = noManifestChanges()
   const differing: RowChange[] = []
-  const differences = await state.read((sql) => changesOf(sql, rows, { ...drop, setId }))
+  const differences = await state.read((sql) => rowChangesSince(sql, rows, { ...drop, setId }))
   const hasChanged = differences.some(({ kind }) => kind === 'changed')
   const moved = hasChanged ? await relocatedRows(store, rows, setId) : []
   const unchanged = new Set([...same, ...moved.map(({ position }) => position)])

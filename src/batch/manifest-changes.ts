@@ -3,7 +3,7 @@ import type { ManifestRow } from '../manifest/row.ts'
 import { isUnrevealed, readDrop } from '../state/drops.ts'
 import { openStateIfThere, type StateReader } from '../state/open-state.ts'
 import { areOnOtherLines, pageOf, pagesOf, rowsAt } from '../state/rows.ts'
-import { changesFrom, readRows } from './gather.ts'
+import { changesFrom, readManifestRows } from './gather.ts'
 import { keptRow } from './rows/manifest-row.ts'
 import { shownKey } from './rows/row-key.ts'
 import { StoredRun } from './runs/stored-run.ts'
@@ -43,7 +43,7 @@ export async function changesSince(
     if (state === null || drop === null || drop.setId === null) return null
     if (drop.fingerprint !== null && drop.fingerprint === (await manifest.fingerprint?.())) return null
     const store = new StoredRun(state, drop, null)
-    await readRows(store, manifest, 'draft')
+    await readManifestRows(store, manifest, 'draft')
     const isCommitted = isUnrevealed(drop) ? await committed() : null
     const same = isCommitted === null ? [] : await committedRows(state, drop.setId, isCommitted)
     const { changes, differing } = await changesFrom(store, 'draft', drop.setId, same)

@@ -2,7 +2,7 @@ import { refuseSilentBackend } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
 import { rowsAt } from '../state/rows.ts'
 import { checkBackend } from './check-backend.ts'
-import { type Gathered, gather, MAX_EXAMPLES, noChanges, planRows, withoutMinted } from './gather.ts'
+import { type Gathered, gather, MAX_EXAMPLES, noManifestChanges, planRows, withoutMinted } from './gather.ts'
 import { findReplacedRows, pairRows, type RowPairs } from './identity/check-rows.ts'
 import { refuseTaken } from './identity/claim.ts'
 import { WITHOUT_LABEL } from './identity/other-labels.ts'
@@ -21,7 +21,7 @@ import type { StoredRun } from './runs/stored-run.ts'
 import type { BatchOptions, CheckDeps, Duplicates, ManifestChanges, PlannedEvent } from './types.ts'
 
 /** A run that passed every check and whose rows can be entered. */
-export interface Prepared {
+export interface PreparedRun {
   gathered: Gathered
   plan: RequestPlan
   before: EarlierMints
@@ -44,7 +44,7 @@ export async function prepare(
   options: BatchOptions,
   deps: CheckDeps,
   { writes }: { writes: boolean },
-): Promise<Prepared> {
+): Promise<PreparedRun> {
   const { restored, notes } = await checkBackend(store, options, deps, writes)
   const sends = options.reconcileOnly !== true
   const isNew = store.drop.setId === null
@@ -194,7 +194,7 @@ async function changedRows(
   plan: RequestPlan,
   edited: ReadonlySet<string> | undefined,
 ): Promise<ManifestChanges> {
-  const changes = noChanges()
+  const changes = noManifestChanges()
   if (positions.length === 0) return changes
   const sent = new Set(positionsOf(plan))
   for (const { key, line, position } of await store.read((sql) => rowsAt(sql, rows, positions))) {

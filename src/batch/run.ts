@@ -3,7 +3,7 @@ import { isStuck } from '../api/stuck-reason.ts'
 import { runLimit } from '../client/run-limit.ts'
 import { setRunLimit } from '../client/set-run-limit.ts'
 import { GdnError } from '../core/errors.ts'
-import { DEFAULT_TIMEOUT_MS } from '../operations/defaults.ts'
+import { DEFAULT_WAIT_MS } from '../operations/defaults.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { forgetDrop, updateDrop } from '../state/drops.ts'
 import { openState } from '../state/open-state.ts'
@@ -12,7 +12,7 @@ import { LATE } from '../state/row-results.ts'
 import { pagesOf, type RowsIn, removeOtherSets } from '../state/rows.ts'
 import { endRun } from '../state/runs.ts'
 import { enterRows } from './enter-rows.ts'
-import { relabel } from './identity/other-labels.ts'
+import { relabelOnServer } from './identity/other-labels.ts'
 import { storeAliases } from './identity/store-pairs.ts'
 import type { RequestPlan } from './plan.ts'
 import { prepare } from './prepare.ts'
@@ -91,7 +91,8 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
   if (sends) await deps.beforeSending?.(planned, carried)
   // Labels are replaced before the rows are entered, because a run that knows its NFTs doesn't check labels again.
   const { relabeled } = prepared.before
-  if (relabeled.length > 0 && options.label != null) await relabel(deps.client, options, relabeled, options.label)
+  if (relabeled.length > 0 && options.label != null)
+    await relabelOnServer(deps.client, options, relabeled, options.label)
   await storeAliases(deps.client, options, prepared.pairs)
   const rows = await enterRows(store, options, prepared)
   const context = new RunContext(options, deps, store, carried)
@@ -163,7 +164,7 @@ async function* resultsOf(store: StoredRun): AsyncGenerator<ResultRow> {
 /** Resolves unknown outcomes after sending, and waits until every accepted row is deployed or failed. */
 async function finish(context: RunContext, sweeper: Sweeper) {
   const { options, now, store } = context
-  const deadline = now() + (options.timeout ?? DEFAULT_TIMEOUT_MS)
+  const deadline = now() + (options.timeout ?? DEFAULT_WAIT_MS)
   // Before a row is declared absent, it must be known whether the server returns rows unchanged.
   if (store.counts.unknown > 0) await sweeper.sweepOnce()
   const reconciled = await reconcile(context, {

@@ -59,7 +59,7 @@ export interface BatchPacer {
 }
 
 /** Options of a run that come from the flags of its command, with the names and values of the flags. */
-export interface RunFlags {
+export interface RunOptionFlags {
   /** Start another drop of a run that is finished. */
   again?: boolean | undefined
   /** Mint new rows even if sent rows left the manifest, which the new rows may be edits of. */
@@ -93,7 +93,7 @@ export interface RunFlags {
   listingWait?: number | undefined
 }
 
-export interface BatchOptions extends RunFlags {
+export interface BatchOptions extends RunOptionFlags {
   /** The directory of the database. */
   stateDir: string
   /** The ID of the server: its origin (`https://host[:port]`), or `backend:<id>` for a backend on this machine. */

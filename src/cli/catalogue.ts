@@ -1,4 +1,4 @@
-import type { CommandModule, Effect, GdnCommand } from './command.ts'
+import type { CommandEffect, CommandModule, GdnCommand } from './command.ts'
 import type { Deps } from './deps.ts'
 
 /**
@@ -9,7 +9,7 @@ export interface Verb {
   readonly name: string
   /** The full name with the noun: `nft mint`. */
   readonly command: string
-  readonly effect: Effect
+  readonly effect: CommandEffect
   readonly summary: string
   readonly load: () => Promise<CommandModule>
 }
@@ -20,13 +20,13 @@ export interface Noun {
   readonly verbs: readonly Verb[]
 }
 
-export interface Group {
+export interface CommandGroup {
   readonly title: string
   readonly entries: readonly (Noun | Verb)[]
 }
 
 const verb =
-  (effect: Effect) =>
+  (effect: CommandEffect) =>
   (name: string, summary: string, load: Verb['load']): Verb => ({ name, command: name, effect, summary, load })
 
 const read = verb('read')
@@ -185,7 +185,7 @@ const open = read('open', 'Open the web explorer of a backend', () => import('./
 
 const completion = read('completion', 'Print a shell completion script', () => import('./commands/completion.ts'))
 
-export const CATALOGUE: readonly Group[] = [
+export const CATALOGUE: readonly CommandGroup[] = [
   { title: 'Minting', entries: [collection, nft, batch, plan, apply, reveal, cost, wallet] },
   { title: 'Backend', entries: [local, serve, worker, open, chain, tx, key, webhook, db] },
   { title: 'Setup', entries: [init, auth, config, doctor, completion] },

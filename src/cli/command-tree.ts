@@ -1,4 +1,4 @@
-import type { Effect, ValueType } from './command.ts'
+import type { CommandEffect, ValueType } from './command.ts'
 
 /** The command line as data: the output of `gdn help --json`, and the source of man page and completions. */
 export interface CommandTree {
@@ -25,7 +25,7 @@ export interface TreeCommand {
   name: string
   group: string
   summary: string
-  effect: Effect
+  effect: CommandEffect
   about: string | null
   usage: string
   examples: { summary: string; lines: string[] }[]

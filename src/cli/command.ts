@@ -12,7 +12,7 @@ export interface CommandModule {
  * The effect of a command. `read` changes only caches. `write` changes files, settings, or records on this machine or a
  * server. `spend` sends transactions or has a server send them, which costs money on a public network.
  */
-export type Effect = 'read' | 'write' | 'spend'
+export type CommandEffect = 'read' | 'write' | 'spend'
 
 /** Help text of a command. Its name and summary are in the catalogue. */
 export interface CommandText {

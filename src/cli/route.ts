@@ -4,7 +4,7 @@ import { ENTRIES, isNoun, type Noun, type Verb } from './catalogue.ts'
 import type { HelpRoute } from './help/help-json.ts'
 import { findTopic } from './help/topics.ts'
 
-export type Route = HelpRoute | { kind: 'verb'; verb: Verb; argv: string[] } | UnknownRoute
+export type CommandRoute = HelpRoute | { kind: 'verb'; verb: Verb; argv: string[] } | UnknownRoute
 
 /** Words that aren't a command or, after `gdn help`, neither a command nor a topic. */
 interface UnknownRoute {
@@ -26,7 +26,7 @@ const ROOT_FLAGS = [...new Set([...HELP_FLAGS, ...LEADING_VALUE_FLAGS, '--versio
  * Finds the command that the arguments name. Flags may come before it, as in `gdn --json nft show …`. A misspelled word
  * never runs a similar command.
  */
-export function route(argv: readonly string[]): Route {
+export function route(argv: readonly string[]): CommandRoute {
   const { flags, word: first, rest } = takeWord(argv, ENTRIES)
   if (first === undefined) {
     for (const flag of flags) checkRootFlag(flag)
@@ -44,7 +44,7 @@ export function route(argv: readonly string[]): Route {
   return verbRoute(verb, [...flags, ...second.flags, ...second.rest])
 }
 
-function verbRoute(verb: Verb, argv: string[]): Route {
+function verbRoute(verb: Verb, argv: string[]): CommandRoute {
   return wantsHelp(argv) ? { kind: 'verb-help', verb } : { kind: 'verb', verb, argv }
 }
 
@@ -57,7 +57,7 @@ function wantsHelp(argv: readonly string[]): boolean {
 }
 
 /** @param noun the noun before `help`. It excludes a topic with the same name */
-function helpRoute(argv: readonly string[], noun?: Noun): Route {
+function helpRoute(argv: readonly string[], noun?: Noun): CommandRoute {
   for (const flag of argv.filter((word) => word.startsWith('-'))) checkHelpFlag(flag)
   const words = wordsOf(argv)
   const [first, second] = words

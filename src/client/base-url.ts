@@ -5,7 +5,7 @@ import type { Secret } from '../core/secret.ts'
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /** Returns whether a URL is on this machine. */
-export function isLoopback(url: URL): boolean {
+export function isLoopbackUrl(url: URL): boolean {
   return LOOPBACK.test(url.hostname)
 }
 
@@ -33,7 +33,7 @@ export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: b
   if (url.pathname.replace(/\/+$/, '').endsWith('/api/v1')) {
     throw invalid('the base URL ends with /api/v1', 'Remove /api/v1. gdn adds the path of each endpoint.')
   }
-  if (url.protocol === 'http:' && hasKey && !allowHttp && !isLoopback(url)) {
+  if (url.protocol === 'http:' && hasKey && !allowHttp && !isLoopbackUrl(url)) {
     throw invalid(`the API key would be sent to ${url.host} in clear text`, 'Use https://.')
   }
   return url.origin + url.pathname.replace(/\/+$/, '')

@@ -1,12 +1,12 @@
 import type { RawEndpoint, RawOptions } from './api-client.ts'
 import { jsonOf } from './codec.ts'
 import { retryRead } from './retry-read.ts'
-import { hintOf, postJson, readCreated, type Server, sendOnce, targetOf } from './send-once.ts'
+import { type ClientServer, hintOf, postJson, readCreated, sendOnce, targetOf } from './send-once.ts'
 import type { TransportAnswer } from './transport.ts'
 
 /** Sends a raw body. With an idempotency key, sends it once. Without one, retries temporary failures. */
 export async function callRaw(
-  server: Server,
+  server: ClientServer,
   endpoint: RawEndpoint,
   body: Uint8Array,
   { idempotencyKey, signal, onAnswer }: RawOptions,

@@ -8,7 +8,7 @@ import { decode, encode } from './codec.ts'
 import { Dispatch, type DispatchOptions } from './dispatch.ts'
 import { type RetryClock, SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 import { retryRead } from './retry-read.ts'
-import { hintOf, postJson, readCreated, type Server, sendOnce, targetOf, urlOf } from './send-once.ts'
+import { type ClientServer, hintOf, postJson, readCreated, sendOnce, targetOf, urlOf } from './send-once.ts'
 import type { TransportAnswer } from './transport.ts'
 
 export interface ClientOptions extends DispatchOptions {
@@ -34,7 +34,7 @@ export function createClient(options: ClientOptions): ApiClient {
   checkKey(apiKey)
   const dispatch = new Dispatch(options)
   const { announced } = dispatch
-  const server: Server = { baseUrl, clock, dispatch, onlyWithoutValue: false }
+  const server: ClientServer = { baseUrl, clock, dispatch, onlyWithoutValue: false }
   return {
     baseUrl,
     async call(name, request, callOptions = {}) {
@@ -69,7 +69,7 @@ export function createClient(options: ClientOptions): ApiClient {
 }
 
 async function callEndpoint<Name extends EndpointName>(
-  server: Server,
+  server: ClientServer,
   name: Name,
   body: Uint8Array,
   options: CallOptions,
@@ -86,7 +86,7 @@ async function callEndpoint<Name extends EndpointName>(
   )
 }
 
-async function getPath(server: Server, path: string, signal: AbortSignal | undefined): Promise<PlainAnswer> {
+async function getPath(server: ClientServer, path: string, signal: AbortSignal | undefined): Promise<PlainAnswer> {
   const url = server.baseUrl + path
   const answer = await retryRead(url, server.clock, signal, () => server.dispatch.get(url, signal))
   const text = Buffer.from(answer.body).toString('utf8')

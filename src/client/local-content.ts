@@ -13,7 +13,11 @@ import type { StreamedBody } from './transport.ts'
  * @param sha256 the expected hash in hexadecimal. If it differs, reading the body fails at its end
  * @throws GdnError `invalid_input` if the content isn't a regular file, is empty or too large, or is an HTML page
  */
-export async function contentOf(given: string | Uint8Array, name: string, sha256?: string): Promise<StreamedBody> {
+export async function streamedContent(
+  given: string | Uint8Array,
+  name: string,
+  sha256?: string,
+): Promise<StreamedBody> {
   const content = typeof given === 'string' ? existingPath(given) : given
   const size = typeof content === 'string' ? await sizeOf(content) : content.length
   if (size > MAX_FILE_BYTES) {

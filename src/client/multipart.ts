@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { contentOf } from './local-content.ts'
+import { streamedContent } from './local-content.ts'
 import type { StreamedBody } from './transport.ts'
 
 export interface MultipartBody {
@@ -17,7 +17,7 @@ export async function multipartFile(
   name: string,
   sha256?: string,
 ): Promise<MultipartBody> {
-  const file = await contentOf(content, name, sha256)
+  const file = await streamedContent(content, name, sha256)
   const boundary = `gdn-${randomBytes(18).toString('hex')}`
   const head = Buffer.from(
     `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${escapeName(name)}"\r\n` +

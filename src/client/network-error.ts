@@ -1,5 +1,5 @@
 import { GdnError, systemCode } from '../core/errors.ts'
-import { isLoopback } from './base-url.ts'
+import { isLoopbackUrl } from './base-url.ts'
 import type { TransportError } from './transport.ts'
 
 /** Returns the error for a failed request, with the server, the cause and what to check. */
@@ -12,7 +12,7 @@ export function unreachable(url: string, error: TransportError): GdnError {
     case 'EAI_AGAIN':
       return of(`can't resolve the host name ${hostname}`, 'Check the base URL, the network and the name server.')
     case 'ECONNREFUSED':
-      return isLoopback(new URL(url))
+      return isLoopbackUrl(new URL(url))
         ? of(
             `nothing listens at ${origin}`,
             'Run `gdn local start` or `gdn serve` to start a backend, or check the base URL.',

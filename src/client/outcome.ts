@@ -52,7 +52,7 @@ export interface Unknown {
 }
 
 /** The outcome that one attempt proves, without regard to other attempts. */
-export type Outcome =
+export type AttemptOutcome =
   /** The status is 2xx. The endpoint's schema decides whether the body proves acceptance. */
   | { outcome: 'accepted'; status: number }
   /** The server processed the request and accepted nothing. */
@@ -83,12 +83,17 @@ const REFERENCE_CODES: ReadonlySet<string | undefined> = new Set(Object.values(R
  *
  * @param wallClock current time in milliseconds, for a Retry-After that is a date
  */
-export function outcomeOf(sent: Sent, wallClock: number): Outcome {
+export function attemptOutcome(sent: Sent, wallClock: number): AttemptOutcome {
   if (sent.kind === 'cut') return UNKNOWN
   if (sent.kind === 'not_sent') return { outcome: 'no_effect', cause: 'not_sent', status: null, retryAfterMs: null }
   const { status, json, text, headers } = sent
   const wait = retryAfterMs(headers, wallClock)
-  const none = (cause: NoEffect['cause']): Outcome => ({ outcome: 'no_effect', cause, status, retryAfterMs: wait })
+  const none = (cause: NoEffect['cause']): AttemptOutcome => ({
+    outcome: 'no_effect',
+    cause,
+    status,
+    retryAfterMs: wait,
+  })
   if (status >= 200 && status < 300) return { outcome: 'accepted', status }
   if (isNotReady(sent)) return none('not_ready')
   // Applies to any body, because a proxy checks rate and size before it forwards a request.

@@ -3,7 +3,7 @@ import { parseJson } from '../core/json.ts'
 import { describeAnswer, isForeignRefusal } from './answers.ts'
 import type { LearnOptions } from './api-client.ts'
 import { jsonOf } from './codec.ts'
-import { postJson, type Server } from './send-once.ts'
+import { type ClientServer, postJson } from './send-once.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
 /**
@@ -25,7 +25,7 @@ const NOBODYS_NFT = {
  * unknown.
  */
 export async function probeIdempotency(
-  server: Server,
+  server: ClientServer,
   url: string,
   { signal, refresh = false, onSilence }: LearnOptions,
 ): Promise<boolean | null> {

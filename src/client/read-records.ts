@@ -4,7 +4,7 @@ import type { CallOptions, RequestOf, ResponseOf } from './api-client.ts'
 type Name = 'getnfts' | 'gettransactions'
 
 /** The part of the client that reads records. */
-export interface Reading<Endpoint extends Name> {
+export interface RecordReader<Endpoint extends Name> {
   client: { call(name: Endpoint, request: RequestOf<Endpoint>, options?: CallOptions): Promise<ResponseOf<Endpoint>> }
   signal?: AbortSignal | undefined
 }
@@ -19,7 +19,7 @@ export const IDS_PER_REQUEST = 200
  * requested so far. Leaves out NFTs that the server doesn't know, and NFTs that weren't requested.
  */
 export async function* pagesOfNfts(
-  { client, signal }: Reading<'getnfts'>,
+  { client, signal }: RecordReader<'getnfts'>,
   ids: readonly string[],
   perRequest = IDS_PER_REQUEST,
 ): AsyncGenerator<{ nfts: NftRecord[]; done: number }> {
@@ -34,7 +34,7 @@ export async function* pagesOfNfts(
 
 /** Returns NFT records by ID, in the order of `ids`. Leaves out NFTs that the server doesn't know. */
 export async function readNfts(
-  reading: Reading<'getnfts'>,
+  reading: RecordReader<'getnfts'>,
   ids: readonly string[],
   perRequest?: number,
 ): Promise<Map<string, NftRecord>> {
@@ -46,13 +46,13 @@ export async function readNfts(
 }
 
 /** Returns the record of an NFT, or undefined if the server doesn't know it. */
-export async function readNft(reading: Reading<'getnfts'>, id: string): Promise<NftRecord | undefined> {
+export async function readNft(reading: RecordReader<'getnfts'>, id: string): Promise<NftRecord | undefined> {
   return (await readNfts(reading, [id])).get(id)
 }
 
 /** Returns transaction records by ID. Leaves out transactions that the server doesn't know. */
 export async function readTransactions(
-  { client, signal }: Reading<'gettransactions'>,
+  { client, signal }: RecordReader<'gettransactions'>,
   ids: readonly string[],
 ): Promise<Map<string, TransactionRecord>> {
   if (ids.length === 0) return new Map()
@@ -62,7 +62,7 @@ export async function readTransactions(
 
 /** Returns the record of a transaction, or undefined if the server doesn't know it. */
 export async function readTransaction(
-  reading: Reading<'gettransactions'>,
+  reading: RecordReader<'gettransactions'>,
   id: string,
 ): Promise<TransactionRecord | undefined> {
   return (await readTransactions(reading, [id])).get(id)

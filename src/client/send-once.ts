@@ -6,13 +6,13 @@ import { describeAnswer } from './answers.ts'
 import type { CallOptions, SendOptions, SendResult } from './api-client.ts'
 import { isBackendChange } from './backend.ts'
 import type { Dispatch, Post } from './dispatch.ts'
-import { outcomeOf, unknownOutcome } from './outcome.ts'
+import { attemptOutcome, unknownOutcome } from './outcome.ts'
 import type { RetryClock } from './retry-clock.ts'
 import type { RunLimit } from './run-limit.ts'
 import { type TransportAnswer, TransportError } from './transport.ts'
 
 /** The server, and the settings that all requests of a client share. */
-export interface Server {
+export interface ClientServer {
   readonly baseUrl: string
   readonly clock: RetryClock
   readonly dispatch: Dispatch
@@ -20,12 +20,12 @@ export interface Server {
   onlyWithoutValue: boolean
 }
 
-export type Target = Pick<Post, 'name' | 'url'>
+export type RequestTarget = Pick<Post, 'name' | 'url'>
 
-export const urlOf = async ({ baseUrl }: Server, name: EndpointName): Promise<string> =>
+export const urlOf = async ({ baseUrl }: ClientServer, name: EndpointName): Promise<string> =>
   baseUrl + (await loadEndpoint(name)).path
 
-export const targetOf = async (server: Server, name: EndpointName): Promise<Target> => ({
+export const targetOf = async (server: ClientServer, name: EndpointName): Promise<RequestTarget> => ({
   name,
   url: await urlOf(server, name),
 })
@@ -38,8 +38,8 @@ type PostOptions = CallOptions & Pick<Post, 'beforeSending' | 'notSent'> & Parti
 
 /** Sends JSON, with an Idempotency-Key unless `key` is null. */
 export async function postJson(
-  { dispatch, onlyWithoutValue }: Server,
-  target: Target,
+  { dispatch, onlyWithoutValue }: ClientServer,
+  target: RequestTarget,
   body: Uint8Array,
   key: string | null,
   { run, maxCost, waitSeconds, ...more }: PostOptions,
@@ -55,8 +55,8 @@ export async function postJson(
 
 /** Sends a creating request once. Returns network errors instead of throwing them. */
 export async function sendOnce(
-  server: Server,
-  target: Target,
+  server: ClientServer,
+  target: RequestTarget,
   body: Uint8Array,
   { idempotencyKey, signal, beforeSending, ...limit }: SendOptions,
 ): Promise<SendResult> {
@@ -83,8 +83,8 @@ export async function sendOnce(
  * the same as if nothing was sent.
  */
 async function resultOf(
-  { onlyWithoutValue }: Server,
-  { name, url }: Target,
+  { onlyWithoutValue }: ClientServer,
+  { name, url }: RequestTarget,
   answer: TransportAnswer,
 ): Promise<SendResult> {
   const { status, headers } = answer
@@ -98,7 +98,7 @@ async function resultOf(
   return { kind: 'answered', status, headers, json, ...text, seen: describeAnswer(answer), answer }
 }
 
-async function notSentResult({ url }: Target, error: unknown): Promise<SendResult> {
+async function notSentResult({ url }: RequestTarget, error: unknown): Promise<SendResult> {
   const reason = messageOf(error)
   if (!(error instanceof TransportError)) return { kind: 'not_sent', reason, error }
   const { cause } = error
@@ -118,7 +118,7 @@ export async function readCreated<Response>(
   hint: string | undefined,
   read: (answer: TransportAnswer) => Promise<Response>,
 ): Promise<Response> {
-  const { outcome } = outcomeOf(result, Date.now())
+  const { outcome } = attemptOutcome(result, Date.now())
   if (result.kind !== 'answered') {
     throw outcome === 'unknown' ? unknownOutcome(name, result.reason, hint, result.error) : result.error
   }

@@ -4,7 +4,7 @@ import type { UploadOptions } from './api-client.ts'
 import { decode } from './codec.ts'
 import { multipartFile } from './multipart.ts'
 import { retryRead } from './retry-read.ts'
-import { type Server, targetOf } from './send-once.ts'
+import { type ClientServer, targetOf } from './send-once.ts'
 
 /** The slowest upload speed for which the timeout is sufficient. */
 const UPLOAD_BYTES_PER_MS = 32
@@ -15,7 +15,7 @@ const UPLOAD_BYTES_PER_MS = 32
  * @throws GdnError `refused` if the server doesn't accept uploads
  */
 export async function upload(
-  server: Server,
+  server: ClientServer,
   content: string | Uint8Array,
   name: string,
   { signal, sha256 }: UploadOptions,

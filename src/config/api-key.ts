@@ -2,7 +2,7 @@ import { GdnError } from '../core/errors.ts'
 import { Secret } from '../core/secret.ts'
 import type { OpenKeyring } from './keyring.ts'
 import type { UserConfig } from './schema.ts'
-import { originOf, type Server } from './server.ts'
+import { checkedOrigin, type Server } from './server.ts'
 
 interface Known {
   env: NodeJS.ProcessEnv
@@ -45,6 +45,6 @@ export async function resolveApiKey(server: Server, { env, user, dataDir, openKe
 /** Returns whether a profile of the user names the origin. */
 export function isOwn(origin: string, user: UserConfig): boolean {
   return Object.values(user.profiles ?? {}).some(
-    (profile) => profile.base_url !== undefined && originOf(profile.base_url) === origin,
+    (profile) => profile.base_url !== undefined && checkedOrigin(profile.base_url) === origin,
   )
 }

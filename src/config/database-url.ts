@@ -1,14 +1,14 @@
 import { Secret } from '../core/secret.ts'
 
 /** The PostgreSQL database that flags or environment variables specify. */
-export interface GivenDatabase {
+export interface SpecifiedDatabase {
   url?: Secret | undefined
   /** URL of the database server itself, if `url` is the URL of a pooler. */
   directUrl?: Secret | undefined
 }
 
 /** Returns the database URL from the flag or, if it is missing, from the environment. */
-export function databaseGiven(flag: string | undefined, env: NodeJS.ProcessEnv): GivenDatabase {
+export function databaseGiven(flag: string | undefined, env: NodeJS.ProcessEnv): SpecifiedDatabase {
   const url = flag ?? (env.GDN_DATABASE_URL === '' ? undefined : env.GDN_DATABASE_URL)
   const direct = env.GDN_DATABASE_DIRECT_URL === '' ? undefined : env.GDN_DATABASE_DIRECT_URL
   return {

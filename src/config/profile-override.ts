@@ -1,5 +1,5 @@
 import { loadProjectFile } from './project-file.ts'
-import { originOf } from './server.ts'
+import { checkedOrigin } from './server.ts'
 
 interface Saved {
   env: NodeJS.ProcessEnv
@@ -17,7 +17,7 @@ interface Saved {
 export async function profileOverride({ env, cwd, profile, baseUrl }: Saved): Promise<string | null> {
   const hasServer = profile === 'local' || baseUrl !== undefined
   const isOther = (url: string | undefined): url is string =>
-    Boolean(url) && hasServer && (baseUrl === undefined || originOf(String(url)) !== originOf(baseUrl))
+    Boolean(url) && hasServer && (baseUrl === undefined || checkedOrigin(String(url)) !== checkedOrigin(baseUrl))
   const variable = (name: string, value: string) =>
     `${name} is set to ${value} and overrides the saved profile until you unset it.`
   if (isOther(env.GDN_BASE_URL)) return variable('GDN_BASE_URL', env.GDN_BASE_URL)

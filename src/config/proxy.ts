@@ -1,4 +1,4 @@
-import { isLoopback } from './server.ts'
+import { isLoopbackOrigin } from './server.ts'
 
 /** Proxy URLs by the scheme of the request, and the hosts that bypass them. Values that aren't set are empty. */
 export interface Proxies {
@@ -19,4 +19,4 @@ export function proxyOf(env: NodeJS.ProcessEnv): Proxies | undefined {
 
 /** Returns the proxies for requests to a URL, or undefined if the URL is on this machine. */
 export const proxyFor = (url: string, env: NodeJS.ProcessEnv): Proxies | undefined =>
-  isLoopback(url) ? undefined : proxyOf(env)
+  isLoopbackOrigin(url) ? undefined : proxyOf(env)

@@ -5,7 +5,7 @@ import type { ProfileSettings, ProjectFile } from './schema.ts'
 /** Where the server is configured. An API key is sent only to a server that the user named. */
 export type ServerSource = 'flag' | 'environment' | 'project' | 'profile' | 'local'
 
-export type Target =
+export type ServerTarget =
   | { kind: 'local' }
   | { kind: 'url'; url: string; source: Exclude<ServerSource, 'local'>; from: string }
 
@@ -30,7 +30,7 @@ interface Named {
  * Returns the server that is named by the flags, the environment, the project or the user's profile, in this order of
  * precedence. Returns null if none of them names one.
  */
-export function chooseTarget({ flags, env, project, profileName, profile }: Named): Target | null {
+export function chooseTarget({ flags, env, project, profileName, profile }: Named): ServerTarget | null {
   const rivals = [flags.local && '--local', flags.baseUrl !== undefined && '--base-url'].filter(Boolean)
   if (rivals.length > 1) {
     throw new GdnError('usage', `${rivals.join(' and ')} select different servers`, { hint: 'Use one of them.' })
@@ -38,11 +38,11 @@ export function chooseTarget({ flags, env, project, profileName, profile }: Name
   if (flags.local && flags.profile !== undefined && flags.profile !== 'local') {
     throw new GdnError('usage', '--local and --profile select different servers', { hint: 'Use one of them.' })
   }
-  const url = (value: string, source: Exclude<ServerSource, 'local'>, from: string): Target => {
-    originOf(value, from)
+  const url = (value: string, source: Exclude<ServerSource, 'local'>, from: string): ServerTarget => {
+    checkedOrigin(value, from)
     return { kind: 'url', url: value, source, from }
   }
-  const ofProfile = (): Target | null => {
+  const ofProfile = (): ServerTarget | null => {
     if (profileName === 'local') return { kind: 'local' }
     return profile.base_url === undefined ? null : url(profile.base_url, 'profile', `profile ${profileName}`)
   }
@@ -64,21 +64,21 @@ export function chooseTarget({ flags, env, project, profileName, profile }: Name
 }
 
 /** Resolves a target to a server. For the local backend, looks up its current address. Throws if the target is null. */
-export async function serverOf(target: Target | null, localDataDir: string): Promise<Server> {
+export async function serverOf(target: ServerTarget | null, localDataDir: string): Promise<Server> {
   if (target === null) {
     throw new GdnError('usage', 'no server is configured', {
       hint: 'Run `gdn local start` and add --local, or use --base-url <url>. Run `gdn init` to save a server in a profile.',
     })
   }
   if (target.kind === 'url') {
-    const origin = originOf(target.url, target.from)
+    const origin = checkedOrigin(target.url, target.from)
     const baseUrl = target.url.replace(/\/+$/, '')
     return {
       baseUrl,
       origin,
       source: target.source,
       from: target.from,
-      loopback: isLoopback(origin),
+      loopback: isLoopbackOrigin(origin),
     }
   }
   const { runningBackend } = await import('./local-backend.ts')
@@ -86,11 +86,11 @@ export async function serverOf(target: Target | null, localDataDir: string): Pro
   if (running === null) {
     throw new GdnError('unreachable', 'the local backend is not running', { hint: 'Run `gdn local start`.' })
   }
-  return { baseUrl: running.url, origin: originOf(running.url), source: 'local', from: '--local', loopback: true }
+  return { baseUrl: running.url, origin: checkedOrigin(running.url), source: 'local', from: '--local', loopback: true }
 }
 
 /** Returns the `https://host[:port]` of a URL. Throws if it isn't an http(s) URL or has a user name or password. */
-export function originOf(url: string, from = 'the address'): string {
+export function checkedOrigin(url: string, from = 'the address'): string {
   const parsed = parseUrl(url)
   if (parsed !== null && hasUserInfo(parsed)) {
     throw new GdnError('usage', 'the URL of the server has a user name or password', {
@@ -105,7 +105,7 @@ export function originOf(url: string, from = 'the address'): string {
   })
 }
 
-export function isLoopback(origin: string): boolean {
+export function isLoopbackOrigin(origin: string): boolean {
   const { hostname } = new URL(origin)
   return (
     hostname === 'localhost' ||

@@ -9,7 +9,7 @@ import { localDataDirectory, stateDirectory, userConfigFile } from './paths.ts'
 import { refuseUnknownProfile } from './profile-names.ts'
 import { loadProjectFile } from './project-file.ts'
 import type { ProfileSettings, ProjectConfig, ProjectFile, UserConfig } from './schema.ts'
-import { chooseTarget, originOf, type Server, serverOf, type Target } from './server.ts'
+import { checkedOrigin, chooseTarget, type Server, type ServerTarget, serverOf } from './server.ts'
 import { type StorageProfile, type StorageSettings, storageOf } from './storage.ts'
 import { readUserConfig } from './user-file.ts'
 
@@ -135,7 +135,7 @@ function ofProject<Name extends 'map' | 'unknown_columns'>(
 function walletUrlOf({ env, profile, profileName }: Layers): Setting<string> | null {
   const named = env.GDN_WALLET_URL ?? ''
   if (named !== '') {
-    originOf(named, 'GDN_WALLET_URL')
+    checkedOrigin(named, 'GDN_WALLET_URL')
     return { value: named, from: 'GDN_WALLET_URL' }
   }
   return profile.wallet_url === undefined ? null : { value: profile.wallet_url, from: `profile ${profileName}` }
@@ -168,7 +168,7 @@ const OF_A_SERVER = new Set<keyof ProfileSettings>(['contract', 'blockchain', 'r
 
 function pick<Name extends 'contract' | 'wallet' | 'rate' | 'blockchain' | 'api_version'>(
   { project, profile, profileName }: Layers,
-  target: Target | null,
+  target: ServerTarget | null,
   name: Name,
   flag: NonNullable<ProfileSettings[Name]> | undefined,
   variable?: NonNullable<ProfileSettings[Name]> | '',
@@ -187,12 +187,12 @@ function pick<Name extends 'contract' | 'wallet' | 'rate' | 'blockchain' | 'api_
   return null
 }
 
-function applies(name: keyof ProfileSettings, baseUrl: string | undefined, target: Target | null): boolean {
+function applies(name: keyof ProfileSettings, baseUrl: string | undefined, target: ServerTarget | null): boolean {
   if (!OF_A_SERVER.has(name) || baseUrl === undefined) return true
-  return target?.kind === 'url' && originOf(target.url) === originOf(baseUrl)
+  return target?.kind === 'url' && checkedOrigin(target.url) === checkedOrigin(baseUrl)
 }
 
-function blockchainOf(layers: Layers, target: Target | null): Setting<Blockchain> | null {
+function blockchainOf(layers: Layers, target: ServerTarget | null): Setting<Blockchain> | null {
   const named = layers.env.GDN_BLOCKCHAIN ?? ''
   if (layers.flags.blockchain === undefined && named !== '' && !isBlockchain(named)) {
     throw flagError('GDN_BLOCKCHAIN', `unknown blockchain "${named}"`, blockchainHint(named))

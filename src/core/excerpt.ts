@@ -4,7 +4,8 @@ import { hidesSecret, REDACTED } from './secret.ts'
 const MAX_LENGTH = 200
 
 /** Returns a string as it is and any other value as JSON, because a server may send an object in place of a text. */
-export const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+export const textOrJson = (value: unknown): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 
 /**
  * Returns the beginning of a server's text for a message: on one line, without secrets and control characters. If the

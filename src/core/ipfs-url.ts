@@ -5,7 +5,7 @@ export const isIpfsUrl = (url: string): boolean => /^ipfs:\/\//i.test(url)
 export const isContentUrl = (url: string): boolean => /^(?:ipfs|ar):\/\//i.test(url)
 
 /** Returns the `<cid>[/<path>]` of an ipfs URL, with its path unchanged. */
-export const placeOf = (url: string): string =>
+export const ipfsPlace = (url: string): string =>
   url
     .replace(/^ipfs:\/\//i, '')
     .split('/')
@@ -13,7 +13,7 @@ export const placeOf = (url: string): string =>
     .join('/')
 
 /** Splits a place into the CID and the decoded names of the path to the file. */
-export function partsOf(place: string): { cid: string; path: string[] } {
+export function ipfsPathParts(place: string): { cid: string; path: string[] } {
   const [cid = '', ...path] = place.split('/')
   return { cid, path: path.map(decoded) }
 }
@@ -35,4 +35,4 @@ export const urlOfPlace = (place: string): string => (isContentUrl(place) ? plac
 
 /** Returns the CID of a file, stored here or not. Null if the file has none. */
 export const cidOf = (place: string): string | null =>
-  isContentUrl(place) && !isIpfsUrl(place) ? null : partsOf(placeOf(place)).cid
+  isContentUrl(place) && !isIpfsUrl(place) ? null : ipfsPathParts(ipfsPlace(place)).cid

@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Collection, Nft, Overview, Run } from '../server/explorer/types.ts'
+import type { CollectionDetails, NftDetails, Overview, RunDetails } from '../server/explorer/types.ts'
 
 /** The data of each event, by event name. */
 export interface Events {
   overview: Overview
-  run: Run
-  collection: Collection
-  nft: Nft
+  run: RunDetails
+  collection: CollectionDetails
+  nft: NftDetails
 }
 
 export type LiveState = 'connecting' | 'live' | 'lost'

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import type { Session } from '../server/explorer/types.ts'
+import type { ExplorerSession } from '../server/explorer/types.ts'
 import { ApiError, get, onFailure } from './api.ts'
 import { forgetSources } from './gallery/kept-sources.ts'
 import { onConnectionLoss } from './live.ts'
@@ -8,17 +8,17 @@ import { forgetAll } from './resource.ts'
 const RETRY_MS = 2000
 
 export interface SessionState {
-  session: Session | undefined
+  session: ExplorerSession | undefined
   /** Set if the session can't be loaded. */
   error: ApiError | undefined
-  set: (session: Session) => void
+  set: (session: ExplorerSession) => void
 }
 
 /** Returns the current session. Reloads it after an outage and when the server rejects the key. */
 export function useSession(): SessionState {
-  const [session, setSession] = useState<Session>()
+  const [session, setSession] = useState<ExplorerSession>()
   const [error, setError] = useState<ApiError>()
-  const set = useCallback((next: Session) => {
+  const set = useCallback((next: ExplorerSession) => {
     forgetAll()
     forgetSources()
     setSession(next)
@@ -30,7 +30,7 @@ export function useSession(): SessionState {
       if (isAsking) return
       isAsking = true
       try {
-        const next = await get<Session>('session')
+        const next = await get<ExplorerSession>('session')
         setError(undefined)
         setSession((before) => {
           const isSame = before?.open === next.open && before?.account?.email === next.account?.email
@@ -54,4 +54,4 @@ export function useSession(): SessionState {
 }
 
 /** Whether the viewer has access. */
-export const maySee = ({ open, account }: Session) => open || account !== null
+export const maySee = ({ open, account }: ExplorerSession) => open || account !== null

@@ -9,7 +9,7 @@ import { contentProblem } from './file-content.ts'
 import { checkedLookup, type Resolve, systemResolve } from './lookup.ts'
 import type { Pace } from './pace.ts'
 import { explainFailure } from './reasons.ts'
-import { checkTarget, type Target } from './target.ts'
+import { checkTarget, type FileTarget } from './target.ts'
 
 const REDIRECTS = [301, 302, 303, 307, 308]
 const TRY_AGAIN = [408, 425, 429]
@@ -17,7 +17,7 @@ const MAX_URL_LENGTH = 8192
 /** The pause if a busy server doesn't specify one. */
 const DEFAULT_PAUSE_MS = 1000
 export const DEFAULT_MAX_BYTES = 64 * 2 ** 20
-export const DEFAULT_TIMEOUT_MS = 30_000
+export const DEFAULT_FILE_TIMEOUT_MS = 30_000
 
 export interface FetcherOptions {
   /** For development: allows private addresses and any port. Cloud metadata addresses stay forbidden. */
@@ -40,18 +40,18 @@ export interface FetcherOptions {
 }
 
 /** Requests files and follows redirects according to the options. */
-export interface Asker {
+export interface FileRequester {
   /** Follows redirects until a response that isn't one. Each redirect target is checked like the first URL. */
   follow(
-    first: Target,
+    first: FileTarget,
     timeLimit: TimeLimit,
     headers?: Record<string, string>,
-  ): Promise<{ target: Target; response: Dispatcher.ResponseData }>
+  ): Promise<{ target: FileTarget; response: Dispatcher.ResponseData }>
   close(): Promise<void>
 }
 
-export function createAsker(options: FetcherOptions): Asker {
-  const { allowPrivate, isTrusted, userAgent, pace, timeoutMs = DEFAULT_TIMEOUT_MS, maxRedirects = 3 } = options
+export function createFileRequester(options: FetcherOptions): FileRequester {
+  const { allowPrivate, isTrusted, userAgent, pace, timeoutMs = DEFAULT_FILE_TIMEOUT_MS, maxRedirects = 3 } = options
   const agentOf = (mayBePrivate: boolean) =>
     new Agent({
       connect: { lookup: checkedLookup(options.lookup ?? systemResolve, mayBePrivate), timeout: timeoutMs },
@@ -61,20 +61,20 @@ export function createAsker(options: FetcherOptions): Asker {
   const [agent, trustingAgent] = [agentOf(allowPrivate), agentOf(true)]
   const mayBePrivate = (url: URL) => allowPrivate || (isTrusted?.(url) ?? false)
 
-  const ask = (target: Target, signal: AbortSignal, headers: Record<string, string>) =>
+  const ask = (target: FileTarget, signal: AbortSignal, headers: Record<string, string>) =>
     request(target.url, {
       dispatcher: mayBePrivate(target.url) ? trustingAgent : agent,
       signal,
       headers: { 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'identity', ...headers },
     })
 
-  const enter = async ({ url }: Target, timeLimit: TimeLimit) => {
+  const enter = async ({ url }: FileTarget, timeLimit: TimeLimit) => {
     if (pace === undefined || (mayBePrivate(url) && isPrivateHost(url))) return
     timeLimit.hold(await timeLimit.paused(() => pace.enter(url.origin, timeLimit.signal)))
   }
 
   /** Pauses requests to an origin that responded with 429 or 503. */
-  const pauseIfAsked = ({ url }: Target, response: Head) => {
+  const pauseIfAsked = ({ url }: FileTarget, response: Head) => {
     if (response.statusCode !== 429 && response.statusCode !== 503) return
     pace?.pause(url.origin, parseRetryAfter(headerOf(response, 'retry-after'), Date.now()) ?? DEFAULT_PAUSE_MS)
   }
@@ -113,7 +113,7 @@ export function createAsker(options: FetcherOptions): Asker {
 /** The time limit of a whole exchange. It also converts network errors to failures with a reason. */
 export interface TimeLimit {
   signal: AbortSignal
-  during<T>(target: Target, work: () => Promise<T>): Promise<T>
+  during<T>(target: FileTarget, work: () => Promise<T>): Promise<T>
   /** Runs work that doesn't count towards the time limit, such as waiting that isn't the server's fault. */
   paused<T>(work: () => Promise<T>): Promise<T>
   /** Registers a cleanup function for the timeout, an abort, or the regular end. */

@@ -4,9 +4,9 @@ import { decodeBody, limitBody } from './body.ts'
 import {
   checkAnswer,
   checkHead,
-  createAsker,
+  createFileRequester,
+  DEFAULT_FILE_TIMEOUT_MS,
   DEFAULT_MAX_BYTES,
-  DEFAULT_TIMEOUT_MS,
   discard,
   type FetcherOptions,
   headerOf,
@@ -14,7 +14,7 @@ import {
   type TimeLimit,
 } from './exchange.ts'
 import { readHead } from './file-content.ts'
-import { checkTarget, type Target } from './target.ts'
+import { checkTarget, type FileTarget } from './target.ts'
 
 export interface FetchedFile {
   /**
@@ -44,8 +44,8 @@ export interface Fetcher {
 }
 
 export function createFetcher(options: FetcherOptions): Fetcher {
-  const { allowPrivate, allowHtml = false, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_TIMEOUT_MS } = options
-  const asker = createAsker(options)
+  const { allowPrivate, allowHtml = false, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_FILE_TIMEOUT_MS } = options
+  const asker = createFileRequester(options)
 
   return {
     async fetchFile(url, signal) {
@@ -80,7 +80,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
   }
 }
 
-async function* rest(head: Uint8Array, body: AsyncGenerator<Uint8Array>, target: Target, timeLimit: TimeLimit) {
+async function* rest(head: Uint8Array, body: AsyncGenerator<Uint8Array>, target: FileTarget, timeLimit: TimeLimit) {
   try {
     yield head
     for (;;) {

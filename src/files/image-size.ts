@@ -17,7 +17,7 @@ const READABLE: Readonly<Record<string, number>> = {
 const MOST = 1_000_000
 
 /** Whether {@link imageSize} supports this type. */
-export const isReadable = (contentType: string): boolean => Object.hasOwn(READABLE, contentType)
+export const canMeasure = (contentType: string): boolean => Object.hasOwn(READABLE, contentType)
 
 /**
  * Returns the width and height in pixels, or null if the first bytes don't contain them. Never throws, because the

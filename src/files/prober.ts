@@ -4,9 +4,9 @@ import { SNIFF_BYTES } from './content-type.ts'
 import {
   checkAnswer,
   checkHead,
-  createAsker,
+  createFileRequester,
+  DEFAULT_FILE_TIMEOUT_MS,
   DEFAULT_MAX_BYTES,
-  DEFAULT_TIMEOUT_MS,
   discard,
   type FetcherOptions,
   headerOf,
@@ -14,7 +14,7 @@ import {
   type TimeLimit,
 } from './exchange.ts'
 import { readHead } from './file-content.ts'
-import { checkTarget, type Target } from './target.ts'
+import { checkTarget, type FileTarget } from './target.ts'
 
 /** Checks whether files can be fetched, without downloading them. */
 export interface Prober {
@@ -28,11 +28,11 @@ export interface Prober {
 }
 
 export function createProber(options: FetcherOptions): Prober {
-  const { allowPrivate, allowHtml = false, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_TIMEOUT_MS } = options
-  const asker = createAsker(options)
+  const { allowPrivate, allowHtml = false, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_FILE_TIMEOUT_MS } = options
+  const asker = createFileRequester(options)
 
   async function look(
-    { target, response }: { target: Target; response: Dispatcher.ResponseData },
+    { target, response }: { target: FileTarget; response: Dispatcher.ResponseData },
     timeLimit: TimeLimit,
   ) {
     const { label } = target

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { isCloudMetadata, isPublicAddress } from './address.ts'
 import { FetchFailure } from './failure.ts'
 
-export interface Target {
+export interface FileTarget {
   url: URL
   /** The name of the target in errors: the shortened URL without a password. */
   label: string
@@ -19,8 +19,8 @@ const MAX_LABEL = 200
 export function checkTarget(
   text: string | URL,
   allowPrivate: boolean | ((url: URL) => boolean),
-  from?: Target,
-): Target {
+  from?: FileTarget,
+): FileTarget {
   const url = parse(text, from)
   const label = labelOf(url, from)
   const refuse = (why: string, hint: string) => new FetchFailure(`${label} ${why}`, { lasting: true, hint })
@@ -66,7 +66,7 @@ export function privateAddress(label: string, address: string): FetchFailure {
   })
 }
 
-function parse(text: string | URL, from: Target | undefined): URL {
+function parse(text: string | URL, from: FileTarget | undefined): URL {
   try {
     return new URL(text, from?.url)
   } catch (cause) {
@@ -75,7 +75,7 @@ function parse(text: string | URL, from: Target | undefined): URL {
   }
 }
 
-function labelOf(url: URL, from: Target | undefined): string {
+function labelOf(url: URL, from: FileTarget | undefined): string {
   const shown = new URL(url)
   shown.username = ''
   shown.password = ''

@@ -106,12 +106,12 @@ export async function openKeystore(text: string, password: Secret, name: string)
  * @throws GdnError `invalid_input` for a Solana keystore
  */
 export async function openEvmKeystore(text: string, password: Secret, name: string): Promise<OpenedKeystore> {
-  refuseSolana(parseKeystore(text, name), name)
+  refuseSolanaKeystore(parseKeystore(text, name), name)
   return await openKeystore(text, password, name)
 }
 
 /** @throws GdnError `invalid_input` for a Solana keystore, because an EVM network needs the key */
-export function refuseSolana(keystore: Keystore, name: string): void {
+export function refuseSolanaKeystore(keystore: Keystore, name: string): void {
   if (!isSolanaKeystore(keystore)) return
   throw new GdnError('invalid_input', `is a Solana wallet (${keystore.address}), but this network is EVM`, {
     place: { file: name },

@@ -1,6 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 import { Secret } from '../core/secret.ts'
-import { readPrivateFile } from './private-file.ts'
+import { readSecretFile } from './private-file.ts'
 
 const MAX_PASSWORD_BYTES = 4096
 const MIN_NEW_CHARACTERS = 8
@@ -44,5 +44,5 @@ export function passwordIn(text: string, place: string, problemOf: (password: st
 
 /** Reads a password from a file that only its owner may read. */
 export function readPasswordFile(path: string, problemOf = passwordProblem): Secret {
-  return passwordIn(readPrivateFile(path, MAX_PASSWORD_BYTES + 2), path, problemOf)
+  return passwordIn(readSecretFile(path, MAX_PASSWORD_BYTES + 2), path, problemOf)
 }

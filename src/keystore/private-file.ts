@@ -8,7 +8,7 @@ export { quoted } from '../core/private-file.ts'
  *
  * @throws GdnError `invalid_input`
  */
-export function readPrivateFile(path: string, maxBytes: number): string {
+export function readSecretFile(path: string, maxBytes: number): string {
   const fail = (message: string) => new GdnError('invalid_input', message, { place: { file: path } })
   const bytes = readBytes(path, { maxBytes, code: 'invalid_input' })
   if (bytes === null) throw fail("doesn't exist")

@@ -6,7 +6,7 @@ import { CIPHER, macOf } from './open.ts'
 import { privateKeyBytes } from './private-key.ts'
 
 /** Encrypts with a key that is derived in advance, because the derivation needs memory and time. */
-export interface Seal {
+export interface KeystoreSeal {
   /** Returns a keystore as JSON in Web3 Secret Storage version 3. For Solana, its content is the keypair. */
   keystore(privateKey: Secret, address: string): string
   /** Like `keystore`, but for any bytes, which `decrypt` returns. No wallet mistakes the result for its own file. */
@@ -23,7 +23,7 @@ export interface Seal {
  * const text = seal.keystore(privateKey, address)
  * seal.wipe()
  */
-export async function prepareSeal(password: Secret): Promise<Seal> {
+export async function prepareSeal(password: Secret): Promise<KeystoreSeal> {
   const salt = randomBytes(32)
   const key = await deriveKey(password, { kdf: 'scrypt', ...SCRYPT, salt })
   const encrypt = (content: Uint8Array) => {

@@ -7,15 +7,15 @@ import { GdnError, messageOf } from '../core/errors.ts'
 import { orAborted } from '../core/or-aborted.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { sleep } from '../core/time.ts'
-import { DEFAULT_TIMEOUT_MS } from '../operations/defaults.ts'
+import { DEFAULT_WAIT_MS } from '../operations/defaults.ts'
 import { operate } from '../operations/operate.ts'
 import { runOrigin } from '../operations/run-origin.ts'
 import type { AcceptedOperation } from '../operations/types.ts'
 import { isMinted, type NftWait, waitForCollection, waitForNfts, waitForTransfer } from '../operations/waiting.ts'
 import { collectionsOfServers, enterCollection, type KnownCollection } from '../state/known-collections.ts'
 import { openState, type State } from '../state/open-state.ts'
-import { originOf, readOperation } from '../state/operations.ts'
-import type { Connection, Identified } from './connection.ts'
+import { readOperation, serverOriginOf } from '../state/operations.ts'
+import type { ClientConnection, Identified } from './connection.ts'
 import { differencesOf } from './differences.ts'
 import type {
   CollectionRequest,
@@ -45,11 +45,11 @@ interface Session extends Identified {
 
 /** Sends requests at most once for each idempotency key. Each request is an operation in the state database. */
 export class AtMostOnce {
-  readonly #connection: Connection
+  readonly #connection: ClientConnection
   #session: Promise<Session> | undefined
   readonly #users = new Map<Promise<Session>, number>()
 
-  constructor(connection: Connection) {
+  constructor(connection: ClientConnection) {
     this.#connection = connection
   }
 
@@ -98,7 +98,7 @@ export class AtMostOnce {
     if (options.wait === false) return { operationId, transaction: accepted }
     const { nft_gdn_id: nftGdnId, sender_wallet_address: sender, receiver_wallet_address: receiver } = request
     return await this.#afterwards(operationId, async () => {
-      const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
+      const { timeoutMs = DEFAULT_WAIT_MS } = options
       const transfer = { nftGdnId, sender, receiver, transactionId: transaction_gdn_id, wasSentBefore }
       const { seen, problem } = await waitForTransfer(await this.#waitDeps(options), transfer, timeoutMs)
       if (problem !== null) throw problem
@@ -147,7 +147,7 @@ export class AtMostOnce {
     options: WaitOptions,
     until: Pick<NftWait, 'isDone' | 'isAccepted' | 'mustExist'>,
   ): Promise<Nft[]> {
-    const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
+    const { timeoutMs = DEFAULT_WAIT_MS } = options
     const { records, problem } = await waitForNfts(await this.#waitDeps(options), ids, { timeoutMs, ...until })
     if (problem !== null) throw problem
     return records
@@ -163,7 +163,7 @@ export class AtMostOnce {
     request: CollectionRequest | MintRequest | TransferRequest,
     options: OperationOptions,
   ): Promise<Taken & { operationId: string; body: Once['body'] }> {
-    const { idempotencyKey, timeoutMs = DEFAULT_TIMEOUT_MS, signal = never() } = options
+    const { idempotencyKey, timeoutMs = DEFAULT_WAIT_MS, signal = never() } = options
     checkKey(idempotencyKey)
     checkReferences(request)
     checkKeys(request)
@@ -265,7 +265,7 @@ interface Taken {
 
 async function operateForKey(
   { client, backend, state }: Session,
-  { origin: serverOrigin }: Connection,
+  { origin: serverOrigin }: ClientConnection,
   once: Once,
 ): Promise<Taken> {
   const { endpoint, idempotencyKey, operationId, body, signal } = once
@@ -332,7 +332,7 @@ async function reusedKey(
 ): Promise<GdnError> {
   const { earlier, server } = await state.read((sql) => ({
     earlier: readOperation(sql, operationId),
-    server: originOf(sql, operationId),
+    server: serverOriginOf(sql, operationId),
   }))
   const differs = [
     ...(server === origin ? [] : ['server']),

@@ -3,7 +3,7 @@ import { env } from 'node:process'
 import type { ApiVersion } from '../api/versions.ts'
 import type { ApiClient } from '../client/api-client.ts'
 import type { SeenBackend } from '../client/backend.ts'
-import { checkKey, isLoopback, parseBaseUrl } from '../client/base-url.ts'
+import { checkKey, isLoopbackUrl, parseBaseUrl } from '../client/base-url.ts'
 import type { Transport } from '../client/transport.ts'
 import { paceDirectories, stateDirectory } from '../config/paths.ts'
 import { proxyOf } from '../config/proxy.ts'
@@ -21,7 +21,7 @@ export interface Identified {
 }
 
 /** A server, its key, and the client that sends requests to it. */
-export interface Connection {
+export interface ClientConnection {
   readonly baseUrl: string
   readonly apiKey: Secret
   readonly stateDir: string
@@ -50,14 +50,14 @@ function keyFor(origin: string, key: string | undefined): Secret {
 const HINT = 'Set baseUrl and apiKey, or GDN_BASE_URL and GDN_API_KEY.'
 
 /** @throws GdnError `invalid_config` for an invalid URL or key; `unauthorized` without a key */
-export function openConnection({ baseUrl, apiKey, stateDir, apiVersion = '1.1' }: ClientOptions): Connection {
+export function openConnection({ baseUrl, apiKey, stateDir, apiVersion = '1.1' }: ClientOptions): ClientConnection {
   const address = baseUrl ?? env.GDN_BASE_URL
   if (address === undefined || address === '') {
     throw new GdnError('invalid_config', 'no server is configured', { hint: HINT })
   }
   const url = parseBaseUrl(address, { hasKey: true, allowHttp: false })
   const { origin } = new URL(url)
-  const isLocal = isLoopback(new URL(url))
+  const isLocal = isLoopbackUrl(new URL(url))
   const secret = keyFor(origin, apiKey ?? env.GDN_API_KEY)
   const proxy = isLocal ? undefined : proxyOf(env)
   let transport: Promise<Transport> | undefined

@@ -2,7 +2,7 @@ import { type ColumnNaming, parseColumnName } from './columns.ts'
 import { openCsv } from './csv.ts'
 import { decodeText } from './decode.ts'
 import { ManifestError } from './manifest-error.ts'
-import { openSource } from './source.ts'
+import { openManifestSource } from './source.ts'
 
 export interface CsvHeader {
   separator: string
@@ -16,7 +16,7 @@ const HEAD_CHARACTERS = 64 * 1024
 /** Returns the header of a CSV manifest. Returns null for another format, or if the file can't be read. */
 export async function readCsvHeader(path: string, naming: ColumnNaming = {}): Promise<CsvHeader | null> {
   try {
-    const open = await openSource({ path })
+    const open = await openManifestSource({ path })
     let head = ''
     for await (const piece of decodeText(open.bytes, open.name)) {
       head += piece

@@ -2,7 +2,7 @@ import { parseColumnName } from './columns.ts'
 import { openCsv } from './csv.ts'
 import { decodeText } from './decode.ts'
 import { ManifestError } from './manifest-error.ts'
-import { openSource } from './source.ts'
+import { openManifestSource } from './source.ts'
 
 /**
  * Finds rows of a CSV manifest in its file. Messages name a row by its number in a spreadsheet. That is less than its
@@ -21,7 +21,7 @@ export async function fileLines(path: string, rows: ReadonlySet<number>): Promis
   }
   let text: AsyncGenerator<string> | undefined
   try {
-    const source = await openSource({ path })
+    const source = await openManifestSource({ path })
     if (source.format !== 'csv') return found
     text = decodeText(source.bytes, path)
     const isKnown = (name: string) => 'role' in parseColumnName(name, { unknownColumns: 'error' })

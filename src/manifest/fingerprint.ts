@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
-import { type ManifestSource, type OpenSource, openSource } from './source.ts'
+import { type ManifestSource, type OpenSource, openManifestSource } from './source.ts'
 
 /** Increment it when the same bytes result in other rows or problems. */
 const READER = 3
@@ -41,7 +41,7 @@ export class Fingerprint {
   async ofFile(): Promise<string | null> {
     if ('stdin' in this.#source) return null
     try {
-      const open = await openSource(this.#source)
+      const open = await openManifestSource(this.#source)
       const hash = createHash('sha256')
       for await (const piece of open.bytes) hash.update(piece)
       return this.#with(open, hash.digest('hex'))

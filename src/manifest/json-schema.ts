@@ -2,7 +2,13 @@ import { KNOWN_NAMES, OWN_NAME } from '../api/blockchains.ts'
 import { createnft } from '../api/endpoints/createnft.ts'
 import { FILE_URL_FORMS } from '../api/file-url.ts'
 import { MAX_KEY_LENGTH, nftMetadata } from '../api/metadata.ts'
-import { ADDRESS_FORMS, addressesOfBlockchain, fieldRules, REFUSED_KEYS, textOf } from '../api/openapi/fields-schema.ts'
+import {
+  ADDRESS_FORMS,
+  addressesOfBlockchain,
+  fieldRules,
+  REFUSED_KEYS,
+  textPattern,
+} from '../api/openapi/fields-schema.ts'
 import { type Json, jsonSchema, when } from '../api/openapi/json-schema.ts'
 import { COLUMN_NAMES, INVISIBLE, MAX_ID, METADATA_KEYS, namesOf, ROW_KEYS, SHORTENED } from './columns.ts'
 
@@ -109,7 +115,7 @@ function metadataSchema(own: Json): Json {
   properties.file_fields.items.properties.url = {
     type: 'string',
     description: 'URL of the file, or a path relative to the manifest',
-    ...textOf([...FILE_URL_FORMS, PATH]),
+    ...textPattern([...FILE_URL_FORMS, PATH]),
   }
   const names = { ...propertyNames, not: { enum: [...propertyNames.not.enum, ...ROW_KEYS] } }
   return { ...rest, propertyNames: names, properties: { ...own, ...properties } }
@@ -128,7 +134,11 @@ function requestManifest(): Json {
   } = jsonSchema(createnft.request, 'input', {}, fieldRules) as {
     properties: Record<string, Json>
   } & Json
-  const party = (description: unknown) => ({ type: 'string', ...textOf([...ADDRESS_FORMS, NAME_FORM]), description })
+  const party = (description: unknown) => ({
+    type: 'string',
+    ...textPattern([...ADDRESS_FORMS, NAME_FORM]),
+    description,
+  })
   const metadata = { $ref: '#/$defs/metadata' }
   return {
     ...rest,

@@ -11,14 +11,14 @@ const DRIVE_HINT = 'Use a path relative to the folder of the manifest, with / be
 const SLASH_HINT = 'Use / in paths, even on Windows.'
 
 /** Returns the problem of a file, or its warning. Returns a warning only for the first check of the file. */
-export type FileCheck = (path: string) => Promise<Inspection>
+export type InspectFile = (path: string) => Promise<Inspection>
 
 /**
  * Creates a check for local files, which inspects each file once unless there are too many.
  *
  * @param folders the folders whose files a manifest may name: its own folder, and folders that the user added
  */
-export function createFileCheck(folders: readonly string[]): FileCheck {
+export function createFileCheck(folders: readonly string[]): InspectFile {
   const seen = new Map<string, FileProblem | null>()
   let roots: Promise<string[]> | undefined
   return async (path) => {

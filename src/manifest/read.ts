@@ -10,7 +10,7 @@ import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue, ManifestItem, ManifestRow } from './row.ts'
 import { type Blocks, csvBlocks, jsonBlocks, type ReadContext } from './row-blocks.ts'
-import { type ManifestFormat, type ManifestSource, openSource, PLAN_BEGINNING } from './source.ts'
+import { type ManifestFormat, type ManifestSource, openManifestSource, PLAN_BEGINNING } from './source.ts'
 import type { ManifestTarget } from './target.ts'
 
 export type { ManifestFormat, ManifestItem, ManifestOptions, ManifestSource, ManifestTarget }
@@ -122,7 +122,7 @@ async function* read(source: ManifestSource, context: ReadContext, fingerprint: 
 }
 
 async function* readFormat(source: ManifestSource, context: ReadContext, fingerprint: Fingerprint): Blocks {
-  const open = await openSource(source)
+  const open = await openManifestSource(source)
   const { head, text } = await peek(withNames(decodeText(fingerprint.watch(open), open.name), context.options))
   if (head.trim() === '') {
     throw new ManifestError({ place: { file: open.name }, message: 'is empty', hint: 'Add at least one NFT.' })

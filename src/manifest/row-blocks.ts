@@ -4,7 +4,7 @@ import { type Built, RowBuilder } from './build-row.ts'
 import { type Column, columnSetProblems, parseColumnName, spellingOf } from './columns.ts'
 import type { CsvFile, CsvRecord } from './csv.ts'
 import type { JsonFile, JsonRecord } from './json.ts'
-import { createFileCheck, type FileCheck } from './local-files.ts'
+import { createFileCheck, type InspectFile } from './local-files.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { applyRequest } from './request.ts'
@@ -296,7 +296,7 @@ function isDone(built: Built): built is Extract<Built, { row: unknown }> {
 
 interface Settling extends Pick<ManifestOptions, 'onFileWarning' | 'onRow'> {
   file: string
-  check: FileCheck
+  check: InspectFile
 }
 
 /** Checks the local files of a built row. Then adds the row or its problems. */

@@ -40,7 +40,7 @@ const FORMATS: Readonly<Record<string, ManifestFormat>> = {
 export const NO_MANIFEST_HINT = 'Check the path, or run `gdn batch template` to create a manifest.'
 
 /** Opens a manifest. Rejects a FIFO or a device without opening it, because reading it could block indefinitely. */
-export async function openSource(source: ManifestSource): Promise<OpenSource> {
+export async function openManifestSource(source: ManifestSource): Promise<OpenSource> {
   if ('stdin' in source) {
     return { name: 'stdin', folder: resolve(), format: source.format ?? null, bytes: source.stdin }
   }

@@ -3,7 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import { copiedState, enterContents, lookAlikes, markCompared, uncompared } from '../state/compared-collections.ts'
 import type { State } from '../state/open-state.ts'
 import type { OperationName } from '../state/operations.ts'
-import { contentOf } from './reconcile/content.ts'
+import { metadataHash } from './reconcile/content.ts'
 import { listIds, readPages } from './reconcile/listing.ts'
 
 interface CheckDeps {
@@ -33,14 +33,14 @@ export async function refuseLookAlikes(
     const listed = await listIds({ client, signal }, { contractAddress: contract, blockchain })
     const unread = await state.read((sql) => uncompared(sql, collectionId, listed), signal)
     for await (const { nfts, done } of readPages({ client, signal }, unread)) {
-      const contents = nfts.map((nft): [string, string] => [nft.nft_gdn_id, contentOf(nft.request_metadata)])
+      const contents = nfts.map((nft): [string, string] => [nft.nft_gdn_id, metadataHash(nft.request_metadata)])
       await state.write((sql) => enterContents(sql, collectionId, contents), signal)
       await onEvent({ type: 'looking', ids: done, ofIds: unread.length })
     }
     await state.write((sql) => markCompared(sql, collectionId, copied.epoch), signal)
   }
   const { metadata } = request as { metadata: readonly unknown[] }
-  const alike = await state.read((sql) => lookAlikes(sql, collectionId, metadata.map(contentOf)), signal)
+  const alike = await state.read((sql) => lookAlikes(sql, collectionId, metadata.map(metadataHash)), signal)
   if (alike.length === 0) return
   const shown = `${alike.slice(0, 5).join(', ')}${alike.length > 5 ? ', …' : ''}`
   throw new GdnError('seems_minted', `the collection already has NFTs with this content: ${shown}`, {

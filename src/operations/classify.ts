@@ -1,8 +1,8 @@
 import {
   type Answered,
+  type AttemptOutcome,
+  attemptOutcome,
   type NoEffect,
-  type Outcome,
-  outcomeOf,
   type Sent,
   UNKNOWN,
   type Unknown,
@@ -17,14 +17,14 @@ interface Failure {
 }
 
 /** The outcome of one attempt, regardless of earlier attempts. */
-export type Attempt<Created> = { outcome: 'accepted'; status: number; created: Created } | FailedAttempt
+export type ClassifiedAttempt<Created> = { outcome: 'accepted'; status: number; created: Created } | FailedAttempt
 
-export type FailedAttempt = Exclude<Outcome, { outcome: 'accepted' }> & Failure
+export type FailedAttempt = Exclude<AttemptOutcome, { outcome: 'accepted' }> & Failure
 export type NoEffectAttempt = NoEffect & Failure
 export type UnknownAttempt = Unknown & Failure
 
 /** How a sender interprets responses. */
-export interface Reading<Answer, Created> {
+export interface ResponseReader<Answer, Created> {
   /** Returns the objects that a successful response proves to be created, or why it proves nothing. */
   created(answer: Answer): Promise<{ created: Created } | Failure> | { created: Created } | Failure
   refusal(answer: Answer): Promise<Failure> | Failure
@@ -34,9 +34,9 @@ export interface Reading<Answer, Created> {
 
 export async function classify<Answer extends Answered, Created>(
   result: Answer | Exclude<Sent, Answered>,
-  { created, refusal, describe }: Reading<Answer, Created>,
-): Promise<Attempt<Created>> {
-  const outcome = outcomeOf(result, Date.now())
+  { created, refusal, describe }: ResponseReader<Answer, Created>,
+): Promise<ClassifiedAttempt<Created>> {
+  const outcome = attemptOutcome(result, Date.now())
   if (result.kind !== 'answered') {
     const { kind, reason: message, ...failure } = result
     return { ...(outcome as FailedAttempt), ...failure, message }

@@ -1,5 +1,5 @@
 /** How long commands wait for a blockchain by default. */
-export const DEFAULT_TIMEOUT_MS = 5 * 60_000
+export const DEFAULT_WAIT_MS = 5 * 60_000
 
 /** How long a server may be unreachable before sending stops. */
 export const UNREACHABLE_MS = 120_000

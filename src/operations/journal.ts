@@ -3,7 +3,6 @@ import { thisProcess } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import {
   type AcceptedObjects,
-  accept,
   beginAttempt,
   endAttempt,
   type IntendedRequest,
@@ -11,12 +10,13 @@ import {
   intend,
   type Operation,
   type OperationName,
+  recordAcceptance,
   releaseOperation,
 } from '../state/operations.ts'
-import { endRun, insertRun, pruneRuns, removeRun, reopenRun } from '../state/runs.ts'
+import { deleteRun, endRun, insertRun, pruneRuns, reopenRun } from '../state/runs.ts'
 import { moveOperation } from '../state/transitions.ts'
-import { type Claimed, LeasedRun, type newRun } from './leased-run.ts'
-import type { AcceptedOperation, Ending, OperateDeps, SentOperation, Wanted } from './types.ts'
+import { type ClaimedOperation, LeasedRun, type newRun } from './leased-run.ts'
+import type { AcceptedOperation, Ending, OperateDeps, SentOperation, WantedRequest } from './types.ts'
 
 const LOST = 'the backend was restored from a backup and no longer knows it'
 export const ENDED_EARLY = 'gdn ended before the response arrived'
@@ -29,9 +29,9 @@ export class Journal {
   operation: Operation
   #run: LeasedRun
   readonly #deps: OperateDeps
-  readonly #wanted: Wanted
+  readonly #wanted: WantedRequest
 
-  constructor({ operation, run }: Claimed, deps: OperateDeps, wanted: Wanted) {
+  constructor({ operation, run }: ClaimedOperation, deps: OperateDeps, wanted: WantedRequest) {
     this.operation = operation
     this.#run = run
     this.#deps = deps
@@ -115,7 +115,7 @@ export class Journal {
     await this.#keep(() =>
       this.#run.write((sql) => {
         endAttempt(sql, operation, 'accepted', this.#deps.now())
-        return accept(sql, operation, accepted, backend)
+        return recordAcceptance(sql, operation, accepted, backend)
       }),
     )
     const request = { ...operation.request, backend }
@@ -163,7 +163,7 @@ export class Journal {
 
   /** Releases the run. Removes it if no byte of its operation was sent. */
   async release(): Promise<void> {
-    const remove = (sql: Sql) => removeRun(sql, this.#run.runId)
+    const remove = (sql: Sql) => deleteRun(sql, this.#run.runId)
     await this.#run.release(isUnsent(this.operation) ? remove : undefined).catch(() => undefined)
   }
 

@@ -80,7 +80,7 @@ export class LeasedRun {
   }
 }
 
-export interface Claimed {
+export interface ClaimedOperation {
   operation: Operation
   run: LeasedRun
   /** Whether this call created the operation. */
@@ -117,7 +117,7 @@ export async function claimOperation(
   state: State,
   name: OperationName,
   { id = null, keptAs, note, signal, timing = LOCK_TIMING }: Claim,
-): Promise<Claimed> {
+): Promise<ClaimedOperation> {
   const mine = await thisProcess(note)
   const find = (sql: Sql) => (id === null ? findLive(sql, name) : findOperation(sql, name, id))
   const { operation, lease, isNew } = await acquire(

@@ -6,7 +6,7 @@ import { enterKnown } from '../state/known-nfts.ts'
 import type { IntendedRequest, OperationName } from '../state/operations.ts'
 import { refuseLookAlikes } from './check-copy.ts'
 import { listIds } from './reconcile/listing.ts'
-import type { OperateDeps, Wanted } from './types.ts'
+import type { OperateDeps, WantedRequest } from './types.ts'
 
 /** A request that is ready to be committed. */
 export type NewRequest = Omit<IntendedRequest, 'body'> & { request: object }
@@ -20,7 +20,7 @@ const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
  */
 export async function newRequest(
   deps: OperateDeps,
-  wanted: Wanted,
+  wanted: WantedRequest,
   creates: Creation,
   { name, collectionId }: { name: OperationName; collectionId: number | null },
 ): Promise<NewRequest> {
@@ -43,7 +43,7 @@ export async function newRequest(
  */
 async function listBefore(
   { client, signal, state }: OperateDeps,
-  { contract, blockchain }: Wanted,
+  { contract, blockchain }: WantedRequest,
   collectionId: number,
 ): Promise<number | null> {
   if (contract === null || blockchain === null || client.supports('references') === true) return null

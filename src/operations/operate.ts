@@ -20,13 +20,13 @@ import { claimOperation, newRun } from './leased-run.ts'
 import { type NewRequest, newRequest, requestBytes } from './new-request.ts'
 import { acceptedByReference, referencesOf } from './reconcile/by-reference.ts'
 import { sentMetadata } from './reconcile/content.ts'
-import { isKnown, lookFor } from './reconcile/look-for.ts'
+import { isKnownToServer, lookFor } from './reconcile/look-for.ts'
 import { unresolvedContents } from './reconcile/unresolved.ts'
 import { isRepeatable } from './repeatable.ts'
 import { errorOfNoEffect } from './retries.ts'
 import { sendOperation } from './send.ts'
-import type { AcceptedOperation, Ending, OperateDeps, SentOperation, Wanted } from './types.ts'
-import { timeOf, unknownOperation } from './unknown-outcome.ts'
+import type { AcceptedOperation, Ending, OperateDeps, SentOperation, WantedRequest } from './types.ts'
+import { isoSeconds, unknownOperation } from './unknown-outcome.ts'
 
 /**
  * Sends a request at most once, as a run with one operation. The bytes of the request are committed before any of them
@@ -41,7 +41,7 @@ import { timeOf, unknownOperation } from './unknown-outcome.ts'
  */
 export async function operate(
   deps: OperateDeps,
-  wanted: Wanted,
+  wanted: WantedRequest,
   act: (operation: AcceptedOperation) => Promise<Ending>,
 ): Promise<AcceptedOperation> {
   const { creates } = await loadEndpoint(wanted.endpoint)
@@ -72,7 +72,7 @@ export async function operate(
 /** Rejects a command if an equal one ended after this one started, because only one of the two was intended. */
 async function refuseDuplicate(
   { state, signal, startedAt: since, now }: OperateDeps,
-  { again }: Wanted,
+  { again }: WantedRequest,
   name: OperationName,
 ) {
   if (again || since === undefined) return
@@ -100,13 +100,13 @@ const wasRefused = ({ id, reason }: Operation): GdnError =>
 /** Decides how to continue an operation, and sends its request if needed. */
 class CommandSender {
   readonly #deps: OperateDeps
-  readonly #wanted: Wanted
+  readonly #wanted: WantedRequest
   readonly #creates: Creation
   readonly #name: OperationName
   readonly #journal: Journal
   #permitted: { id: string; limit: RunLimit | null } | null = null
 
-  constructor(deps: OperateDeps, wanted: Wanted, creates: Creation, name: OperationName, journal: Journal) {
+  constructor(deps: OperateDeps, wanted: WantedRequest, creates: Creation, name: OperationName, journal: Journal) {
     this.#deps = deps
     this.#wanted = wanted
     this.#creates = creates
@@ -125,10 +125,10 @@ class CommandSender {
     if (again) return await this.#sendAnother(asSent(earlier))
     if (earlier.state === 'failed' && earlier.accepted === null) throw wasRefused(earlier)
     const { request } = asSent(earlier)
-    refuseOtherBackend(`the request sent at ${timeOf(request.sentAt ?? 0)}`, request.backend, backend)
+    refuseOtherBackend(`the request sent at ${isoSeconds(request.sentAt ?? 0)}`, request.backend, backend)
     const restored = isRestored(request.backend, backend)
     if (!isAccepted(earlier)) return await this.#resolve(asSent(earlier), restored)
-    if (restored && !(await isKnown(earlier.accepted, this.#creates, this.#deps))) {
+    if (restored && !(await isKnownToServer(earlier.accepted, this.#creates, this.#deps))) {
       await onEvent({ type: 'lost', operation: earlier })
       await this.#journal.lost()
       return await this.#lookFor(earlier)
@@ -164,7 +164,7 @@ class CommandSender {
    */
   async #isForgotten({ accepted }: AcceptedOperation): Promise<boolean> {
     const { client, signal } = this.#deps
-    if (!this.#wanted.mayForget || (await isKnown(accepted, this.#creates, this.#deps))) return false
+    if (!this.#wanted.mayForget || (await isKnownToServer(accepted, this.#creates, this.#deps))) return false
     return (await client.learnIdempotency({ signal })) === true
   }
 

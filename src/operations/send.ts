@@ -8,7 +8,7 @@ import type { RunLimit } from '../client/run-limit.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import type { OperationRequest } from '../state/operations.ts'
-import { type Attempt, classify, type UnknownAttempt } from './classify.ts'
+import { type ClassifiedAttempt, classify, type UnknownAttempt } from './classify.ts'
 import type { Journal } from './journal.ts'
 import { isRepeatable } from './repeatable.ts'
 import { COMMAND, COMMAND_IN_DOUBT, type Failed, mayRetry, waitBefore } from './retries.ts'
@@ -42,7 +42,7 @@ interface Sending {
  *
  * @throws GdnError `idempotency_key_reused` if the key identifies another request, and no attempt had an effect
  */
-export async function sendOperation(sending: Sending): Promise<Attempt<AcceptedIds>> {
+export async function sendOperation(sending: Sending): Promise<ClassifiedAttempt<AcceptedIds>> {
   const { clock, signal, record } = sending
   const began = clock.now()
   let count = 0
@@ -93,8 +93,8 @@ async function ask(
   doubt: UnknownAttempt,
   first: number,
   failing: () => number,
-  send: () => Promise<Attempt<AcceptedIds>>,
-): Promise<Attempt<AcceptedIds>> {
+  send: () => Promise<ClassifiedAttempt<AcceptedIds>>,
+): Promise<ClassifiedAttempt<AcceptedIds>> {
   let last: Failed = doubt
   let times = 0
   let said = ''
@@ -127,7 +127,7 @@ async function ask(
   return { ...doubt, message: doubt.message + said }
 }
 
-async function makeAttempt(sending: Sending): Promise<Attempt<AcceptedIds>> {
+async function makeAttempt(sending: Sending): Promise<ClassifiedAttempt<AcceptedIds>> {
   const { client, endpoint, creates, request, limit, record, signal } = sending
   const result = await client.send(endpoint, Buffer.from(request.body), {
     idempotencyKey: request.key,

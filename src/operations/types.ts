@@ -8,7 +8,7 @@ import type { State } from '../state/open-state.ts'
 import type { AcceptedObjects, Operation, OperationRequest } from '../state/operations.ts'
 
 /** The request of a single command. */
-export interface Wanted {
+export interface WantedRequest {
   endpoint: CreatingEndpoint
   /** Identifies the server in runs: see `runOrigin`. */
   origin: string

@@ -3,7 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import type { SentOperation } from './types.ts'
 
 /** Formats a time as ISO 8601 with seconds. */
-export const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
+export const isoSeconds = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 
 /** Returns the error `unknown_outcome` for an operation. */
 export function unknownOperation(
@@ -13,7 +13,7 @@ export function unknownOperation(
   ids: readonly string[],
   cause?: unknown,
 ): GdnError {
-  const sentAt = timeOf(request.sentAt ?? 0)
+  const sentAt = isoSeconds(request.sentAt ?? 0)
   const seen = ids.length === 0 ? '' : ` (${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''})`
   return new GdnError(
     'unknown_outcome',

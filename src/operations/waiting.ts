@@ -12,7 +12,7 @@ import { GdnError } from '../core/errors.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import type { Now } from '../core/time.ts'
 import { isTimeUp } from '../core/time-up.ts'
-import { DEFAULT_TIMEOUT_MS } from './defaults.ts'
+import { DEFAULT_WAIT_MS } from './defaults.ts'
 import { refuseUnknown } from './unknown-nfts.ts'
 
 interface PollDeps {
@@ -414,7 +414,7 @@ export interface WaitedForCollection {
 export async function waitForCollection(
   deps: WaitDeps,
   id: string,
-  timeoutMs: number = DEFAULT_TIMEOUT_MS,
+  timeoutMs: number = DEFAULT_WAIT_MS,
   onLook?: OnLook,
 ): Promise<WaitedForCollection> {
   let record = null as CollectionRecord | null

@@ -1,7 +1,7 @@
 import { sameAddress } from '../api/same-address.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { operate } from '../operations/operate.ts'
-import type { OperateDeps, Wanted } from '../operations/types.ts'
+import type { OperateDeps, WantedRequest } from '../operations/types.ts'
 import { openState, type State } from '../state/open-state.ts'
 import { operationState, readOperation, releaseOperation } from '../state/operations.ts'
 import { endRun, forgetCommand } from '../state/runs.ts'
@@ -10,8 +10,8 @@ import { endedTransactions, seenInNfts } from './apply-updates.ts'
 import { type AcceptedChange, type ChangeSenderDeps, makeChanges, type Outcomes } from './make-changes.ts'
 import type { PlannedChange } from './planned.ts'
 
-type Target = Pick<Wanted, 'origin' | 'backend'> & {
-  blockchain: NonNullable<Wanted['blockchain']>
+type Target = Pick<WantedRequest, 'origin' | 'backend'> & {
+  blockchain: NonNullable<WantedRequest['blockchain']>
   contract: string
   stateDir: string
 }

@@ -4,7 +4,7 @@ import type { NftRecord } from '../api/nft-record.ts'
 import { isFinal } from '../api/nft-status.ts'
 import { statusOf } from '../client/answers.ts'
 import type { ApiClient } from '../client/api-client.ts'
-import { type Reading, readNfts, readTransactions } from '../client/read-records.ts'
+import { type RecordReader, readNfts, readTransactions } from '../client/read-records.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError } from '../core/errors.ts'
@@ -122,7 +122,7 @@ function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<
  * reason of all changes.
  */
 export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
-  reading: Reading<'gettransactions'>,
+  reading: RecordReader<'gettransactions'>,
   page: readonly Sent[],
   what: string,
 ): Promise<Map<Sent, string | null>> {
@@ -146,7 +146,7 @@ export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
  * @param ends the ended transactions, each with the reason if it failed; changed in place and returned
  */
 export async function seenInNfts<Sent extends AcceptedChange<{ nftGdnId: string | null }>>(
-  reading: Reading<'getnfts'>,
+  reading: RecordReader<'getnfts'>,
   page: readonly Sent[],
   ends: Map<Sent, string | null>,
   isSeen: (nft: NftRecord, sent: Sent, failure: string | null) => boolean,

@@ -2,7 +2,7 @@ import { MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
-import { type ComparedMetadata, metadataChanges } from '../batch/rows/field-changes.ts'
+import { type ComparedMetadata, rowMetadataChanges } from '../batch/rows/field-changes.ts'
 import type { FieldChange } from '../batch/types.ts'
 import { PROVENANCE_ROW, PROVENANCE_SALT, saltIn } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
@@ -18,7 +18,7 @@ export type Want = 'mint' | 'update' | 'transfer' | 'burn'
 export type Action = Want | 'drift' | 'impossible'
 
 /** A difference between a row and its NFT. */
-export interface Change {
+export interface NftChange {
   action: Action
   /** The kind of change. For drift and impossible changes, the kind that it would be otherwise. */
   want: Want
@@ -78,7 +78,7 @@ const NOT_DEPLOYED = 'the NFT is not deployed yet'
  * Returns the differences between an NFT and its row. A local file whose URL isn't known before its upload is not a
  * difference.
  */
-export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can: Abilities): Change[] {
+export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can: Abilities): NftChange[] {
   const { nft_gdn_id: nftGdnId, status } = nft
   const tokenId = nft.token_id ?? null
   const revision = revisionOf(nft)
@@ -91,13 +91,13 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
     return [{ ...of, action: 'impossible', want: 'update', fields: [], reason: 'it is not revealed: use gdn reveal' }]
   }
   const owner = nft.receiver_wallet_address ?? null
-  const fields = metadataChanges(row, nft, can.marker)
+  const fields = rowMetadataChanges(row, nft, can.marker)
   const moved = isMoved(row, owner, can) ? [{ field: 'receiver', from: owner, to: row.receiver }] : []
   if (nft.burned === true) {
     const all = [...fields, ...moved]
     return [{ ...of, action: 'drift', want: 'transfer', fields: all, reason: BURNED }]
   }
-  const changes: Change[] = []
+  const changes: NftChange[] = []
   if (fields.length > 0) {
     const isOurs = seen.isMetadataOurs || can.takeOver
     const salt = saltIn(nft.request_metadata)

@@ -1,9 +1,9 @@
-import { partsOf, rowOfParts } from '../batch/rows/row-text.ts'
+import { rowOfParts, splitRowText } from '../batch/rows/row-text.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { addDrifted, type DriftedReceiver } from '../state/plan-tables.ts'
 import { recordedRow } from '../state/row-outcomes.ts'
-import type { Change } from './compare.ts'
-import type { Moved, OwnerHistory } from './find-nfts.ts'
+import type { NftChange } from './compare.ts'
+import type { MovedNft, OwnerHistory } from './find-nfts.ts'
 
 /**
  * Records the previous receivers of rows whose NFTs somebody else transferred, for example a buyer on a marketplace.
@@ -11,9 +11,9 @@ import type { Moved, OwnerHistory } from './find-nfts.ts'
  */
 export async function addDriftedReceivers(
   { state, drop, id }: StoredRun,
-  moved: readonly Moved[],
+  moved: readonly MovedNft[],
   histories: ReadonlyMap<number, OwnerHistory>,
-  changed: ReadonlyMap<number, readonly Change[]>,
+  changed: ReadonlyMap<number, readonly NftChange[]>,
 ): Promise<void> {
   const others = moved.filter(({ candidate }) => histories.get(candidate.row.position)?.isOurs === false)
   if (others.length === 0) return
@@ -21,7 +21,7 @@ export async function addDriftedReceivers(
     others.flatMap(({ candidate: { row }, nft }): DriftedReceiver[] => {
       const { position } = row
       const body = drop.setId === null ? null : recordedRow(sql, id, nft.nft_gdn_id)
-      const was = body === null ? nft.minted_to : rowOfParts(partsOf(body)).receiver
+      const was = body === null ? nft.minted_to : rowOfParts(splitRowText(body)).receiver
       const isOpen = changed.get(position)?.some(({ action }) => action === 'transfer') ?? false
       return typeof was === 'string' ? [{ position, was, now: row.row.receiver, isOpen }] : []
     }),

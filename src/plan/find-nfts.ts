@@ -3,11 +3,11 @@ import type { NftRecord } from '../api/nft-record.ts'
 import { sameAddress } from '../api/same-address.ts'
 import { type MintRecord, ServerNames } from '../batch/identity/server-names.ts'
 import { type KeptRow, keptRow } from '../batch/rows/manifest-row.ts'
-import { referenceId, referenceOf } from '../batch/rows/row-key.ts'
+import { referenceOf, rowReferenceId } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { readNfts } from '../client/read-records.ts'
-import { type SentOperation, sentBetween } from '../state/draft-rows.ts'
+import { type RowOperation, sentBetween } from '../state/draft-rows.ts'
 import { operationsWithPrefix, receiverOf } from '../state/operations.ts'
 import type { RowRecord } from '../state/rows.ts'
 import { ownership } from './compare.ts'
@@ -22,7 +22,7 @@ export interface Candidate {
    */
   named: MintRecord | null
   /** The row's operation in the state; null where the run has not sent it. */
-  sent: SentOperation | null
+  sent: RowOperation | null
   /** The row's NFT; null if it isn't minted. */
   nftGdnId: string | null
 }
@@ -56,14 +56,14 @@ export async function findCandidates(
 }
 
 /** Returns the operations of a page of rows, by position. */
-async function sentRows({ state, drop }: StoredRun, page: readonly RowRecord[]): Promise<Map<number, SentOperation>> {
+async function sentRows({ state, drop }: StoredRun, page: readonly RowRecord[]): Promise<Map<number, RowOperation>> {
   const [first, last] = [page[0]?.position ?? 0, page.at(-1)?.position ?? -1]
   const rows = await state.read((sql) => sentBetween(sql, drop, first, last))
   return new Map(rows.map(({ position, ...one }) => [position, one]))
 }
 
 /** Returns the records of NFTs by ID. The server omits NFTs that it doesn't know. */
-export async function readRecords(
+export async function readCandidates(
   { client, signal }: NftSource,
   candidates: readonly Pick<Candidate, 'nftGdnId'>[],
 ): Promise<Map<string, NftRecord>> {
@@ -90,7 +90,7 @@ export async function ownerHistories(
   store: StoredRun,
   source: NftSource,
   scope: string,
-  moved: readonly Moved[],
+  moved: readonly MovedNft[],
 ): Promise<Map<number, OwnerHistory>> {
   const counted = source.hasReferences ? moved.filter(({ nft }) => typeof nft.transfers === 'number') : []
   const asked = counted
@@ -117,19 +117,19 @@ export async function ownerHistories(
 }
 
 /** A row with an NFT whose owner is not its receiver. */
-export interface Moved {
+export interface MovedNft {
   candidate: Candidate
   nft: NftRecord
 }
 
 /** Returns the prefix of the reference IDs of all transfers of a row. */
-export const transfersPrefix = (scope: string, reference: string): string => `${referenceId(scope, reference)}:to:`
+export const transfersPrefix = (scope: string, reference: string): string => `${rowReferenceId(scope, reference)}:to:`
 
 const transferName = (scope: string, { reference }: Candidate, receiver: string): string =>
   `${transfersPrefix(scope, reference)}${receiver.toLowerCase()}:`
 
 /** Returns the reference IDs of the transfer to the current owner and of the next transfer to the row's receiver. */
-function transfersOf(scope: string, { candidate, nft }: Moved): { last: string; next: string } {
+function transfersOf(scope: string, { candidate, nft }: MovedNft): { last: string; next: string } {
   const n = nft.transfers ?? 0
   return {
     last: `${transferName(scope, candidate, nft.receiver_wallet_address ?? '')}${n - 1}`,
@@ -141,7 +141,7 @@ function transfersOf(scope: string, { candidate, nft }: Moved): { last: string; 
  * Returns the history from the state, for servers without reference IDs. A transfer with an unknown outcome counts as
  * in progress.
  */
-async function sentHistory(store: StoredRun, scope: string, moved: Moved): Promise<OwnerHistory> {
+async function sentHistory(store: StoredRun, scope: string, moved: MovedNft): Promise<OwnerHistory> {
   const { candidate, nft } = moved
   const prefix = transfersPrefix(scope, candidate.reference)
   const sent = await store.state.read((sql) => operationsWithPrefix(sql, prefix))
@@ -161,7 +161,7 @@ async function sentHistory(store: StoredRun, scope: string, moved: Moved): Promi
 /**
  * Returns whether a row was minted to the current owner, according to the NFT's record or to the request in the state.
  */
-async function isMintedTo({ state }: StoredRun, { candidate: { sent }, nft }: Moved): Promise<boolean> {
+async function isMintedTo({ state }: StoredRun, { candidate: { sent }, nft }: MovedNft): Promise<boolean> {
   const owner = nft.receiver_wallet_address ?? ''
   if (typeof nft.minted_to === 'string') return sameAddress(nft.minted_to, owner)
   if (sent === null) return false

@@ -1,5 +1,5 @@
 import { lookingAtRun } from '../batch/dry-run.ts'
-import { readRows } from '../batch/gather.ts'
+import { readManifestRows } from '../batch/gather.ts'
 import { findReplacedRows, pairRows, type RowPairs } from '../batch/identity/check-rows.ts'
 import { refuseNftsOfOthers, refuseTaken } from '../batch/identity/claim.ts'
 import { refuseExchanged } from '../batch/identity/exchanged.ts'
@@ -19,16 +19,16 @@ import { type NftNow, statesOf } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
 import { createTables } from '../state/temporary-tables.ts'
 import type { OperationState } from '../state/transitions.ts'
-import { type Abilities, BURNED, type Change, isMoved } from './compare.ts'
+import { type Abilities, BURNED, isMoved, type NftChange } from './compare.ts'
 import { addDriftedReceivers } from './drifted-receivers.ts'
 import { OtherLabels } from './find-labels.ts'
-import { type Candidate, type NftSource, ownerHistories, readRecords } from './find-nfts.ts'
+import { type Candidate, type NftSource, ownerHistories, readCandidates } from './find-nfts.ts'
 import { FAILED, HAS_ID } from './mint-changes.ts'
 import { NftsWithoutRow } from './nfts-without-row.ts'
 import { addOtherContents, refuseExchangedContents } from './other-contents.ts'
 import { OtherDrop } from './other-drop.ts'
 import { noteOfMove, noteOfMovedRun, notesOfPlan } from './plan-notes.ts'
-import { burnsIn, changesOf, rowsOf, updatesOf } from './plan-rows.ts'
+import { burnsIn, plannedChanges, rowsOf, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
 import { type BurnedRow, burnsOf } from './prune.ts'
 import { readPage } from './read-page.ts'
@@ -64,7 +64,7 @@ export async function withPlan<Result>(
     }
     const saved = new SavedChanges(store.state)
     await saved.begin()
-    await readRows(store, withRoomForMarker(deps.readManifest(saved), drop.marker ?? undefined), 'draft')
+    await readManifestRows(store, withRoomForMarker(deps.readManifest(saved), drop.marker ?? undefined), 'draft')
     await saved.flush()
     await learnSupport(deps.client, options.signal)
     const pairs = await pairRows(store, options, deps.client, 'draft')
@@ -82,7 +82,7 @@ export async function withPlan<Result>(
       refuseEdited: () => planner.refuseEdited(),
       seen: () => planner.seen(),
       duplicates: () => planner.duplicates(),
-      changes: () => changesOf(store, deps.contents),
+      changes: () => plannedChanges(store, deps.contents),
       rows: () => rowsOf(store),
       burns: () => burnsIn(store),
       updates: () => updatesOf(store, deps.contents),
@@ -237,7 +237,7 @@ class Planner {
       candidate.nftGdnId ??= this.#pairedNfts.get(candidate.row.position) ?? null
       return candidate.nftGdnId !== null && !records.has(candidate.nftGdnId)
     })
-    for (const [id, record] of await readRecords(source, paired)) records.set(id, record)
+    for (const [id, record] of await readCandidates(source, paired)) records.set(id, record)
     this.paired.push(...(await unstoredPairs(this.#store, source, this.#deps.client, candidates)))
     const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
     await this.#store.state.scratch((sql) => addNamed(sql, named))
@@ -251,7 +251,7 @@ class Planner {
     const histories = await ownerHistories(this.#store, source, scope, moved)
     if (moved.length > 0) this.#noTransfersReason ??= await this.#options.noTransfers()
     const noTransfers = this.#noTransfersReason ?? null
-    const changed: [number, Change[]][] = []
+    const changed: [number, NftChange[]][] = []
     for (const candidate of candidates) {
       const history = histories.get(candidate.row.position)
       changed.push([
@@ -297,7 +297,7 @@ class Planner {
       return
     }
     await this.#saved.compareLeftBurns(async (nfts) => {
-      const records = await readRecords(
+      const records = await readCandidates(
         source,
         nfts.map((nftGdnId) => ({ nftGdnId })),
       )
@@ -305,7 +305,7 @@ class Planner {
     })
   }
 
-  #count(changed: readonly [number, Change[]][]): void {
+  #count(changed: readonly [number, NftChange[]][]): void {
     const { counts } = this
     for (const [position, changes] of changed) {
       counts.rows++

@@ -1,5 +1,5 @@
 import { hasFailed } from '../api/nft-status.ts'
-import type { Change } from './compare.ts'
+import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 export const UNREVEALED = 'it is minted unrevealed: use gdn batch mint --unrevealed'
@@ -9,7 +9,7 @@ export const FAILED = 'its last mint failed'
 const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }
 
 /** Returns the change for a row without an ID whose NFT got one. `id` is null if gdn doesn't know the ID. */
-export const identifiedNft = (nftGdnId: string | null, id: string | null): Change => ({
+export const identifiedNft = (nftGdnId: string | null, id: string | null): NftChange => ({
   ...NO_NFT,
   nftGdnId,
   action: 'impossible',
@@ -18,7 +18,7 @@ export const identifiedNft = (nftGdnId: string | null, id: string | null): Chang
 })
 
 /** Returns the mint of a row without an NFT; null if it has one. */
-export function mintOf({ nftGdnId, sent }: Candidate): Change | null {
+export function mintOf({ nftGdnId, sent }: Candidate): NftChange | null {
   if (nftGdnId !== null) return null
   return { ...NO_NFT, action: 'mint', want: 'mint', reason: sent === null ? null : whyAgain(sent) }
 }
@@ -33,14 +33,14 @@ function whyAgain({ state, reason }: NonNullable<Candidate['sent']>): string | n
 export function failedMint(
   { named }: Candidate,
   { status, error }: { status: string; error?: unknown },
-): Change | null {
+): NftChange | null {
   if (!hasFailed(status) || named !== null) return null
   const reason = `${FAILED}: ${typeof error === 'string' ? error : 'the server returned no reason'}`
   return { ...NO_NFT, action: 'mint', want: 'mint', reason }
 }
 
 /** Returns the change for an accepted mint whose NFT the server doesn't return. */
-export const unknownNft = ({ nftGdnId }: Candidate): Change => ({
+export const unknownNft = ({ nftGdnId }: Candidate): NftChange => ({
   ...NO_NFT,
   nftGdnId,
   action: 'impossible',

@@ -3,8 +3,8 @@ import { mixedRow, rowTexts } from '../batch/rows/row-text.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { openState } from '../state/open-state.ts'
 import { type NftNow, noteChanged, recordedRow } from '../state/row-outcomes.ts'
-import type { Change } from './compare.ts'
-import { type NftSource, readRecords } from './find-nfts.ts'
+import type { NftChange } from './compare.ts'
+import { type NftSource, readCandidates } from './find-nfts.ts'
 import type { ChangePlan, PlannedRun } from './planned.ts'
 import { nowOf } from './seen-nfts.ts'
 
@@ -51,7 +51,7 @@ export async function noteNfts(
 
 interface Changed {
   nftGdnId: string
-  changes: readonly Change[]
+  changes: readonly NftChange[]
   /** The receiver of the NFT's row; null for a burn. `body` is the row. */
   receiver: string | null
   body: Uint8Array | null
@@ -61,12 +61,12 @@ interface Changed {
 async function* madeOf(source: NftSource, plan: ChangePlan): AsyncGenerator<NftNow[]> {
   let waiting: Changed[] = []
   const read = async (): Promise<NftNow[]> => {
-    const records = await readRecords(source, waiting)
+    const records = await readCandidates(source, waiting)
     const now = waiting.flatMap(({ nftGdnId, changes, receiver, body }) => {
       const nft = records.get(nftGdnId)
       if (nft === undefined) return []
       const owner = nft.receiver_wallet_address
-      const isMade = ({ action, revision }: Change) =>
+      const isMade = ({ action, revision }: NftChange) =>
         action === 'update'
           ? (nft.revision ?? 0) > (revision ?? 0)
           : action === 'transfer' && owner != null && receiver !== null && sameAddress(owner, receiver)

@@ -6,7 +6,7 @@ import { keptRow } from '../batch/rows/manifest-row.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { addContent, markCommon, rowsOfOtherNfts } from '../state/plan-tables.ts'
 import { pageOf, pagesOf } from '../state/rows.ts'
-import type { Change } from './compare.ts'
+import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 /**
@@ -16,7 +16,7 @@ export async function addOtherContents(
   { state, drop }: StoredRun,
   candidates: readonly Candidate[],
   nftOf: (candidate: Candidate) => NftRecord | undefined,
-  changed: ReadonlyMap<number, readonly Change[]>,
+  changed: ReadonlyMap<number, readonly NftChange[]>,
 ): Promise<void> {
   const contents = candidates.flatMap((candidate) => {
     const { sent, row } = candidate
@@ -31,7 +31,7 @@ export async function addOtherContents(
   })
 }
 
-const isOfOtherNft = ({ want, fields }: Change): boolean =>
+const isOfOtherNft = ({ want, fields }: NftChange): boolean =>
   want === 'update' && fields.some(({ field }) => identifiesNft(field))
 
 /**

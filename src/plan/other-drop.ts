@@ -1,7 +1,7 @@
 import { isFileField } from '../batch/rows/field-changes.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import { GdnError } from '../core/errors.ts'
-import type { Change } from './compare.ts'
+import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 const MAX_FIRST = 50
@@ -30,7 +30,7 @@ export class OtherDrop {
   }
 
   /** Adds a page of rows. Counts only rows that this machine has not minted. */
-  add(candidates: readonly Candidate[], found: readonly [number, readonly Change[]][]): void {
+  add(candidates: readonly Candidate[], found: readonly [number, readonly NftChange[]][]): void {
     for (const [at, { row, named, sent }] of candidates.entries()) {
       if (sent !== null || named === null || row.row.id === null) continue
       this.#named++
@@ -72,7 +72,7 @@ type Row = Candidate['row']['row']
  * Returns whether an NFT has another title than its row, and also another description or other files if the row has
  * any.
  */
-function hasOtherContent({ want, fields }: Change, { metadata, localFiles }: Row): boolean {
+function hasOtherContent({ want, fields }: NftChange, { metadata, localFiles }: Row): boolean {
   const changed = (test: (field: string) => boolean) => fields.some(({ field }) => test(field))
   if (want !== 'update' || !changed((field) => field === 'title')) return false
   const isPlain = metadata.description === '' && metadata.file_fields.length + localFiles.length === 0

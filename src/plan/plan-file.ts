@@ -13,7 +13,7 @@ import type { LocalContents } from '../files/local-content.ts'
 import { createFileCheck } from '../manifest/local-files.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PLAN_BEGINNING } from '../manifest/source.ts'
-import type { Change } from './compare.ts'
+import type { NftChange } from './compare.ts'
 import type { ChangePlan, PlannedChange, SavedReader } from './planned.ts'
 
 const VERSION = 1
@@ -64,7 +64,7 @@ const line = z.object({
     }),
     localFiles: z.array(z.object({ ...pair, path: z.string(), sha256: z.string() })),
   }),
-  changes: z.array(object<Change>()),
+  changes: z.array(object<NftChange>()),
 })
 
 /** Limit of a line in characters: more than a row and its changes can have. */

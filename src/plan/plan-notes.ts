@@ -1,6 +1,6 @@
 import { shownLabel, shownLabels, WITHOUT_LABEL } from '../batch/identity/other-labels.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
-import { rowsWithIds } from '../batch/rows/given-id.ts'
+import { whereToGetIds } from '../batch/rows/given-id.ts'
 import type { PlanCounts } from './planned.ts'
 
 /** The facts that the notes of a plan report. */
@@ -48,7 +48,7 @@ export const notesOfPlan = (facts: NotedFacts): string[] => [
   ...notesOfLabels(facts),
   ...notesOfPairs(facts),
   ...notesOfGone(facts),
-  ...(facts.identified === null ? [] : [rowsWithIds(facts.identified.run)]),
+  ...(facts.identified === null ? [] : [whereToGetIds(facts.identified.run)]),
   ...(facts.unedited === 0 ? [] : [noteOfUnedited(facts.unedited)]),
   ...(facts.revealed === 0 ? [] : [noteOfRevealed(facts.revealed)]),
   ...(facts.hasReferences || facts.isKnown ? [] : [ALL_NEW]),

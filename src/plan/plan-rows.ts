@@ -1,4 +1,4 @@
-import { fileField, isFileField } from '../batch/rows/field-changes.ts'
+import { fileFieldName, isFileField } from '../batch/rows/field-changes.ts'
 import { keptRow } from '../batch/rows/manifest-row.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
@@ -8,15 +8,15 @@ import { shownName } from '../manifest/shown-name.ts'
 import { burnsPage, changedPage } from '../state/plan-tables.ts'
 import { pagesOf } from '../state/rows.ts'
 import type { Update } from './apply-updates.ts'
-import type { Change } from './compare.ts'
+import type { NftChange } from './compare.ts'
 import type { PlannedChange, RowChanges } from './planned.ts'
 
 /** Yields all changes in the order of the manifest, followed by burns. */
-export async function* changesOf(store: StoredRun, contents: LocalContents): AsyncGenerator<PlannedChange> {
+export async function* plannedChanges(store: StoredRun, contents: LocalContents): AsyncGenerator<PlannedChange> {
   const { manifest } = store.drop
   for await (const { row, changes } of rowsOf(store, 'JOIN')) {
     const { line, metadata, localFiles, receiver } = row.row
-    const names = new Map(localFiles.map(({ key, path }) => [fileField(key), shownName(manifest, path)]))
+    const names = new Map(localFiles.map(({ key, path }) => [fileFieldName(key), shownName(manifest, path)]))
     for (const change of changes) {
       const shown = change.fields.map(({ field, from, to }) => ({
         field,
@@ -51,7 +51,8 @@ export async function* burnsIn({ state }: StoredRun): AsyncGenerator<PlannedChan
 export async function* rowsOf(store: StoredRun, join: 'JOIN' | 'LEFT JOIN' = 'LEFT JOIN'): AsyncGenerator<RowChanges> {
   const pages = pagesOf(store.state, (sql, after, limit) => changedPage(sql, join, after, limit))
   for await (const page of pages) {
-    for (const { changes, ...record } of page) yield { row: keptRow(record), changes: JSON.parse(changes) as Change[] }
+    for (const { changes, ...record } of page)
+      yield { row: keptRow(record), changes: JSON.parse(changes) as NftChange[] }
   }
 }
 
@@ -69,7 +70,7 @@ export async function* updatesOf(store: StoredRun, contents: LocalContents): Asy
       const localFiles: Update['localFiles'][number][] = []
       for (const { key, path } of row.localFiles) {
         const { sha256, url } = await contents.of(path)
-        if (changed.has(fileField(key))) localFiles.push({ key, path, sha256 })
+        if (changed.has(fileFieldName(key))) localFiles.push({ key, path, sha256 })
         else urls.set(key, url)
       }
       const file_fields = row.metadata.file_fields.map(({ key, url }) => ({ key, url: urls.get(key) ?? url }))

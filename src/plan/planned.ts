@@ -6,7 +6,7 @@ import type { Drop } from '../state/drops.ts'
 import type { Relabeling } from '../state/plan-tables.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
 import type { Update } from './apply-updates.ts'
-import type { Action, Change } from './compare.ts'
+import type { Action, NftChange } from './compare.ts'
 
 export interface PlanOptions extends BatchOptions {
   /** Whether to replace changes that others made to NFTs. */
@@ -35,7 +35,7 @@ export interface PlanDeps {
 /** Receives the changes of a saved plan while it is read. */
 export interface SavedReader {
   /** Receives the changes of each row, in order. */
-  row(changes: readonly Change[]): Promise<void>
+  row(changes: readonly NftChange[]): Promise<void>
   /** Receives the change of an NFT without a row. */
   burn(change: PlannedChange): Promise<void>
 }
@@ -60,7 +60,7 @@ export type PlanCounts = Record<Action, number> & {
 }
 
 /** A change with its row. */
-export interface PlannedChange extends Change {
+export interface PlannedChange extends NftChange {
   key: string
   /** Null for the burn of an NFT whose row was removed. */
   line: number | null
@@ -72,18 +72,18 @@ export interface PlannedChange extends Change {
 }
 
 /** A row whose changes differ from the saved plan. */
-export interface MovedRow {
+export interface ReplannedRow {
   key: string
   line: number | null
   /** The current changes. */
-  changes: Change[]
+  changes: NftChange[]
   /** Describes the difference from the saved plan. */
   what: string
 }
 
 export interface RowChanges {
   row: KeptRow
-  changes: Change[]
+  changes: NftChange[]
 }
 
 /** A run as this machine knows it. */
@@ -115,7 +115,7 @@ export interface ChangePlan {
   counts: PlanCounts
   notes: readonly string[]
   /** Rows whose changes differ from the saved plan. `rows` contains only the first of them. */
-  moved: { count: number; rows: MovedRow[] }
+  moved: { count: number; rows: ReplannedRow[] }
   /** The earlier path of a moved manifest; null if it wasn't moved. `apply` stores the new path. */
   movedFrom: string | null
   /** NFTs with another label on the server. `apply` replaces these labels. */

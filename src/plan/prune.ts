@@ -2,14 +2,14 @@ import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
 import { ServerNames } from '../batch/identity/server-names.ts'
-import { isContentKey, referenceId, shownKey } from '../batch/rows/row-key.ts'
+import { isContentKey, rowReferenceId, shownKey } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { GdnError } from '../core/errors.ts'
 import { listIds } from '../operations/reconcile/listing.ts'
 import { type GoneRow, goneRows, unnamedNfts } from '../state/draft-rows.ts'
 import { operationsWithPrefix } from '../state/operations.ts'
 import { IN_PROGRESS, pendingChange } from './compare.ts'
-import { type NftSource, readRecords, transfersPrefix } from './find-nfts.ts'
+import { type NftSource, readCandidates, transfersPrefix } from './find-nfts.ts'
 import type { PlannedChange } from './planned.ts'
 
 /** A removed row whose NFT was burned. */
@@ -36,7 +36,7 @@ export async function* burnsOf(
     const last = page.at(-1)
     if (last === undefined) return
     after = last
-    const records = await readRecords(source, page)
+    const records = await readCandidates(source, page)
     for (const row of page) {
       const nft = records.get(row.nftGdnId)
       if (nft?.burned === true) onBurned(row)
@@ -62,7 +62,7 @@ export async function lookAtGone(store: StoredRun, source: NftSource): Promise<G
   const gone: Gone = { burned: [], first: [] }
   for (let after: Pick<GoneRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
     const page: GoneRow[] = await gonePage(store, after)
-    const records = await readRecords(source, page)
+    const records = await readCandidates(source, page)
     for (const { id, key, nftGdnId } of page) {
       const nft = records.get(nftGdnId)
       if (nft?.burned === true) gone.burned.push({ id, nftGdnId })
@@ -113,7 +113,7 @@ export async function notesOfUnnamed(source: NftSource, ids: readonly string[]):
 /** Returns a note that names the first NFTs without a row. */
 export async function namesOfUnnamed(source: NftSource, ids: readonly string[]): Promise<string> {
   const first = ids.slice(0, MAX_NAMED)
-  const records = await readRecords(
+  const records = await readCandidates(
     source,
     first.map((nftGdnId) => ({ nftGdnId })),
   )
@@ -146,7 +146,7 @@ async function gonePage({ state, drop }: StoredRun, after: Pick<GoneRow, 'line' 
   const rows = await state.read((sql) => goneRows(sql, drop, after, PAGE))
   // The transfers of a row that got an ID after its mint use that ID.
   return rows.map((row) =>
-    isContentKey(row.key) ? row : { ...row, reference: referenceId(drop.referenceScope, row.key) },
+    isContentKey(row.key) ? row : { ...row, reference: rowReferenceId(drop.referenceScope, row.key) },
   )
 }
 

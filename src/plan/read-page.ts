@@ -5,7 +5,7 @@ import { contentOfKey, copyOfKey, isContentKey, type RowKey } from '../batch/row
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { namesOfContents } from '../state/draft-rows.ts'
 import { type RowRecord, rowsAt } from '../state/rows.ts'
-import { type Candidate, findCandidates, type NftSource, readRecords } from './find-nfts.ts'
+import { type Candidate, findCandidates, type NftSource, readCandidates } from './find-nfts.ts'
 
 /** A page of rows with their NFTs. */
 export interface SeenPage {
@@ -20,7 +20,7 @@ export interface SeenPage {
  */
 export async function readPage(store: StoredRun, source: NftSource, page: readonly RowRecord[]): Promise<SeenPage> {
   const candidates = await findCandidates(store, source, page)
-  const records = await readRecords(source, candidates)
+  const records = await readCandidates(source, candidates)
   const burned = candidates.flatMap(({ row, nftGdnId }, at) => {
     const record = page[at]
     const isBurned = records.get(nftGdnId ?? '')?.burned === true
@@ -32,7 +32,7 @@ export async function readPage(store: StoredRun, source: NftSource, page: readon
   const positions = page.map(({ position }) => position)
   const moved = await store.state.read((sql) => rowsAt(sql, 'draft', positions))
   const found = await findCandidates(store, source, moved)
-  return { page: moved, candidates: found, records: await readRecords(source, found) }
+  return { page: moved, candidates: found, records: await readCandidates(source, found) }
 }
 
 /** Moves rows with burned NFTs to other copies on the server. Returns whether any row was moved. */

@@ -3,7 +3,7 @@ import { findGivenId } from '../batch/rows/given-id.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { isUnrevealed } from '../state/drops.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
-import { type Abilities, type Change, compareRow, type ObservedNft } from './compare.ts'
+import { type Abilities, compareRow, type NftChange, type ObservedNft } from './compare.ts'
 import type { Candidate, OwnerHistory } from './find-nfts.ts'
 import { failedMint, identifiedNft, mintOf, UNREVEALED, unknownNft } from './mint-changes.ts'
 import type { PlanDeps, PlanOptions } from './planned.ts'
@@ -28,7 +28,7 @@ export class RowComparer {
     nft: NftRecord | undefined,
     can: Abilities,
     history: OwnerHistory | undefined,
-  ): Promise<Change[]> {
+  ): Promise<NftChange[]> {
     const { row } = candidate.row
     const { reference_alias: alias, nft_gdn_id: nftGdnId = '' } = candidate.named ?? {}
     if (row.id === null && typeof alias === 'string') {

@@ -3,15 +3,15 @@ import { shownKey } from '../batch/rows/row-key.ts'
 import type { State } from '../state/open-state.ts'
 import { addSaved, addSavedBurn, savedBetween, savedBurns, takeSavedBurn } from '../state/plan-tables.ts'
 import { createTables } from '../state/temporary-tables.ts'
-import type { Change } from './compare.ts'
+import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
-import type { ChangePlan, MovedRow, PlannedChange } from './planned.ts'
+import type { ChangePlan, PlannedChange, ReplannedRow } from './planned.ts'
 
 const PAGE = 1_000
 const MAX_MOVED = 50
 
 /** Returns the part of a change that must not differ when a saved plan is applied. */
-const essence = ({ action, want, fields, nftGdnId, revision, transfers, reference }: Change): string =>
+const essence = ({ action, want, fields, nftGdnId, revision, transfers, reference }: NftChange): string =>
   JSON.stringify([action, want, fields, nftGdnId, revision, want === 'transfer' ? transfers : null, reference])
 
 /**
@@ -19,16 +19,21 @@ const essence = ({ action, want, fields, nftGdnId, revision, transfers, referenc
  *
  * @param lastUpdate the reference ID of the update that set the NFT's metadata
  */
-function firstOther(found: readonly Change[], saved: readonly Change[], lastUpdate: string | null): Change | undefined {
+function firstOther(
+  found: readonly NftChange[],
+  saved: readonly NftChange[],
+  lastUpdate: string | null,
+): NftChange | undefined {
   const known = new Set(saved.map(essence))
   // The update of the plan has created the revision, whose number depends on the other updates of the collection.
   const made = saved.find(({ action, reference }) => action === 'update' && reference === lastUpdate)
-  const asSaved = (change: Change): Change => (made === undefined ? change : { ...change, revision: made.revision })
+  const asSaved = (change: NftChange): NftChange =>
+    made === undefined ? change : { ...change, revision: made.revision }
   return found.map(asSaved).find((change) => !known.has(essence(change)))
 }
 
 /** Describes what changed since the plan was saved, for a change that isn't in the saved plan. */
-function whatChanged(now: Change, saved: readonly Change[]): string {
+function whatChanged(now: NftChange, saved: readonly NftChange[]): string {
   const was = saved.find(({ want }) => want === now.want)
   const before = new Map(was?.fields.map(({ field, from }) => [field, from]))
   const other = now.fields.find(({ field, from }) => !before.has(field) || before.get(field) !== from)
@@ -55,7 +60,7 @@ export class SavedChanges {
     await this.#state.scratch((sql) => createTables(sql, 'saved', 'saved_burns'))
   }
 
-  readonly row = async (changes: readonly Change[]): Promise<void> => {
+  readonly row = async (changes: readonly NftChange[]): Promise<void> => {
     const position = this.#position++
     if (changes.length === 0) return
     this.#waiting.push([position, JSON.stringify(changes)])
@@ -77,12 +82,12 @@ export class SavedChanges {
   /** Finds rows with a change that isn't in the saved plan. Rows with fewer changes were applied in part. */
   async compare(
     candidates: readonly Candidate[],
-    found: readonly [number, Change[]][],
+    found: readonly [number, NftChange[]][],
     nftOf: (candidate: Candidate) => NftRecord | undefined,
   ): Promise<void> {
     const [first, last] = [found[0]?.[0] ?? 0, found.at(-1)?.[0] ?? -1]
     const rows = await this.#state.scratch((sql) => savedBetween(sql, first, last))
-    const saved = new Map(rows.map(({ position, changes }) => [position, JSON.parse(changes) as Change[]]))
+    const saved = new Map(rows.map(({ position, changes }) => [position, JSON.parse(changes) as NftChange[]]))
     for (const [at, [position, changes]] of found.entries()) {
       const candidate = candidates[at]
       if (candidate === undefined) continue
@@ -95,7 +100,7 @@ export class SavedChanges {
   /** Compares a change of an NFT without a row with the saved one. */
   async compareBurn(change: PlannedChange): Promise<void> {
     const saved = await this.#state.scratch((sql) => takeSavedBurn(sql, change.nftGdnId))
-    this.#compare(change, [change], saved === undefined ? [] : [JSON.parse(saved) as Change])
+    this.#compare(change, [change], saved === undefined ? [] : [JSON.parse(saved) as NftChange])
   }
 
   /**
@@ -117,9 +122,9 @@ export class SavedChanges {
   }
 
   #compare(
-    { key, line }: Pick<MovedRow, 'key' | 'line'>,
-    changes: Change[],
-    saved: readonly Change[] = [],
+    { key, line }: Pick<ReplannedRow, 'key' | 'line'>,
+    changes: NftChange[],
+    saved: readonly NftChange[] = [],
     lastUpdate: string | null = null,
   ): void {
     const other = firstOther(changes, saved, lastUpdate)

@@ -5,7 +5,7 @@ import { addSeen, seenPage } from '../state/plan-tables.ts'
 import type { NftNow, RowPart } from '../state/row-outcomes.ts'
 import { pagesOf, type RowRecord } from '../state/rows.ts'
 import { createTables } from '../state/temporary-tables.ts'
-import { type Change, ownership, type Want } from './compare.ts'
+import { type NftChange, ownership, type Want } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 import type { BurnedRow } from './prune.ts'
 
@@ -28,7 +28,7 @@ export class SeenNfts {
     page: readonly RowRecord[],
     candidates: readonly Candidate[],
     records: ReadonlyMap<string, NftRecord>,
-    changes: readonly [number, readonly Change[]][],
+    changes: readonly [number, readonly NftChange[]][],
   ): Promise<void> {
     const seen = candidates.flatMap(({ sent, nftGdnId }, at): NftNow[] => {
       const nft = records.get(nftGdnId ?? '')
@@ -72,7 +72,7 @@ const isChanged = ({ burned, revision, transfers, minted_to, receiver_wallet_add
  * @param body the row of the NFT
  * @param missing the changes of the row that the NFT doesn't have yet
  */
-export function nowOf(nft: NftRecord, body: Uint8Array | null, missing: readonly Pick<Change, 'want'>[]): NftNow {
+export function nowOf(nft: NftRecord, body: Uint8Array | null, missing: readonly Pick<NftChange, 'want'>[]): NftNow {
   const isBurned = nft.burned === true
   const has = isBurned ? null : partOf(new Set(missing.map(({ want }) => want)))
   const matches = (part: RowPart): boolean => has === 'all' || has === part

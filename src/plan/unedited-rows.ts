@@ -1,8 +1,8 @@
-import { fileField } from '../batch/rows/field-changes.ts'
+import { fileFieldName } from '../batch/rows/field-changes.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { recordedRow } from '../state/row-outcomes.ts'
 import type { RowRecord } from '../state/rows.ts'
-import type { Change } from './compare.ts'
+import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 /**
@@ -13,11 +13,11 @@ export async function countUnedited(
   { state, drop, id }: StoredRun,
   page: readonly RowRecord[],
   candidates: readonly Candidate[],
-  changed: readonly [number, readonly Change[]][],
+  changed: readonly [number, readonly NftChange[]][],
 ): Promise<number> {
   if (drop.setId === null) return 0
   const changing = candidates.flatMap(({ nftGdnId, row, sent }, at) => {
-    const files = new Set(row.row.localFiles.map(({ key }) => fileField(key)))
+    const files = new Set(row.row.localFiles.map(({ key }) => fileFieldName(key)))
     const isChanging = changed[at]?.[1].some(
       ({ action, fields, revision }) =>
         (action === 'update' || action === 'transfer') &&

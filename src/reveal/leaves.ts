@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { extraKeys } from '../api/metadata.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
+import { isIpfsUrl } from '../core/ipfs-url.ts'
 import { PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 
@@ -29,7 +30,10 @@ const sha256 = (...parts: (Uint8Array | string)[]): Buffer => {
  *
  * @param hashes SHA-256 in hex of each local file, by file field key. All files must be local
  */
-export function contentOf({ metadata }: Pick<ManifestRow, 'metadata'>, hashes: ReadonlyMap<string, string>): Buffer {
+export function rowContentHash(
+  { metadata }: Pick<ManifestRow, 'metadata'>,
+  hashes: ReadonlyMap<string, string>,
+): Buffer {
   const { title: name, description, attribute } = metadata
   const file: Record<string, unknown> = { name, description }
   for (const { key } of metadata.file_fields) file[key] = `sha256:${hashes.get(key) ?? ''}`
@@ -53,9 +57,6 @@ export async function contentOfFile(
   }
   return sha256(canonicalJson(hashed))
 }
-
-/** Returns whether a value of a metadata file is the URL of a file. */
-export const isIpfsUrl = (value: string): boolean => /^ipfs:\/\//i.test(value)
 
 /** Returns the leaf of a row, in hex. */
 export const leafOf = (salt: Uint8Array, content: Uint8Array): string => sha256(salt, content).toString('hex')

@@ -1,7 +1,7 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
-import { readRows } from '../batch/gather.ts'
+import { readManifestRows } from '../batch/gather.ts'
 import { findPairs, type Pair } from '../batch/identity/pairing.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import type { KeptRow } from '../batch/rows/manifest-row.ts'
@@ -16,7 +16,7 @@ import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import { type Update, updateReference, updatesPrefix } from '../plan/apply-updates.ts'
 import { OtherLabels } from '../plan/find-labels.ts'
-import { type Candidate, findCandidates, type NftSource, readRecords } from '../plan/find-nfts.ts'
+import { type Candidate, findCandidates, type NftSource, readCandidates } from '../plan/find-nfts.ts'
 import { type PlannedRun, plannedRun } from '../plan/planned.ts'
 import { nowOf } from '../plan/seen-nfts.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
@@ -86,7 +86,7 @@ export async function withRevealPlan<Result>(
   use: (plan: RevealPlan) => Promise<Result>,
 ): Promise<Result> {
   return await lookingAtRun(options, async (store) => {
-    await readRows(store, committable(readManifest()), 'draft')
+    await readManifestRows(store, committable(readManifest()), 'draft')
     await learnSupport(client, options.signal)
     const { contractAddress, blockchain, signal } = options
     const hasReferences = client.supports('references') === true
@@ -195,7 +195,7 @@ async function* rowsWithNfts(
     const candidates = await findCandidates(store, source, page)
     await labels?.add(candidates)
     for (const candidate of candidates) candidate.nftGdnId ??= pairs.get(candidate.row.position)?.nftGdnId ?? null
-    const records = await readRecords(source, candidates)
+    const records = await readCandidates(source, candidates)
     for (const candidate of candidates) {
       yield { candidate, nft: candidate.nftGdnId === null ? undefined : records.get(candidate.nftGdnId) }
     }

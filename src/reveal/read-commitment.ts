@@ -1,9 +1,10 @@
 import { extraKeys, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
+import { isIpfsUrl } from '../core/ipfs-url.ts'
 import { sha256Of } from '../core/sha256-of.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
-import { Commitment, contentOf, isIpfsUrl } from './leaves.ts'
+import { Commitment, rowContentHash } from './leaves.ts'
 
 /** A manifest with the commitment to its rows. */
 export interface ReadCommitment {
@@ -44,7 +45,7 @@ export function contentHashes(): Pick<ReadCommitment, 'contentOf' | 'hashOf'> {
   const hash = async (row: ManifestRow): Promise<Buffer> => {
     const hashes = new Map<string, string>()
     for (const { key, path } of row.localFiles) hashes.set(key, await hashOf(path))
-    return contentOf(row, hashes)
+    return rowContentHash(row, hashes)
   }
   return { contentOf: hash, hashOf }
 }

@@ -8,7 +8,7 @@ import {
   digestSlot,
   metadataState,
   parseTokenId,
-  provenanceOf as provenanceCall,
+  provenanceOfCall as provenanceCall,
   tokenUri,
 } from '../verify/abi.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'

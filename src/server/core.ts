@@ -24,13 +24,13 @@ import type { Loop } from './pipeline/loop.ts'
 import { type Readiness, watchReadiness } from './readiness.ts'
 import { openLocalAccount } from './services/local-account.ts'
 import type { ServiceDeps } from './services/services.ts'
-import { databaseOf, type GivenDatabase } from './settings/database.ts'
-import { loadSettings } from './settings/settings.ts'
-import type { Settings } from './settings/types.ts'
+import { databaseOf, type PartialDatabaseSettings } from './settings/database.ts'
+import { loadServerSettings } from './settings/settings.ts'
+import type { ServerSettings } from './settings/types.ts'
 import { createCheckedFiles } from './storage/checked-files.ts'
 import { measured } from './storage/measured.ts'
 import { openStorage } from './storage/open-storage.ts'
-import { type Identity, keepIdentity } from './store/identity.ts'
+import { type BackendIdentity, keepIdentity } from './store/identity.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { toldOfDatabase } from './store/postgres/gone.ts'
 
@@ -43,7 +43,7 @@ export interface CoreOptions extends WorkOptions {
    * PostgreSQL, from a flag or the environment. Default: the database of the settings file, else SQLite in the data
    * directory.
    */
-  database?: GivenDatabase | undefined
+  database?: PartialDatabaseSettings | undefined
   role?: Role
   /** Blockchains that this process works on. Default: all. */
   only?: readonly Blockchain[] | undefined
@@ -84,7 +84,7 @@ export interface Core {
   deps: ServiceDeps
   /** The version of the API for keys that name none. */
   apiVersion: ApiVersion
-  identity: Identity
+  identity: BackendIdentity
   log: Log
   metrics: Metrics
   readiness: Readiness
@@ -110,7 +110,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const anvil = works ? checkAnvil() : Promise.resolve()
   // Awaited below. It must not count as unhandled if an earlier step fails.
   anvil.catch(() => {})
-  const settings = withFork(await loadSettings(dataDir, options.settingsFile), options.fork)
+  const settings = withFork(await loadServerSettings(dataDir, options.settingsFile), options.fork)
   const faults = await loadFaults(options)
   const opened = await openData(options, dataDir, undo)
   const now = options.now ?? (await clockOf(opened, undo))
@@ -212,7 +212,7 @@ async function ownEmbeddedChains(store: Store, chains: Chains, log: Log, undo: (
   })
 }
 
-function withFork(settings: Settings, fork: ForkedChain | undefined): Settings {
+function withFork(settings: ServerSettings, fork: ForkedChain | undefined): ServerSettings {
   if (fork === undefined) return settings
   return { ...settings, chains: new Map(settings.chains).set(fork.settings.blockchain, fork.settings) }
 }

@@ -43,7 +43,7 @@ export interface BackendOptions extends CoreOptions {
   drainMs?: number
 }
 
-export interface Backend {
+export interface StartedBackend {
   /** Without a trailing slash. */
   url: string
   /** The key of the data directory's local account. */
@@ -76,7 +76,7 @@ export const MIN_FINISH_MS = 3000
  *
  * @throws GdnError `data_dir`, `data_dir_busy`, `port_in_use`, `native_missing`, `invalid_config`, `unreachable`.
  */
-export async function startBackend(options: BackendOptions): Promise<Backend> {
+export async function startBackend(options: BackendOptions): Promise<StartedBackend> {
   const { host, port } = options
   const undo: (() => unknown)[] = []
   try {
@@ -163,7 +163,7 @@ export async function loadRest(): Promise<void> {
 }
 
 /** Returns a function that uses the current TLS files for new connections. Open connections keep their certificate. */
-function tlsReloader(files: TlsFiles | undefined, server: object, log: Log): Backend['reloadTls'] {
+function tlsReloader(files: TlsFiles | undefined, server: object, log: Log): StartedBackend['reloadTls'] {
   if (files === undefined || !('setSecureContext' in server)) return null
   const tlsServer = server as Server
   return async () => {

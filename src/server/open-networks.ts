@@ -6,7 +6,7 @@ import { createProviders } from './chain/rpc/providers.ts'
 import { openClusters } from './chain/solana/clusters.ts'
 import type { RemoteClusters } from './chain/solana/remote/remote-clusters.ts'
 import type { Log } from './log.ts'
-import type { ChainSettings, Settings } from './settings/types.ts'
+import type { ChainSettings, ServerSettings } from './settings/types.ts'
 import type { Db } from './store/schema.ts'
 
 /** A network behind an RPC URL of this machine, with signers that exist only there. */
@@ -17,7 +17,7 @@ export interface ForkedChain {
 
 export interface NetworksOptions {
   db: Db
-  settings: Pick<Settings, 'chains' | 'clusters'>
+  settings: Pick<ServerSettings, 'chains' | 'clusters'>
   /** True if this process signs. Otherwise it never reads private keys. */
   signs: boolean
   /** A fork whose signers replace those of the settings. */
@@ -28,13 +28,13 @@ export interface NetworksOptions {
   onRequest: NonNullable<RemoteChainsOptions['onRequest']>
 }
 
-export interface Networks {
+export interface OpenNetworks {
   remote: RemoteChains
   clusters: RemoteClusters
 }
 
 /** Opens the networks behind RPC URLs. Networks with the same provider share its request limits. */
-export async function openNetworks(options: NetworksOptions, undo: (() => unknown)[]): Promise<Networks> {
+export async function openNetworks(options: NetworksOptions, undo: (() => unknown)[]): Promise<OpenNetworks> {
   const { db, settings, signs, fork, credentialsDirectory, now, log, onRequest } = options
   const byUrl = [...settings.chains.values(), ...settings.clusters.values()]
   const providers = createProviders(byUrl.flatMap(({ requestLimits }) => [...requestLimits]))
@@ -73,7 +73,7 @@ export async function openNetworks(options: NetworksOptions, undo: (() => unknow
 export async function hinderedNetworks({
   remote,
   clusters,
-}: Networks): Promise<{ blockchain: Blockchain; isHindered: boolean }[]> {
+}: OpenNetworks): Promise<{ blockchain: Blockchain; isHindered: boolean }[]> {
   const networks: (RemoteChains | RemoteClusters)[] = [remote, clusters]
   const unreachable = new Set(
     (await Promise.all(networks.map((some) => some.unreachable()))).flat().map((one) => one.blockchain),

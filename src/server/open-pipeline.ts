@@ -10,7 +10,7 @@ import type { PublishSurroundings } from './pipeline/publish-step.ts'
 import type { Poster, PosterOptions } from './pipeline/webhooks/post.ts'
 import type { Timings } from './pipeline/webhooks/schedule.ts'
 import type { ServiceDeps } from './services/services.ts'
-import type { Settings } from './settings/types.ts'
+import type { ServerSettings } from './settings/types.ts'
 import type { Gateway, GatewayOptions } from './storage/gateway.ts'
 import type { OpenedStorage } from './storage/open-storage.ts'
 import type { Store } from './store/open-store.ts'
@@ -39,7 +39,7 @@ export interface WorkOptions {
 type WorkDeps = Pick<ServiceDeps, 'store' | 'chains' | 'storage' | 'checkedFiles' | 'now'> & {
   log: Log
   metrics: Metrics
-  settings: Settings
+  settings: ServerSettings
 }
 
 export interface OpenedPipeline {
@@ -114,7 +114,7 @@ export async function openPipeline(
 /** Returns the source of IPFS files that aren't stored here; null if there is none. */
 async function openIpfs(
   given: string | undefined,
-  { ipfsGateway, storage }: Settings,
+  { ipfsGateway, storage }: ServerSettings,
   options: Omit<GatewayOptions, 'url'>,
 ): Promise<Gateway | null> {
   const url = given ?? ipfsGateway
@@ -157,5 +157,5 @@ export async function openNotifier(store: Store, undo: (() => unknown)[]): Promi
 export async function startPublishing({ publishing }: OpenedStorage, surroundings: PublishSurroundings) {
   if (publishing === null) return undefined
   const step = await import('./pipeline/publish-step.ts')
-  return step.startPublishing(surroundings, publishing)
+  return step.startPublishLoops(surroundings, publishing)
 }

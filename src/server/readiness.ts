@@ -32,7 +32,7 @@ interface Networks {
   unreachable(): Promise<readonly ({ blockchain: string } & Hindrance)[]>
 }
 
-export interface Watched {
+export interface ReadinessInputs {
   store: Store
   storage: Pick<OpenedStorage, 'problems'>
   /** Networks that are reached through RPC URLs. */
@@ -51,7 +51,7 @@ export interface ReadinessOfProcess {
  * because removing the process from service would also stop work on the others. A signer without funds is a warning
  * too: reads still work, and no other process has the funds.
  */
-export function watchReadiness({ store, storage, networks, dataDir }: Watched): ReadinessOfProcess {
+export function watchReadiness({ store, storage, networks, dataDir }: ReadinessInputs): ReadinessOfProcess {
   let isStopping = false
   const allUnreachable = async () => (await Promise.all(networks.map((some) => some.unreachable()))).flat()
   const all = networks.flatMap(({ blockchains }) => blockchains)

@@ -9,7 +9,7 @@ const LOCK_BYTES = 512
  * Returns the other processes that hold an SQLite lock on a file, according to Linux. Returns none on other systems,
  * and doesn't include processes of other containers.
  */
-export function lockOwners(path: string): number[] {
+export function lockHolders(path: string): number[] {
   let lines: string[]
   let inode: string
   try {

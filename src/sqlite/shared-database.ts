@@ -3,7 +3,7 @@ import { bootClock } from '../core/boot-clock.ts'
 import { GdnError } from '../core/errors.ts'
 import { sleep as systemSleep } from '../core/time.ts'
 import { openSqlite, type RawDatabase, type RawStatement } from './driver.ts'
-import { lockOwners } from './lock-owners.ts'
+import { lockHolders } from './lock-owners.ts'
 import { isBusy } from './sqlite-error.ts'
 
 /** Statements of one transaction. Parameters are text, numbers, bytes or null. */
@@ -186,7 +186,7 @@ export class SharedDatabase {
 
   #stuck(cause: unknown): GdnError {
     const { path, holder } = this.#options
-    const pids = lockOwners(path)
+    const pids = lockHolders(path)
     const named = pids.length > 0 ? `pid ${pids.join(', ')}` : (holder?.() ?? null)
     const who = named === null ? 'another process' : `another process (${named})`
     return new GdnError('run_busy', `${path}: ${who} holds its lock and makes no progress`, {

@@ -35,7 +35,7 @@ export function collectionId(
 }
 
 /** Returns all local numbers of a collection. There are several if its backend is known under several addresses. */
-export function collectionsOf(
+export function collectionNumbersOf(
   sql: Sql,
   {
     origin,

@@ -5,7 +5,7 @@ import type { MintOperation } from './row-requests.ts'
 import type { OperationState } from './transitions.ts'
 
 /** The operation of a row. */
-export interface SentOperation {
+export interface RowOperation {
   id: string
   state: OperationState
   reason: string | null
@@ -21,7 +21,7 @@ export function sentBetween(
   { id, scope }: Drop,
   first: number,
   last: number,
-): (SentOperation & { position: number })[] {
+): (RowOperation & { position: number })[] {
   return sql.all(
     `SELECT r.position, o.id, o.state, coalesce(n.error, o.reason) AS reason, n.nft_gdn_id AS nft,
         n.known_revision AS knownRevision, n.known_owner AS knownOwner FROM temp.draft r

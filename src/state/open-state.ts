@@ -6,9 +6,9 @@ import { ensurePrivateFile, makePrivateFolder, refuseForeignFolder } from '../co
 import type { RawDatabase } from '../sqlite/driver.ts'
 import { SharedDatabase, type SharedDatabaseOptions, type Sql } from '../sqlite/shared-database.ts'
 import { hasTemporaryFolder } from '../sqlite/temporary-folder.ts'
-import { FIRST_VERSION, MIGRATIONS } from './schema.ts'
+import { FIRST_VERSION, STATE_MIGRATIONS } from './schema.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
-import { counterOf, holderOf, placeOf, Seal, type SealLocation, whyCopied } from './seal.ts'
+import { counterOf, holderOf, locateSeal, Seal, type SealLocation, whyCopied } from './seal.ts'
 import { damagedState, otherSchema, stateError } from './state-error.ts'
 
 export const statePath = (stateDir: string): string => join(stateDir, 'state.db')
@@ -138,7 +138,7 @@ export class State extends StateReader {
     await this.db.write((sql) => {
       // Another process may have migrated it meanwhile.
       const version = versionOf(this.path, sql)
-      for (const migration of MIGRATIONS.slice(Math.max(0, version - FIRST_VERSION + 1))) sql.script(migration)
+      for (const migration of STATE_MIGRATIONS.slice(Math.max(0, version - FIRST_VERSION + 1))) sql.script(migration)
       sql.script(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`)
     }, signal)
   }
@@ -191,7 +191,7 @@ export async function openState(stateDir: string, options: OpenState = {}): Prom
     const seal = new Seal(path)
     let state: State | null = null
     try {
-      state = new State(stateDir, await placeOf(path), seal, options.open)
+      state = new State(stateDir, await locateSeal(path), seal, options.open)
       await state.prepare(hadJournal, options.signal)
       return state
     } catch (error) {

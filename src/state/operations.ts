@@ -160,7 +160,7 @@ export function operationState(sql: Sql, id: string): { runId: string; state: Op
 }
 
 /** Returns the origin of the server of an operation; undefined if there is no such operation. */
-export const originOf = (sql: Sql, id: string): string | undefined =>
+export const serverOriginOf = (sql: Sql, id: string): string | undefined =>
   sql.get<{ origin: string }>(
     'SELECT s.origin FROM operations o JOIN servers s ON s.id = o.server_id WHERE o.id = ?',
     id,
@@ -290,14 +290,18 @@ export function beginAttempt(
   { now, maxCost }: { now: number; maxCost: bigint | null },
 ): Operation {
   if (request === null) throw new Error('an operation without bytes is never sent')
-  keepMaxCost(sql, request, maxCost)
+  storeRequestMaxCost(sql, request, maxCost)
   addAttempt(sql, request.rowId, now)
   if (state === 'intended') moveOperation(sql, id, 'sent')
   return readOperation(sql, id)
 }
 
 /** Records the cost limit of a request, in wei; null for none. */
-export function keepMaxCost(sql: Sql, { rowId }: Pick<OperationRequest, 'rowId'>, maxCost: bigint | null): void {
+export function storeRequestMaxCost(
+  sql: Sql,
+  { rowId }: Pick<OperationRequest, 'rowId'>,
+  maxCost: bigint | null,
+): void {
   sql.run('UPDATE requests SET max_cost = ? WHERE id = ?', maxCost === null ? null : String(maxCost), rowId)
 }
 
@@ -307,7 +311,7 @@ export function endAttempt(sql: Sql, { request }: Operation, outcome: string, no
 }
 
 /** Records what the server accepted, and which backend knows it. */
-export function accept(
+export function recordAcceptance(
   sql: Sql,
   { id, request }: Operation,
   accepted: AcceptedObjects,

@@ -104,7 +104,7 @@ export function readRowRequest(sql: Sql, id: number): RowRequest {
 }
 
 /** Returns the body of a request; undefined if there is none. */
-export const bodyOf = (sql: Sql, id: number): string | undefined =>
+export const requestBodyOf = (sql: Sql, id: number): string | undefined =>
   sql.get<{ body: string }>('SELECT body FROM requests WHERE id = ?', id)?.body
 
 /** Returns the body of a row's request, and the row's index in the request; undefined if the row was not sent. */

@@ -284,7 +284,7 @@ export interface RowChange {
  * Compares rows that were read with the rows of an earlier set and the rows that the run has sent. A row is added if
  * neither has it, and changed if its `id` has other content.
  */
-export function changesOf(
+export function rowChangesSince(
   sql: Sql,
   rows: RowsIn,
   { id, scope, reading, setId }: Pick<Drop, 'id' | 'scope' | 'reading'> & { setId: number },

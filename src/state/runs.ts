@@ -144,11 +144,11 @@ export function pruneRuns(sql: Sql, now: number): void {
 /** Removes the run of a single command. Its NFTs stay recorded, so that no other request can get them. */
 export function forgetCommand(sql: Sql, id: string): void {
   keepNfts(sql, id, '')
-  removeRun(sql, id)
+  deleteRun(sql, id)
 }
 
 /** Removes a run with its operations and requests. */
-export function removeRun(sql: Sql, runId: string): void {
+export function deleteRun(sql: Sql, runId: string): void {
   const requests = sql.all<{ id: number }>(
     'SELECT request_id AS id FROM operations WHERE run_id = ? AND request_id IS NOT NULL',
     runId,

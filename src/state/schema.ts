@@ -10,7 +10,7 @@ export const FIRST_VERSION = 11
  * The migrations of the client database, oldest first. IDs are text, because libsql rounds large integers. Times are
  * milliseconds of the wall clock.
  */
-export const MIGRATIONS: readonly string[] = [
+export const STATE_MIGRATIONS: readonly string[] = [
   `
 CREATE TABLE state (
   id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -15,7 +15,7 @@ export interface SealLocation {
 const SLOT_BYTES = 256
 const { O_RDWR, O_CREAT, O_NOFOLLOW = 0 } = constants
 
-export async function placeOf(path: string): Promise<SealLocation> {
+export async function locateSeal(path: string): Promise<SealLocation> {
   const { dev, ino } = statSync(path, { bigint: true })
   return { host: hostname(), device: String(dev), inode: String(ino), boot: (await bootId()) ?? '' }
 }

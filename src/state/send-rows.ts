@@ -9,7 +9,7 @@ import { giveNft } from './row-outcomes.ts'
 import { lastRequest, type RowEndpoint } from './row-requests.ts'
 import { moveOperation, moveRequest, type OperationState } from './transitions.ts'
 
-export interface NewRequest {
+export interface NewRowRequest {
   endpoint: RowEndpoint
   key: string
   body: string
@@ -23,7 +23,7 @@ export interface NewRequest {
  *
  * @throws GdnError `already_accepted` if another run has reopened one of the rows since this run entered them
  */
-export function sendRows(sql: Sql, drop: Drop, request: NewRequest, now: number): { id: number; n: number } {
+export function sendRows(sql: Sql, drop: Drop, request: NewRowRequest, now: number): { id: number; n: number } {
   const entered = enterRequest(sql, drop, request)
   for (const [position, row] of request.rows.entries()) {
     try {
@@ -40,7 +40,11 @@ export function sendRows(sql: Sql, drop: Drop, request: NewRequest, now: number)
   return entered
 }
 
-function enterRequest(sql: Sql, drop: Drop, { key, body, honorsKey }: Pick<NewRequest, 'key' | 'body' | 'honorsKey'>) {
+function enterRequest(
+  sql: Sql,
+  drop: Drop,
+  { key, body, honorsKey }: Pick<NewRowRequest, 'key' | 'body' | 'honorsKey'>,
+) {
   const n = lastRequest(sql, drop.id) + 1
   sql.run(
     `INSERT INTO requests (run_id, n, idempotency_key, body, sha256, backend_url, backend_id, incarnation, honors_key,
@@ -64,7 +68,7 @@ function enterRow(
   sql: Sql,
   { id, scope, collectionId }: Drop,
   kind: RowEndpoint,
-  { key, line, content }: NewRequest['rows'][number],
+  { key, line, content }: NewRowRequest['rows'][number],
   { request, position, now }: { request: number; position: number; now: number },
 ): string {
   const identity = scope + key
@@ -183,7 +187,7 @@ export function enterFound(
   found: {
     receiver: string
     sender: string | null
-    rows: readonly (NewRequest['rows'][number] & { metadata: object; nftGdnId: string })[]
+    rows: readonly (NewRowRequest['rows'][number] & { metadata: object; nftGdnId: string })[]
   },
   now: number,
 ): void {

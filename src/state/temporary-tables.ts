@@ -41,7 +41,7 @@ const TABLES = {
   /** NFTs that were changed after their mint. `addSeen` fills it, and `seenPage` reads it. */
   seen: `(position INTEGER PRIMARY KEY, nftGdnId TEXT NOT NULL, owner TEXT, metadataUrl TEXT, isBurned INTEGER NOT NULL,
     body BLOB, has TEXT NOT NULL, knownRevision INTEGER, knownOwner TEXT)`,
-  /** The rows of an earlier set. Only `changesOf` uses it. */
+  /** The rows of an earlier set. Only `rowChangesSince` uses it. */
   earlier: '(key TEXT PRIMARY KEY, line INTEGER NOT NULL, content TEXT NOT NULL) WITHOUT ROWID',
   /** The stored rows that have a reference. Only `vanishedRows` uses it. */
   referenced: '(key TEXT PRIMARY KEY, reference TEXT NOT NULL) WITHOUT ROWID',

@@ -21,7 +21,7 @@ export function parseTokenId(text: string): bigint | null {
 const callWith = (selector: string) => (tokenId: bigint) => `0x${selector}${tokenId.toString(16).padStart(WORD, '0')}`
 
 /** Returns the call data of `ownerOf(uint256)`. */
-export const ownerOf = callWith(OWNER_OF)
+export const ownerOfCall = callWith(OWNER_OF)
 
 /** Returns the call data of `tokenURI(uint256)`. */
 export const tokenUri = callWith(TOKEN_URI)
@@ -30,7 +30,7 @@ export const tokenUri = callWith(TOKEN_URI)
 export const metadataState = callWith(METADATA_STATE)
 
 /** Returns the call data of `provenanceOf(bytes32)`. */
-export const provenanceOf = (hash: string) => `0x${PROVENANCE_OF}${hash.slice(2)}`
+export const provenanceOfCall = (hash: string) => `0x${PROVENANCE_OF}${hash.slice(2)}`
 
 /** Returns the storage slot of the digest of the bundle that begins with a token. */
 export function digestSlot(tokenId: bigint): string {

@@ -1,5 +1,5 @@
 import { GdnError } from '../core/errors.ts'
-import { decodeAddress, decodeString, ownerOf, parseTokenId, tokenUri } from './abi.ts'
+import { decodeAddress, decodeString, ownerOfCall, parseTokenId, tokenUri } from './abi.ts'
 import type { CallResult, ChainReader } from './chain-reader.ts'
 import { type Difference, metadataDifferences, type RequestedMetadata } from './compare-metadata.ts'
 import type { StorageReader } from './storage-reader.ts'
@@ -41,7 +41,7 @@ export async function verifyNfts(
   const ids = claims.map(({ tokenId }) => (tokenId === null ? null : parseTokenId(tokenId)))
   const calls = claims.flatMap(({ contractAddress: to }, i) => {
     const id = ids[i] ?? null
-    return id === null ? [] : [ownerOf(id), tokenUri(id)].map((data) => ({ to, data }))
+    return id === null ? [] : [ownerOfCall(id), tokenUri(id)].map((data) => ({ to, data }))
   })
   const results = await readAll(chain, calls)
   const verifications: Verification[] = []

@@ -7,7 +7,7 @@ import { nearest } from '../core/nearest.ts'
 import { quoted, refuseForeignFolder } from '../core/private-file.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
-import { readPrivateFile } from '../keystore/private-file.ts'
+import { readSecretFile } from '../keystore/private-file.ts'
 import { type SavedAddress, savedAddresses } from '../state/addresses.ts'
 import { openStateIfThere } from '../state/open-state.ts'
 import { checkWalletFolder, KEYSTORE_ENDING, keystoreNames } from './folder.ts'
@@ -193,7 +193,7 @@ function withHint(error: unknown): string {
 
 /** Returns the address in the keystore. It was checked when the file was created, and only the owner can change it. */
 function addressOfKeystore(file: string): string {
-  const { address } = parseKeystore(readPrivateFile(file, MAX_KEYSTORE_BYTES), file)
+  const { address } = parseKeystore(readSecretFile(file, MAX_KEYSTORE_BYTES), file)
   if (address !== null) return checksumAddress(address)
   throw new GdnError('invalid_input', "has no address, so it can't be used by name", {
     place: { file },

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { parseJson } from '../core/json.ts'
-import { readPrivateFile } from '../keystore/private-file.ts'
+import { readSecretFile } from '../keystore/private-file.ts'
 import { checkWalletFolder } from './folder.ts'
 
 /** Doesn't have the extension of a keystore, so that it isn't listed as a wallet. */
@@ -28,7 +28,7 @@ export function recordExport(folder: string, made: WalletExport): void {
 /** Returns the recorded exports, oldest first. Lines that can't be read are left out. */
 export function readExports(folder: string): WalletExport[] {
   if (!checkWalletFolder(folder) || !existsSync(join(folder, FILE))) return []
-  const lines = readPrivateFile(join(folder, FILE), MAX_BYTES).split('\n')
+  const lines = readSecretFile(join(folder, FILE), MAX_BYTES).split('\n')
   return lines.flatMap((text) => {
     const { data } = line.safeParse(parseJson(text))
     return data === undefined ? [] : [data]

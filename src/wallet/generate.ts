@@ -7,10 +7,10 @@ import { GdnError, messageOf } from '../core/errors.ts'
 import { writeNewFile } from '../core/new-file.ts'
 import type { Secret } from '../core/secret.ts'
 import { quoted } from '../keystore/private-file.ts'
-import { prepareSeal, type Seal } from '../keystore/seal.ts'
+import { type KeystoreSeal, prepareSeal } from '../keystore/seal.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
-import { type Answered, readWalletAnswer } from './read-answer.ts'
-import type { Reservation } from './reservation.ts'
+import { readWalletAnswer, type ServiceWallet } from './read-answer.ts'
+import type { NameReservation } from './reservation.ts'
 import { type NewWallet, prove } from './store-key.ts'
 
 /** Subfolder of the wallet folder for responses that did not result in a wallet. */
@@ -25,7 +25,7 @@ export interface WalletSource {
 
 export interface GenerateOptions {
   source: WalletSource
-  reservation: Reservation
+  reservation: NameReservation
   /** The folder of wallets. */
   folder: string
   password: Secret
@@ -45,7 +45,7 @@ export interface GenerateOptions {
  */
 export async function generateWallet(options: GenerateOptions): Promise<NewWallet> {
   const { source, reservation, password, signal, onStep } = options
-  let seal: Seal | null = null
+  let seal: KeystoreSeal | null = null
   try {
     onStep?.('deriving')
     seal = await prepareSeal(password)
@@ -95,7 +95,7 @@ function lost({ origin }: URL, reason: string, cause?: unknown): GdnError {
 /** Stores an unusable response, because it may contain a key. Returns the error to throw. */
 async function setAside(
   { folder, reservation, otherFolders }: GenerateOptions,
-  seal: Seal,
+  seal: KeystoreSeal,
   { body, status }: TransportAnswer,
   problem: string,
 ): Promise<GdnError> {
@@ -121,8 +121,8 @@ async function setAside(
 
 async function keep(
   { reservation, password, otherFolders }: GenerateOptions,
-  seal: Seal,
-  { address, privateKey }: Answered,
+  seal: KeystoreSeal,
+  { address, privateKey }: ServiceWallet,
 ): Promise<NewWallet> {
   const text = seal.keystore(privateKey, address)
   try {

@@ -7,7 +7,7 @@ import { terminalText } from '../core/terminal-text.ts'
 import { addressOfKey, privateKeyBytes, readPrivateKey } from '../keystore/private-key.ts'
 
 /** A verified wallet from the service. The key is valid for the curve, and the address belongs to it. */
-export interface Answered {
+export interface ServiceWallet {
   ok: true
   /** Checksummed. */
   address: string
@@ -19,7 +19,7 @@ export interface Answered {
  *
  * @param body of a 2xx response
  */
-export function readWalletAnswer(body: Uint8Array): Answered | { ok: false; problem: string } {
+export function readWalletAnswer(body: Uint8Array): ServiceWallet | { ok: false; problem: string } {
   const wrong = (problem: string) => ({ ok: false, problem }) as const
   const json = parseJson(body)
   if (json === undefined) return wrong('is not JSON')

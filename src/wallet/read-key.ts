@@ -30,7 +30,7 @@ export interface ReadKeyOptions {
  * @param file the name of the text in messages
  * @throws GdnError `invalid_input`
  */
-export async function readKey(text: string, file: string, { kind, path }: ReadKeyOptions): Promise<WalletKey> {
+export async function parsePrivateKey(text: string, file: string, { kind, path }: ReadKeyOptions): Promise<WalletKey> {
   const fail = (message: string, hint?: string) => new GdnError('invalid_input', message, { place: { file }, hint })
   const given = text.trim()
   if (given === '') throw fail('is empty')

@@ -8,7 +8,7 @@ import { linkNew, NO_LINKS } from '../core/new-file.ts'
 import { isAlive, ownIdentity, type ProcessIdentity } from '../core/process-identity.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
-import { quoted, readPrivateFile } from '../keystore/private-file.ts'
+import { quoted, readSecretFile } from '../keystore/private-file.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
 import { nameTaken, refuseKeystore } from './new-names.ts'
 
@@ -18,7 +18,7 @@ const MAX_COPIES = 100
 const MAX_TRIES = 5
 
 /** A reserved name of a future wallet, with disk space for its keystore. */
-export interface Reservation {
+export interface NameReservation {
   readonly name: string
   /** The future path of the keystore. */
   readonly path: string
@@ -48,7 +48,7 @@ const draftOf = (folder: string, name: string) => join(folder, `.${name}.part`)
  *
  * @throws GdnError `invalid_input` if the name is taken or nothing can be written
  */
-export async function reserve(folder: string, name: string): Promise<Reservation> {
+export async function reserve(folder: string, name: string): Promise<NameReservation> {
   makeWalletFolder(folder)
   const draft = draftOf(folder, name)
   refuseKeystore(folder, name)
@@ -151,7 +151,7 @@ async function claim(temp: string, draft: string): Promise<boolean> {
 export async function clearReservation(folder: string, name: string): Promise<void> {
   const draft = draftOf(folder, name)
   if (lstatSync(draft, { throwIfNoEntry: false }) === undefined) return
-  const text = readPrivateFile(draft, MAX_KEYSTORE_BYTES)
+  const text = readSecretFile(draft, MAX_KEYSTORE_BYTES)
   const owner = ownerOf(text)
   if (owner !== null) {
     if (await isAlive(owner)) {

@@ -1,4 +1,4 @@
-import { isLoopback } from '../client/base-url.ts'
+import { isLoopbackUrl } from '../client/base-url.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseUrl } from '../core/parse-url.ts'
 
@@ -35,7 +35,7 @@ export function checkSignedUrl(signedUrl: string, { baseUrl, walletUrl }: Wallet
         : `Check the wallet origin: ${walletUrl.from} is ${walletUrl.value}.`,
     )
   }
-  if (url.protocol === 'http:' && !isLoopback(url)) {
+  if (url.protocol === 'http:' && !isLoopbackUrl(url)) {
     throw fail(`a private key would be sent by ${url.host} in clear text`, 'The service must use https.')
   }
   return url

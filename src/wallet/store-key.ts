@@ -4,11 +4,11 @@ import { GdnError, messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { openKeystore } from '../keystore/open.ts'
-import { readPrivateFile } from '../keystore/private-file.ts'
+import { readSecretFile } from '../keystore/private-file.ts'
 import type { WalletKey } from '../keystore/private-key.ts'
 import { prepareSeal } from '../keystore/seal.ts'
 import { KEYSTORE_ENDING } from './folder.ts'
-import type { Reservation } from './reservation.ts'
+import type { NameReservation } from './reservation.ts'
 
 /** A wallet whose keystore was written. */
 export interface NewWallet extends WalletKey {
@@ -18,7 +18,7 @@ export interface NewWallet extends WalletKey {
 
 export interface StoreOptions {
   key: WalletKey
-  reservation: Reservation
+  reservation: NameReservation
   password: Secret
   /** Aborted by Ctrl-C. */
   signal: AbortSignal
@@ -55,6 +55,6 @@ export async function storeKey({ key, reservation, password, signal }: StoreOpti
 
 /** Reads the keystore back and opens it as a later command would. @throws if it has another key */
 export async function prove(file: string, password: Secret, address: string): Promise<void> {
-  const opened = await openKeystore(readPrivateFile(file, MAX_KEYSTORE_BYTES), password, file)
+  const opened = await openKeystore(readSecretFile(file, MAX_KEYSTORE_BYTES), password, file)
   if (!sameAddress(opened.address, address)) throw new Error(`${file} contains a different key than gdn wrote`)
 }

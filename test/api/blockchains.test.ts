@@ -1,8 +1,8 @@
 import * as viem from 'viem/chains'
 import { expect, it } from 'vitest'
-import { factsOf, isBlockchain, isEvm, isKnown, KNOWN_EVM_NAMES } from '../../src/api/blockchains.ts'
+import { blockchainFacts, isBlockchain, isEvm, isKnownBlockchain, KNOWN_EVM_NAMES } from '../../src/api/blockchains.ts'
 import { retirementOf } from '../../src/api/retired.ts'
-import { chainIdNamed, networkOf } from '../../src/server/settings/networks.ts'
+import { chainIdNamed, networkWithChainId } from '../../src/server/settings/networks.ts'
 
 /** Our names with the chains that they are meant to name. */
 const CHAINS: Record<string, { id: number; testnet?: boolean | undefined } | undefined> = {
@@ -46,34 +46,34 @@ const FIXED = {
 }
 
 it('has the chain ID of viem/chains for every known name', () => {
-  const found = Object.fromEntries(KNOWN_EVM_NAMES.map((name) => [name, factsOf(name)]))
+  const found = Object.fromEntries(KNOWN_EVM_NAMES.map((name) => [name, blockchainFacts(name)]))
   const expected = Object.entries(CHAINS).map(([name, chain]) => [
     name,
     { kind: 'evm', chainId: chain?.id, testnet: chain?.testnet === true },
   ])
   expect(found).toEqual(Object.fromEntries(expected))
-  expect(new Set(KNOWN_EVM_NAMES.map((name) => factsOf(name)?.chainId)).size).toBe(KNOWN_EVM_NAMES.length)
+  expect(new Set(KNOWN_EVM_NAMES.map((name) => blockchainFacts(name)?.chainId)).size).toBe(KNOWN_EVM_NAMES.length)
 })
 
 it('keeps the chain IDs of the reference when viem/chains changes', () => {
   for (const [name, id] of Object.entries(FIXED))
-    expect([name, isKnown(name) && factsOf(name)?.chainId]).toEqual([name, id])
+    expect([name, isKnownBlockchain(name) && blockchainFacts(name)?.chainId]).toEqual([name, id])
 })
 
 it('knows coin, block explorer and fee model of networks by chain ID, under our names first', () => {
-  expect(networkOf(8453)).toEqual({
+  expect(networkWithChainId(8453)).toEqual({
     ...{ name: 'base', chainId: 8453, coin: 'ETH', feeModel: 'op-stack' },
     blockExplorerUrl: viem.base.blockExplorers.default.url,
   })
-  expect(networkOf(42170)).toMatchObject({ name: 'arbitrum-nova', feeModel: 'arbitrum' })
-  expect(networkOf(81)).toMatchObject({ name: 'astar-shibuya', coin: 'SBY' })
-  expect(networkOf(137)).toMatchObject({ name: 'polygon', coin: 'POL', feeModel: null })
-  expect(networkOf(viem.gnosis.id)).toMatchObject({ name: 'gnosis', coin: 'XDAI' })
+  expect(networkWithChainId(42170)).toMatchObject({ name: 'arbitrum-nova', feeModel: 'arbitrum' })
+  expect(networkWithChainId(81)).toMatchObject({ name: 'astar-shibuya', coin: 'SBY' })
+  expect(networkWithChainId(137)).toMatchObject({ name: 'polygon', coin: 'POL', feeModel: null })
+  expect(networkWithChainId(viem.gnosis.id)).toMatchObject({ name: 'gnosis', coin: 'XDAI' })
 })
 
 it('says nothing of a chain ID that networks with different coins share, or that nobody has', () => {
   expect(viem.zoraTestnet.id).toBe(viem.wanchainTestnet.id)
-  expect([networkOf(viem.zoraTestnet.id), networkOf(2 ** 40)]).toEqual([null, null])
+  expect([networkWithChainId(viem.zoraTestnet.id), networkWithChainId(2 ** 40)]).toEqual([null, null])
 })
 
 it('knows the chain IDs of the names in viem/chains, in lower case with hyphens', () => {
@@ -87,5 +87,6 @@ it('names a successor that is in use for each retired network', () => {
     return found === null ? [] : [[name, found.successor] as const]
   })
   expect(retired.map(([name]) => name)).toEqual(['polygon-mumbai', 'optimism-goerli', 'fantom', 'arbitrum-testnet'])
-  for (const [, successor] of retired) expect([isKnown(successor), retirementOf(successor)]).toEqual([true, null])
+  for (const [, successor] of retired)
+    expect([isKnownBlockchain(successor), retirementOf(successor)]).toEqual([true, null])
 })

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { isBlockchain, isEvm, isKnown } from '../../src/api/blockchains.ts'
+import { isBlockchain, isEvm, isKnownBlockchain } from '../../src/api/blockchains.ts'
 import type { Endpoint } from '../../src/api/endpoint.ts'
 import { errorFormA, errorFormB } from '../../src/api/errors.ts'
 import { PERMISSIONS } from '../../src/api/permissions.ts'
@@ -37,7 +37,7 @@ const all: [string, Endpoint][] = Object.entries(ENDPOINTS)
 
 describe('blockchains', () => {
   it.each(REFERENCE)('%s: transfer is %s', (name, support) => {
-    if (!isKnown(name)) throw new Error(`${name} is missing`)
+    if (!isKnownBlockchain(name)) throw new Error(`${name} is missing`)
     const wallet = isEvm(name) ? EVM_WALLET : SOLANA_WALLET
     const parties = {
       contract_address: wallet,

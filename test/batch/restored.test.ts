@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { runResults, runRows } from '../../src/batch/runs/run-rows.ts'
 import { openRun } from '../../src/batch/runs/runs.ts'
 import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
-import { contentOf } from '../../src/operations/reconcile/content.ts'
+import { metadataHash } from '../../src/operations/reconcile/content.ts'
 import { unresolvedContents } from '../../src/operations/reconcile/unresolved.ts'
 import { FakeHostedApi, type Fault } from '../helpers/fake-hosted-api.ts'
 import { Machine } from './simulation.ts'
@@ -179,7 +179,7 @@ describe('an adopted row that a restored backend no longer knows', () => {
       unresolvedContents(sql, { origin, backendId: 'the backend', blockchain, contract }),
     )
     const [, second] = rowsUpTo(3)
-    expect([...unresolved]).toEqual([contentOf(second?.metadata)])
+    expect([...unresolved]).toEqual([metadataHash(second?.metadata)])
     const sent: unknown[] = []
     for await (const { sentMetadata } of runRows(await openRun(machine.stateDir, adopted.run.id))) {
       sent.push(await sentMetadata())

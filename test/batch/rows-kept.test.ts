@@ -3,7 +3,7 @@ import { rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { partsOf } from '../../src/batch/rows/row-text.ts'
+import { splitRowText } from '../../src/batch/rows/row-text.ts'
 import type { BatchOptions, PlannedEvent } from '../../src/batch/types.ts'
 import { type ManifestOptions, readManifest } from '../../src/manifest/read.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -253,7 +253,7 @@ describe('stored rows', () => {
     const rows = await machine.state((sql) =>
       sql.all<{ position: number; body: Uint8Array }>('SELECT position, body FROM rows ORDER BY position'),
     )
-    expect(rows.map(({ position, body }) => `${position} ${partsOf(body)[2]}`)).toEqual(
+    expect(rows.map(({ position, body }) => `${position} ${splitRowText(body)[2]}`)).toEqual(
       lines.map((_, index) => `${index} #${index}`),
     )
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { keptRow, RowNamer } from '../../src/batch/rows/manifest-row.ts'
-import { referenceId, referenceScope } from '../../src/batch/rows/row-key.ts'
+import { referenceScope, rowReferenceId } from '../../src/batch/rows/row-key.ts'
 import { contentHash, contentText, copyHash } from '../../src/batch/rows/row-text.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { runs } from '../helpers/runs.ts'
@@ -144,7 +144,7 @@ describe('the reference ID of a row', () => {
       row(2, { id: 'gold' }),
       row(3, { localFiles: [{ key: 'image', path: '/drops/images/3.png' }] }),
     ].map((one) => namer.name(one))
-    expect(kept.map((one) => referenceId(named(null, '/drops/drop.csv'), one?.reference ?? one?.key ?? ''))).toEqual(
+    expect(kept.map((one) => rowReferenceId(named(null, '/drops/drop.csv'), one?.reference ?? one?.key ?? ''))).toEqual(
       GOLDEN,
     )
   })
@@ -157,7 +157,7 @@ describe('the reference ID of a row', () => {
   test('is the same on another machine, with the manifest and its files in another folder', () => {
     const idOf = (folder: string) => {
       const one = new RowNamer().name(row(3, { localFiles: [{ key: 'image', path: `${folder}/3.png` }] }))
-      return referenceId(named(null, `${folder}/drop.csv`), one?.reference ?? one?.key ?? '')
+      return rowReferenceId(named(null, `${folder}/drop.csv`), one?.reference ?? one?.key ?? '')
     }
     expect(idOf('/runner/1')).toBe(idOf('/runner/2'))
   })
@@ -189,12 +189,12 @@ describe('the reference ID of a row', () => {
       named('autumn', null),
       referenceScope({ runName: 'spring', manifest: null, order: 'x' }),
     ]
-    expect(new Set(scopes.map((scope) => referenceId(scope, 'id:1'))).size).toBe(3)
+    expect(new Set(scopes.map((scope) => rowReferenceId(scope, 'id:1'))).size).toBe(3)
     expect(named('spring', '/a.csv')).toBe(named('spring', '/b.csv'))
   })
 
   test('is accepted by the API', () => {
-    expect(referenceId(named('a name', null), 'id:é\n')).toMatch(/^v1:[0-9a-f]{40}$/)
+    expect(rowReferenceId(named('a name', null), 'id:é\n')).toMatch(/^v1:[0-9a-f]{40}$/)
   })
 })
 

@@ -10,7 +10,7 @@ import type { ManifestRow } from '../../src/manifest/row.ts'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
 import type { Sql } from '../../src/sqlite/shared-database.ts'
 import { openState } from '../../src/state/open-state.ts'
-import { accept, beginAttempt, insertOperation, intend } from '../../src/state/operations.ts'
+import { beginAttempt, insertOperation, intend, recordAcceptance } from '../../src/state/operations.ts'
 import { insertRun } from '../../src/state/runs.ts'
 import type { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
 import { CONTRACT } from './simulation-rows.ts'
@@ -119,7 +119,7 @@ export class Machine {
       })
       const sent = beginAttempt(sql, intended, { now: 0, maxCost: null })
       const nfts = ids.map((nft_gdn_id) => ({ nft_gdn_id, accepted_date: null }))
-      accept(sql, sent, { nfts, transaction_gdn_id: null, accepted_date: null, by: 'answer', at: 0 }, backend)
+      recordAcceptance(sql, sent, { nfts, transaction_gdn_id: null, accepted_date: null, by: 'answer', at: 0 }, backend)
     })
   }
 

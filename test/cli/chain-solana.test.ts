@@ -9,7 +9,7 @@ import { Secret } from '../../src/core/secret.ts'
 import { prepareSeal } from '../../src/keystore/seal.ts'
 import { openSolanaSigner } from '../../src/server/chain/solana/open-signer.ts'
 import { GENESIS_HASHES } from '../../src/server/settings/solana-clusters.ts'
-import { readKey } from '../../src/wallet/read-key.ts'
+import { parsePrivateKey } from '../../src/wallet/read-key.ts'
 import { type ClusterPlace, clusterPlace, newKeypair } from '../helpers/cluster-backend.ts'
 import { PASSWORD, writeKeystore, writePassword } from '../helpers/keystore-file.ts'
 import { startRpcProxy } from '../helpers/rpc-proxy.ts'
@@ -156,7 +156,7 @@ describe('a Solana cluster on the command line', () => {
 
   test('accepts a keystore of the signer in place of its keypair file', async () => {
     const at = (name: string) => join(place.dataDir, name)
-    const key = await readKey(await readFile(at('signer.json'), 'utf8'), 'signer.json', { kind: 'solana' })
+    const key = await parsePrivateKey(await readFile(at('signer.json'), 'utf8'), 'signer.json', { kind: 'solana' })
     const seal = await prepareSeal(new Secret(PASSWORD))
     await writeFile(at('payer.json'), seal.keystore(key.privateKey, key.address), { mode: 0o600 })
     await writePassword(at('pw'))

@@ -2,7 +2,7 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { clock } from '../../src/cli/commands/doctor/server.ts'
+import { compareClocks } from '../../src/cli/commands/doctor/server.ts'
 import { writeRunning } from '../../src/server/data-dir/running.ts'
 import { changeSchema } from '../helpers/change-schema.ts'
 import { filesHolding, textHolds } from '../helpers/leaks.ts'
@@ -231,14 +231,14 @@ describe('the clock', () => {
     ['ten minutes behind', -600_000, 'this machine is 10 minutes behind https://a.test'],
     ['an hour ahead', 3_600_000, 'this machine is 60 minutes ahead of https://a.test'],
   ])('warns about a clock that is %s', (_what, skew, message) => {
-    expect(clock(date, noon + skew, server)).toMatchObject([{ status: 'warn', message }])
+    expect(compareClocks(date, noon + skew, server)).toMatchObject([{ status: 'warn', message }])
   })
 
   test('accepts a difference below a minute, and skips the check without a date or for a local server', () => {
-    expect(clock(date, noon + 30_000, server)).toMatchObject([{ status: 'ok' }])
-    expect(clock(undefined, noon, server)).toEqual([])
-    expect(clock('gibberish', noon, server)).toEqual([])
-    expect(clock(date, noon + 3_600_000, { ...server, loopback: true })).toEqual([])
+    expect(compareClocks(date, noon + 30_000, server)).toMatchObject([{ status: 'ok' }])
+    expect(compareClocks(undefined, noon, server)).toEqual([])
+    expect(compareClocks('gibberish', noon, server)).toEqual([])
+    expect(compareClocks(date, noon + 3_600_000, { ...server, loopback: true })).toEqual([])
   })
 })
 

@@ -5,14 +5,14 @@ import { KNOWN_NAMES } from '../../src/api/blockchains.ts'
 import { retirementOf } from '../../src/api/retired.ts'
 import { COMMANDS, makeCommand, type Verb } from '../../src/cli/catalogue.ts'
 import type { Deps } from '../../src/cli/deps.ts'
-import { TOPICS } from '../../src/cli/help/topics.ts'
+import { HELP_TOPICS } from '../../src/cli/help/topics.ts'
 import { eachCase } from '../helpers/each-case.ts'
 import { cli } from './harness.ts'
 
 const PAGES: string[] = [
   'help',
   ...COMMANDS.map(({ command }) => `${command} --help`),
-  ...TOPICS.map(({ name }) => `help ${name}`),
+  ...HELP_TOPICS.map(({ name }) => `help ${name}`),
 ]
 
 const known = new Map<string, Promise<string[]>>()

@@ -6,7 +6,7 @@ import { chainIdOf, KNOWN_NAMES } from '../../src/api/blockchains.ts'
 import { retirementOf } from '../../src/api/retired.ts'
 import { OUTPUT_MODES } from '../../src/cli/flags/output-modes.ts'
 import { readTopic } from '../../src/cli/help/topic.ts'
-import { TOPICS } from '../../src/cli/help/topics.ts'
+import { HELP_TOPICS } from '../../src/cli/help/topics.ts'
 import { OWN_VARIABLES } from '../../src/config/environment.ts'
 import { EXIT_BY_CODE } from '../../src/core/errors.ts'
 import { EXIT } from '../../src/core/exit-codes.ts'
@@ -29,21 +29,24 @@ async function variablesInSources(): Promise<Set<string>> {
 
 const topic = async (...words: string[]) => (await cli(['help', ...words], { columns: 120 })).stdout
 
-describe.each(TOPICS.map(({ name, summary }) => [name, summary] as const))('the help topic %s', (name, summary) => {
-  test('shows examples first', async () => {
-    const { code, stdout, stderr } = await cli(['help', name])
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout.match(/^[A-Z].*$/gm)?.find((line) => line === line.toUpperCase())).toBe('EXAMPLES')
-    expect(stdout).toContain('\n  $ ')
-  })
+describe.each(HELP_TOPICS.map(({ name, summary }) => [name, summary] as const))(
+  'the help topic %s',
+  (name, summary) => {
+    test('shows examples first', async () => {
+      const { code, stdout, stderr } = await cli(['help', name])
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout.match(/^[A-Z].*$/gm)?.find((line) => line === line.toUpperCase())).toBe('EXAMPLES')
+      expect(stdout).toContain('\n  $ ')
+    })
 
-  test('is listed with its summary in gdn --help', async () => {
-    expect((await cli(['--help'], { columns: 100 })).stdout).toMatch(new RegExp(`^  ${name} +${summary}$`, 'm'))
-  })
-})
+    test('is listed with its summary in gdn --help', async () => {
+      expect((await cli(['--help'], { columns: 100 })).stdout).toMatch(new RegExp(`^  ${name} +${summary}$`, 'm'))
+    })
+  },
+)
 
 describe('topics keep what their pages contain', () => {
-  test.each(TOPICS)('$name has something after every paragraph that ends with a colon', async ({ page }) => {
+  test.each(HELP_TOPICS)('$name has something after every paragraph that ends with a colon', async ({ page }) => {
     const { sections } = await readTopic(page)
     for (const { blocks } of sections) {
       for (const [i, block] of blocks.entries()) {

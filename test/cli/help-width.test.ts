@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { COMMANDS, ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
 import { docsLink } from '../../src/cli/help/help.ts'
 import { readTopic } from '../../src/cli/help/topic.ts'
-import { TOPICS } from '../../src/cli/help/topics.ts'
+import { HELP_TOPICS } from '../../src/cli/help/topics.ts'
 import { displayWidth } from '../../src/cli/text/display-width.ts'
 import { eachCase } from '../helpers/each-case.ts'
 import { cli } from './harness.ts'
@@ -15,7 +15,7 @@ const PAGES: string[] = [
   'help',
   ...ENTRIES.filter(isNoun).map(({ name }) => `${name} --help`),
   ...COMMANDS.map(({ command }) => `${command} --help`),
-  ...TOPICS.map(({ name }) => `help ${name}`),
+  ...HELP_TOPICS.map(({ name }) => `help ${name}`),
 ]
 
 /** Whether a line is one word that can't be wrapped: an ID, a quoted filter, a path. */
@@ -23,7 +23,7 @@ const isOneWord = (line: string) => /^ {2,}(\$ )?([^\s'"]|'[^']*'|"[^"]*")+( \\)
 
 /** The lines of files that a topic shows. They aren't wrapped, so that they can be copied, and fit into 80 columns. */
 async function linesOfFiles(page: string): Promise<string[]> {
-  const topic = TOPICS.find(({ name }) => `help ${name}` === page)
+  const topic = HELP_TOPICS.find(({ name }) => `help ${name}` === page)
   if (topic === undefined) return []
   const blocks = (await readTopic(topic.page)).sections.flatMap((section) => section.blocks)
   return blocks.flatMap((block) => ('lines' in block ? block.lines.map((line) => `    ${line}`) : []))

@@ -4,7 +4,7 @@ import { CATALOGUE, COMMANDS, makeCommand } from '../../src/cli/catalogue.ts'
 import type { CommandTree, TreeCommand } from '../../src/cli/command-tree.ts'
 import type { Deps } from '../../src/cli/deps.ts'
 import { docsLink } from '../../src/cli/help/help.ts'
-import { TOPICS } from '../../src/cli/help/topics.ts'
+import { HELP_TOPICS } from '../../src/cli/help/topics.ts'
 import { displayWidth } from '../../src/cli/text/display-width.ts'
 import { eachCase } from '../helpers/each-case.ts'
 import { cli } from './harness.ts'
@@ -48,7 +48,7 @@ describe('gdn <command> --help', () => {
       )
       expect(topics.length).toBe(2)
       expect(stdout).not.toContain('Exit codes:')
-      expect(TOPICS.map((topic) => topic.name)).toEqual(expect.arrayContaining(topics))
+      expect(HELP_TOPICS.map((topic) => topic.name)).toEqual(expect.arrayContaining(topics))
     })
   })
 

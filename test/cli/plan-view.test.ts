@@ -12,7 +12,7 @@ import {
   printPlanNotes,
   summaryText,
 } from '../../src/cli/plan/plan-view.ts'
-import type { Action, Change } from '../../src/plan/compare.ts'
+import type { Action, NftChange } from '../../src/plan/compare.ts'
 import { HAS_ID } from '../../src/plan/mint-changes.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../src/plan/planned.ts'
 import { OWNER } from './fake-api.ts'
@@ -251,7 +251,7 @@ test.each([
 
 test('names the first 10 rows that changed after the plan was created', () => {
   const fields = [{ field: 'title', from: 'Ranger', to: 'Scout' }]
-  const change: Change = {
+  const change: NftChange = {
     ...{ action: 'update', want: 'update', reason: null, fields, nftGdnId: 'n', tokenId: '1' },
     ...{ revision: 0, transfers: 0, reference: null },
   }

@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { bodyOf } from '../../src/cli/request/api-body.ts'
+import { readApiBody } from '../../src/cli/request/api-body.ts'
 import { JSON_ENDPOINTS } from '../../src/cli/request/api-endpoint.ts'
 import { SCHEMA_NAMES, schemaNamed } from '../../src/cli/schema/schemas.ts'
 import { COLUMN_NOTES } from '../../src/manifest/json-schema.ts'
@@ -63,7 +63,7 @@ test.each([
   ['{"n": 12345678901234567890, "\\u0024schema" : "x,}" , "m": 1}', '{"n": 12345678901234567890 , "m": 1}'],
   ['{"$schema": 1}', '{"$schema": 1}'],
 ])('gdn api sends %s without $schema, and the rest as it is', async (text, sent) => {
-  expect((await bodyOf({ stdin: Readable.from([Buffer.from(text)]) } as never, '-', [])).text).toBe(sent)
+  expect((await readApiBody({ stdin: Readable.from([Buffer.from(text)]) } as never, '-', [])).text).toBe(sent)
 })
 
 test('ignores $schema in a project file and in the user configuration, and keeps it there', async () => {

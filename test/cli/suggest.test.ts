@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ENTRIES, isNoun } from '../../src/cli/catalogue.ts'
 import { suggestCommands } from '../../src/cli/help/suggest.ts'
-import { TOPICS } from '../../src/cli/help/topics.ts'
+import { HELP_TOPICS } from '../../src/cli/help/topics.ts'
 import { fakeApi } from './fake-api.ts'
 import { cli, errorOf, tempHome } from './harness.ts'
 
@@ -119,7 +119,9 @@ describe('did you mean', () => {
 
   test('lists the available words if nothing is similar', async () => {
     expect(await hintFor(['xyzzyx'])).toContain(`commands are ${ENTRIES.map(({ name }) => name).join(', ')}`)
-    expect(await hintFor(['help', 'xyzzyx'])).toContain(`help topics are ${TOPICS.map(({ name }) => name).join(', ')}`)
+    expect(await hintFor(['help', 'xyzzyx'])).toContain(
+      `help topics are ${HELP_TOPICS.map(({ name }) => name).join(', ')}`,
+    )
     expect(await hintFor(['nft', 'xyzzyx'])).toContain('commands are mint, grant, transfer')
     expect(await hintFor(['nft', 'list', '--xyzzyx'])).toContain('Run `gdn nft list --help`')
   })
@@ -172,7 +174,7 @@ test('suggests the right word for a doubled letter in any command or topic', () 
       expect(suggestCommands(words).near).toContain(`gdn ${noun} ${verb}`)
     }),
   )
-  for (const { name } of TOPICS.filter(({ name }) => name !== 'local')) {
+  for (const { name } of HELP_TOPICS.filter(({ name }) => name !== 'local')) {
     expect(suggestCommands([slip(name, 3)]).near).toEqual([`gdn help ${name}`])
   }
 })
@@ -183,7 +185,7 @@ test('suggests only commands that exist', () => {
       for (const line of suggestCommands(words).near) {
         const [gdn, first, second] = line.split(' ')
         const entry = ENTRIES.find(({ name }) => name === first)
-        const isTopic = first === 'help' && TOPICS.some(({ name }) => name === second)
+        const isTopic = first === 'help' && HELP_TOPICS.some(({ name }) => name === second)
         const isCommand =
           entry !== undefined &&
           (second === undefined || (isNoun(entry) && entry.verbs.some(({ name }) => name === second)))

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { operationDigest } from '../../src/api/operation-digest.ts'
-import { referenceId, referenceScope } from '../../src/batch/rows/row-key.ts'
+import { referenceScope, rowReferenceId } from '../../src/batch/rows/row-key.ts'
 import { WALLETS } from '../helpers/backend.ts'
 import { report } from '../helpers/seed.ts'
 
@@ -22,7 +22,7 @@ const metadataOf = (row: number) => ({ title: `Title ${row}`, description: 'x', 
 /** A server that has minted every row, which all need an update. */
 async function mintedService(rows: number): Promise<string> {
   const scope = referenceScope({ runName: null, manifest: 'drop.csv', order: null })
-  const rowOf = new Map(Array.from({ length: rows }, (_, row) => [referenceId(scope, `id:r${row}`), row]))
+  const rowOf = new Map(Array.from({ length: rows }, (_, row) => [rowReferenceId(scope, `id:r${row}`), row]))
   const answers: Record<string, (body: never) => object> = {
     getisgdnnft: () => ({ requests: {}, results: [] }),
     getreferences: ({ operation, reference_ids }: { operation: string; reference_ids: string[] }) => ({

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { fileUrlProblem } from '../../src/api/file-url.ts'
 import { isPublicAddress } from '../../src/files/address.ts'
 import { FetchFailure } from '../../src/files/failure.ts'
-import { checkTarget, type Target } from '../../src/files/target.ts'
+import { checkTarget, type FileTarget } from '../../src/files/target.ts'
 import { mutate, pick, stopwatch } from '../helpers/mutate.ts'
 import { report, seededRandom } from '../helpers/seed.ts'
 
@@ -121,7 +121,7 @@ test('any bytes as a URL are either rejected with a reason or lead to a public a
   expect(Math.min(counts.taken, counts.refused)).toBeGreaterThan(CASES / 50)
 })
 
-function isSound({ url, label }: Target): boolean {
+function isSound({ url, label }: FileTarget): boolean {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   return (
     /^https?:$/.test(url.protocol) &&

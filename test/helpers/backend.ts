@@ -9,7 +9,7 @@ import type { EndpointName } from '../../src/api/endpoints.ts'
 import type { NftRecord } from '../../src/api/nft-record.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { endOrphans } from '../../src/server/chain/evm/embedded/pidfile.ts'
-import { type Backend, type BackendOptions, loadRest, startBackend } from '../../src/server/main.ts'
+import { type BackendOptions, loadRest, type StartedBackend, startBackend } from '../../src/server/main.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
 import { nonceOf } from '../../src/server/store/transactions.ts'
 import { ENDPOINTS } from './endpoints.ts'
@@ -23,7 +23,7 @@ export interface Answer {
   json: any
 }
 
-export interface TestBackend extends Backend {
+export interface TestBackend extends StartedBackend {
   /** Sends a POST of JSON to a path, by default with the local account's key. A header set to '' is omitted. */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
   get(path: string, headers?: Record<string, string>): Promise<Response>

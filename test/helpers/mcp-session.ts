@@ -8,7 +8,7 @@ import { commandSignals } from '../../src/cli/io/deadline.ts'
 import { createIo } from '../../src/cli/io/io.ts'
 import { makeDeps } from '../../src/cli/make-deps.ts'
 import { type Answer, failedAnswer } from '../../src/cli/mcp/answer.ts'
-import { Session } from '../../src/cli/mcp/session.ts'
+import { McpSession } from '../../src/cli/mcp/session.ts'
 import type { Tool } from '../../src/cli/mcp/tools.ts'
 import { run } from '../../src/cli/run.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -16,7 +16,7 @@ import { forward } from './forward.ts'
 import { hurriedClock } from './hurried-clock.ts'
 
 /** A session of `gdn mcp` in this process. */
-export interface McpSession {
+export interface TestMcpSession {
   call(tool: string, values: object): Promise<Answer>
   tools(): readonly Tool[]
   /** Stops what is in progress, as when the client disconnects. */
@@ -32,7 +32,7 @@ interface Place {
   maxCost: bigint | null
 }
 
-export async function openMcpSession({ home, url, env: more, maxCost }: Place): Promise<McpSession> {
+export async function openMcpSession({ home, url, env: more, maxCost }: Place): Promise<TestMcpSession> {
   const root = join(home, 'project')
   const env = { HOME: home, GDN_PACE_DIR: join(home, 'pace'), GDN_KEYRING: 'off', ...more }
   const never = new AbortController().signal
@@ -46,7 +46,7 @@ export async function openMcpSession({ home, url, env: more, maxCost }: Place): 
   const io = await createIo(edge, ioSettings(['mcp'], env))
   const runFast: typeof run = (argv, given) => run(argv, { ...given, clock })
   const deps = makeDeps(edge, io, { exitCode: 0 }, runFast, () => stateDir)
-  const session = await Session.open(deps, {
+  const session = await McpSession.open(deps, {
     ...{ allowWrites: true, root, passwordFile: null, stateDir },
     maxCost: maxCost === null ? null : { amount: maxCost, currency: 'POL' },
     toolsets: ['all'],

@@ -1,4 +1,4 @@
-import type { Block, BlockTable } from '../../src/server/store/block-table.ts'
+import type { BlockTable, ContentBlock } from '../../src/server/store/block-table.ts'
 
 /** A block table in memory, for tests of code that uses one. */
 export class MemoryBlockTable implements BlockTable {
@@ -12,7 +12,7 @@ export class MemoryBlockTable implements BlockTable {
     return this.blocks.has(cid)
   }
 
-  async put(blocks: readonly Block[]): Promise<void> {
+  async put(blocks: readonly ContentBlock[]): Promise<void> {
     for (const { cid, bytes } of blocks) if (!this.blocks.has(cid)) this.blocks.set(cid, Uint8Array.from(bytes))
   }
 }

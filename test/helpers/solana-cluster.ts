@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { address, getCompiledTransactionMessageDecoder, getTransactionDecoder, lamports } from '@solana/kit'
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
 import { base58btc } from 'multiformats/bases/base58'
-import { readTransaction } from '../../src/server/chain/solana/embedded/wire.ts'
+import { decodeTransaction } from '../../src/server/chain/solana/embedded/wire.ts'
 
 /** A Solana cluster with JSON-RPC over HTTP that executes transactions. */
 export interface TestCluster {
@@ -112,7 +112,7 @@ async function startStandIn(slotMs: number): Promise<TestCluster> {
   }
 
   const send = (raw: string): string => {
-    const read = readTransaction(raw)
+    const read = decodeTransaction(raw)
     if (typeof read === 'string') throw new Error(read)
     const { signature, blockhash, bytes } = read
     if (isDropping || executed.has(signature) || !knownBlockhash(blockhash)) return signature

@@ -217,7 +217,7 @@ async function useStore(
   await findRepeated(db, { accountId, endpoint: 'createnft', idempotencyKey: 'key' })
   await nfts.findNftOfTransaction(db, minted)
   await nfts.updateSignedNfts(db, minted, { transaction_id: minted })
-  await transfers.followsUnfinal(db, transfer)
+  await transfers.transferFollowsUnfinal(db, transfer)
   await transfers.countTransferRevert(db, id)
   await transfers.forgetReverts(db, id)
   await transfers.unknownMovesOf(db, id)

@@ -5,7 +5,7 @@ import * as updateStates from '../../src/server/state/updates.ts'
 import * as attempts from '../../src/server/store/attempts.ts'
 import {
   collectionAddresses,
-  collectionsOf,
+  deployedCollectionsOf,
   findCollectionById,
   firstDeployed,
   hasCollections,
@@ -17,7 +17,7 @@ import * as publications from '../../src/server/store/publications.ts'
 import * as runCosts from '../../src/server/store/run-costs.ts'
 import { startRun } from '../../src/server/store/runs.ts'
 import type { TransactionsTable } from '../../src/server/store/schema.ts'
-import { storedFiles } from '../../src/server/store/stored-files.ts'
+import { createStoredFiles } from '../../src/server/store/stored-files.ts'
 import * as transactions from '../../src/server/store/transactions.ts'
 import * as unknownMints from '../../src/server/store/unknown-mints.ts'
 import * as updates from '../../src/server/store/updates.ts'
@@ -100,11 +100,11 @@ export async function useRestOfStore(
   await publications.nextPublicationDue(db, 'pins')
   await unknownMints.knownMembers(db, collectionId)
   await nfts.listNftsOfDirectory(db, collectionId, 'd1')
-  await collectionsOf(db, 'solana')
+  await deployedCollectionsOf(db, 'solana')
   await nfts.listTokens(db, collectionId, { after: 0, limit: 100 })
   await adoptMembers(db, [])
   await withdrawBundle(db, { collectionId, transactionId: 'none', startId: '1', count: 2 })
-  const files = storedFiles(db, transaction, 'place')
+  const files = createStoredFiles(db, transaction, 'place')
   await files.size('cid')
   await files.among(['cid'])
   await transactions.updateSigned(db, { id: 'none', generation: 0 }, { attempts: 1 })
@@ -114,7 +114,7 @@ export async function useRestOfStore(
   await transactions.findTransactionByNonce(db, 'polygon', signer, transactions.nonceOf(signed))
   await transactions.forgetFactoryTransaction(db, 'none')
   await transactions.listSignedOf(db, 'polygon', signer)
-  await transactions.followsUnfinal(db, signed)
+  await transactions.transactionFollowsUnfinal(db, signed)
   const none = { collection_id: 'none', hash: 'none' }
   await unknownMints.addUnknownMembers(db, { id: 'none', blockchain: 'solana', contract_address: 'none' }, 1)
   await unknownMints.forgetUnknownMints(db, 'polygon', 0)

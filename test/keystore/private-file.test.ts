@@ -6,7 +6,7 @@ import { platform } from 'node:process'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { readPasswordFile } from '../../src/keystore/password.ts'
-import { readPrivateFile } from '../../src/keystore/private-file.ts'
+import { readSecretFile } from '../../src/keystore/private-file.ts'
 
 let path: string
 
@@ -18,7 +18,7 @@ beforeEach(() => {
 
 const refusal = (): GdnError => {
   try {
-    readPrivateFile(path, 100)
+    readSecretFile(path, 100)
   } catch (error) {
     if (error instanceof GdnError) return error
     throw error
@@ -29,10 +29,10 @@ const refusal = (): GdnError => {
 describe.skipIf(platform === 'win32')('a file with a secret', () => {
   test('is read if only its owner has access', () => {
     writeFileSync(path, 'pässword\n', { mode: 0o600 })
-    expect(readPrivateFile(path, 100)).toBe('pässword\n')
+    expect(readSecretFile(path, 100)).toBe('pässword\n')
     expect(readPasswordFile(path).reveal()).toBe('pässword')
     chmodSync(path, 0o400)
-    expect(readPrivateFile(path, 100)).toBe('pässword\n')
+    expect(readSecretFile(path, 100)).toBe('pässword\n')
   })
 
   test.each([0o640, 0o604, 0o620, 0o602, 0o610, 0o644, 0o666])(
@@ -44,7 +44,7 @@ describe.skipIf(platform === 'win32')('a file with a secret', () => {
       expect(code).toBe('invalid_input')
       expect(hint).toBe(`Run \`chmod 600 '${path.replace("'", "'\\''")}'\`.`)
       execFileSync('/bin/sh', ['-c', hint?.slice('Run `'.length, -'`.'.length) ?? ''])
-      expect(readPrivateFile(path, 100)).toBe('x')
+      expect(readSecretFile(path, 100)).toBe('x')
     },
   )
 

@@ -6,7 +6,7 @@ import { removeCommand } from '../../src/operations/remove-command.ts'
 import type { Sql } from '../../src/sqlite/shared-database.ts'
 import { forgetDrop } from '../../src/state/drops.ts'
 import { openState, State } from '../../src/state/open-state.ts'
-import { acquireRun, beat, leaseOf, releaseRun, removeRun } from '../../src/state/runs.ts'
+import { acquireRun, beat, deleteRun, leaseOf, releaseRun } from '../../src/state/runs.ts'
 import { Machine } from '../batch/simulation.ts'
 import { rowsUpTo } from '../batch/simulation-rows.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -182,7 +182,7 @@ describe('the record of a single command', () => {
     await state.write((sql) => acquireRun(sql, run.runId, leaseOf(sql, run.runId), holder, Date.now() - 130_000))
     const read = state.read.bind(state)
     vi.spyOn(state, 'read').mockImplementationOnce(async (work, signal) => {
-      await state.write((sql) => removeRun(sql, run.runId))
+      await state.write((sql) => deleteRun(sql, run.runId))
       return await read(work, signal)
     })
     const again = await acquireCommand()

@@ -2,9 +2,14 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { NftRecord } from '../../src/api/nft-record.ts'
 import { findMinted } from '../../src/operations/reconcile/find-minted.ts'
-import { type Copy, decideGroup, type Group, type Match } from '../../src/operations/reconcile/match-groups.ts'
+import {
+  type ContentGroup,
+  decideGroup,
+  type Match,
+  type RequestedCopy,
+} from '../../src/operations/reconcile/match-groups.ts'
 
-const group = (copies: Copy[], matches: Match[], changes: Partial<Group> = {}): Group => ({
+const group = (copies: RequestedCopy[], matches: Match[], changes: Partial<ContentGroup> = {}): ContentGroup => ({
   copies,
   matches,
   superseded: [],
@@ -13,12 +18,12 @@ const group = (copies: Copy[], matches: Match[], changes: Partial<Group> = {}): 
   marked: false,
   ...changes,
 })
-const copy = (...owners: string[]): Copy => ({ owners, unprovable: null })
+const copy = (...owners: string[]): RequestedCopy => ({ owners, unprovable: null })
 const nft = (id: string, owner: string | null): Match => ({ id, owner })
-const kinds = (given: Group) => decideGroup(given).rows.map(({ kind }) => kind)
+const kinds = (given: ContentGroup) => decideGroup(given).rows.map(({ kind }) => kind)
 
 describe('copies of one content', () => {
-  test.each<[string, Group, string[]]>([
+  test.each<[string, ContentGroup, string[]]>([
     ['are absent if none is found', group([copy('a'), copy('b')], []), ['absent', 'absent']],
     [
       'are adopted if each is found',
@@ -77,7 +82,7 @@ describe('copies of one content', () => {
   })
 
   test('are undecided if they are not found, as many as cannot be proved absent', () => {
-    const taken: Copy = { owners: ['a'], unprovable: { reason: 'taken', passing: false } }
+    const taken: RequestedCopy = { owners: ['a'], unprovable: { reason: 'taken', passing: false } }
     expect(kinds(group([copy('a'), taken], [nft('1', 'a')]))).toEqual(['absent', 'adopted'])
     expect(kinds(group([copy('a'), taken], []))).toEqual(['absent', 'undecided'])
   })
@@ -112,7 +117,7 @@ const world = fc.record({
 
 type World = typeof world extends fc.Arbitrary<infer Value> ? Value : never
 
-function groupOf({ copies, others, order }: World): Group {
+function groupOf({ copies, others, order }: World): ContentGroup {
   const matches = copies
     .flatMap(({ receiver, taken, movedTo }, index) => (taken ? [nft(`own-${index}`, movedTo ?? receiver)] : []))
     .concat(others.map((who, index) => nft(`other-${index}`, who)))

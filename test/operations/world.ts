@@ -10,7 +10,7 @@ import { type TransportAnswer, TransportError, type TransportRequest } from '../
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { operate } from '../../src/operations/operate.ts'
-import type { Ending, OperationEvent, Wanted } from '../../src/operations/types.ts'
+import type { Ending, OperationEvent, WantedRequest } from '../../src/operations/types.ts'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
 import { openState, type State } from '../../src/state/open-state.ts'
 import type { AcceptedObjects } from '../../src/state/operations.ts'
@@ -316,8 +316,8 @@ export interface TryOptions {
   content?: unknown
   /** The result of waiting. */
   ending?: Ending
-  request?: Wanted['request']
-  permit?: Wanted['permit']
+  request?: WantedRequest['request']
+  permit?: WantedRequest['permit']
   /** Like `request`, with the client of the command. */
   asking?: (client: ApiClient) => Promise<object>
 }

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { NftRecord } from '../../src/api/nft-record.ts'
 import {
   type Abilities,
-  type Change,
   type ComparedRow,
   compareRow,
+  type NftChange,
   NO_UPDATES,
   type ObservedNft,
 } from '../../src/plan/compare.ts'
@@ -63,7 +63,8 @@ test('an update keeps the salt of a revealed NFT, for which its row needs room',
   ])
 })
 
-const short = (changes: readonly Change[]) => changes.map(({ action, want, reason }) => `${action} ${want}: ${reason}`)
+const short = (changes: readonly NftChange[]) =>
+  changes.map(({ action, want, reason }) => `${action} ${want}: ${reason}`)
 
 describe('compareRow', () => {
   test('finds no difference in an NFT that is as its row says, in any case of the address', () => {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Change } from '../../src/plan/compare.ts'
+import type { NftChange } from '../../src/plan/compare.ts'
 import type { Candidate } from '../../src/plan/find-nfts.ts'
 import type { PlannedChange } from '../../src/plan/planned.ts'
 import { SavedChanges } from '../../src/plan/saved-changes.ts'
@@ -20,11 +20,11 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
-const TRANSFER: Change = {
+const TRANSFER: NftChange = {
   ...{ action: 'transfer', want: 'transfer', fields: [{ field: 'receiver', from: ALICE, to: BOB }], reason: null },
   ...{ nftGdnId: 'nft-1', tokenId: '1', revision: 2, transfers: 3, reference: 'a:to:b:3' },
 }
-const UPDATE: Change = {
+const UPDATE: NftChange = {
   ...{ ...TRANSFER, action: 'update', want: 'update', reference: 'a:update:2' },
   fields: [{ field: 'title', from: 'Dawn', to: 'Dusk' }],
 }
@@ -33,7 +33,7 @@ const burnOf = (more: Partial<PlannedChange> = {}): PlannedChange => ({
   ...{ key: 'a', line: null, title: 'a', reference: 'a:burn', ...more },
 })
 
-async function saved(rows: readonly (readonly Change[])[], burns: readonly PlannedChange[] = []) {
+async function saved(rows: readonly (readonly NftChange[])[], burns: readonly PlannedChange[] = []) {
   const changes = new SavedChanges(state)
   await changes.begin()
   for (const row of rows) await changes.row(row)
@@ -43,7 +43,7 @@ async function saved(rows: readonly (readonly Change[])[], burns: readonly Plann
 }
 
 /** Returns what moved between the saved changes of rows and those that are found now. */
-async function movedOf(before: readonly Change[][], now: Change[][], lastUpdate: string | null = null) {
+async function movedOf(before: readonly NftChange[][], now: NftChange[][], lastUpdate: string | null = null) {
   const changes = await saved(before)
   const keyed = now.map((_, n) => ({ row: { key: `i:r${n}`, row: row('a') } }) as unknown as Candidate)
   await changes.compare(
@@ -55,7 +55,7 @@ async function movedOf(before: readonly Change[][], now: Change[][], lastUpdate:
 }
 
 describe('a saved plan of rows', () => {
-  test.each<[string, Change, Partial<Change>]>([
+  test.each<[string, NftChange, Partial<NftChange>]>([
     ['can no longer be made', TRANSFER, { action: 'impossible' }],
     ['is another kind of drift', { ...TRANSFER, action: 'drift', transfers: null }, { want: 'update' }],
     ['has another owner', TRANSFER, { fields: [{ field: 'receiver', from: CAROL, to: BOB }] }],
@@ -94,7 +94,7 @@ describe('a saved plan of rows', () => {
     expect((await movedOf([both], [sold], UPDATE.reference)).rows).toMatchObject([{ what: 'it was transferred' }])
   })
 
-  test.each<[string, Change[], Change[]]>([
+  test.each<[string, NftChange[], NftChange[]]>([
     ['its metadata was updated', [TRANSFER], [{ ...TRANSFER, revision: 3 }]],
     ['it was transferred', [TRANSFER], [{ ...TRANSFER, transfers: 5 }]],
     ['its metadata is frozen', [UPDATE], [{ ...UPDATE, action: 'impossible', reason: 'its metadata is frozen' }]],

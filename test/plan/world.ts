@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { CAPABILITIES, HEADERS, REFERENCE_ERRORS } from '../../src/api/headers.ts'
 import type { NftRecord } from '../../src/api/nft-record.ts'
-import { relabel } from '../../src/batch/identity/other-labels.ts'
+import { relabelOnServer } from '../../src/batch/identity/other-labels.ts'
 import { storeAliases, storePairs } from '../../src/batch/identity/store-pairs.ts'
 import { runBatch } from '../../src/batch/run.ts'
 import { storeMove } from '../../src/batch/runs/moved-run.ts'
@@ -18,7 +18,7 @@ import type { ManifestRow } from '../../src/manifest/row.ts'
 import { applyBurns } from '../../src/plan/apply-burns.ts'
 import { applyTransfers } from '../../src/plan/apply-transfers.ts'
 import { applyUpdates, type Update } from '../../src/plan/apply-updates.ts'
-import type { Change } from '../../src/plan/compare.ts'
+import type { NftChange } from '../../src/plan/compare.ts'
 import type { Outcomes } from '../../src/plan/make-changes.ts'
 import { withPlan } from '../../src/plan/make-plan.ts'
 import { noteMade, noteSeen } from '../../src/plan/note-changes.ts'
@@ -418,7 +418,7 @@ export interface Planned {
 }
 
 export interface Saved {
-  rows: Change[][]
+  rows: NftChange[][]
   burns: PlannedChange[]
 }
 
@@ -519,7 +519,7 @@ export class Machine {
   }
 
   async #relabel({ relabeled }: ChangePlan, { label }: Options): Promise<object> {
-    for await (const page of relabeled.pages()) await relabel(this.client, this.options(), page, label ?? '')
+    for await (const page of relabeled.pages()) await relabelOnServer(this.client, this.options(), page, label ?? '')
     return {}
   }
 
@@ -593,7 +593,7 @@ async function* itemsOf(rows: readonly ManifestRow[]) {
   for (const row of rows) yield { row }
 }
 
-async function* only(action: Change['action'], changes: AsyncIterable<PlannedChange>) {
+async function* only(action: NftChange['action'], changes: AsyncIterable<PlannedChange>) {
   for await (const change of changes) if (change.action === action) yield change
 }
 

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { ManifestRow } from '../../src/manifest/row.ts'
-import { Commitment, contentOf, contentOfFile, leafAt, leafOf, provenanceOf } from '../../src/reveal/leaves.ts'
+import { Commitment, contentOfFile, leafAt, leafOf, provenanceOf, rowContentHash } from '../../src/reveal/leaves.ts'
 
 type Metadata = ManifestRow['metadata']
 
 const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const hashes = new Map([['image', sha256('a picture')]])
-const content = (metadata: Metadata) => contentOf({ metadata }, hashes)
+const content = (metadata: Metadata) => rowContentHash({ metadata }, hashes)
 
 const DAWN: Metadata = {
   title: 'Dawn',
@@ -55,7 +55,7 @@ test('commits to the order of the rows', () => {
 })
 
 test('commits to the content of files, and not to their names', () => {
-  const other = contentOf({ metadata: DAWN }, new Map([['image', sha256('another picture')]]))
+  const other = rowContentHash({ metadata: DAWN }, new Map([['image', sha256('another picture')]]))
   expect(other.equals(content(DAWN))).toBe(false)
 })
 

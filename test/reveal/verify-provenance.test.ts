@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { CID } from 'multiformats/cid'
 import { create as createDigest } from 'multiformats/hashes/digest'
 import { expect, test } from 'vitest'
-import { Commitment, contentOf } from '../../src/reveal/leaves.ts'
+import { Commitment, rowContentHash } from '../../src/reveal/leaves.ts'
 import { verifyProvenance } from '../../src/reveal/verify-provenance.ts'
 import type { CallResult } from '../../src/verify/chain-reader.ts'
 
@@ -12,7 +12,7 @@ const titles = ['Dawn', 'Noon', 'Dusk']
 const metadataOf = (title: string) => ({ title, description: 'x', file_fields: [{ key: 'image', url: '' }] })
 const commitment = new Commitment(
   Buffer.concat(
-    titles.map((title) => contentOf({ metadata: metadataOf(title) }, new Map([['image', sha256(PICTURE)]]))),
+    titles.map((title) => rowContentHash({ metadata: metadataOf(title) }, new Map([['image', sha256(PICTURE)]]))),
   ),
 )
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { glanceAtState } from '../../src/state/glance.ts'
 import { openState, openStateIfThere, type StateReader, statePath } from '../../src/state/open-state.ts'
-import { FIRST_VERSION, MIGRATIONS } from '../../src/state/schema.ts'
+import { FIRST_VERSION, STATE_MIGRATIONS } from '../../src/state/schema.ts'
 import { SCHEMA_VERSION } from '../../src/state/schema-version.ts'
 import { changeSchema } from '../helpers/change-schema.ts'
 
@@ -15,8 +15,8 @@ vi.mock(import('../../src/state/schema.ts'), async (original) => {
   const real = await original()
   return {
     ...real,
-    get MIGRATIONS() {
-      return [...real.MIGRATIONS, ...later]
+    get STATE_MIGRATIONS() {
+      return [...real.STATE_MIGRATIONS, ...later]
     },
   }
 })
@@ -30,7 +30,7 @@ vi.mock(import('../../src/state/schema-version.ts'), async (original) => {
 })
 
 test('the newest schema is that of the last migration', () => {
-  expect(SCHEMA_VERSION).toBe(FIRST_VERSION + MIGRATIONS.length - 1)
+  expect(SCHEMA_VERSION).toBe(FIRST_VERSION + STATE_MIGRATIONS.length - 1)
 })
 
 /**
@@ -80,7 +80,7 @@ async function everyFile(): Promise<unknown[]> {
 
 test('a schema with another text has another number', () => {
   const text = (migration: string) => migration.replace(/--.*$/gm, '').replace(/\s+/g, ' ').trim()
-  const digests = MIGRATIONS.map((migration, index) => [
+  const digests = STATE_MIGRATIONS.map((migration, index) => [
     FIRST_VERSION + index,
     createHash('sha256').update(text(migration)).digest('hex'),
   ])

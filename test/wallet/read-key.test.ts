@@ -9,7 +9,7 @@ import { keypairOfSeed } from '../../src/keystore/solana-key.ts'
 import { readPath } from '../../src/wallet/derivation-path.ts'
 import { ed25519Seed } from '../../src/wallet/mnemonic.ts'
 import { newKey } from '../../src/wallet/new-key.ts'
-import { looksLikeKey, readKey } from '../../src/wallet/read-key.ts'
+import { looksLikeKey, parsePrivateKey } from '../../src/wallet/read-key.ts'
 import { runs } from '../helpers/runs.ts'
 
 const JUNK = 'test test test test test test test test test test test junk'
@@ -17,7 +17,8 @@ const ABANDON = `${'abandon '.repeat(11)}about`
 const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
 
-const read = (text: string, kind: 'evm' | 'solana' = 'evm', path?: string) => readKey(text, 'stdin', { kind, path })
+const read = (text: string, kind: 'evm' | 'solana' = 'evm', path?: string) =>
+  parsePrivateKey(text, 'stdin', { kind, path })
 
 async function rejection(text: string): Promise<GdnError> {
   const error: unknown = await read(text).catch((reason: unknown) => reason)

@@ -6,7 +6,7 @@ import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { openKeystore } from '../../src/keystore/open.ts'
 import { newKey } from '../../src/wallet/new-key.ts'
-import { type Reservation, reserve } from '../../src/wallet/reservation.ts'
+import { type NameReservation, reserve } from '../../src/wallet/reservation.ts'
 import { prove, storeKey } from '../../src/wallet/store-key.ts'
 
 vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
@@ -23,7 +23,7 @@ beforeEach(() => {
   onTestFinished(() => rmSync(home, { recursive: true, force: true }))
 })
 
-const store = (reservation: Reservation, signal = new AbortController().signal) =>
+const store = (reservation: NameReservation, signal = new AbortController().signal) =>
   storeKey({ key: newKey('evm'), reservation, password: PASSWORD, signal })
 
 async function failure(storing: Promise<unknown>): Promise<GdnError> {
@@ -54,7 +54,7 @@ describe.each(['evm', 'solana'] as const)('a key of %s', (kind) => {
 test('a key that can not be read back is not stored', async () => {
   const reservation = await reserve(folder, 'alice')
   const { file } = await store(await reserve(folder, 'other'))
-  const broken: Reservation = {
+  const broken: NameReservation = {
     ...reservation,
     keep: (text, check) => reservation.keep(text, async () => await check(file)),
   }

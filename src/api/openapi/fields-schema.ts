@@ -21,10 +21,10 @@ const SOLANA_ADDRESS = '[1-9A-HJ-NP-Za-km-z]{32,44}'
 export const ADDRESS_FORMS = [EVM_ADDRESS, SOLANA_ADDRESS]
 
 /** Returns the rule that a text has one of these forms. */
-export const textOf = (forms: readonly string[]): Json => ({ pattern: `^(?:${forms.join('|')})$` })
+export const textPattern = (forms: readonly string[]): Json => ({ pattern: `^(?:${forms.join('|')})$` })
 
 /** Returns the rule that a text is one of these blockchain names, or a name that an operator may configure. */
-export const blockchainOf = (names: readonly string[]): Json => ({
+export const blockchainPattern = (names: readonly string[]): Json => ({
   anyOf: [{ enum: names }, { pattern: OWN_NAME.source }],
 })
 
@@ -38,12 +38,12 @@ const keysBut = (refused: readonly string[]): Json => ({
 
 /** Returns what JSON Schema can express of the rules that are functions in the contract. */
 export function fieldRules(schema: z.core.$ZodType): Json | undefined {
-  if (schema === address) return textOf(ADDRESS_FORMS)
-  if (schema === blockchain) return blockchainOf(KNOWN_NAMES)
-  if (schema === transferBlockchain) return blockchainOf(KNOWN_EVM_NAMES)
+  if (schema === address) return textPattern(ADDRESS_FORMS)
+  if (schema === blockchain) return blockchainPattern(KNOWN_NAMES)
+  if (schema === transferBlockchain) return blockchainPattern(KNOWN_EVM_NAMES)
   // YAML reads a version without quotes as a number.
   if (schema === apiVersion) return { type: ['string', 'number'], enum: [...API_VERSIONS, ...API_VERSIONS.map(Number)] }
-  if (schema === fileUrl) return textOf(FILE_URL_FORMS)
+  if (schema === fileUrl) return textPattern(FILE_URL_FORMS)
   if (schema === fileField) return { allOf: [{ properties: { key: keysBut(REFUSED_KEYS.file) } }] }
   if (schema !== metadataObject) return undefined
   return { propertyNames: { maxLength: MAX_KEY_LENGTH, ...keysBut(REFUSED_KEYS.extra) } }
@@ -57,7 +57,7 @@ export function fieldRules(schema: z.core.$ZodType): Json | undefined {
  */
 export function addressesOfBlockchain(
   fields: readonly string[],
-  rule: (form: string) => Json = (form) => textOf([form]),
+  rule: (form: string) => Json = (form) => textPattern([form]),
 ): Json[] {
   const on = (name: Json, form: string) =>
     when(

@@ -9,7 +9,7 @@ import { refuseEdited } from '../rows/edited-rows.ts'
 import type { KeptRow } from '../rows/manifest-row.ts'
 import { countDrop, openRows } from '../rows/row-counts.ts'
 import { shownKey } from '../rows/row-key.ts'
-import { partsOf, rowOfParts } from '../rows/row-text.ts'
+import { rowOfParts, splitRowText } from '../rows/row-text.ts'
 import { howToGoOn, howToMove } from '../runs/moved-run.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchOptions } from '../types.ts'
@@ -186,7 +186,7 @@ export function refuseNftsOfOthers(sql: Sql, store: StoredRun): void {
 const haveOtherFiles = ({ body, otherBody }: SharedRow): boolean => areOther(filesOf(body), filesOf(otherBody))
 
 const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
-  body === null ? [] : rowOfParts(partsOf(body)).localFiles
+  body === null ? [] : rowOfParts(splitRowText(body)).localFiles
 
 /** Whether files under the same key differ in size. A file that isn't at its path may have been moved. */
 function areOther(files: ManifestRow['localFiles'], others: ManifestRow['localFiles']): boolean {

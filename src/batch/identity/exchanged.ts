@@ -5,7 +5,7 @@ import { addMinted, changedPage, type ExchangedField, exchangedFields, exchanged
 import type { RowsIn } from '../../state/rows.ts'
 import { createTables } from '../../state/temporary-tables.ts'
 import { lastRows, MAX_PAIRS } from '../rows/edited-rows.ts'
-import { fieldsOf, identifiesNft } from '../rows/field-changes.ts'
+import { identifiesNft, metadataFields } from '../rows/field-changes.ts'
 import { keptRow } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
 import { seemChanged } from './renumbered.ts'
@@ -77,7 +77,7 @@ function addMintedValues(sql: Sql, wanted: ReadonlySet<string>): boolean {
     for (const { changes, ...record } of page) {
       if (!(JSON.parse(changes) as { action: string }[]).some(({ action }) => action === 'mint')) continue
       const { receiver, metadata } = keptRow(record).row
-      for (const [field, value] of [...fieldsOf(metadata), ['receiver', receiver] as const]) {
+      for (const [field, value] of [...metadataFields(metadata), ['receiver', receiver] as const]) {
         if (!wanted.has(field)) continue
         addMinted(sql, field, value)
         isAny = true

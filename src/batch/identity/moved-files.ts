@@ -7,8 +7,8 @@ import type { ManifestRow } from '../../manifest/row.ts'
 import { changedArranged, movedRows, type Relocated, sentBodies } from '../../state/edited-rows.ts'
 import { type RowsIn, rowsAt } from '../../state/rows.ts'
 import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
-import { referenceId } from '../rows/row-key.ts'
-import { copyHash, partsOf, rowOfParts } from '../rows/row-text.ts'
+import { rowReferenceId } from '../rows/row-key.ts'
+import { copyHash, rowOfParts, splitRowText } from '../rows/row-text.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { Pair } from './pairing.ts'
 
@@ -26,7 +26,7 @@ export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promis
   const pairs: Pair[] = []
   for (const { reference: name, body, id: sent, operation, nft, row } of found) {
     if (!(await areSame(store, filesOf(body), row.row.localFiles))) continue
-    const reference = referenceId(drop.referenceScope, name)
+    const reference = rowReferenceId(drop.referenceScope, name)
     const names = { reference, mintedAs: reference, label: null, alias: 'stored' } as const
     pairs.push({ row, nftGdnId: nft ?? '', operation, sent, ...names })
   }
@@ -68,7 +68,7 @@ export async function relocatedPairs(
 async function onlyMoved(store: StoredRun, rows: readonly Relocated[]): Promise<Relocated[]> {
   const moved: Relocated[] = []
   for (const row of rows) {
-    const isCopy = copyHash({ line: 0, id: null, ...rowOfParts(partsOf(row.before)) }) === row.portable
+    const isCopy = copyHash({ line: 0, id: null, ...rowOfParts(splitRowText(row.before)) }) === row.portable
     if (isCopy && (await areSame(store, filesOf(row.before), filesOf(row.body)))) moved.push(row)
   }
   return moved
@@ -76,7 +76,7 @@ async function onlyMoved(store: StoredRun, rows: readonly Relocated[]): Promise<
 
 type Files = ManifestRow['localFiles']
 
-const filesOf = (body: Uint8Array): Files => rowOfParts(partsOf(body)).localFiles
+const filesOf = (body: Uint8Array): Files => rowOfParts(splitRowText(body)).localFiles
 
 /**
  * Whether files under the same keys are the same files, maybe at other paths. They are if the earlier file is gone, or

@@ -80,7 +80,7 @@ interface OtherLabels {
 }
 
 /** Refuses rows whose NFTs have another label, unless they are to be adopted. @throws GdnError `seems_minted` */
-export function refuseOtherLabels(
+export function refuseMintedElsewhere(
   labeled: readonly OtherLabel[],
   { label: own, adopt }: Pick<BatchOptions, 'label' | 'adopt'>,
 ): void {
@@ -126,7 +126,7 @@ const detailsOf = ({ first, count, own }: OtherLabels) => ({
  *
  * @throws GdnError `refused` if a reference ID has a different label by now
  */
-export async function relabel(
+export async function relabelOnServer(
   client: Pick<BatchClient, 'call'>,
   { contractAddress, blockchain, signal }: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'signal'>,
   found: readonly Pick<OtherLabel, 'operation' | 'reference' | 'label'>[],

@@ -8,7 +8,7 @@ import { pagesOf, type RowsIn, rowsAt } from '../../state/rows.ts'
 import { copyCounts, hasIds, nftsWithRows, rowsWithIds, unnamedRows } from '../../state/unnamed-rows.ts'
 import { editedWithoutId, firstOf, lastRows, MAX_PAIRS, pairsOf, renamedUnknown } from '../rows/edited-rows.ts'
 import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
-import { contentOfKey, copyOfKey, isContentKey, referenceId, referenceOf, rowKey } from '../rows/row-key.ts'
+import { contentOfKey, copyOfKey, isContentKey, referenceOf, rowKey, rowReferenceId } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { labeledRow, type OtherLabel } from './other-labels.ts'
@@ -156,7 +156,7 @@ async function newTo(server: ServerNames | null, drop: Drop, rows: readonly Fres
 }
 
 function unnamedOf(scope: string, sent: VanishedRow): Unnamed {
-  const reference = sent.mintedAs ?? referenceId(scope, sent.reference ?? sent.key)
+  const reference = sent.mintedAs ?? rowReferenceId(scope, sent.reference ?? sent.key)
   return { nftGdnId: sent.nft, operation: sent.operation, reference, isOnServer: false, sent, label: null }
 }
 
@@ -206,7 +206,7 @@ async function* withContents(server: ServerNames, store: StoredRun, rows: RowsIn
       // All copies of this content are queried with this page, so later pages skip them.
       if (copies > 1) counts.set(content, 0)
       for (let copy = 1; copy <= copies; copy++) {
-        contentOf.set(referenceId(drop.referenceScope, rowKey(null, content, copy)), { content, copies })
+        contentOf.set(rowReferenceId(drop.referenceScope, rowKey(null, content, copy)), { content, copies })
       }
     }
     const nfts = await server.unaliasedOf([...contentOf.keys()])
@@ -226,7 +226,7 @@ async function* withContents(server: ServerNames, store: StoredRun, rows: RowsIn
 /** Returns the NFTs that belong neither to a row of the manifest nor to another row in the state. */
 function withoutRows(sql: Sql, { drop }: StoredRun, rows: RowsIn, listed: readonly Listed[]): Listed[] {
   const byReference = new Map(listed.map((nft) => [nft.reference, nft]))
-  for (const name of unnamedRows(sql, rows)) byReference.delete(referenceId(drop.referenceScope, name))
+  for (const name of unnamedRows(sql, rows)) byReference.delete(rowReferenceId(drop.referenceScope, name))
   const nfts = [...byReference.values()].map(({ nftGdnId }) => nftGdnId)
   const withRows = nftsWithRows(sql, drop, rows, nfts)
   return [...byReference.values()].filter(({ nftGdnId }) => !withRows.has(nftGdnId))
@@ -268,7 +268,7 @@ function matchByContent(
     if (earlier !== undefined) return earlier
     const copies: Unnamed[] = []
     for (let copy = 1; ; copy++) {
-      const nft = references.get(referenceId(drop.referenceScope, rowKey(null, portable, copy)))
+      const nft = references.get(rowReferenceId(drop.referenceScope, rowKey(null, portable, copy)))
       if (nft !== undefined) copies.push(nft)
       else if (copy >= (counts.get(portable) ?? 1)) break
     }

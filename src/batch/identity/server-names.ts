@@ -5,7 +5,7 @@ import type { ResponseOf } from '../../client/api-client.ts'
 import { pagesOfNfts } from '../../client/read-records.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
-import { referenceId, rowKey } from '../rows/row-key.ts'
+import { rowKey, rowReferenceId } from '../rows/row-key.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 
 export const OPERATIONS: readonly MintOperation[] = ['createnft', 'createnfttrans']
@@ -21,7 +21,7 @@ interface Asked<Operation = MintOperation> {
 }
 
 /** An NFT that was minted from one of equal rows. */
-export interface Copy extends Asked {
+export interface MintedCopy extends Asked {
   content: string
   copy: number
   nftGdnId: string
@@ -118,17 +118,17 @@ export class ServerNames {
     scope: string,
     contents: readonly string[],
     isKnown: (content: string, copy: number) => boolean,
-  ): Promise<Copy[]> {
-    const copies: Copy[] = []
+  ): Promise<MintedCopy[]> {
+    const copies: MintedCopy[] = []
     let open = contents.map((content) => ({ content, next: 1 }))
     for (let size = 1; open.length > 0; size = MOST_COPIES) {
-      const asked: (Omit<Copy, 'nftGdnId' | 'label'> & { of: (typeof open)[number] })[] = []
+      const asked: (Omit<MintedCopy, 'nftGdnId' | 'label'> & { of: (typeof open)[number] })[] = []
       for (const of of open) {
         for (let n = 0; n < size; of.next++) {
           if (isKnown(of.content, of.next)) continue
           n++
           const copy = { content: of.content, copy: of.next }
-          const reference = referenceId(scope, rowKey(null, copy.content, copy.copy))
+          const reference = rowReferenceId(scope, rowKey(null, copy.content, copy.copy))
           asked.push(...OPERATIONS.map((operation) => ({ ...copy, of, operation, reference })))
         }
       }

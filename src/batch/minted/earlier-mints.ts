@@ -1,11 +1,11 @@
 import { count } from '../../core/count.ts'
-import type { Asker } from '../../operations/reconcile/listing.ts'
+import type { RecordSource } from '../../operations/reconcile/listing.ts'
 import { givenNfts, unrecordedNfts } from '../../state/known-nfts.ts'
 import { absentKeys } from '../../state/row-outcomes.ts'
 import { plannedPages, type RowsIn } from '../../state/rows.ts'
 import { addsUnnamed, hasUnnamed } from '../../state/unnamed-rows.ts'
 import type { Gathered } from '../gather.ts'
-import { type OtherLabel, refuseOtherLabels, shownLabels } from '../identity/other-labels.ts'
+import { type OtherLabel, refuseMintedElsewhere, shownLabels } from '../identity/other-labels.ts'
 import { type Pair, pairsOfOthers } from '../identity/pairing.ts'
 import { positionsOf, type RequestPlan } from '../plan.ts'
 import { readOthers } from '../reconcile/others.ts'
@@ -79,7 +79,7 @@ export async function findEarlierMints(
 
   const start: Start = { store, options, deps, client, gathered, plan }
   const labeledPairs = pairsOfOthers(pairs, options.label)
-  refuseOtherLabels(labeledPairs, options)
+  refuseMintedElsewhere(labeledPairs, options)
   before.listed = await listCollection(askerOf(start), options, looks.contents, before.notes)
   const asksForReferences = looks.references && (await mayBeKnown(start, before.listed))
   const fromServer = asksForReferences ? await knownReferences(store, options, client, { gathered, plan }) : null
@@ -102,7 +102,7 @@ export async function findEarlierMints(
   return looks.contents ? await findByContent(start, mints, { unexplained, pending }) : mints
 }
 
-const askerOf = ({ client, options: { signal } }: Start): Asker => ({ client, signal })
+const askerOf = ({ client, options: { signal } }: Start): RecordSource => ({ client, signal })
 
 function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
   const labels = shownLabels(new Set(relabeled.map(({ label }) => label)))
@@ -231,7 +231,7 @@ async function adoptMatches(
  */
 export async function refuseMintedBefore(
   store: StoredRun,
-  asker: Asker,
+  asker: RecordSource,
   { positions, ids, hasReferences }: { positions: ReadonlySet<number>; ids: readonly string[]; hasReferences: boolean },
 ): Promise<void> {
   const wanted = { rows: 'draft', positions } as const
@@ -266,7 +266,7 @@ async function* rowsOf(store: StoredRun, { rows, positions }: Wanted): AsyncGene
 async function lookUpRows(
   store: StoredRun,
   wanted: Wanted,
-  asker: Asker,
+  asker: RecordSource,
   unrecorded: readonly string[],
   onEvent?: (event: BatchEvent) => void,
 ): Promise<RowLookup> {
@@ -319,7 +319,7 @@ async function* unsent(
 
 async function lookUp(
   lookup: RowLookup,
-  asker: Asker,
+  asker: RecordSource,
   unrecorded: readonly string[],
   onEvent: ((event: BatchEvent) => void) | undefined,
 ): Promise<LookCounts> {

@@ -6,10 +6,10 @@ import type { MintOperation } from '../../state/row-requests.ts'
 import { rowsAt } from '../../state/rows.ts'
 import type { Gathered } from '../gather.ts'
 import { MAX_NAMED } from '../identity/claim.ts'
-import { labeledRow, type OtherLabel, refuseOtherLabels } from '../identity/other-labels.ts'
+import { labeledRow, type OtherLabel, refuseMintedElsewhere } from '../identity/other-labels.ts'
 import { ServerNames } from '../identity/server-names.ts'
 import { positionsOf, type RequestPlan } from '../plan.ts'
-import { findGivenId, type GivenId, rowsWithIds } from '../rows/given-id.ts'
+import { findGivenId, type GivenId, whereToGetIds } from '../rows/given-id.ts'
 import { type Adopted, type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { markerOf } from '../rows/marker.ts'
 import { referenceOf, shownKey } from '../rows/row-key.ts'
@@ -73,7 +73,7 @@ export async function knownReferences(
     }
   }
   if (identified.length > 0) throw haveIds(identified, store.drop.name)
-  refuseOtherLabels(labeled, options)
+  refuseMintedElsewhere(labeled, options)
   const named = adopted.length + doubtful.length
   const notes = await refuseOtherContents(store, client, options, { rows: gathered.rows, doubtful, named })
   const rows = adopted.concat(doubtful)
@@ -130,7 +130,7 @@ function haveIds(rows: readonly Identified[], run: string): GdnError {
     {
       hint: [
         'Nothing was sent. If the rows belong to these NFTs, add the IDs to the rows again. To mint new NFTs, add new IDs to the rows.',
-        `${rowsWithIds(rows.some(({ isElsewhere }) => isElsewhere) ? null : run)}.`,
+        `${whereToGetIds(rows.some(({ isElsewhere }) => isElsewhere) ? null : run)}.`,
       ].join('\n'),
       details: detailsOf(rows),
     },

@@ -1,7 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import { sleep } from '../../core/time.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../operations/defaults.ts'
-import { type Asker, LISTING_LAG_MS, LOOK_GAP_MS, listIds } from '../../operations/reconcile/listing.ts'
+import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
+import { LISTING_LAG_MS, LOOK_GAP_MS, listIds, type RecordSource } from '../../operations/reconcile/listing.ts'
 import type { BatchOptions, CheckDeps } from '../types.ts'
 import type { LookCounts } from './lookup.ts'
 
@@ -10,7 +10,7 @@ import type { LookCounts } from './lookup.ts'
  * the listing fails but isn't needed.
  */
 export async function listCollection(
-  asker: Asker,
+  asker: RecordSource,
   options: BatchOptions,
   isNeeded: boolean,
   notes: string[],
@@ -56,11 +56,11 @@ export async function untilComplete(
 export async function settleListing(
   options: BatchOptions,
   { now = () => performance.now(), sleep: pause = sleep, onEvent }: CheckDeps,
-  asker: Asker,
+  asker: RecordSource,
   look: (ids: Iterable<string>) => Promise<LookCounts>,
 ): Promise<Set<string>> {
   const began = now()
-  const deadline = began + (options.timeout ?? DEFAULT_TIMEOUT_MS)
+  const deadline = began + (options.timeout ?? DEFAULT_WAIT_MS)
   for (let wait = options.listingWait ?? LISTING_LAG_MS, looks = 0; ; wait = LOOK_GAP_MS) {
     if (now() + wait > deadline) {
       throw new GdnError('seems_minted', 'the listing of the collection did not become reliable within the timeout', {

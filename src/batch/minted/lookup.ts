@@ -1,9 +1,9 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { contentOf } from '../../operations/reconcile/content.ts'
-import { type Asker, readPages } from '../../operations/reconcile/listing.ts'
+import { metadataHash } from '../../operations/reconcile/content.ts'
+import { type RecordSource, readPages } from '../../operations/reconcile/listing.ts'
 import type { Match } from '../../operations/reconcile/match-groups.ts'
-import { addressKey, ownerOf, ownersOf } from '../../operations/reconcile/owners.ts'
+import { addressKey, currentOwnerOf, ownersOf } from '../../operations/reconcile/owners.ts'
 import type { KeptRow } from '../rows/manifest-row.ts'
 
 type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
@@ -44,17 +44,17 @@ export function contentsOf(
   const metadata = metadataOf(nft, markerKey)
   if (metadata === null) return null
   const keys = new Set(row.localFiles.map(({ key }) => key))
-  return { row: contentOfRow(row), nft: contentOf(blank(metadata, keys)) }
+  return { row: contentOfRow(row), nft: metadataHash(blank(metadata, keys)) }
 }
 
 /** Like `hasOwnerOf`, for a row and any NFT. */
 export const isOwnedBy = (row: KeptRow, nft: NftRecord): boolean => hasOwnerOf({ row, match: foundNft(nft) })
 
 function foundNft(nft: NftRecord): FoundNft {
-  const holder = ownerOf(nft)
+  const holder = currentOwnerOf(nft)
   // The NFT may have been transferred or burned since its mint.
   const owner = nft.minted_to ? addressKey(nft.minted_to) : holder
-  return { id: nft.nft_gdn_id, owner, holder, content: contentOf(nft.request_metadata) }
+  return { id: nft.nft_gdn_id, owner, holder, content: metadataHash(nft.request_metadata) }
 }
 
 /** Returns an NFT's metadata without the marker of its row, or null if the server has no metadata yet. */
@@ -66,7 +66,7 @@ function metadataOf({ request_metadata }: NftRecord, markerKey: string | undefin
 }
 
 export const contentOfRow = ({ metadata, localFiles }: ManifestRow): string =>
-  contentOf(blank(metadata, new Set(localFiles.map(({ key }) => key))))
+  metadataHash(blank(metadata, new Set(localFiles.map(({ key }) => key))))
 
 /**
  * Finds rows of a manifest among NFTs of a collection. It stores hashes of all rows, but only NFTs that match a row. A
@@ -96,7 +96,7 @@ export class RowLookup {
    * @throws as `readPages`
    */
   async read(
-    asker: Asker,
+    asker: RecordSource,
     ids: Iterable<string>,
     onProgress: (done: number, total: number) => void,
   ): Promise<LookCounts> {
@@ -146,7 +146,7 @@ export class RowLookup {
       return
     }
     for (const keys of this.#localKeys.values()) {
-      const content = contentOf(blank(metadata, new Set(keys)))
+      const content = metadataHash(blank(metadata, new Set(keys)))
       if (!this.#contents.has(content)) continue
       const matches = this.#matches.get(content) ?? []
       this.#matches.set(content, [...matches, foundNft(nft)])

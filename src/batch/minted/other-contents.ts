@@ -7,7 +7,7 @@ import { createTables } from '../../state/temporary-tables.ts'
 import { MAX_NAMED } from '../identity/claim.ts'
 import { refuseExchanged } from '../identity/exchanged.ts'
 import { exchangedContents } from '../identity/exchanged-contents.ts'
-import { metadataChanges } from '../rows/field-changes.ts'
+import { rowMetadataChanges } from '../rows/field-changes.ts'
 import type { Adopted } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
@@ -74,7 +74,7 @@ async function findOthers(
 function differences({ row: kept }: Adopted, nft: NftRecord, marker: string | null): FieldChange[] {
   const { row } = kept
   const localFiles = row.localFiles.map(({ key }) => ({ key, url: null }))
-  const fields = metadataChanges({ ...row, localFiles }, nft, marker)
+  const fields = rowMetadataChanges({ ...row, localFiles }, nft, marker)
   if (isOwnedBy(kept, nft)) return fields
   return [
     ...fields,

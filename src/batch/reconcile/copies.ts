@@ -6,7 +6,7 @@ import { ADOPTED_NOT_KNOWN, MARKED_ABSENT, NOT_KNOWN, NOT_SHOWN } from '../runs/
 import type { StoredRun } from '../runs/stored-run.ts'
 
 /** A sent row whose outcome is unknown. */
-export interface Sending {
+export interface UnknownRow {
   /** The ID of the row's operation. */
   id: string
   request: Pick<RowRequest, 'id' | 'n' | 'unknownAfter'>
@@ -24,7 +24,7 @@ export interface Sending {
 
 /** The sent rows of a run whose outcome is unknown, as the input of reconciling. */
 export interface Open {
-  sendings: Sending[]
+  sendings: UnknownRow[]
   /** Rows that reconciling found earlier. An NFT that was transferred since may belong to one of them. */
   adopted: { identity: string; owners: string[] }[]
   /** Number of rows that the user declared absent. */
@@ -68,7 +68,7 @@ export async function openSendings(store: StoredRun, markerKey: string | undefin
   return open
 }
 
-function stateOf({ isCurrent, state }: SentRow, { outcome }: RowRequest): Sending['state'] | null {
+function stateOf({ isCurrent, state }: SentRow, { outcome }: RowRequest): UnknownRow['state'] | null {
   if (!isCurrent) return outcome === 'unknown' ? 'superseded' : null
   return state === 'unknown' || state === 'absent' ? state : null
 }

@@ -18,12 +18,12 @@ import { ServerNames } from '../identity/server-names.ts'
 import { ABSENCE, UNDECIDED } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import { resendable } from '../send/send.ts'
-import { type Open, openSendings, type Sending } from './copies.ts'
+import { type Open, openSendings, type UnknownRow } from './copies.ts'
 import type { Others } from './others.ts'
-import { CollectionSweep, type Look } from './sweep-collection.ts'
+import { CollectionSweep, type SweepResult } from './sweep-collection.ts'
 
 /** The inputs of reconciling that don't come from the run. */
-export interface Surroundings {
+export interface ReconcileInputs {
   markerKey: string | undefined
   /** Reads the current records of other runs and commands, and which of these NFTs are assigned. */
   others(ids: readonly string[]): Promise<Others>
@@ -46,9 +46,9 @@ const SLICE_MS = 5_000
 
 /** The verdicts on the open rows. */
 interface Decision {
-  verdicts: Map<Sending, RowVerdict>
-  late: { id: string; sending: Sending }[]
-  proof: Look['proof']
+  verdicts: Map<UnknownRow, RowVerdict>
+  late: { id: string; sending: UnknownRow }[]
+  proof: SweepResult['proof']
   /** Whether another look may decide more rows. */
   passing: boolean
 }
@@ -60,7 +60,7 @@ interface Decision {
  *
  * @returns null if there was nothing to resolve, or if the run was stopped before
  */
-export async function reconcile(context: RunContext, surroundings: Surroundings): Promise<Reconciled | null> {
+export async function reconcile(context: RunContext, surroundings: ReconcileInputs): Promise<Reconciled | null> {
   const open = await openSendings(context.store, surroundings.markerKey)
   const left = await leftToServer(context)
   open.sendings = open.sendings.filter(({ request, taken }) => taken !== null || !left.has(request.id))
@@ -96,7 +96,7 @@ async function leftToServer(context: RunContext): Promise<Set<number>> {
  * Adopts the NFTs that the server returns for the reference IDs of rows. Returns the operations of these rows. If the
  * server has no reference IDs, or the key may not read them, the rows are left to the listing.
  */
-async function adoptNamed(context: RunContext, sendings: readonly Sending[]): Promise<Set<string>> {
+async function adoptNamed(context: RunContext, sendings: readonly UnknownRow[]): Promise<Set<string>> {
   const { client, halt: signal, options, store } = context
   const named = sendings.flatMap(({ id, state, taken, reference }) =>
     state === 'unknown' && taken === null && reference !== null ? [{ id, reference }] : [],
@@ -136,7 +136,7 @@ const counted = ({ adopted, absent, undecided }: Reconciled) => ({ adopted, abse
 
 async function decide(
   context: RunContext,
-  surroundings: Surroundings,
+  surroundings: ReconcileInputs,
   open: Open,
   waits: boolean,
 ): Promise<Decision | null> {
@@ -195,7 +195,7 @@ const stops = (error: GdnError): boolean =>
   error.code === 'unauthorized' || error.code === 'forbidden' || isBackendChange(error)
 
 /** Waits while the rest of the run continues. Returns false if the run was stopped. */
-async function idle(context: RunContext, { meanwhile }: Surroundings, ms: number): Promise<boolean> {
+async function idle(context: RunContext, { meanwhile }: ReconcileInputs, ms: number): Promise<boolean> {
   const until = context.now() + ms
   for (let left = ms; left > 0; left = until - context.now()) {
     context.emit({ type: 'reconciling', phase: 'waiting', ms: left, done: 0, total: 0 })
@@ -225,7 +225,7 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
 }
 
 /** Returns the properties in which two looks must agree. */
-function fingerprint({ matches, alike, unrecorded, proof }: Look, others: Others): string {
+function fingerprint({ matches, alike, unrecorded, proof }: SweepResult, others: Others): string {
   const matchTexts = [...matches].map(([identity, all]) => [
     identity,
     all
@@ -240,12 +240,12 @@ function fingerprint({ matches, alike, unrecorded, proof }: Look, others: Others
 
 function decideAll(
   open: Open,
-  look: Look,
+  look: SweepResult,
   others: Others,
   { markerKey, hasBaseline }: { markerKey: string | undefined; hasBaseline: boolean },
   lacks: string | null,
 ): Decision {
-  const groups = new Map<string, Sending[]>()
+  const groups = new Map<string, UnknownRow[]>()
   for (const sending of open.sendings) {
     groups.set(sending.identity, [...(groups.get(sending.identity) ?? []), sending])
   }
@@ -272,8 +272,8 @@ function decideAll(
 function settle(
   decision: Decision,
   { rows, late }: GroupVerdict,
-  copies: readonly Sending[],
-  superseded: readonly Sending[],
+  copies: readonly UnknownRow[],
+  superseded: readonly UnknownRow[],
   matches: readonly Match[],
 ): void {
   for (const [index, copy] of copies.entries()) {
@@ -293,9 +293,9 @@ function settle(
 
 /** Returns why the absence of a row can't be proved, or null if it can. */
 function unprovable(
-  { taken, owners }: Sending,
+  { taken, owners }: UnknownRow,
   adopted: Open['adopted'],
-  { proof, unrecorded, matches }: Look,
+  { proof, unrecorded, matches }: SweepResult,
   open: Open,
   lacks: string | null,
 ): { reason: string; passing: boolean } | null {

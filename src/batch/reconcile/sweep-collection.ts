@@ -2,7 +2,7 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import { identityOf, looseTitle, sentMetadata } from '../../operations/reconcile/content.ts'
 import { listIds, readPages, readRecords } from '../../operations/reconcile/listing.ts'
 import type { Match } from '../../operations/reconcile/match-groups.ts'
-import { ownerOf } from '../../operations/reconcile/owners.ts'
+import { currentOwnerOf } from '../../operations/reconcile/owners.ts'
 import { missingFrom, unrecordedNfts } from '../../state/known-nfts.ts'
 import { lastAccepted, rowsOfRequest } from '../../state/row-requests.ts'
 import { matchIds } from '../rows/match.ts'
@@ -17,7 +17,7 @@ export interface Proof {
 }
 
 /** The result of one look at the collection. */
-export interface Look {
+export interface SweepResult {
   /** Why the look isn't complete; null if it is. */
   lacks: string | null
   /** How long ago the oldest of the run's own NFTs that are still missing was accepted. */
@@ -59,7 +59,7 @@ export class CollectionSweep {
   }
 
   /** @throws GdnError, also if the run is stopped */
-  async look(): Promise<Look> {
+  async look(): Promise<SweepResult> {
     const { asker, options, emit, store, now } = this.#context
     emit({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 })
     const askedAt = now()
@@ -108,7 +108,7 @@ export class CollectionSweep {
     }
     const sameContent = matches.get(identity) ?? []
     matches.set(identity, sameContent)
-    sameContent.push({ id: nft.nft_gdn_id, owner: ownerOf(nft) })
+    sameContent.push({ id: nft.nft_gdn_id, owner: currentOwnerOf(nft) })
   }
 
   /**

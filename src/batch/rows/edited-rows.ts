@@ -16,13 +16,13 @@ import {
   type VanishedRow,
   vanishedRows,
 } from '../../state/edited-rows.ts'
-import { bodyOf } from '../../state/row-requests.ts'
+import { requestBodyOf } from '../../state/row-requests.ts'
 import { pageOf, type RowsIn } from '../../state/rows.ts'
 import type { EditedPair, FieldChange } from '../types.ts'
-import { fieldsOf, fileField } from './field-changes.ts'
+import { fileFieldName, metadataFields } from './field-changes.ts'
 import { type KeptRow, keptRow } from './manifest-row.ts'
 import { isContentKey, shownKey } from './row-key.ts'
-import { partsOf, rowOfParts } from './row-text.ts'
+import { rowOfParts, splitRowText } from './row-text.ts'
 
 /**
  * Rows that can't be edits of each other, because they are paired with their NFTs or their NFTs are known otherwise.
@@ -174,18 +174,18 @@ function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowF
     const row = stored.get(sent.key)
     const body = applied.get(sent.id)
     const last = body ?? row?.body
-    const localFiles = last === undefined ? [] : rowOfParts(partsOf(last)).localFiles
+    const localFiles = last === undefined ? [] : rowOfParts(splitRowText(last)).localFiles
     return {
       line: row?.line ?? sent.line,
       fields: { ...idField(sent), ...(body === undefined ? requestFields(sql, sent) : textFields(body)) },
       files: namesOf(localFiles, drop.manifest),
-      gone: new Set(localFiles.flatMap((file) => (existsSync(existingPath(file.path)) ? [] : fileField(file.key)))),
+      gone: new Set(localFiles.flatMap((file) => (existsSync(existingPath(file.path)) ? [] : fileFieldName(file.key)))),
     }
   })
 }
 
 const namesOf = (files: ManifestRow['localFiles'], manifest: string | null): Fields =>
-  Object.fromEntries(files.map(({ key, path }) => [fileField(key), shownName(manifest, path)]))
+  Object.fromEntries(files.map(({ key, path }) => [fileFieldName(key), shownName(manifest, path)]))
 
 /** Returns the fields of a sent row and of a new row. Local files appear by name if both names are known. */
 function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
@@ -207,24 +207,24 @@ const idField = ({ key }: Pick<VanishedRow, 'key'>): Fields => (isContentKey(key
 
 /** Returns the fields of a row as in its request, with the URLs of its local files. */
 function requestFields(sql: Sql, { request_id, outcome, position }: VanishedRow): Fields {
-  const body = outcome === 'found' ? undefined : bodyOf(sql, request_id)
+  const body = outcome === 'found' ? undefined : requestBodyOf(sql, request_id)
   if (body === undefined) return {}
   const { receiver_wallet_address: receiver } = JSON.parse(body) as { receiver_wallet_address: string }
-  return { receiver, ...metadataFields(sentMetadata(body)[position]) }
+  return { receiver, ...fieldsOf(sentMetadata(body)[position]) }
 }
 
 function textFields(body: Uint8Array): Fields {
-  const { receiver, metadata } = rowOfParts(partsOf(body))
-  return { receiver, ...metadataFields(metadata) }
+  const { receiver, metadata } = rowOfParts(splitRowText(body))
+  return { receiver, ...fieldsOf(metadata) }
 }
 
 function rowFields({ key, row }: KeptRow, manifest: string | null): RowFields {
   const { receiver, metadata, localFiles } = row
-  const fields = { ...idField({ key }), receiver, ...metadataFields(metadata) }
+  const fields = { ...idField({ key }), receiver, ...fieldsOf(metadata) }
   return { fields, files: namesOf(localFiles, manifest) }
 }
 
-const metadataFields = (metadata: unknown): Fields => Object.fromEntries(fieldsOf(metadata as Record<string, unknown>))
+const fieldsOf = (metadata: unknown): Fields => Object.fromEntries(metadataFields(metadata as Record<string, unknown>))
 
 /**
  * Returns the number of fields that two rows share. Titles and descriptions count in proportion to their shared words.

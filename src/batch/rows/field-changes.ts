@@ -1,5 +1,5 @@
 import type { NftRecord } from '../../api/nft-record.ts'
-import { textOf } from '../../core/excerpt.ts'
+import { textOrJson } from '../../core/excerpt.ts'
 import { isObject } from '../../core/json.ts'
 import { PROVENANCE_SALT } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
@@ -16,7 +16,7 @@ type Fields = Map<string, string>
 const SALT_FIELD = `extra:${PROVENANCE_SALT}`
 
 /** Returns the name that a change uses for a file field: that of its column. */
-export const fileField = (key: string): string => (key === 'image' ? key : `file:${key}`)
+export const fileFieldName = (key: string): string => (key === 'image' ? key : `file:${key}`)
 
 export const isFileField = (field: string): boolean => field === 'image' || field.startsWith('file:')
 
@@ -28,16 +28,16 @@ export const identifiesNft = (field: string): boolean =>
   field === 'title' || field === 'description' || isFileField(field)
 
 /** Returns the differences of title, description, files, attributes and extra keys. */
-export function metadataChanges(
+export function rowMetadataChanges(
   { metadata, localFiles }: ComparedMetadata,
   nft: NftRecord,
   marker: string | null,
 ): FieldChange[] {
   const given = nft.request_metadata
-  const from = fieldsOf(isObject(given) ? given : {})
-  const to = fieldsOf(metadata)
+  const from = metadataFields(isObject(given) ? given : {})
+  const to = metadataFields(metadata)
   for (const { key, url } of localFiles) {
-    const field = fileField(key)
+    const field = fileFieldName(key)
     to.set(field, url ?? from.get(field) ?? 'a local file')
   }
   if (marker !== null) from.delete(`extra:${marker}`)
@@ -49,17 +49,17 @@ export function metadataChanges(
 }
 
 /** Returns the fields of metadata by name. A tag may be repeated, and may contain any characters. */
-export function fieldsOf({ file_fields, attribute, ...texts }: Readonly<Record<string, unknown>>): Fields {
+export function metadataFields({ file_fields, attribute, ...texts }: Readonly<Record<string, unknown>>): Fields {
   const fields: Fields = new Map()
   for (const [name, value] of Object.entries(texts)) {
-    fields.set(name === 'title' || name === 'description' ? name : `extra:${name}`, textOf(value))
+    fields.set(name === 'title' || name === 'description' ? name : `extra:${name}`, textOrJson(value))
   }
-  for (const { key, url } of pairsIn(file_fields)) fields.set(fileField(textOf(key)), textOf(url))
+  for (const { key, url } of pairsIn(file_fields)) fields.set(fileFieldName(textOrJson(key)), textOrJson(url))
   for (const { tag, value } of pairsIn(attribute)) {
-    const name = textOf(tag)
+    const name = textOrJson(tag)
     let field = `attr:${name}`
     for (let copy = 2; fields.has(field); copy++) field = `attr#${copy}:${name}`
-    fields.set(field, textOf(value))
+    fields.set(field, textOrJson(value))
   }
   return fields
 }

@@ -2,7 +2,7 @@ import { idOfNft } from '../../state/draft-rows.ts'
 import type { Drop } from '../../state/drops.ts'
 import type { StateReader } from '../../state/open-state.ts'
 import type { KeptRow } from './manifest-row.ts'
-import { referenceId, rowKey } from './row-key.ts'
+import { rowKey, rowReferenceId } from './row-key.ts'
 
 /** Maximum number of digits of a padded number. */
 const MAX_DIGITS = 6
@@ -46,11 +46,11 @@ function givenId(
   const numbers = [position + 1, position, line, ...(tokenId === null ? [] : [tokenId])].map(String)
   const padded = Array.from({ length: MAX_DIGITS }, (_, n) => numbers.map((text) => text.padStart(n + 1, '0')))
   const texts = [metadata.title, metadata.description, ...(metadata.attribute ?? []).map(({ value }) => value)]
-  return [...padded.flat(), ...texts].find((id) => referenceId(scope, rowKey(id, '')) === alias) ?? null
+  return [...padded.flat(), ...texts].find((id) => rowReferenceId(scope, rowKey(id, '')) === alias) ?? null
 }
 
 /** Returns the sentence on where to find the rows with their IDs. @param run null if another machine added the IDs */
-export const rowsWithIds = (run: string | null): string =>
+export const whereToGetIds = (run: string | null): string =>
   run === null
     ? 'To get the rows with their IDs, run `gdn batch results <run> -o csv --for-spreadsheet` on the machine that added the IDs'
     : `To get the rows with their IDs, run \`gdn batch results ${run} -o csv --for-spreadsheet\``

@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import { PROVENANCE, PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { fileField } from './field-changes.ts'
+import { fileFieldName } from './field-changes.ts'
 
 const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 
@@ -22,7 +22,7 @@ function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
   ]
   for (const { key, url } of metadata.file_fields) {
     if (own.includes(key)) continue
-    cells.push([fileField(key), paths.get(key) ?? url])
+    cells.push([fileFieldName(key), paths.get(key) ?? url])
   }
   cells.push(['receiver', row.receiver])
   if (row.sender !== null) cells.push(['sender', row.sender])

@@ -3,7 +3,7 @@ import { HashTable } from '../../manifest/hash-table.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { RowRecord } from '../../state/rows.ts'
 import { rowKey } from './row-key.ts'
-import { contentHash, copyHash, hashOfText, isCopyHashContent, partsOf, rowOfParts, rowTexts } from './row-text.ts'
+import { contentHash, copyHash, hashOfText, isCopyHashContent, rowOfParts, rowTexts, splitRowText } from './row-text.ts'
 
 /** A row as the run stores it. */
 export interface KeptRow {
@@ -77,7 +77,7 @@ export function keptRow({ position, line, key, content, body }: RowRecord): Kept
 
 function parse(body: Uint8Array): ReturnType<typeof rowOfParts> {
   try {
-    return rowOfParts(partsOf(body))
+    return rowOfParts(splitRowText(body))
   } catch {
     throw damaged()
   }

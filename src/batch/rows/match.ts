@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../core/canonical-json.ts'
 
 /** The record of an ID in a response. Null if the server has no record yet. */
-export type Seen = { id: string; metadata: unknown } | null
+export type SeenRecord = { id: string; metadata: unknown } | null
 
 /**
  * Assigns the IDs of a response to the rows of its request. IDs may be in another order than the rows. If an ID's
@@ -10,7 +10,7 @@ export type Seen = { id: string; metadata: unknown } | null
  * @returns the ID of each row, or null for a row whose content no record has. Returns null instead of a list if records
  *   are missing that are needed to decide
  */
-export function matchIds(rows: readonly unknown[], seen: readonly Seen[]): (string | null)[] | null {
+export function matchIds(rows: readonly unknown[], seen: readonly SeenRecord[]): (string | null)[] | null {
   const wanted = rows.map((metadata) => canonicalJson(metadata))
   const shown = seen.map((record) => (record === null ? null : canonicalJson(record.metadata)))
   const ids = rows.map((_, index) => (shown[index] === wanted[index] ? (seen[index]?.id ?? null) : null))

@@ -54,7 +54,7 @@ export const isSharedScope = (scope: string): boolean => (JSON.parse(scope) as s
  *
  * @param key the key of the row, or the hash that replaces it if the row has local files
  */
-export function referenceId(scope: string, key: RowKey): string {
+export function rowReferenceId(scope: string, key: RowKey): string {
   return `v1:${createHash('sha256')
     .update(JSON.stringify([scope, key]))
     .digest('hex')
@@ -65,4 +65,4 @@ export function referenceId(scope: string, key: RowKey): string {
 export const referenceOf = (
   { referenceScope: scope }: { referenceScope: string },
   { key, reference }: { key: RowKey; reference: RowKey | null },
-): string => referenceId(scope, reference ?? key)
+): string => rowReferenceId(scope, reference ?? key)

@@ -110,7 +110,7 @@ function nftText({ metadata, localFiles }: ManifestRow, extras: readonly string[
 }
 
 /** Splits a stored text into its parts. */
-export function partsOf(body: Uint8Array | ArrayBuffer): string[] {
+export function splitRowText(body: Uint8Array | ArrayBuffer): string[] {
   // libsql returns bytes as an ArrayBuffer, node:sqlite as a Uint8Array.
   const bytes = 'byteOffset' in body ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : Buffer.from(body)
   return bytes.toString('utf8').split(SEPARATOR)
@@ -118,7 +118,7 @@ export function partsOf(body: Uint8Array | ArrayBuffer): string[] {
 
 /** Returns a stored text (`before`) with the metadata or the receiver of another one (`row`). */
 export function mixedRow(before: Uint8Array, row: Uint8Array, part: 'metadata' | 'receiver'): Uint8Array {
-  const [[owner = '', sender = '', ...nft], [receiver = '', , ...metadata]] = [partsOf(before), partsOf(row)]
+  const [[owner = '', sender = '', ...nft], [receiver = '', , ...metadata]] = [splitRowText(before), splitRowText(row)]
   const mixed = part === 'metadata' ? [owner, sender, ...metadata] : [receiver, sender, ...nft]
   return Buffer.from(mixed.join(SEPARATOR))
 }

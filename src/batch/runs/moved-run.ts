@@ -4,19 +4,21 @@ import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
-import { collectionsOf } from '../../state/collections.ts'
+import { collectionNumbersOf } from '../../state/collections.ts'
 import { type Drop, dropsOf, listDrops, moveFamily } from '../../state/drops.ts'
 import { changeBodies } from '../../state/moved-bodies.ts'
 import { openState } from '../../state/open-state.ts'
-import { removeRun } from '../../state/runs.ts'
+import { deleteRun } from '../../state/runs.ts'
 import { referenceScope } from '../rows/row-key.ts'
-import { partsOf, rowOfParts, rowTexts } from '../rows/row-text.ts'
+import { rowOfParts, rowTexts, splitRowText } from '../rows/row-text.ts'
 import type { BatchOptions } from '../types.ts'
 import { familyId } from './run-identity.ts'
 
 /** Returns this machine's runs in the collection of the options, newest first. */
 export function dropsIn(sql: Sql, { origin, backend, blockchain, contractAddress: contract }: BatchOptions): Drop[] {
-  const collections = new Set(collectionsOf(sql, { origin, backendId: backend?.id ?? null, blockchain, contract }))
+  const collections = new Set(
+    collectionNumbersOf(sql, { origin, backendId: backend?.id ?? null, blockchain, contract }),
+  )
   return listDrops(sql).filter(({ collectionId }) => collections.has(collectionId))
 }
 
@@ -151,7 +153,7 @@ export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
   const { manifestPath, runName = null } = options
   const own = familyId(options)
   // Removes drops without rows. A process that ended early has left them.
-  if (own !== from) for (const { id, setId } of dropsOf(sql, own)) if (setId === null) removeRun(sql, id)
+  if (own !== from) for (const { id, setId } of dropsOf(sql, own)) if (setId === null) deleteRun(sql, id)
   for (const drop of dropsOf(sql, from)) {
     if (manifestPath === null || drop.manifest === null) continue
     const [folder, to] = [`${dirname(drop.manifest)}${sep}`, dirname(manifestPath)]
@@ -162,7 +164,7 @@ export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
 
 /** Returns the text of a row whose local files were moved from one folder to another. */
 function withMovedFiles(body: Uint8Array, folder: string, to: string): Uint8Array {
-  const row = rowOfParts(partsOf(body))
+  const row = rowOfParts(splitRowText(body))
   const localFiles = row.localFiles.map(({ key, path }) => ({
     key,
     path: path.startsWith(folder) ? join(to, relative(folder, path)) : path,

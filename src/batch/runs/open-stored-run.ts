@@ -4,11 +4,11 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../../core/lock-holder.ts'
 import { acquire, acquireFree, type BusyRun, LeasedRun, leasedByOther } from '../../operations/leased-run.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
-import { collectionsOf } from '../../state/collections.ts'
+import { collectionNumbersOf } from '../../state/collections.ts'
 import { type Drop, dropsOf, insertDrop, type NewDrop, readDrop } from '../../state/drops.ts'
 import type { State, StateReader } from '../../state/open-state.ts'
 import { removeOtherSets } from '../../state/rows.ts'
-import { insertRun, type RunLease, removeRun } from '../../state/runs.ts'
+import { deleteRun, insertRun, type RunLease } from '../../state/runs.ts'
 import { settleOpen } from '../../state/send-rows.ts'
 import { DEFAULT_CHUNK_SIZE } from '../plan.ts'
 import { countDrop, openRows } from '../rows/row-counts.ts'
@@ -71,7 +71,7 @@ function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): { kind: '
   }
   const drop = newDrop(sql, options, generation)
   // Removes a run without rows that a process left when it ended early.
-  removeRun(sql, drop.id)
+  deleteRun(sql, drop.id)
   const { name } = runRef(options, generation)
   // A new run has the same ID as a removed run of the same name. Its different fencing token keeps a suspended process
   // that held the removed run from writing to the new one.
@@ -142,7 +142,7 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
 
 function virtual(sql: Sql, drop: NewDrop): Drop {
   const { origin, blockchain, contract, backend } = drop
-  const [collectionId = -1] = collectionsOf(sql, { origin, backendId: backend.id, blockchain, contract })
+  const [collectionId = -1] = collectionNumbersOf(sql, { origin, backendId: backend.id, blockchain, contract })
   const { name } = runRef(
     {
       origin,

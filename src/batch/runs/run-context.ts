@@ -4,7 +4,7 @@ import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type Now, sleep } from '../../core/time.ts'
 import { isTimeUp } from '../../core/time-up.ts'
-import type { Asker } from '../../operations/reconcile/listing.ts'
+import type { RecordSource } from '../../operations/reconcile/listing.ts'
 import type { BatchClient, BatchDeps, BatchEvent, BatchOptions, BatchPacer, BatchSummary } from '../types.ts'
 import type { StoredRun } from './stored-run.ts'
 
@@ -73,7 +73,7 @@ export class RunContext {
     return this.client.supports('idempotency') === true || this.client.supports('references') === true
   }
 
-  get asker(): Asker {
+  get asker(): RecordSource {
     return { client: this.client, signal: this.halt }
   }
 

@@ -10,9 +10,9 @@ import { outcomeOfKey } from '../../state/row-results.ts'
 import { pageOf, pagesOf } from '../../state/rows.ts'
 import { ManifestColumns } from '../rows/manifest-cells.ts'
 import { keptRow, RowNamer } from '../rows/manifest-row.ts'
-import { partsOf, rowOfParts } from '../rows/row-text.ts'
+import { rowOfParts, splitRowText } from '../rows/row-text.ts'
 import type { ResultRow, Run } from '../types.ts'
-import { resultOf, resultsOutside, resultsPage, unsentResult } from './results.ts'
+import { resultsOutside, resultsPage, rowResult, unsentResult } from './results.ts'
 
 /** Number of changed rows that are read together. */
 const PAGE = 100
@@ -103,7 +103,7 @@ export async function openOutcomes(run: Run): Promise<RunOutcomes> {
       const { title } = row.metadata
       const shown = { key, line: row.line, title, receiver: row.receiver, contract: drop.contract }
       const outcome = await state.read((sql) => outcomeOfKey(sql, drop, key))
-      return outcome === null ? unsentResult(shown) : resultOf(outcome, shown, run.running)
+      return outcome === null ? unsentResult(shown) : rowResult(outcome, shown, run.running)
     },
     close: async () => state.close(),
   }
@@ -126,7 +126,7 @@ export async function runColumns(run: Run): Promise<ManifestColumns> {
     while (after !== undefined) {
       const page: { after: string; limit: number } = { after, limit: PAGE }
       const changed: ChangedRow[] = await state.read((sql) => changedRows(sql, drop.id, page))
-      for (const { body } of changed) columns.learn({ line: 0, id: null, ...rowOfParts(partsOf(body)) })
+      for (const { body } of changed) columns.learn({ line: 0, id: null, ...rowOfParts(splitRowText(body)) })
       after = changed.at(-1)?.id
     }
     return columns

@@ -64,7 +64,7 @@ export const keptMaxCost = async (stateDir: string, id: string): Promise<bigint 
   await reading(stateDir, null, async (state) => (await state.read((sql) => readDrop(sql, id)))?.maxCost ?? null)
 
 /** Stores the cost limit of a run, in wei, so that a later command doesn't lower the limit on the server again. */
-export async function keepMaxCost(stateDir: string, id: string, wei: bigint): Promise<void> {
+export async function storeRunMaxCost(stateDir: string, id: string, wei: bigint): Promise<void> {
   const state = await openState(stateDir)
   try {
     await state.write((sql) => updateDrop(sql, id, { max_cost: String(wei) }))

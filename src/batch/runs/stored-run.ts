@@ -1,6 +1,6 @@
 import type { LeasedRun } from '../../operations/leased-run.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
-import { collectionsOf } from '../../state/collections.ts'
+import { collectionNumbersOf } from '../../state/collections.ts'
 import { type Drop, readDrop } from '../../state/drops.ts'
 import type { StateReader } from '../../state/open-state.ts'
 import { retriedOf, statesOf } from '../../state/row-outcomes.ts'
@@ -71,7 +71,7 @@ export class StoredRun {
    */
   collections(sql: Sql): number[] {
     const { origin, backend, blockchain, contract } = this.drop
-    return collectionsOf(sql, { origin, backendId: backend.id, blockchain, contract })
+    return collectionNumbersOf(sql, { origin, backendId: backend.id, blockchain, contract })
   }
 
   moved(from: RowStatus, to: RowStatus, rows: number): void {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { withNfts } from '../../api/creation.ts'
 import { errorFormA } from '../../api/errors.ts'
 import { type Answered, type Sent, UNKNOWN } from '../../client/outcome.ts'
-import { type Attempt, classify, type NoEffectAttempt } from '../../operations/classify.ts'
+import { type ClassifiedAttempt, classify, type NoEffectAttempt } from '../../operations/classify.ts'
 import { referencesOf } from '../../operations/reconcile/by-reference.ts'
 import { updateDrop } from '../../state/drops.ts'
 import { notNew } from '../../state/known-nfts.ts'
@@ -11,7 +11,7 @@ import type { RunContext } from '../runs/run-context.ts'
 import type { MintEndpoint } from '../types.ts'
 
 /** The outcome of an attempt. If it was accepted, `created` has the IDs of its NFTs. */
-export type AttemptResult = Attempt<string[]>
+export type AttemptResult = ClassifiedAttempt<string[]>
 
 /** A request to send. Every attempt sends the same bytes. */
 export interface Job {

@@ -18,10 +18,10 @@ import type { BatchClient, BatchOptions, MintEndpoint, PlannedMint, PlannedMints
 import type { RequestPart } from './request-queue.ts'
 
 /** Returns the URL of an uploaded file by its local path. */
-export type FileUrls = (path: string) => string
+export type FileUrlOf = (path: string) => string
 
 /** Returns the metadata to send, with URLs instead of local files. The order of file fields stays the same. */
-export function requestMetadata(row: ManifestRow, urlOf: FileUrls): ManifestRow['metadata'] {
+export function requestMetadata(row: ManifestRow, urlOf: FileUrlOf): ManifestRow['metadata'] {
   if (row.localFiles.length === 0) return row.metadata
   const paths = new Map(row.localFiles.map(({ key, path }) => [key, path]))
   const file_fields = row.metadata.file_fields.map((field) => {
@@ -43,7 +43,7 @@ export const withMarker = (metadata: ManifestRow['metadata'], marker: ReturnType
 export function buildRequest(
   collection: { contractAddress: string; blockchain: Blockchain; dynamic?: boolean },
   rows: readonly ManifestRow[],
-  urlOf: FileUrls,
+  urlOf: FileUrlOf,
   markers: readonly (ReturnType<MarkerOf> | undefined)[] = [],
 ): { endpoint: MintEndpoint; body: Record<string, unknown> } {
   const [first] = rows
@@ -73,7 +73,7 @@ interface Source {
   store: StoredRun
   rows: RowsIn
   plan: RequestPlan
-  urlOf: FileUrls
+  urlOf: FileUrlOf
 }
 
 /** A request to send, with its rows. */
@@ -98,10 +98,10 @@ export const namingOf = (client: BatchClient, { label = null }: BatchOptions): N
   labels: client.supports('labels') === true ? { label } : null,
 })
 
-export type RequestOf = (piece: RequestPart, naming: Naming) => Promise<Outgoing>
+export type BuildRequest = (piece: RequestPart, naming: Naming) => Promise<Outgoing>
 
 /** Returns a function that builds requests of a plan from the stored rows. */
-export function requestsOf({ store, rows, plan, urlOf }: Source): RequestOf {
+export function requestsOf({ store, rows, plan, urlOf }: Source): BuildRequest {
   const { drop } = store
   const markers = markerOf(drop)
   const collection = { contractAddress: drop.contract, blockchain: drop.blockchain, dynamic: drop.dynamic }

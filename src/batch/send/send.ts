@@ -12,7 +12,7 @@ import type { StoredRun } from '../runs/stored-run.ts'
 import type { MintEndpoint } from '../types.ts'
 import { type AttemptResult, Attempts, type Job } from './attempts.ts'
 import { type Repetition, Repetitions } from './repetitions.ts'
-import { namingOf, type RequestOf } from './request.ts'
+import { type BuildRequest, namingOf } from './request.ts'
 import { type RequestPart, RequestQueue } from './request-queue.ts'
 import { ServerHealth } from './server-health.ts'
 
@@ -42,7 +42,7 @@ import { ServerHealth } from './server-health.ts'
 export class Sender {
   #requests = 0
   readonly #context: RunContext
-  readonly #requestOf: RequestOf
+  readonly #requestOf: BuildRequest
   readonly #onAttempt: () => void
   readonly #retries: Retries
   readonly #attempts: Attempts
@@ -52,7 +52,7 @@ export class Sender {
   #trial: Promise<void> = Promise.resolve()
 
   /** @param onAttempt called after each response, to let other work run */
-  constructor(context: RunContext, plan: RequestPlan, requestOf: RequestOf, onAttempt: () => void) {
+  constructor(context: RunContext, plan: RequestPlan, requestOf: BuildRequest, onAttempt: () => void) {
     this.#context = context
     this.#requestOf = requestOf
     this.#onAttempt = onAttempt

@@ -8,7 +8,7 @@ import { poll } from '../../operations/waiting.ts'
 import { setAside } from '../../state/known-nfts.ts'
 import { endRow, giveNft, type NftEnd, noteWaiting, takeNft } from '../../state/row-outcomes.ts'
 import { nextRequest, type RowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
-import { matchIds, type Seen } from '../rows/match.ts'
+import { matchIds, type SeenRecord } from '../rows/match.ts'
 import { NOT_SHOWN, UNDECIDED } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
 
@@ -195,7 +195,7 @@ export class Sweeper {
     const metadata = sentMetadata(request.body)
     const withNfts = rows.filter(({ nftGdnId }) => nftGdnId !== null)
     const sent = withNfts.map(({ position }) => this.#identity(metadata[position]))
-    const seen = withNfts.map(({ nftGdnId }, index): Seen => {
+    const seen = withNfts.map(({ nftGdnId }, index): SeenRecord => {
       const record = found.get(nftGdnId ?? '')
       if (record === undefined) return null
       // An NFT that was updated since has other metadata. Only gdn backends support updates, and they keep the order.

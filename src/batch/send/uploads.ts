@@ -6,7 +6,7 @@ import { enterUpload, uploadsOf } from '../../state/drops.ts'
 import type { RowsIn } from '../../state/rows.ts'
 import type { RequestPlan } from '../plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
-import type { FileUrls } from './request.ts'
+import type { FileUrlOf } from './request.ts'
 
 /**
  * Uploads the local files of the rows to be sent, before any row is sent. So if the server rejects a file, nothing is
@@ -19,7 +19,7 @@ export async function uploadFiles(
   context: Pick<RunContext, 'store' | 'client' | 'halt' | 'options' | 'emit' | 'stop'>,
   plan: Pick<RequestPlan, 'withFiles'>,
   rows: RowsIn,
-): Promise<FileUrls | null> {
+): Promise<FileUrlOf | null> {
   const { halt, options } = context
   const urls = new Map<string, string>()
   const lines = new Map<string, number>()

@@ -19,7 +19,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
 import type { Output } from '../render/output.ts'
-import type { Card, View } from '../render/view.ts'
+import type { RecordCard, View } from '../render/view.ts'
 import { isV12 } from '../request/api-version.ts'
 import { checkPlannedFiles, type FileUrls, printWarnings } from './check-files.ts'
 import { type FinishedBy, type FinishedRun, finishedRun, noteFinished } from './finished.ts'
@@ -251,7 +251,7 @@ function tokenIdsText({ reordered, order }: DataRecord): string {
 }
 
 /** Formats the plan for a terminal. */
-function planCard(plan: DataRecord): Card {
+function planCard(plan: DataRecord): RecordCard {
   const { rows, to_send, requests, bytes, seconds, requests_per_second, files } = plan
   const before = Number(rows) - Number(to_send)
   return [

@@ -1,5 +1,5 @@
 import type { Blockchain } from '../../api/blockchains.ts'
-import type { RunFlags } from '../../batch/types.ts'
+import type { RunOptionFlags } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import {
@@ -17,7 +17,7 @@ import { addMaxCostFlag, type LimitFlags } from '../cost/limit.ts'
 import { maxFee } from '../cost/max-fee.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../flags/common.ts'
 import {
-  address,
+  addressOrName,
   blockchainName,
   duration,
   integer,
@@ -30,7 +30,7 @@ import {
 import { addWaitFlags } from '../flags/wait.ts'
 
 /** Flags of the commands that mint a manifest. */
-export interface BatchMintFlags extends RunFlags, OutputFlags, ServerFlags, VerifyFlags, LimitFlags {
+export interface BatchMintFlags extends RunOptionFlags, OutputFlags, ServerFlags, VerifyFlags, LimitFlags {
   contract?: string
   blockchain?: Blockchain
   receiver?: string
@@ -62,8 +62,8 @@ export const PACE_ALIASES = { '--batch-size': '--chunk-size' }
 export function addTargetFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '-c, --contract <address>', 'Collection of the drop', { parse: notEmpty })
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  valueFlag(command, '--receiver <address>', 'Receiver for rows without a receiver', { parse: address })
-  valueFlag(command, '--sender <address>', 'First owner for rows without a sender', { parse: address })
+  valueFlag(command, '--receiver <address>', 'Receiver for rows without a receiver', { parse: addressOrName })
+  valueFlag(command, '--sender <address>', 'First owner for rows without a sender', { parse: addressOrName })
   return addColumnFlags(command)
 }
 

@@ -13,7 +13,7 @@ import { readManifest } from '../../manifest/read.ts'
 import { RowWarnings } from '../../manifest/row-warnings.ts'
 import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
-import { type Collection, whichCollection } from '../connect/which-collection.ts'
+import { type ChosenCollection, whichCollection } from '../connect/which-collection.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { createOutput } from '../render/output.ts'
@@ -191,7 +191,7 @@ export function withWayOut(error: unknown, isDryRun = false): unknown {
   return error
 }
 
-const asTarget = ({ contract, blockchain }: Collection) => ({ contractAddress: contract, blockchain })
+const asTarget = ({ contract, blockchain }: ChosenCollection) => ({ contractAddress: contract, blockchain })
 
 /** Checks that the manifest is readable. Runs before gdn looks for a server and a collection. */
 async function checkManifestFile(manifest: string): Promise<void> {
@@ -226,7 +226,7 @@ async function targetOf(
   manifest: string,
   given: ManifestOptions,
   { settings, server, named }: Target,
-): Promise<Collection> {
+): Promise<ChosenCollection> {
   const isNamed = given.contractAddress && given.blockchain !== null
   const inManifest = isNamed || manifest === '-' ? null : await peekTarget(deps, manifest, given)
   const column = (value: string | null | undefined, name: string) => (value ? { value, from: name } : null)

@@ -29,7 +29,7 @@ const SHORT_HOLD_MS = 2_000
 const AWAY_AFTER = 2
 
 /** The state of a run that is known before its first event. */
-export interface Known {
+export interface KnownProgress {
   name: string
   counts: RowCounts
 }
@@ -49,7 +49,7 @@ export class ProgressState {
   /** Consecutive attempts without a response. */
   #silent = 0
 
-  constructor(now: number, known?: Known) {
+  constructor(now: number, known?: KnownProgress) {
     this.startedAt = now
     this.title = known?.name ?? null
     this.counts = known?.counts ?? null

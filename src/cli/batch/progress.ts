@@ -6,7 +6,7 @@ import { isTimeUp } from '../../core/time-up.ts'
 import { type Io, safe } from '../io/io.ts'
 import type { LiveBlock } from '../io/live-block.ts'
 import type { Signals } from '../io/signals.ts'
-import { type Known, type Phase, ProgressState } from './progress-state.ts'
+import { type KnownProgress, type Phase, ProgressState } from './progress-state.ts'
 import { formatBlock, formatLine } from './progress-text.ts'
 
 /** Minimum intervals between two drawings of the block, and between two lines in a log. */
@@ -48,7 +48,7 @@ export class BatchProgress {
   readonly #saidReasons = new Set<string>()
 
   /** @param known the state of a resumed run */
-  constructor(io: Io, signals: ProgressSignals, known?: Known, clock: ProgressClock = CLOCK) {
+  constructor(io: Io, signals: ProgressSignals, known?: KnownProgress, clock: ProgressClock = CLOCK) {
     this.#io = io
     this.#signals = signals
     this.#clock = clock

@@ -1,7 +1,7 @@
 import { count } from '../../core/count.ts'
 import { inCoins, inGwei } from '../../core/units.ts'
 import type { DataRecord } from '../render/cells.ts'
-import type { Card, View } from '../render/view.ts'
+import type { RecordCard, View } from '../render/view.ts'
 import { roughly } from './progress-text.ts'
 
 export const REHEARSAL_VIEW: View = {
@@ -38,7 +38,7 @@ interface Failure {
   error: string
 }
 
-function card(report: DataRecord): Card {
+function card(report: DataRecord): RecordCard {
   const { rows, minted, failed, waiting, transactions, gas, gas_price_wei, cost_wei, currency, seconds } = report
   const coins = (wei: unknown) => `${inCoins(BigInt(String(wei)))} ${currency ?? 'coins'}`
   const before = Number(rows) - Number(minted) - Number(failed) - Number(waiting)

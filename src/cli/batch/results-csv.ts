@@ -6,7 +6,7 @@ import type { ManifestRow } from '../../manifest/row.ts'
 import type { Io } from '../io/io.ts'
 import { type DataRecord, plainCell } from '../render/cells.ts'
 import type { Csv } from '../render/csv.ts'
-import { fieldsOf, selectFrom } from '../render/fields.ts'
+import { resolveFields, selectFrom } from '../render/fields.ts'
 import type { View } from '../render/view.ts'
 import type { CellsOfFile } from './ignored-cells.ts'
 
@@ -101,7 +101,7 @@ export function chooseFields(
   }
   const knownFields = [...columns.names, ...aliases]
   const fields = given.map((field) =>
-    knownFields.includes(field) ? field : fieldsOf([field], { ...view, more: knownFields })[0],
+    knownFields.includes(field) ? field : resolveFields([field], { ...view, more: knownFields })[0],
   )
   return fields.flatMap((name) => {
     if (name === undefined) return []

@@ -6,7 +6,7 @@ import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { findByAddress, knownCollections } from '../connect/known-collections.ts'
-import type { Collection } from '../connect/which-collection.ts'
+import type { ChosenCollection } from '../connect/which-collection.ts'
 import type { Deps } from '../deps.ts'
 
 /** The fields that identify the runs of a manifest on a server. */
@@ -32,8 +32,8 @@ export async function collectionOfRuns({
   manifestPath,
   runName,
   blockchain,
-}: Named): Promise<Collection | null> {
-  const collections = new Map<string, Collection>()
+}: Named): Promise<ChosenCollection | null> {
+  const collections = new Map<string, ChosenCollection>()
   for (const run of await listRuns(stateDir)) {
     if (!isOf(run, { manifestPath, runName }) || run.origin !== origin) continue
     if ((blockchain ?? run.blockchain) !== run.blockchain) continue
@@ -57,7 +57,7 @@ const isOf = (run: Run, { manifestPath, runName }: Pick<Named, 'manifestPath' | 
 export async function refuseRunOfOther(
   deps: Deps,
   { settings, server, named, backend }: Place,
-  { contract, blockchain }: Collection,
+  { contract, blockchain }: ChosenCollection,
 ): Promise<void> {
   if (backend.id === null) return
   const runs = (await listRuns(settings.stateDir)).filter(

@@ -7,7 +7,7 @@ import { count } from '../../core/count.ts'
 import type { PricedUse, Unsent } from '../cost/at-most.ts'
 import { costsMoney, raisedLimits } from '../cost/confirm-spending.ts'
 import { openMeter } from '../cost/estimate.ts'
-import { type Reservation, sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+import { type CostReservation, sumOfUses, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps, SpendingRun } from '../deps.ts'
 
 /** Compares the run's collection and the rows that it is about to send with a plan. @throws GdnError `refused` */
@@ -34,7 +34,7 @@ export async function worstOfMints({ dynamic, sizes, each }: PlannedMints, other
   const meter = await openMeter(dynamic, Math.max(1, ...sizes))
   for await (const { receiver, sender, count } of each()) meter.add(receiver, count, sender)
   const estimate = meter.total()
-  return { ...sumOf([estimate.worst, await worstOfChanges('provenance', others)]), estimate }
+  return { ...sumOfUses([estimate.worst, await worstOfChanges('provenance', others)]), estimate }
 }
 
 /**
@@ -44,7 +44,7 @@ export async function worstOfMints({ dynamic, sizes, each }: PlannedMints, other
 export async function unsentRows(
   run: string,
   reading: ReadRows & { sizes: ReadonlySet<number> },
-): Promise<Unsent & { reserved: Reservation }> {
+): Promise<Unsent & { reserved: CostReservation }> {
   return await rowsWith(['pending'], run, reading)
 }
 
@@ -58,7 +58,7 @@ async function rowsWith(
   statuses: readonly RowStatus[],
   run: string,
   { stateDir, dynamic, sizes }: ReadRows & { sizes: ReadonlySet<number> },
-): Promise<Unsent & { reserved: Reservation }> {
+): Promise<Unsent & { reserved: CostReservation }> {
   const left = new Map<string, { receiver: string; sender: string | null; rows: number }>()
   for await (const { result, row } of runRows(await openRun(stateDir, run))) {
     if (!statuses.includes(result.status) || row === null) continue
@@ -81,7 +81,12 @@ async function rowsWith(
   }
   const { worst } = meter.total()
   const { each } = requests.total().reserved
-  return { rows: total, worst, smallestMint: worst.smallestMint, reserved: { nfts: total, each, changes: sumOf([]) } }
+  return {
+    rows: total,
+    worst,
+    smallestMint: worst.smallestMint,
+    reserved: { nfts: total, each, changes: sumOfUses([]) },
+  }
 }
 
 /** Returns the summary. If the run stopped at its limit, the summary's hint names a sufficient limit. */

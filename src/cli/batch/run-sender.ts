@@ -18,7 +18,7 @@ import { noteCost, reservedFor, shortageOfRun, sufficientLimit, type Unsent, war
 import { confirmSpending } from '../cost/confirm-spending.ts'
 import type { costLimit, LimitFlags } from '../cost/limit.ts'
 import { meterRun, NOTHING_KNOWN } from '../cost/paid.ts'
-import { sumOf, worstOfChanges } from '../cost/run-limit.ts'
+import { sumOfUses, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { checkPlannedFiles, type FileUrls, printWarnings } from './check-files.ts'
@@ -32,7 +32,7 @@ import { recordsOf } from './verify-rows.ts'
 import { verifyRun } from './verify-run.ts'
 import type { VerifyTally } from './verify-tally.ts'
 
-export interface Sending {
+export interface RunSending {
   settings: Settings
   options: BatchOptions
   /** Reads the manifest; null to resume with the rows as recorded. */
@@ -97,7 +97,7 @@ export const hasBegun = ({ rows: { accepted, unknown, deployed } }: PlannedEvent
 /** Answers the questions that a run has while it is planned and sent: its cost, and whether to continue. */
 export class RunSender {
   readonly #deps: Deps
-  readonly #sending: Sending
+  readonly #sending: RunSending
   readonly #connection: Connection
   readonly #limits: RunLimits
   readonly #progress: BatchProgress
@@ -110,7 +110,7 @@ export class RunSender {
   #notes: readonly string[] = []
   #paidSince = async (): Promise<DataRecord> => NOTHING_KNOWN
 
-  constructor(deps: Deps, sending: Sending, connection: Connection, limits: RunLimits, progress: BatchProgress) {
+  constructor(deps: Deps, sending: RunSending, connection: Connection, limits: RunLimits, progress: BatchProgress) {
     this.#deps = deps
     this.#sending = sending
     this.#connection = connection
@@ -257,7 +257,7 @@ export class RunSender {
       return {
         rows,
         changes: changes.changes,
-        worst: sumOf([worst, changes.worst]),
+        worst: sumOfUses([worst, changes.worst]),
         smallestMint: changes.changes === 0 ? smallestMint : 0n,
         reserved: { ...reserved, changes: changes.worst },
       }

@@ -11,12 +11,12 @@ import { EventLines } from './event-lines.ts'
 import { BatchProgress } from './progress.ts'
 import { runCommands } from './run-commands.ts'
 import { errorOfRun } from './run-error.ts'
-import { type RunLimits, RunSender, type Sending, type SentRun } from './run-sender.ts'
+import { type RunLimits, RunSender, type RunSending, type SentRun } from './run-sender.ts'
 import { printNextSteps, summaryData } from './summary.ts'
 import { refuseUnverified } from './verify-run.ts'
 
 /** Sends a run, and prints its summary or, as NDJSON, its events. @throws GdnError if rows are not as requested */
-export async function sendAndPrint(deps: Deps, { output, ...sending }: Sending & { output: Output }): Promise<void> {
+export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSending & { output: Output }): Promise<void> {
   const { io } = deps
   const { flags, options } = sending
   const events = output.mode === 'ndjson' ? new EventLines(io) : null
@@ -34,7 +34,7 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: Sending &
 }
 
 /** Sends a run with progress, and verifies it if requested. */
-export async function sendRun(deps: Deps, sending: Sending): Promise<SentRun> {
+export async function sendRun(deps: Deps, sending: RunSending): Promise<SentRun> {
   const { settings, options, run, known } = sending
   const connection = await deps.connect(settings, 'bulk')
   const progress = new BatchProgress(deps.io, deps.signals, known)
@@ -63,7 +63,7 @@ export async function sendRun(deps: Deps, sending: Sending): Promise<SentRun> {
 
 async function limitsOf(
   deps: Deps,
-  { settings, options, flags, given }: Sending,
+  { settings, options, flags, given }: RunSending,
   { client, server }: Connection,
 ): Promise<RunLimits> {
   const { blockchain } = options
@@ -80,7 +80,7 @@ async function limitsOf(
 export async function refuseFailure(
   deps: Deps,
   { summary, verified }: SentRun,
-  { options, flags, resumedBy, isApplied }: Pick<Sending, 'options' | 'flags' | 'resumedBy' | 'isApplied'>,
+  { options, flags, resumedBy, isApplied }: Pick<RunSending, 'options' | 'flags' | 'resumedBy' | 'isApplied'>,
 ): Promise<void> {
   const commands = runCommands(summary.run.name, flags.stateDir, {
     resume: resumedBy,

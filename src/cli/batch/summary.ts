@@ -4,7 +4,7 @@ import { withRunPaid } from '../cost/paid.ts'
 import type { Io } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { rowsByState } from '../render/count.ts'
-import type { Card, View } from '../render/view.ts'
+import type { RecordCard, View } from '../render/view.ts'
 import { runCommands } from './run-commands.ts'
 
 /**
@@ -50,7 +50,7 @@ export const summaryView = (stateDir: string | undefined): View =>
   })
 
 /** Formats a run for a terminal: its state, and the command that shows its results. */
-export function runCard(record: DataRecord, stateDir: string | undefined): Card {
+export function runCard(record: DataRecord, stateDir: string | undefined): RecordCard {
   return [
     ['run', record.run],
     ['state', rowsByState(record)],

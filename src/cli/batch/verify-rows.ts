@@ -8,7 +8,7 @@ import { PROVENANCE_ROW, PROVENANCE_SALT } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { asRequested, type RequestedMetadata } from '../../verify/compare-metadata.ts'
 import { type Claim, type Verification, verifyNfts } from '../../verify/verify.ts'
-import type { Verifier } from '../connect/open-verifier.ts'
+import type { NftVerifier } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { verifyText } from '../render/verify-text.ts'
 
@@ -36,7 +36,7 @@ const TOGETHER = 50
  */
 export async function* verifyRows(
   rows: AsyncIterable<RunRow>,
-  verifier: Verifier,
+  verifier: NftVerifier,
   records: ReadRecords | null,
   signal: AbortSignal,
 ): AsyncGenerator<VerifiedRow> {
@@ -61,7 +61,7 @@ interface Waiting {
 }
 
 async function verificationsOf(
-  verifier: Verifier,
+  verifier: NftVerifier,
   waiting: readonly Waiting[],
   { records, contents }: { records: ReadRecords | null; contents: LocalContents },
 ): Promise<(RowVerification | null)[]> {

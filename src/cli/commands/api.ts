@@ -13,7 +13,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
-import { type BodyField, bodyField, bodyOf } from '../request/api-body.ts'
+import { type BodyField, bodyField, readApiBody } from '../request/api-body.ts'
 import { endpointNamed, JSON_ENDPOINTS, mayHaveEffect } from '../request/api-endpoint.ts'
 import { awaitResponse } from '../request/slow-response.ts'
 import { knownBlockchain } from './nft/blockchain-of.ts'
@@ -71,7 +71,7 @@ function headerValue(raw: string, flag: string): string {
 export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<void> {
   const { io, signals } = deps
   const endpoint = endpointNamed(word)
-  const body = await bodyOf(io, flags.file, flags.field ?? [])
+  const body = await readApiBody(io, flags.file, flags.field ?? [])
   const settings = await deps.settings(flags)
   if (flags.dryRun) return await printRequest(deps, flags, endpoint, body.value)
   const connection = await deps.connect(settings)

@@ -1,5 +1,5 @@
 import { runBatch } from '../../batch/run.ts'
-import { keepMaxCost } from '../../batch/runs/runs.ts'
+import { storeRunMaxCost } from '../../batch/runs/runs.ts'
 import { storeRows } from '../../batch/store-rows.ts'
 import type { PlannedEvent } from '../../batch/types.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
@@ -28,17 +28,17 @@ import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
 import {
   changeNfts,
+  changesError,
   changesLeft,
   limitChanges,
-  noChanges,
+  noChangeOutcomes,
   permitChanges,
-  problemOf,
   stoppedAfter,
   summaryOf,
 } from '../plan/change-nfts.ts'
 import { obstaclesOf, obstaclesText, wayOut } from '../plan/obstacles.ts'
 import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from '../plan/open-plan.ts'
-import { changedSince, openSource } from '../plan/open-source.ts'
+import { changedSince, openPlanSource } from '../plan/open-source.ts'
 import { reservedForPlan, worstOfPlan } from '../plan/plan-use.ts'
 import {
   appliedText,
@@ -122,7 +122,7 @@ export function command(deps: Deps, run = apply): GdnCommand {
 export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, given, VIEW, { manifest })
-  const opened = await openSource(deps, manifest, given)
+  const opened = await openPlanSource(deps, manifest, given)
   const flags = opened.allowDuplicates === true ? { ...given, allowDuplicates: true } : given
   const connection = await deps.connect(opened.settings, 'bulk')
   try {
@@ -136,7 +136,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, given: limit, manifest })
       const paid =
         pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => NOTHING_KNOWN
-      if (limit !== null && plan.run.isKnown) await keepMaxCost(stateDir, plan.run.id, limit)
+      if (limit !== null && plan.run.isKnown) await storeRunMaxCost(stateDir, plan.run.id, limit)
       await storeNames(deps, connection, opened.options, plan)
       const done = doneNotes(plan, flags)
       if (done.stored !== null) io.note(`${done.stored}.`)
@@ -149,7 +149,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
         given: limit,
         resumedBy: again,
       }).catch((error: unknown) => {
-        throw stoppedAfter(error, noChanges(), { all, minted: null, again })
+        throw stoppedAfter(error, noChangeOutcomes(), { all, minted: null, again })
       })
       // Called after the mint, because a row that settles during the mint loses the changes that were recorded for it.
       await noteSeen(opened.options, plan)
@@ -167,11 +167,11 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
         })
       if (minted.failure !== null) {
         const { pending, ...left } = minted.left
-        const unsent = summaryOf(changes, noChanges())
+        const unsent = summaryOf(changes, noChangeOutcomes())
         await print({ ...unsent, ...left, pending: Number(unsent.pending) + pending })
         throw minted.failure
       }
-      const outcomes = noChanges()
+      const outcomes = noChangeOutcomes()
       try {
         await changeNfts(deps, connection, opened, plan, { flags, limit: minted.limit, outcomes })
       } catch (error) {
@@ -186,7 +186,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       })
       await print(summaryOf(changes, outcomes))
       if (done.skipped !== null) io.note(`${done.skipped}.`)
-      const problem = problemOf(changes, outcomes)
+      const problem = changesError(changes, outcomes)
       if (problem !== null) throw problem
     })
   } finally {
@@ -242,7 +242,7 @@ function applyAgain(manifest: string, flags: ApplyFlags): string {
   ].join(' ')
 }
 
-type Opened = Awaited<ReturnType<typeof openSource>>
+type Opened = Awaited<ReturnType<typeof openPlanSource>>
 
 /**
  * Shows the plan and prompts, even if nothing costs money, because changes and burns can't be undone. Returns whether
@@ -391,7 +391,7 @@ async function mint(
     run: runBatch,
     given,
     others: changes,
-    changes: flags.only === 'mint' ? undefined : await changesLeft(counts, noChanges()),
+    changes: flags.only === 'mint' ? undefined : await changesLeft(counts, noChangeOutcomes()),
     beforeSending: async (_planned: PlannedEvent, _connection: Connection, permitted: RunLimit) => {
       limit = permitted
     },

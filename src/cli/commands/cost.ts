@@ -1,6 +1,6 @@
 import { runningBackend } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
-import { originOf } from '../../config/server.ts'
+import { checkedOrigin } from '../../config/server.ts'
 import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { validateManifest } from '../../manifest/read.ts'
@@ -19,7 +19,7 @@ import {
   openMeter,
   SIMULATED,
 } from '../cost/estimate.ts'
-import { addCostFlags, type CostFlags, findFees, orNameNode, refuseSolana } from '../cost/fees.ts'
+import { addCostFlags, type CostFlags, findFees, orNameNode, refuseSolanaCosts } from '../cost/fees.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { createOutput } from '../render/output.ts'
@@ -94,7 +94,7 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   if (target.blockchain === null) {
     throw flagError('--blockchain', 'the blockchain is not known', 'Add --blockchain <name>.')
   }
-  refuseSolana(target.blockchain)
+  refuseSolanaCosts(target.blockchain)
   const meter = await openMeter(flags.dynamic)
   const deploys = (target.contractAddress ?? settings.contract) === null
   if (deploys) meter.addDeployment()
@@ -117,7 +117,7 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
 async function placeOf({ env }: Deps, settings: Awaited<ReturnType<Deps['settings']>>): Promise<string> {
   const running = await runningBackend(localDataDirectory(env))
   const server = await settings.server().catch(() => null)
-  return running !== null && server?.origin === originOf(running.url) ? '' : ' --data-dir <dir>'
+  return running !== null && server?.origin === checkedOrigin(running.url) ? '' : ' --data-dir <dir>'
 }
 
 async function feesFor(

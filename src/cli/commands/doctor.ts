@@ -11,7 +11,7 @@ import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
 import { proseWidth, wrap, wrapLine } from '../text/wrap.ts'
 import type { BackendFlags } from './doctor/backend.ts'
-import { checkFiles, checkSettings } from './doctor/configuration.ts'
+import { checkSettings, diagnoseConfiguration } from './doctor/configuration.ts'
 import type { Finding } from './doctor/finding.ts'
 import { checkEnvironment, checkNetworkSettings, checkNode } from './doctor/surroundings.ts'
 
@@ -64,7 +64,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   const { checkServer } = await import('./doctor/server.ts')
   const { checkRuns, checkStateDirectory } = await import('./doctor/state.ts')
   const { checkLocalBackend } = await import('./doctor/local.ts')
-  const { checkBackend } = await import('./doctor/backend.ts')
+  const { diagnoseBackend } = await import('./doctor/backend.ts')
   const { checkWallets } = await import('./doctor/wallets.ts')
   const { checkNativeParts } = await import('./doctor/native.ts')
   const stateDir = stateDirectory(env, flags.stateDir)
@@ -72,11 +72,11 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   const server = settings === null ? null : await settings.server().catch(() => null)
   const asked = settings === null ? [] : await checkServer(deps, settings)
   const isThere = asked.some(({ check, status }) => check === 'server' && status === 'ok')
-  const backend = await checkBackend(deps, flags)
+  const backend = await diagnoseBackend(deps, flags)
   return [
     checkNode(),
     checkEnvironment(env),
-    ...(await checkFiles(deps)),
+    ...(await diagnoseConfiguration(deps)),
     finding,
     await checkNetworkSettings(env),
     ...(server?.loopback ? withoutReportedNetworks(asked, backend) : asked),

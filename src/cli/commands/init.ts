@@ -3,7 +3,7 @@ import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { noServerNamed } from '../flag-errors.ts'
 import { addOutputFlags, addStateDirFlag } from '../flags/common.ts'
-import { address, blockchainName, notEmpty, oneOf } from '../flags/parse.ts'
+import { addressOrName, blockchainName, notEmpty, oneOf } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import { choose } from '../prompt/ask-for.ts'
 import { mayAsk } from '../prompt/ask-missing.ts'
@@ -40,7 +40,7 @@ export function command(deps: Deps, run = init): GdnCommand {
     parse: oneOf(['keyring', 'file']),
   })
   valueFlag(initCommand, '-b, --blockchain <name>', 'Default blockchain', { parse: blockchainName })
-  valueFlag(initCommand, '--wallet <address>', 'Default wallet', { parse: address })
+  valueFlag(initCommand, '--wallet <address>', 'Default wallet', { parse: addressOrName })
   valueFlag(initCommand, '--profile <name>', 'Name of the profile (default)', { parse: notEmpty })
   eitherFlag(initCommand, 'start', 'Start the local backend', "Don't start the local backend")
   switchFlag(initCommand, '--no-check', "Don't check the server and the key")

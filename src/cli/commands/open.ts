@@ -6,7 +6,7 @@ import { shellWord } from '../../core/shell-word.ts'
 import { addRunContractFlag } from '../batch/which-run.ts'
 import { findRun, namesRuns, type RunFlags, settingsOfRun } from '../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../command.ts'
-import { connectExplorer, type Explorer, explorerBase } from '../connect/explorer.ts'
+import { connectExplorer, explorerBase, type WebExplorer } from '../connect/explorer.ts'
 import type { Deps } from '../deps.ts'
 import { addJsonFlag, addServerFlags, type CommonFlags } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
@@ -103,7 +103,7 @@ const exact = z.object({
  * Returns the page of the object with this ID or address. Otherwise returns the search page, which may prompt for a key
  * first.
  */
-async function pageOf(explorer: Explorer, what: string): Promise<string> {
+async function pageOf(explorer: WebExplorer, what: string): Promise<string> {
   const query = `q=${encodeURIComponent(what.toWellFormed())}`
   const answer = explorer.open ? await explorer.get(`/explorer/search?${query}`).catch(() => null) : null
   const found = exact.safeParse(answer)

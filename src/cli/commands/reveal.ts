@@ -1,9 +1,9 @@
 import { isEvm } from '../../api/blockchains.ts'
-import { keepMaxCost } from '../../batch/runs/runs.ts'
+import { storeRunMaxCost } from '../../batch/runs/runs.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../operations/defaults.ts'
+import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import { because, codeOfWait } from '../../operations/waiting.ts'
 import { applyUpdates } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
@@ -11,7 +11,7 @@ import { noteNfts } from '../../plan/note-changes.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import { committable, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
 import { editedLines, keptCommitment } from '../../reveal/unrevealed.ts'
-import { provenanceOf } from '../../verify/abi.ts'
+import { provenanceOfCall } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
 import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { editedRows, refuseStandardInput, updateRevealed } from '../batch/unrevealed.ts'
@@ -105,7 +105,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         const changes = { run: plan.run, count: plan.pending, given }
         const limit = await permitChanges(deps, connection, blockchain, changes)
         await confirm(deps, connection, opened, plan, { ...flags, given })
-        if (given !== null && plan.run.isKnown) await keepMaxCost(options.stateDir, plan.run.id, given)
+        if (given !== null && plan.run.isKnown) await storeRunMaxCost(options.stateDir, plan.run.id, given)
         const carried = await limitChanges(deps, connection, options, { limit, given })
         await storeNames(deps, connection, options, plan)
         const paidSince = await meterRun(deps, connection, plan.run.id)
@@ -181,7 +181,7 @@ async function checkCommitment(
   const { provenance } = rows.commitment
   const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
   try {
-    const [found] = 'reason' in verifier ? [] : await verifier.chain.call([{ to, data: provenanceOf(provenance) }])
+    const [found] = 'reason' in verifier ? [] : await verifier.chain.call([{ to, data: provenanceOfCall(provenance) }])
     if (found?.kind === 'value' && found.data !== '0x' && BigInt(found.data) > 0n) return
     if (found === undefined || found.kind === 'failed') {
       const why = 'reason' in verifier ? verifier.reason : (found?.message ?? 'no response')
@@ -289,7 +289,7 @@ async function send(
         now,
         sleep,
         signal: signals.signal,
-        timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS,
+        timeoutMs: flags.timeout ?? DEFAULT_WAIT_MS,
         shortage: ({ done, failed, unknown }) => {
           const changes = all - done - failed.count - unknown.count
           const unsent = async () => ({ rows: 0, changes, worst: await worstOfChanges('update', changes) })

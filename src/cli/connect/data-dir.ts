@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import { databaseGiven, type GivenDatabase } from '../../config/database-url.ts'
+import { databaseGiven, type SpecifiedDatabase } from '../../config/database-url.ts'
 import { runningBackend } from '../../config/local-backend.ts'
 import { localBackendId } from '../../config/local-backend-id.ts'
 import { localDataDirectory } from '../../config/paths.ts'
-import { isLoopback, originOf, type Server } from '../../config/server.ts'
+import { checkedOrigin, isLoopbackOrigin, type Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
 import { orAborted } from '../../core/or-aborted.ts'
 import { shellWord } from '../../core/shell-word.ts'
@@ -46,7 +46,7 @@ export function dataDirOf({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, flags: DataDi
 export function databasePlace(
   deps: Pick<Deps, 'env' | 'cwd'>,
   flags: DataDirFlags & { config?: string },
-): { dataDir: string; database: GivenDatabase; settingsFile: string | undefined } {
+): { dataDir: string; database: SpecifiedDatabase; settingsFile: string | undefined } {
   return {
     dataDir: dataDirOf(deps, flags),
     database: databaseGiven(flags.databaseUrl, deps.env),
@@ -54,7 +54,7 @@ export function databasePlace(
   }
 }
 
-export type DatabasePlace = ReturnType<typeof databasePlace>
+export type DatabaseOptions = ReturnType<typeof databasePlace>
 
 /**
  * Returns the database of an administration command. Prints it unless it is the default, so that the user notices a
@@ -65,7 +65,7 @@ export type DatabasePlace = ReturnType<typeof databasePlace>
 export async function administeredPlace(
   deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify'>,
   flags: DataDirFlags & { config?: string },
-): Promise<DatabasePlace> {
+): Promise<DatabaseOptions> {
   const place = databasePlace(deps, flags)
   const { dataDir, database, settingsFile } = place
   const isNamed = flags.dataDir !== undefined || database.url !== undefined || settingsFile !== undefined
@@ -84,10 +84,10 @@ async function refuseOtherServer(
 ): Promise<void> {
   const { baseUrl, server } = await settings({})
   if (baseUrl === null) return
-  const origin = originOf(baseUrl.value, baseUrl.from)
+  const origin = checkedOrigin(baseUrl.value, baseUrl.from)
   const running = await runningBackend(dataDir)
-  let isOther = running === null || originOf(running.url) !== origin
-  if (isLoopback(origin)) {
+  let isOther = running === null || checkedOrigin(running.url) !== origin
+  if (isLoopbackOrigin(origin)) {
     isOther =
       running === null
         ? await isOtherBackend(identify, await server(), dataDir)
@@ -125,7 +125,7 @@ export async function onDatabase<Result>(
 /** Like `onDatabase`, for a known database. */
 export async function onPlace<Result>(
   { signals }: Pick<Deps, 'signals'>,
-  place: DatabasePlace,
+  place: DatabaseOptions,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const { withDatabase } = await import('../../server/open-database.ts')

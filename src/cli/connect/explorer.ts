@@ -20,7 +20,7 @@ const SESSION_COOKIE = /\bgdn_session_[0-9a-f]{8}=[\w.-]+/
 const session = z.object({ version: z.string(), open: z.boolean() })
 
 /** The web explorer of a gdn backend, and its data. */
-export interface Explorer {
+export interface WebExplorer {
   /** Whether the explorer returns data: everything on this machine, or the data that the key may see. */
   readonly open: boolean
   /** Returns the JSON at a path; null if there is none or access is denied. */
@@ -38,7 +38,7 @@ export async function connectExplorer(
   { env, io, signals }: Deps,
   server: Server,
   apiKey: () => Promise<Secret | null> = async () => null,
-): Promise<Explorer> {
+): Promise<WebExplorer> {
   const proxy = server.loopback ? undefined : proxyOf(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   let cookie: string | null = null

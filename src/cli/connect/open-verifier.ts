@@ -16,7 +16,7 @@ import { VERSION } from '../version.ts'
 import { debugExchanges } from './debug-exchange.ts'
 
 /** Chain and storage to compare NFTs with, or the reason why they can't be read. */
-export type Verifier = { chain: ChainReader; storage: StorageReader } | { reason: string }
+export type NftVerifier = { chain: ChainReader; storage: StorageReader } | { reason: string }
 
 /** Sources of chain and storage data. */
 export interface ReaderFlags {
@@ -54,7 +54,7 @@ export function addReaderFlags(command: GdnCommand): GdnCommand {
 }
 
 interface Opened {
-  verifier: Verifier
+  verifier: NftVerifier
   close(): Promise<void>
 }
 

@@ -10,7 +10,7 @@ import type { Io } from '../io/io.ts'
 import { askBlockchain, askCollection, orAsk } from '../prompt/ask-missing.ts'
 import { findByAddress, knownCollections, readCollections } from './known-collections.ts'
 
-export interface Collection {
+export interface ChosenCollection {
   contract: string
   blockchain: Blockchain
 }
@@ -28,7 +28,7 @@ export async function whichCollection(
   server: Server,
   io?: Io,
   place: '--contract' | '<address>' = '--contract',
-): Promise<Collection> {
+): Promise<ChosenCollection> {
   const isNamed = settings.contract !== null && settings.blockchain !== null
   const known = isNamed ? [] : await knownCollections(deps, { settings, server })
   const wanted = settings.blockchain?.value

@@ -13,16 +13,16 @@ import { safe } from '../io/io.ts'
 import { typicalCost } from './estimate.ts'
 import { type FoundFees, feesOfServer } from './fees.ts'
 import {
+  type CostReservation,
   costOfRun,
   countedAt,
   type LeftOfLimit,
   leftOf,
   limitOfRun,
-  maxFeeOf,
-  type Reservation,
+  maxFeeOfRun,
   reservedForChanges,
   sufficientFor,
-  sumOf,
+  sumOfUses,
   type WorstUse,
 } from './run-limit.ts'
 
@@ -72,7 +72,7 @@ export async function atMostText(
   ])
   const fresh = found === null ? null : await worst()
   const use = fresh === null ? null : withAccepted(fresh, accepted)
-  const highest = maxFee ?? maxFeeOf(costs)
+  const highest = maxFee ?? maxFeeOfRun(costs)
   const needed = found === null || use === null ? null : await costOfRun(use, found.fees, highest)
   // The server's counted amount already includes accepted rows.
   const added = costs?.counted == null ? use : fresh
@@ -152,7 +152,7 @@ function limitedText(
 }
 
 const withAccepted = (use: PricedUse, accepted: WorstUse | null): PricedUse =>
-  accepted === null ? use : { ...use, ...sumOf([use, accepted]) }
+  accepted === null ? use : { ...use, ...sumOfUses([use, accepted]) }
 
 /**
  * Returns the gas limit of the smallest transaction; undefined if unknown. A request without a run is one transaction.
@@ -182,9 +182,9 @@ async function noteFunds(
   { needed, smallest = 0n, payable }: { needed: bigint; smallest: bigint | undefined; payable: bigint | null },
 ): Promise<void> {
   if (funds === null || needed === 0n) return
-  const { leastFunds, reserveFor } = await import('../../server/chain/evm/cost/funding.ts')
+  const { leastSignerFunds, reserveFor } = await import('../../server/chain/evm/cost/funding.ts')
   const all = needed + reserveFor(smallest, fees)
-  const most = payable === null ? null : payable + leastFunds({ maxFeePerGas: fees.offered })
+  const most = payable === null ? null : payable + leastSignerFunds({ maxFeePerGas: fees.offered })
   const need = most !== null && most < all ? most : all
   const free = larger(funds.balance - funds.owed, 0n)
   if (free >= need) return
@@ -195,7 +195,7 @@ async function noteFunds(
 }
 
 /** Returns what a backend reserves for requests. For mints, this is more than their maximum use. */
-export function reservedFor({ gasLimit, bytes, estimate }: PricedUse): Reservation {
+export function reservedFor({ gasLimit, bytes, estimate }: PricedUse): CostReservation {
   if (estimate === undefined) return reservedForChanges({ gasLimit, bytes })
   const { reserved, worst } = estimate
   return { ...reserved, changes: { gasLimit: gasLimit - worst.gasLimit, bytes: bytes - worst.bytes } }
@@ -243,7 +243,7 @@ export async function noteCost(
 export async function sufficientLimit(
   deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client' | 'server'>,
-  { blockchain, run, reserved }: { blockchain: Blockchain; run: string; reserved(): Promise<Reservation> },
+  { blockchain, run, reserved }: { blockchain: Blockchain; run: string; reserved(): Promise<CostReservation> },
 ): Promise<string | null> {
   const { signal } = deps.signals
   if (!isEvm(blockchain) || signal.aborted) return null
@@ -283,7 +283,7 @@ export interface Unsent {
   /** The gas limit of the smallest request with rows; 0 if there are changes or no rows. */
   smallestMint?: bigint | undefined
   /** The part of a limit that a server reserves for unsent rows. Default: `worst`. */
-  reserved?: Reservation
+  reserved?: CostReservation
 }
 
 interface WaitingRun {
@@ -311,11 +311,12 @@ export async function shortageOfRun(
     const found = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     const lack = found?.shortage ?? null
     if (found === null || lack === null) return null
-    const [{ missingFunds }, { leastFunds, reserveFor }, { waitingForFees, waitsForLowerFees }] = await Promise.all([
-      import('../../server/chain/missing-funds.ts'),
-      import('../../server/chain/evm/cost/funding.ts'),
-      import('../../server/chain/evm/cost/run-fee.ts'),
-    ])
+    const [{ missingFunds }, { leastSignerFunds, reserveFor }, { waitingForFees, waitsForLowerFees }] =
+      await Promise.all([
+        import('../../server/chain/missing-funds.ts'),
+        import('../../server/chain/evm/cost/funding.ts'),
+        import('../../server/chain/evm/cost/run-fee.ts'),
+      ])
     const reason =
       costs?.waiting ?? (costs?.max_fee == null ? null : waitingForFees(costs.max_fee, { base: found.fees.typical }))
     if (reason !== null && (waitsForLowerFees(reason) || isStuck(reason))) return reason
@@ -325,7 +326,7 @@ export async function shortageOfRun(
     // The smallest transaction leaves the highest reserve. Only that reserve counts.
     const own = reserveFor(smallestMint, fees)
     const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? own : larger(lack.reserve, own)
-    const maxFee = maxFeeOf(costs)
+    const maxFee = maxFeeOfRun(costs)
     const cost = await costOfRun(worst, fees, maxFee)
     const all = { nfts, unsent: rows, changes, wei: needed - lack.reserve + cost + reserve }
     const limit = limitOfRun({ given: null, kept: null }, costs)
@@ -342,7 +343,7 @@ export async function shortageOfRun(
       const more = room < payable ? ' in addition to what is reserved' : ''
       return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(room, 'down')} ${unit} of the run's limit is left${more}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
     }
-    const least = leastFunds({ maxFeePerGas: fees.offered })
+    const least = leastSignerFunds({ maxFeePerGas: fees.offered })
     // The accepted requests of other runs count too. Those of this run are included in both `needed` and `counted`.
     const most = larger(payable + least, needed + limit - counted)
     const isLimited = most < all.wei && most > balance

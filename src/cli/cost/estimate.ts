@@ -7,7 +7,7 @@ import type { Cost } from '../../server/chain/evm/cost/network-fees.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
-import type { Card } from '../render/view.ts'
+import type { RecordCard } from '../render/view.ts'
 import type { CostFlags, FoundFees } from './fees.ts'
 import { type Money, moneyText, priceSource, worthOf } from './price.ts'
 
@@ -68,7 +68,7 @@ export async function fundingOf({ worst }: DropGas, { fees }: FoundFees): Promis
 export const coinsIn = (wei: unknown, rounding?: Rounding): string => inCoins(BigInt(String(wei)), rounding)
 
 /** Formats an estimate for a terminal. */
-export function estimateCard(data: DataRecord): Card {
+export function estimateCard(data: DataRecord): RecordCard {
   const {
     transactions,
     transactions_high,

@@ -52,7 +52,7 @@ export interface FoundFees {
 }
 
 /** @throws GdnError `usage` if costs on the blockchain can't be estimated */
-export function refuseSolana(blockchain: Blockchain): void {
+export function refuseSolanaCosts(blockchain: Blockchain): void {
   if (isEvm(blockchain)) return
   throw new GdnError('usage', `costs on ${blockchain} can't be estimated`, { place: { flag: '--blockchain' } })
 }

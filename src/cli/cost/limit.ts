@@ -8,7 +8,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { findPrice } from './estimate.ts'
 import { type CostFlags, type FoundFees, findFees } from './fees.ts'
 import { type MaxCost, maxCost, moneyText, weiFor } from './price.ts'
-import { type Reservation, sufficientFor } from './run-limit.ts'
+import { type CostReservation, sufficientFor } from './run-limit.ts'
 
 export interface LimitFlags extends CostFlags {
   maxCost?: MaxCost
@@ -35,7 +35,7 @@ export interface CostLimit {
    * @param all returns what all requests to send reserve of a limit
    * @throws GdnError `max_cost`
    */
-  refuseBelowOne(hasBegun: boolean, all: () => Promise<Reservation>): Promise<void>
+  refuseBelowOne(hasBegun: boolean, all: () => Promise<CostReservation>): Promise<void>
 }
 
 /**

@@ -22,7 +22,7 @@ const RUN_PAID_FIELDS = [...PAID_FIELDS, 'pending_transactions', 'paid_before']
 export const NOTHING_KNOWN: DataRecord = Object.fromEntries(RUN_PAID_FIELDS.map((field) => [field, null]))
 
 /** Returns the fee paid by a transaction, as far as the server reports it. */
-export function paidOf({
+export function paidFeeOf({
   gas_used,
   fee_paid,
   currency,
@@ -42,7 +42,7 @@ export async function paidBy(
   id: string,
 ): Promise<DataRecord> {
   try {
-    return paidOf((await readTransaction({ client, signal }, id)) ?? {})
+    return paidFeeOf((await readTransaction({ client, signal }, id)) ?? {})
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error
     return {}
@@ -82,7 +82,7 @@ export async function meterRun(
     const fee_paid = less(after.fee_paid, before?.fee_paid)
     const gas_used = less(after.gas_used, before?.gas_used)
     const paid_before = before !== null && before.fee_paid !== '0'
-    return { ...NOTHING_KNOWN, ...paidOf({ ...after, fee_paid, gas_used }), pending_transactions, paid_before }
+    return { ...NOTHING_KNOWN, ...paidFeeOf({ ...after, fee_paid, gas_used }), pending_transactions, paid_before }
   }
 }
 
@@ -101,7 +101,7 @@ export async function paidByMints(
     for (const id of ids) {
       const { events } = await client.call('getnfthistory', { nft_gdn_id: id, limit: 1 }, { signal })
       const mint = events.find(({ kind }) => kind === 'mint')
-      if (mint?.gas_used != null) paid.set(id, paidOf(mint))
+      if (mint?.gas_used != null) paid.set(id, paidFeeOf(mint))
     }
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error

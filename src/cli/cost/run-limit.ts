@@ -14,10 +14,10 @@ export type WorstUse = Pick<DropGas, 'gasLimit' | 'bytes'>
  * What a server reserves of the limit of a run for requests: for each NFT the most that one of any request of the run
  * uses, and the other requests.
  */
-export type Reservation = ReservedNfts & { changes: WorstUse }
+export type CostReservation = ReservedNfts & { changes: WorstUse }
 
 /** Returns what a server reserves for requests without new NFTs. */
-export const reservedForChanges = (changes: WorstUse): Reservation => ({
+export const reservedForChanges = (changes: WorstUse): CostReservation => ({
   nfts: 0,
   each: { gasLimit: 0n, bytes: 0 },
   changes,
@@ -33,7 +33,7 @@ interface LimitedRequests {
   kept: bigint | null
   /** Whether this is a single request that may already be accepted. */
   isOperation?: boolean
-  reserved(): Promise<Reservation>
+  reserved(): Promise<CostReservation>
 }
 
 /**
@@ -59,7 +59,7 @@ export async function refuseAboveLimit(
   // Uses the server's fees, because they decide what the server accepts. Ignores GDN_RPC_URL.
   const { fees, coin } = await findFees({ ...deps, env: {} }, {}, blockchain, async () => connection)
   const { counted, left } = leftOf(limit, costs)
-  const enough = await sufficientFor(await reserved(), fees, { costs, maxFee: maxFeeOf(costs) })
+  const enough = await sufficientFor(await reserved(), fees, { costs, maxFee: maxFeeOfRun(costs) })
   const needed = enough - counted
   if (needed <= left) return
   const name = coin ?? 'coins'
@@ -89,7 +89,7 @@ export function limitOfRun(
 }
 
 /** Returns the maximum fee of a run in wei; null if it has none. */
-export const maxFeeOf = (costs: RunCosts | null): bigint | null =>
+export const maxFeeOfRun = (costs: RunCosts | null): bigint | null =>
   costs?.max_fee == null ? null : BigInt(costs.max_fee)
 
 /** Returns the maximum cost of a run's requests in wei, at the network's fees, capped at the run's maximum fee. */
@@ -104,7 +104,7 @@ export async function costOfRun(use: WorstUse, fees: NetworkFees, maxFee: bigint
  */
 export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxFee: bigint | null): bigint {
   const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
-  const before = maxFeeOf(costs) ?? offered
+  const before = maxFeeOfRun(costs) ?? offered
   const after = maxFee === null || maxFee > offered ? offered : maxFee
   const open = counted - BigInt(costs?.fee_paid ?? 0)
   return after <= before || open <= 0n ? counted : counted - open + (open * after + before - 1n) / before
@@ -117,7 +117,7 @@ export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxF
  * @param maxFee the maximum fee that the run then has, in wei
  */
 export async function sufficientFor(
-  { nfts, each, changes }: Reservation,
+  { nfts, each, changes }: CostReservation,
   fees: NetworkFees,
   { costs, maxFee }: { costs: RunCosts | null; maxFee: bigint | null },
 ): Promise<bigint> {
@@ -150,7 +150,7 @@ export function leftOf(limit: bigint, costs: RunCosts | null): LeftOfLimit {
 }
 
 /** Adds up gas limits and bytes. */
-export const sumOf = (uses: readonly WorstUse[]): WorstUse =>
+export const sumOfUses = (uses: readonly WorstUse[]): WorstUse =>
   uses.reduce((sum, { gasLimit, bytes }) => ({ gasLimit: sum.gasLimit + gasLimit, bytes: sum.bytes + bytes }), {
     gasLimit: 0n,
     bytes: 0,

@@ -38,7 +38,7 @@ export async function forkUrl({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, { blockch
     })
   }
   if (!at.startsWith('@')) return at
-  const { readPrivateFile } = await import('../../keystore/private-file.ts')
+  const { readSecretFile } = await import('../../keystore/private-file.ts')
   const file = resolve(cwd, at.slice(1))
-  return httpAddress(readPrivateFile(file, MAX_BYTES).trim(), file)
+  return httpAddress(readSecretFile(file, MAX_BYTES).trim(), file)
 }

@@ -101,7 +101,7 @@ export const uuid: Parse<string> = (raw, flag) => {
 }
 
 /** Parses an address or a name (`@alice`). The name is resolved before the command runs. */
-export const address: Parse<string> = taking({ type: 'address' }, (raw, flag) => notEmpty(raw, flag))
+export const addressOrName: Parse<string> = taking({ type: 'address' }, (raw, flag) => notEmpty(raw, flag))
 
 export interface KeyValue {
   key: string

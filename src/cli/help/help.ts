@@ -5,7 +5,7 @@ import { packageRoot } from '../package-root.ts'
 import { proseWidth, twoColumns, wrap } from '../text/wrap.ts'
 import { exampleLines } from './example-lines.ts'
 import type { Heading } from './topic.ts'
-import { TOPICS } from './topics.ts'
+import { HELP_TOPICS } from './topics.ts'
 
 export const SUMMARY = 'Create NFT collections and mint NFTs, with a hosted service or your own backend.'
 
@@ -29,7 +29,7 @@ export async function headingStyle(level: ColorLevel): Promise<Heading> {
 export async function rootHelp(columns: number | undefined, level: ColorLevel): Promise<string> {
   const heading = await headingStyle(level)
   const width = proseWidth(columns)
-  const names = [...CATALOGUE.flatMap(({ entries }) => entries), ...TOPICS].map(({ name }) => name)
+  const names = [...CATALOGUE.flatMap(({ entries }) => entries), ...HELP_TOPICS].map(({ name }) => name)
   const termWidth = Math.max(...names.map((name) => name.length))
   const inColumns = (entries: readonly { name: string; summary: string }[]) =>
     twoColumns(
@@ -46,7 +46,7 @@ export async function rootHelp(columns: number | undefined, level: ColorLevel): 
     '  gdn <command> [flags]',
   ]
   for (const { title, entries } of CATALOGUE) lines.push('', heading(title), ...inColumns(entries))
-  lines.push('', heading('Help topics'), ...inColumns(TOPICS))
+  lines.push('', heading('Help topics'), ...inColumns(HELP_TOPICS))
   lines.push('', heading('Flags of every command'), ...twoColumns(ROOT_FLAGS, width))
   lines.push('', heading('Flags of most commands'), ...twoColumns(MOST_FLAGS, width))
   lines.push(
@@ -80,7 +80,7 @@ export async function nounHelp(noun: Noun, columns: number | undefined, level: C
   const heading = await headingStyle(level)
   const width = proseWidth(columns)
   const rows = noun.verbs.map(({ name, summary }) => [name, summary] as const)
-  const topic = TOPICS.find(({ name }) => name === noun.name)
+  const topic = HELP_TOPICS.find(({ name }) => name === noun.name)
   const topicHelp = topic === undefined ? '' : ` gdn help ${topic.name} shows a reference page.`
   const more = `gdn ${noun.name} <command> --help shows examples and all flags.${topicHelp}`
   return [

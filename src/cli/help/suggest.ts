@@ -4,7 +4,7 @@ import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun } from '../catalogue.ts'
 import { packageRoot } from '../package-root.ts'
-import { TOPICS } from './topics.ts'
+import { HELP_TOPICS } from './topics.ts'
 
 const CREATING = ['create', 'generate', 'add', 'mint']
 
@@ -66,7 +66,7 @@ export function unknownCommand(words: readonly string[], inHelp: boolean): GdnEr
   const { before, word, near, known } = suggestCommands(words)
   const guide = inHelp ? guideOf(words) : undefined
   if (guide !== undefined) {
-    const topic = TOPICS.find(({ page }) => page === basename(guide))
+    const topic = HELP_TOPICS.find(({ page }) => page === basename(guide))
     if (topic !== undefined) {
       return new GdnError('usage', `unknown help topic "${words.join(' ')}"`, {
         hint: `Did you mean gdn help ${topic.name}?`,
@@ -76,7 +76,7 @@ export function unknownCommand(words: readonly string[], inHelp: boolean): GdnEr
       hint: `The guide is in ${guide}`,
     })
   }
-  const topics = inHelp ? ` The help topics are ${TOPICS.map(({ name }) => name).join(', ')}.` : ''
+  const topics = inHelp ? ` The help topics are ${HELP_TOPICS.map(({ name }) => name).join(', ')}.` : ''
   const typed = inHelp ? `gdn help ${words.join(' ')}` : `${before} ${word}`
   return new GdnError('usage', `unknown command "${typed}"`, {
     hint:
@@ -139,7 +139,7 @@ function nearFirst(word: string, next: string | undefined): string[] {
   if (verb !== undefined) return verbs.filter(([, name]) => name === verb).map(([noun, name]) => `gdn ${noun} ${name}`)
   const topic = nearest(
     word,
-    TOPICS.map(({ name }) => name),
+    HELP_TOPICS.map(({ name }) => name),
   )
   return topic === undefined ? [] : [`gdn help ${topic}`]
 }

@@ -5,7 +5,7 @@ import type { CommandText } from '../command.ts'
 import { packageRoot } from '../package-root.ts'
 import { twoColumns, wrap } from '../text/wrap.ts'
 import { commandLines, exampleLines } from './example-lines.ts'
-import { TOPICS } from './topics.ts'
+import { HELP_TOPICS } from './topics.ts'
 
 /** Styles a heading. */
 export type Heading = (text: string) => string
@@ -19,7 +19,7 @@ export interface Topic {
 
 export interface Section {
   readonly title: string
-  readonly blocks: readonly Block[]
+  readonly blocks: readonly TopicBlock[]
 }
 
 type Row = readonly [term: string, text: string]
@@ -28,7 +28,7 @@ type Row = readonly [term: string, text: string]
  * A paragraph or list item, a table, lines for a shell, or lines of a file. A table row has the first cell, and then
  * the second cell with the third in parentheses.
  */
-export type Block =
+export type TopicBlock =
   | { readonly text: string }
   | { readonly header: Row | null; readonly rows: readonly Row[] }
   | { readonly code: readonly string[] }
@@ -90,7 +90,7 @@ function example(block: string): CommandText['examples'][number] {
   return [does.replace(/^# /, ''), line, ...more]
 }
 
-function blocksOf(token: Token): Block[] {
+function blocksOf(token: Token): TopicBlock[] {
   if (isParagraph(token)) return [{ text: plainText(token) }]
   if (isTable(token)) return [tableOf(token)]
   if (isCode(token)) {
@@ -100,7 +100,7 @@ function blocksOf(token: Token): Block[] {
   return token.type === 'list' ? (token as Tokens.List).items.map((item) => ({ text: `- ${plainText(item)}` })) : []
 }
 
-function tableOf({ header, rows }: Tokens.Table): Block {
+function tableOf({ header, rows }: Tokens.Table): TopicBlock {
   const [first = '', ...names] = header.map((cell) => plainText(cell))
   if (first !== '') return { header: asRow(header), rows: rows.map(asRow) }
   // In a matrix, each cell is preceded by the name of its column.
@@ -139,6 +139,6 @@ const plainText = (token: Token | Tokens.TableCell): string => textOnly(token, t
 function targetOf({ href }: Tokens.Link): string | null {
   const [, page] = /^([\w-]+\.md)(?:#|$)/.exec(href) ?? []
   if (page === undefined) return null
-  const topic = TOPICS.find((topic) => topic.page === page)
+  const topic = HELP_TOPICS.find((topic) => topic.page === page)
   return topic === undefined ? `docs/${page}` : `gdn help ${topic.name}`
 }

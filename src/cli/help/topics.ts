@@ -6,7 +6,7 @@ export interface TopicEntry {
   readonly page: string
 }
 
-export const TOPICS: readonly TopicEntry[] = [
+export const HELP_TOPICS: readonly TopicEntry[] = [
   { name: 'environment', summary: 'Configuration files and environment variables', page: 'configuration.md' },
   { name: 'exit-codes', summary: 'Exit codes and error codes', page: 'exit-codes.md' },
   { name: 'manifest', summary: 'Columns, formats and limits of a manifest', page: 'manifest.md' },
@@ -17,5 +17,5 @@ export const TOPICS: readonly TopicEntry[] = [
 ]
 
 export function findTopic(name: string): TopicEntry | undefined {
-  return TOPICS.find((topic) => topic.name === name)
+  return HELP_TOPICS.find((topic) => topic.name === name)
 }

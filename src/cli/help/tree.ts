@@ -3,11 +3,11 @@ import { OTHER_VARIABLES, OWN_VARIABLES } from '../../config/environment.ts'
 import { EXIT_BY_CODE } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { CATALOGUE, isNoun, type Verb } from '../catalogue.ts'
-import type { Effect, GdnCommand } from '../command.ts'
+import type { CommandEffect, GdnCommand } from '../command.ts'
 import type { CommandTree, TreeCommand, TreeExitCode, TreeFlag } from '../command-tree.ts'
 import { VERSION } from '../version.ts'
 import { ROOT_FLAGS, SUMMARY } from './help.ts'
-import { TOPICS } from './topics.ts'
+import { HELP_TOPICS } from './topics.ts'
 import { usageOf } from './usage.ts'
 import { takesOfArgument, takesOfFlag } from './value-type.ts'
 
@@ -30,7 +30,7 @@ export async function commandTree(make: MakeCommand): Promise<CommandTree> {
       verbs.map(async ({ title, verb }) => treeCommand(await make(verb), title, verb.effect)),
     ),
     flags: ROOT_FLAGS.map(([flags, summary]) => rootFlag(flags, summary)),
-    topics: TOPICS.map(({ name, summary }) => ({ name, summary })),
+    topics: HELP_TOPICS.map(({ name, summary }) => ({ name, summary })),
     exit_codes: exitCodes(),
     environment: [...OWN_VARIABLES, ...OTHER_VARIABLES].map(({ name, what, flag }) => ({
       name,
@@ -40,7 +40,7 @@ export async function commandTree(make: MakeCommand): Promise<CommandTree> {
   }
 }
 
-function treeCommand(command: GdnCommand, group: string, effect: Effect): TreeCommand {
+function treeCommand(command: GdnCommand, group: string, effect: CommandEffect): TreeCommand {
   const { about, examples } = command.text
   return {
     name: command.name(),

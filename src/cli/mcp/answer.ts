@@ -1,5 +1,5 @@
 import { EXIT_BY_CODE, formatProblem, GdnError, messageOf } from '../../core/errors.ts'
-import type { Outcome } from './call.ts'
+import type { CommandOutcome } from './call.ts'
 
 /** The response of a tool. Only `data` and `error` contain third-party text. */
 export interface Answer {
@@ -12,7 +12,7 @@ export interface Answer {
   next: string | null
   page: Page | null
   data: unknown
-  error: Outcome['error']
+  error: CommandOutcome['error']
 }
 
 /** The position of `data` in a longer result. Counts the records of a list, or the characters of JSON text. */
@@ -37,7 +37,7 @@ const NOTHING: Answer = {
 }
 
 /** Returns the answer of a read-only tool, with `data` from an offset. */
-export function answerOf({ code, data, error }: Outcome, offset: number): Answer {
+export function answerOf({ code, data, error }: CommandOutcome, offset: number): Answer {
   const part = paged(data, offset)
   const failed = error ?? { code: codeOf(code), message: 'The data contains the problems.', hint: null, details: null }
   const isError = code !== 0 && !(code === 10 && error === null)
@@ -49,7 +49,7 @@ const codeOf = (exitCode: number): string =>
   Object.entries(EXIT_BY_CODE).find(([, exit]) => exit === exitCode)?.[0] ?? 'unexpected'
 
 /** Returns the answer of a tool without an offset parameter, with the beginning of the result. */
-export function firstPageOf(outcome: Outcome): Answer {
+export function firstPageOf(outcome: CommandOutcome): Answer {
   const { page, ...answer } = answerOf(outcome, 0)
   return { ...answer, page: page && { ...page, next_offset: null } }
 }

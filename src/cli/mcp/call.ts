@@ -3,7 +3,7 @@ import { GdnError } from '../../core/errors.ts'
 import type { CheckPlan, Deps, Edge, PermitSpending, QuoteSpending } from '../deps.ts'
 
 /** The output and exit code of a command line. */
-export interface Outcome {
+export interface CommandOutcome {
   code: number
   /** stdout as parsed JSON, or as text if it isn't JSON. For a command that prints events, the summary. */
   data: unknown
@@ -32,7 +32,7 @@ const MAX_CHARS = 32 * 1024 * 1024
 export async function call(
   argv: readonly string[],
   { run, edge, signal, permit, quote, checkPlan, onEvent }: CallDeps,
-): Promise<Outcome> {
+): Promise<CommandOutcome> {
   const stdout = collector(onEvent)
   const stderr = collector()
   const code = await run(argv, {
@@ -98,7 +98,9 @@ function parsed(text: string): unknown {
   }
 }
 
-function errorIn(line: string): Outcome['error'] {
+function errorIn(line: string): CommandOutcome['error'] {
   const found = parsed(line)
-  return found !== null && typeof found === 'object' && 'error' in found ? (found.error as Outcome['error']) : null
+  return found !== null && typeof found === 'object' && 'error' in found
+    ? (found.error as CommandOutcome['error'])
+    : null
 }

@@ -22,7 +22,7 @@ const WRITTEN = '--to'
  * @throws GdnError `usage` for standard input, for a file that is hidden or outside of `root`, and for an output file
  * that isn't .html
  */
-export async function filesOf({ inputs }: Tool, values: Values, root: string): Promise<string[]> {
+export async function inputFilesOf({ inputs }: Tool, values: Values, root: string): Promise<string[]> {
   const files: string[] = []
   for (const { property, flag, file } of inputs) {
     const value = values[property]
@@ -82,7 +82,7 @@ export async function digestsOf(
   { root, localFilesIn }: { root: string; localFilesIn: LocalFilesIn },
 ): Promise<Record<string, string>> {
   const digests: Record<string, string> = {}
-  for (const path of await filesOf(tool, values, root)) {
+  for (const path of await inputFilesOf(tool, values, root)) {
     const hash = createHash('sha256')
     try {
       for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array)

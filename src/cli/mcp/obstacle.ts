@@ -1,5 +1,5 @@
 import { count } from '../../core/count.ts'
-import type { Outcome } from './call.ts'
+import type { CommandOutcome } from './call.ts'
 import type { Tool, Values } from './tools.ts'
 
 /** Plan actions that `apply` carries out. */
@@ -13,14 +13,19 @@ const NOTHING_TO_DO: Readonly<Record<string, string>> = {
   'nft freeze': 'Each of the NFTs is already frozen or burned',
 }
 
-export const recordsIn = ({ data }: Outcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
+export const recordsIn = ({ data }: CommandOutcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
 
 /**
  * Returns why a plan can't be run or has nothing to do, or null if it can be run.
  *
  * @param canSign whether gdn mcp has a password file
  */
-export function obstacleOf({ command }: Tool, values: Values, outcome: Outcome, canSign: boolean): string | null {
+export function obstacleOf(
+  { command }: Tool,
+  values: Values,
+  outcome: CommandOutcome,
+  canSign: boolean,
+): string | null {
   if (command === 'apply') return obstacleOfApply(values, outcome)
   const nothing = NOTHING_TO_DO[command]
   if (nothing !== undefined && Array.isArray(outcome.data) && outcome.data.length === 0) {
@@ -30,7 +35,7 @@ export function obstacleOf({ command }: Tool, values: Values, outcome: Outcome, 
   return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
 }
 
-function obstacleOfApply({ only, max_cost, max_burns }: Values, outcome: Outcome): string | null {
+function obstacleOfApply({ only, max_cost, max_burns }: Values, outcome: CommandOutcome): string | null {
   const all = recordsIn(outcome).map(({ action }) => String(action))
   const actions = new Set(all)
   if (only !== 'mint' && actions.has('impossible')) {
@@ -53,7 +58,7 @@ function obstacleOfApply({ only, max_cost, max_burns }: Values, outcome: Outcome
 const KEPT = /^(?:\d+ changes?|NFTs of removed rows) [a-z ]*elsewhere (?:is|are) kept/
 
 /** Returns the notes of a plan on changes that were made elsewhere and are kept. */
-export const keptNotes = (outcome: Outcome, message: (text: string) => string): string =>
+export const keptNotes = (outcome: CommandOutcome, message: (text: string) => string): string =>
   recordsIn(outcome)
     .filter(({ action, reason }) => action === 'note' && KEPT.test(String(reason)))
     .map(({ reason }) => ` ${message(String(reason))}.`)

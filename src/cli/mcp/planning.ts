@@ -3,14 +3,14 @@ import { basename } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import type { Intent } from '../deps.ts'
 import { type Answer, firstPageOf } from './answer.ts'
-import type { Outcome } from './call.ts'
+import type { CommandOutcome } from './call.ts'
 import { digestsOf } from './files.ts'
 import { keptNotes, obstacleOf, recordsIn } from './obstacle.ts'
 import type { Plan, Plans, SkippedPlan } from './plans.ts'
 import type { LocalFilesIn } from './row-files.ts'
 import type { Quoted, Runner, Running } from './runner.ts'
 import type { Toolbox } from './toolbox.ts'
-import { type Tool, type Values, type Words, wordsOf } from './tools.ts'
+import { commandWords, type Tool, type Values, type Words } from './tools.ts'
 import { Wording } from './wording.ts'
 
 export interface PlanningOptions {
@@ -48,7 +48,7 @@ export class Planning {
   /** Previews a tool call without changing anything, and saves it as a plan. */
   async plan(tool: Tool, values: Values, caller: Caller): Promise<Answer> {
     const files = await digestsOf(tool, values, this.#options)
-    const words = wordsOf(tool, values, tool.flags)
+    const words = commandWords(tool, values, tool.flags)
     const [setup, names] = [await this.#setup(caller.signal), await this.#names(caller.signal)]
     const planned = { tool: tool.name, values, files, setup, names }
     const { plan, skipped } = await this.#plans.add(planned, (id) => this.#argvFor(tool, words, id))
@@ -90,10 +90,10 @@ export class Planning {
     }
   }
 
-  async #preview(tool: Tool, values: Values, id: string, caller: Caller): Promise<Outcome & Quoted> {
+  async #preview(tool: Tool, values: Values, id: string, caller: Caller): Promise<CommandOutcome & Quoted> {
     const { command } = tool
     const run = (of: Tool, more: string) => {
-      const { flags, args } = wordsOf(tool, values, of.flags)
+      const { flags, args } = commandWords(tool, values, of.flags)
       const applied = command === 'apply' ? values : undefined
       return this.#runner.run(this.#runner.argv(of, { flags: [...flags, more], args }), { ...caller, applied })
     }
@@ -135,7 +135,7 @@ export class Planning {
 
 const digest = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex')
 
-const isForGood = ({ command }: Tool, outcome: Outcome): boolean =>
+const isForGood = ({ command }: Tool, outcome: CommandOutcome): boolean =>
   FOR_GOOD.has(command) ||
   recordsIn(outcome).some(({ irreversible, action }) => irreversible === true || action === 'burn')
 

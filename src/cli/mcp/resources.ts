@@ -1,6 +1,6 @@
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js'
 import { inert, marked } from './result.ts'
-import type { CallContext, Session } from './session.ts'
+import type { CallContext, McpSession } from './session.ts'
 
 const KINDS = {
   runs: {
@@ -34,7 +34,7 @@ export const listResources = () => ({
 })
 
 /** Reads a resource, and marks its text as third-party data. */
-export async function readResource(session: Session, uri: string, context: CallContext) {
+export async function readResource(session: McpSession, uri: string, context: CallContext) {
   const [, kind = '', name] = /^gdn:\/\/([a-z]+)(?:\/(.+))?$/.exec(uri) ?? []
   const value = name === undefined ? undefined : decoded(name)
   if (!isKind(kind) || value === null) throw invalid(`there is no resource ${uri}`)
@@ -65,7 +65,7 @@ interface Completing {
 const MAX_NAMES = 100
 
 /** Completes the names of runs and the addresses of collections. */
-export async function completeName(session: Session, { ref, argument }: Completing, context: CallContext) {
+export async function completeName(session: McpSession, { ref, argument }: Completing, context: CallContext) {
   const [, kind = ''] = /^gdn:\/\/([a-z]+)\//.exec(ref.uri ?? '') ?? []
   if (!isKind(kind)) return { completion: { values: [] } }
   const { list, field } = KINDS[kind]

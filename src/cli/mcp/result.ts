@@ -54,7 +54,7 @@ const MAX_MESSAGE = 4000
 const shortened = (text: string) => (text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}…`)
 
 /** Returns the result of a tool call: one text with gdn's own fields, and one with the marked third-party data. */
-export function resultOf(tool: string, answer: Answer) {
+export function toolResult(tool: string, answer: Answer) {
   const { data, error, ...ours } = answer
   const hasText = data !== null || error !== null
   return {

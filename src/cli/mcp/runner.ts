@@ -1,5 +1,5 @@
 import type { CheckPlan, Deps } from '../deps.ts'
-import { call, type Outcome } from './call.ts'
+import { type CommandOutcome, call } from './call.ts'
 import type { Ledger } from './spending.ts'
 import { argvOf, type Tool, type Values, type Words } from './tools.ts'
 
@@ -11,10 +11,10 @@ const WITH_PASSWORD = new Set(['wallet generate', 'collection set'])
 export const HEARTBEAT_MS = 5000
 
 /** Reports progress to the client. */
-export type Progress = (message: string, done?: number, total?: number) => void
+export type ReportProgress = (message: string, done?: number, total?: number) => void
 
 /** The latest known progress of a plan. */
-export interface Seen {
+export interface PlanProgress {
   run: string | null
   message: string
   done?: number
@@ -23,12 +23,12 @@ export interface Seen {
 
 export interface Running {
   signal: AbortSignal
-  progress?: Progress
+  progress?: ReportProgress
   /** The arguments of `apply`, if the command previews it. That command has no flags for its limit. */
   applied?: Values | undefined
   checkPlan?: CheckPlan
   /** Updated with each event of a run. */
-  seen?: Seen
+  seen?: PlanProgress
 }
 
 /** The cost of a plan, in sentences. Undefined if the command didn't request a quote. */
@@ -66,7 +66,7 @@ export class Runner {
   async run(
     argv: readonly string[],
     { signal, seen, progress, applied, checkPlan }: Running,
-  ): Promise<Outcome & Quoted> {
+  ): Promise<CommandOutcome & Quoted> {
     let cost: string | undefined
     const hasEvents = argv.some((word) => word === '--output=ndjson')
     const beat = progress === undefined ? undefined : setInterval(() => progress('running'), HEARTBEAT_MS)
@@ -89,7 +89,7 @@ export class Runner {
   }
 }
 
-function see(seen: Seen | undefined, event: Record<string, unknown>): void {
+function see(seen: PlanProgress | undefined, event: Record<string, unknown>): void {
   if (seen === undefined) return
   if (typeof event.run === 'string') seen.run = event.run
   seen.message = `run: ${String(event.event)}`

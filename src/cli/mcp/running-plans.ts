@@ -2,9 +2,9 @@ import { GdnError } from '../../core/errors.ts'
 import type { CheckPlan } from '../deps.ts'
 import { refuseChanged } from '../request/intent.ts'
 import { type Answer, firstPageOf, runningAnswer } from './answer.ts'
-import type { Outcome } from './call.ts'
+import type { CommandOutcome } from './call.ts'
 import type { Plan, Plans } from './plans.ts'
-import { HEARTBEAT_MS, type Progress, type Runner, type Seen } from './runner.ts'
+import { HEARTBEAT_MS, type PlanProgress, type ReportProgress, type Runner } from './runner.ts'
 import type { Tool } from './tools.ts'
 import { isOfOperator } from './wording.ts'
 
@@ -19,12 +19,12 @@ const DONE_BEFORE = 'This plan ran before. Nothing was repeated.'
 interface Started {
   promise: Promise<Answer>
   stop: AbortController
-  seen: Seen
+  seen: PlanProgress
 }
 
 interface Caller {
   signal: AbortSignal
-  progress: Progress
+  progress: ReportProgress
 }
 
 /** Runs each plan only once. A repeated call waits for the running plan, or returns the stored answer. */
@@ -80,7 +80,7 @@ export class RunningPlans {
 
   #start(tool: Tool, plan: Plan): Started {
     const stop = new AbortController()
-    const seen: Seen = { run: null, message: 'running' }
+    const seen: PlanProgress = { run: null, message: 'running' }
     const signal = AbortSignal.any([stop.signal, this.#stopAll])
     const promise = this.#run(tool, plan.id, { signal, seen }).finally(() => this.#started.delete(plan.id))
     // Avoids an unhandled rejection if no call waits for the plan any more.
@@ -90,7 +90,7 @@ export class RunningPlans {
     return started
   }
 
-  async #run(tool: Tool, id: string, running: { signal: AbortSignal; seen: Seen }): Promise<Answer> {
+  async #run(tool: Tool, id: string, running: { signal: AbortSignal; seen: PlanProgress }): Promise<Answer> {
     // Another call, or another process, may have run the plan since it was checked.
     const plan = await this.#plans.get(id)
     if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: DONE_BEFORE }
@@ -112,7 +112,7 @@ const hintOf = ({ state }: Plan): string =>
   `${state === 'started' ? 'Nothing more was sent.' : 'Nothing was sent.'} Call with dry_run true to plan again.`
 
 /** Returns how to continue after an error without a final outcome. */
-function nextOf({ name }: Tool, { error }: Outcome): string {
+function nextOf({ name }: Tool, { error }: CommandOutcome): string {
   const repeat = `call ${name} again with dry_run false and this plan_id.`
   const isLimit = error?.code === 'max_cost'
   if (isLimit && error.hint?.includes('with max_cost') === true) return 'Make a new plan as the hint says.'

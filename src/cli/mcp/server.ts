@@ -12,9 +12,9 @@ import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
 import { failedAnswer } from './answer.ts'
 import { completeName, listResources, readResource, TEMPLATES } from './resources.ts'
-import { resultOf } from './result.ts'
-import type { Progress } from './runner.ts'
-import { Session, type SessionOptions } from './session.ts'
+import { toolResult } from './result.ts'
+import type { ReportProgress } from './runner.ts'
+import { McpSession, type SessionOptions } from './session.ts'
 import { argumentsOf, validator } from './tool-arguments.ts'
 import type { Tool } from './tools.ts'
 import { TOOLSET_WORDS } from './toolsets.ts'
@@ -30,9 +30,9 @@ Only the listed tools are available. The operator can enable more with flags of 
 /** Serves the tools on standard input and output until the client disconnects or the process is stopped. */
 export async function serveTools(deps: Deps, options: SessionOptions): Promise<void> {
   // Opened by the first request that needs the commands, so that it doesn't delay the handshake.
-  let opened: Promise<Session> | undefined
+  let opened: Promise<McpSession> | undefined
   const open = () => {
-    opened ??= Session.open(deps, options)
+    opened ??= McpSession.open(deps, options)
     return opened
   }
   const server = new Server(
@@ -50,7 +50,7 @@ export async function serveTools(deps: Deps, options: SessionOptions): Promise<v
     const values = params.arguments ?? {}
     const token = _meta?.progressToken
     let last = 0
-    const progress: Progress = (message, done, total) => {
+    const progress: ReportProgress = (message, done, total) => {
       if (token === undefined) return
       // The protocol requires the progress value to increase with each notification.
       last = Math.max(last + 1, done ?? 0)
@@ -62,9 +62,9 @@ export async function serveTools(deps: Deps, options: SessionOptions): Promise<v
       const session = await open()
       const tool = session.toolbox.find(params.name)
       const calling = async () => await session.call(tool, argumentsOf(tool, values), { signal, progress })
-      return resultOf(tool.name, inToolWords(await calling().catch(failedAnswer), tool, session.toolbox))
+      return toolResult(tool.name, inToolWords(await calling().catch(failedAnswer), tool, session.toolbox))
     } catch (error) {
-      return resultOf(params.name, failedAnswer(error))
+      return toolResult(params.name, failedAnswer(error))
     }
   })
   server.setRequestHandler(ListResourcesRequestSchema, listResources)

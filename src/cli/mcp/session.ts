@@ -5,14 +5,14 @@ import type { Money } from '../cost/price.ts'
 import type { Deps } from '../deps.ts'
 import { type Answer, answerOf } from './answer.ts'
 import { call } from './call.ts'
-import { filesOf } from './files.ts'
+import { inputFilesOf } from './files.ts'
 import { Planning, type PlanningOptions } from './planning.ts'
 import { Plans } from './plans.ts'
-import { type Progress, Runner } from './runner.ts'
+import { type ReportProgress, Runner } from './runner.ts'
 import { RunningPlans } from './running-plans.ts'
 import { Ledger } from './spending.ts'
 import { type Permissions, Toolbox } from './toolbox.ts'
-import { type Tool, type Values, wordsOf } from './tools.ts'
+import { commandWords, type Tool, type Values } from './tools.ts'
 
 /** The permissions and settings that the operator chooses. */
 export interface SessionOptions extends Permissions, PlanningOptions {
@@ -25,11 +25,11 @@ export interface SessionOptions extends Permissions, PlanningOptions {
 
 export interface CallContext {
   signal: AbortSignal
-  progress: Progress
+  progress: ReportProgress
 }
 
 /** A client's session: its tools, plans and spending limit. */
-export class Session {
+export class McpSession {
   readonly toolbox: Toolbox
   readonly #options: SessionOptions
   readonly #runner: Runner
@@ -51,14 +51,14 @@ export class Session {
     })
   }
 
-  static async open(deps: Deps, options: SessionOptions): Promise<Session> {
+  static async open(deps: Deps, options: SessionOptions): Promise<McpSession> {
     const { data } = await call(['help', '--json'], {
       run: deps.run,
       edge: deps,
       signal: deps.signals.signal,
       permit: deps.permit,
     })
-    const session = new Session(deps, options, new Toolbox((data as CommandTree).commands, options))
+    const session = new McpSession(deps, options, new Toolbox((data as CommandTree).commands, options))
     await session.#plans.prune(deps.now())
     return session
   }
@@ -82,9 +82,9 @@ export class Session {
   }
 
   async #read(tool: Tool, { offset, ...values }: Values, { signal, progress }: CallContext): Promise<Answer> {
-    await filesOf(tool, values, this.#options.root)
+    await inputFilesOf(tool, values, this.#options.root)
     const limit = AbortSignal.timeout(this.#options.callTimeout)
-    const outcome = await this.#runner.run(this.#runner.argv(tool, wordsOf(tool, values)), {
+    const outcome = await this.#runner.run(this.#runner.argv(tool, commandWords(tool, values)), {
       signal: AbortSignal.any([signal, limit, this.#stop.signal]),
       progress,
     })

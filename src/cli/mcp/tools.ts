@@ -1,4 +1,4 @@
-import type { Effect, ValueType } from '../command.ts'
+import type { CommandEffect, ValueType } from '../command.ts'
 import type { TreeCommand, TreeFlag } from '../command-tree.ts'
 import { DESCRIPTIONS } from './descriptions.ts'
 import { LEFT_OUT_FLAGS } from './not-tools.ts'
@@ -11,7 +11,7 @@ export interface Tool {
   description: string
   /** The command, such as `nft mint`. */
   command: string
-  effect: Effect
+  effect: CommandEffect
   inputSchema: { type: 'object'; properties: Record<string, object>; required?: string[]; additionalProperties: false }
   inputs: readonly Input[]
   /** The command's long flags. */
@@ -173,7 +173,7 @@ export interface Words {
  *
  * @param flags the only flags to include; default: all
  */
-export function wordsOf({ inputs }: Tool, values: Values, flags?: ReadonlySet<string>): Words {
+export function commandWords({ inputs }: Tool, values: Values, flags?: ReadonlySet<string>): Words {
   const words: Words = { flags: [], args: [] }
   for (const { property, form, flag, off } of inputs) {
     const value = values[property]

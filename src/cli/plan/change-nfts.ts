@@ -3,7 +3,7 @@ import { type RunLimit, runLimit } from '../../client/run-limit.ts'
 import { setRunLimit } from '../../client/set-run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../operations/defaults.ts'
+import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import { because, codeOfWait } from '../../operations/waiting.ts'
 import { applyBurns } from '../../plan/apply-burns.ts'
 import { applyTransfers } from '../../plan/apply-transfers.ts'
@@ -11,13 +11,13 @@ import { applyUpdates } from '../../plan/apply-updates.ts'
 import { type ChangeSenderDeps, noOutcomes, type Outcomes, type Problem, RESUME_HINT } from '../../plan/make-changes.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { shortageOfRun, warnOfSigned } from '../cost/at-most.ts'
-import { sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+import { sumOfUses, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps, Spending } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
-import { type openSource, placeOf } from './open-source.ts'
+import { changePlace, type openPlanSource } from './open-source.ts'
 
-type Opened = Awaited<ReturnType<typeof openSource>>
+type Opened = Awaited<ReturnType<typeof openPlanSource>>
 
 /** The outcomes by kind of change. The kinds are in the order in which changes are made. */
 export interface ChangeOutcomes {
@@ -26,7 +26,11 @@ export interface ChangeOutcomes {
   burn: Outcomes
 }
 
-export const noChanges = (): ChangeOutcomes => ({ update: noOutcomes(), transfer: noOutcomes(), burn: noOutcomes() })
+export const noChangeOutcomes = (): ChangeOutcomes => ({
+  update: noOutcomes(),
+  transfer: noOutcomes(),
+  burn: noOutcomes(),
+})
 
 interface Changing {
   flags: { only?: 'mint'; timeout?: number | undefined }
@@ -53,7 +57,7 @@ export async function changeNfts(
   const { client } = connection
   const unsent = () => changesLeft(counts, outcomes)
   const shortage = () => shortageOfRun(deps, connection, { blockchain, run: limit.run, unsent })
-  const making = { client, limit, timeoutMs: flags.timeout ?? DEFAULT_TIMEOUT_MS, shortage }
+  const making = { client, limit, timeoutMs: flags.timeout ?? DEFAULT_WAIT_MS, shortage }
   if (counts.update > 0) {
     await withProgress(deps, outcomes, { kind: 'update', text: `Updating: %s of ${counts.update}` }, (more) =>
       applyUpdates(contract, { ...making, ...more }, plan.updates()),
@@ -82,7 +86,7 @@ export async function changesLeft(
   outcomes: ChangeOutcomes,
 ): Promise<{ rows: number; changes: number; worst: WorstUse }> {
   const left = KINDS.map((kind) => ({ kind, count: leftOf(kind, counts, outcomes) }))
-  const worst = sumOf(await Promise.all(left.map(({ kind, count }) => worstOfChanges(kind, count))))
+  const worst = sumOfUses(await Promise.all(left.map(({ kind, count }) => worstOfChanges(kind, count))))
   return { rows: 0, changes: left.reduce((sum, { count }) => sum + count, 0), worst }
 }
 
@@ -231,7 +235,7 @@ export function stoppedAfter(
 const MAX_NAMED = 5
 
 /** Returns the error for changes of a plan that didn't take effect, or null if all did. */
-export function problemOf(counts: ChangeCounts, outcomes: ChangeOutcomes): GdnError | null {
+export function changesError(counts: ChangeCounts, outcomes: ChangeOutcomes): GdnError | null {
   const first = (of: 'failed' | 'unknown') => KINDS.flatMap((kind) => outcomes[kind][of].first)
   const details = { failed_rows: first('failed'), unknown_rows: first('unknown') }
   const number = (of: (outcomes: Outcomes, kind: keyof ChangeOutcomes) => number) =>
@@ -268,5 +272,5 @@ export function problemOf(counts: ChangeCounts, outcomes: ChangeOutcomes): GdnEr
 const reasonsOf = (problems: readonly Problem[]): string =>
   problems
     .slice(0, MAX_NAMED)
-    .map(({ reason, ...named }) => `\n  ${placeOf(named)}: ${reason}`)
+    .map(({ reason, ...named }) => `\n  ${changePlace(named)}: ${reason}`)
     .join('')

@@ -3,7 +3,7 @@ import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { safe } from '../io/io.ts'
 import { cutToWidth } from '../text/display-width.ts'
 import { wrapLine } from '../text/wrap.ts'
-import { placeOf } from './open-source.ts'
+import { changePlace } from './open-source.ts'
 
 /** A group of impossible changes with the same reason. */
 export interface Obstacle {
@@ -61,7 +61,7 @@ export const foldedCount = ({ folded }: Pick<Obstacles, 'folded'>): number =>
 
 /** Formats the first places of a group: `line 2, line 3 and 28 more`. */
 export function placesText({ count, first }: Obstacle): string {
-  const places = first.map((change) => (change.line === null ? safe(change.title) : placeOf(change))).join(', ')
+  const places = first.map((change) => (change.line === null ? safe(change.title) : changePlace(change))).join(', ')
   return count > first.length ? `${places} and ${count - first.length} more` : places
 }
 
@@ -76,7 +76,7 @@ export const groupLines = ({ folded }: Obstacles, columns: number): string[][] =
 function identifiedLines({ count, first }: Obstacle, columns: number): string[] {
   const lines = first.map((change) => {
     const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title
-    return cutToWidth(`    ${placeOf(change)}: ${safe(todo)}`, columns)
+    return cutToWidth(`    ${changePlace(change)}: ${safe(todo)}`, columns)
   })
   return [wrapLine(`: the NFTs of ${count} rows got IDs`, columns), ...lines, `    and ${count - first.length} more`]
 }

@@ -20,7 +20,7 @@ import type { PlanFlags, PlanSource } from './open-plan.ts'
  *
  * @throws GdnError `usage`, `wrong_backend`, `refused` for a plan that can't be applied
  */
-export async function openSource(
+export async function openPlanSource(
   deps: Deps,
   manifest: string,
   flags: PlanFlags & { prune?: boolean },
@@ -137,12 +137,12 @@ const AGAIN = 'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, a
 const MAX_MOVED = 10
 
 /** Returns where the user finds a change: the line of its row, or the row's key if the row was removed. */
-export const placeOf = ({ line, key }: { line: number | null; key: string } = { line: null, key: '' }): string =>
+export const changePlace = ({ line, key }: { line: number | null; key: string } = { line: null, key: '' }): string =>
   line === null ? `row ${safe(key)}` : `line ${line}`
 
 /** Returns the error for a saved plan whose rows have changed since. */
 export function changedSince({ count, rows }: ChangePlan['moved']): GdnError {
-  const shown = rows.slice(0, MAX_MOVED).map((row) => `${placeOf(row)} (${row.what})`)
+  const shown = rows.slice(0, MAX_MOVED).map((row) => `${changePlace(row)} (${row.what})`)
   if (count > shown.length) shown.push(`and ${count - shown.length} more`)
   const list = shown.length === 1 ? ` ${shown[0]}` : shown.map((one) => `\n  ${one}`).join('')
   return new GdnError('refused', `changed after the plan was created:${list}`, {

@@ -2,7 +2,7 @@ import { partiesOf } from '../../batch/rows/row-text.ts'
 import { IN_PROGRESS } from '../../plan/compare.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { openMeter } from '../cost/estimate.ts'
-import { type Reservation, sumOf, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+import { type CostReservation, sumOfUses, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 
 type UsedCounts = Record<'update' | 'transfer' | 'burn', number>
 
@@ -42,11 +42,11 @@ interface Only {
 /** Returns the maximum gas of a plan. Leaves out changes that the server has accepted. */
 export async function worstOfPlan(plan: ChangePlan, flags: Only): Promise<WorstUse> {
   const { mints, counts } = await useOf(plan)
-  return sumOf([mints.worst, await worstOfCounts(counts, flags)])
+  return sumOfUses([mints.worst, await worstOfCounts(counts, flags)])
 }
 
 /** Returns what a server reserves for a plan. Leaves out changes that the server has accepted. */
-export async function reservedForPlan(plan: ChangePlan, flags: Only): Promise<Reservation> {
+export async function reservedForPlan(plan: ChangePlan, flags: Only): Promise<CostReservation> {
   const { mints, counts } = await useOf(plan)
   return { ...mints.reserved, changes: await worstOfCounts(counts, flags) }
 }
@@ -54,7 +54,7 @@ export async function reservedForPlan(plan: ChangePlan, flags: Only): Promise<Re
 async function worstOfCounts({ update, transfer, burn }: UsedCounts, { only }: Only): Promise<WorstUse> {
   const counts = only === 'mint' ? {} : { update, transfer, burn }
   const kinds = Object.entries(counts) as [keyof UsedCounts, number][]
-  return sumOf(await Promise.all(kinds.map(([kind, count]) => worstOfChanges(kind, count))))
+  return sumOfUses(await Promise.all(kinds.map(([kind, count]) => worstOfChanges(kind, count))))
 }
 
 /** Returns the typical gas of a plan, or null if it changes NFTs, because only the maximum of a change is known. */

@@ -9,7 +9,7 @@ import type { View } from '../render/view.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { wrapLine } from '../text/wrap.ts'
 import { foldedCount, groupLines, groupOf, type Obstacles, wayOut } from './obstacles.ts'
-import { placeOf } from './open-source.ts'
+import { changePlace } from './open-source.ts'
 
 /** Maximum number of changes in a terminal, apart from burns and transfers. */
 const MAX_SHOWN = 50
@@ -127,7 +127,7 @@ export async function planLines(
   const lines = groupLines(obstacles, columns).flatMap(([head = '', ...rest]) => [impossible + head, ...rest])
   for await (const change of firstChanges(plan, obstacles)) {
     const { action, title, tokenId, fields, shown = fields, reason, receiver } = change
-    const places = [` ${placeOf(change)}`, tokenId === null ? '' : ` token ${safe(tokenId)}`]
+    const places = [` ${changePlace(change)}`, tokenId === null ? '' : ` token ${safe(tokenId)}`]
     const place = `${places.filter((text) => text !== '').join(',')}: `
     const room = columns - action.length - displayWidth(place)
     const to = receiver === undefined ? '' : ` → ${safe(receiver)}`

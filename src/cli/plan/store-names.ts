@@ -1,4 +1,4 @@
-import { relabel } from '../../batch/identity/other-labels.ts'
+import { relabelOnServer } from '../../batch/identity/other-labels.ts'
 import { storeAliases, storePairs } from '../../batch/identity/store-pairs.ts'
 import { storeMove } from '../../batch/runs/moved-run.ts'
 import type { BatchOptions } from '../../batch/types.ts'
@@ -25,7 +25,7 @@ export async function storeNames(
   const options = { ...opened, signal }
   const { label } = options
   if (relabeled.count > 0 && label != null) {
-    for await (const page of relabeled.pages()) await relabel(client, options, page, label)
+    for await (const page of relabeled.pages()) await relabelOnServer(client, options, page, label)
   }
   if (movedFrom !== null) await storeMove(options)
   // The server is updated first, because it decides if another machine stores other pairs at the same time.

@@ -1,6 +1,6 @@
 import { isRecord } from '../../core/json.ts'
 import type { DataRecord } from './cells.ts'
-import type { Card, CardRow } from './view.ts'
+import type { CardRow, RecordCard } from './view.ts'
 
 const ROWS = [
   'status',
@@ -25,11 +25,11 @@ export function titleOf({ request_metadata }: DataRecord): unknown {
 }
 
 /** Returns an NFT as a card for display, with the requested metadata and the result. */
-export function nftCard(record: DataRecord): Card {
+export function nftCard(record: DataRecord): RecordCard {
   const { request_metadata, files_not_stored: notStored, ...rest } = record
   return [
     ['nft_gdn_id', rest.nft_gdn_id],
-    ...(rest.burned === true ? ([['burned', true]] as Card) : []),
+    ...(rest.burned === true ? ([['burned', true]] as RecordCard) : []),
     ['title', titleOf(record)],
     ['description', isRecord(request_metadata) ? request_metadata.description : undefined],
     ...ROWS.filter((field) => rest.burned !== true || field !== 'receiver_wallet_address').map(
@@ -37,12 +37,12 @@ export function nftCard(record: DataRecord): Card {
     ),
     ...(isRecord(request_metadata)
       ? listsOf(request_metadata, notStored)
-      : ([['request_metadata', request_metadata]] as Card)),
+      : ([['request_metadata', request_metadata]] as RecordCard)),
     ['accepted_date', rest.accepted_date],
   ]
 }
 
-function listsOf(metadata: Json, notStored: unknown): Card {
+function listsOf(metadata: Json, notStored: unknown): RecordCard {
   const extras = Object.entries(metadata).filter(([key]) => !NAMED.has(key))
   return [
     ['files', markNotStored(pairs(metadata.file_fields, 'key', 'url'), notStored)],

@@ -4,7 +4,7 @@ import type { OutputMode } from '../flags/output-modes.ts'
 import { type Io, safe } from '../io/io.ts'
 import { type DataRecord, plainCell, withBurned } from './cells.ts'
 import { type Csv, createCsv } from './csv.ts'
-import { fieldsOf, PathCheck, selectFrom } from './fields.ts'
+import { PathCheck, resolveFields, selectFrom } from './fields.ts'
 import type { View } from './view.ts'
 
 type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
@@ -43,7 +43,7 @@ export function createOutput(
 ): Output {
   const mode = outputMode(flags)
   if (flags.forSpreadsheet && mode !== 'csv') throw flagError('--for-spreadsheet', 'is for CSV', 'Add -o csv.')
-  const fields = flags.fields && fieldsOf(flags.fields, view)
+  const fields = flags.fields && resolveFields(flags.fields, view)
   if (shownOnce !== undefined) requireField(shownOnce, mode, fields)
   const cellsOf = (record: DataRecord) => view.cells?.(record) ?? record
   // Machine-readable output has raw values. For table columns that aren't fields, it has the content of the cells.

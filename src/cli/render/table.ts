@@ -5,7 +5,7 @@ import { localTimeIn } from '../text/local-time.ts'
 import { wrap } from '../text/wrap.ts'
 import { type DataRecord, plainCell } from './cells.ts'
 import { heading } from './heading.ts'
-import type { Card, View } from './view.ts'
+import type { RecordCard, View } from './view.ts'
 
 /** Values are only wrapped if at least this many columns are left for them. */
 const MIN_VALUE_WIDTH = 20
@@ -94,7 +94,7 @@ export function renderOne(io: Io, record: DataRecord, view: View, fields: readon
   )
 }
 
-function renderCard(io: Io, card: Card): string {
+function renderCard(io: Io, card: RecordCard): string {
   const rows = card.filter(([, value]) => !isEmpty(value))
   const headings = distinctHeadings(rows.map(([name]) => name))
   const width = Math.max(0, ...headings.map(({ length }) => length))

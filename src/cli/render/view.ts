@@ -18,7 +18,7 @@ export interface View {
   /** Names of cells that `--fields` accepts although they are neither fields nor default columns. */
   more?: readonly string[]
   /** Returns the card that a terminal shows for one record, if it shows more than the fields. */
-  card?(record: DataRecord): Card
+  card?(record: DataRecord): RecordCard
   /** Formatters for fields whose value is an object or has a unit. A terminal shows their result, with --fields too. */
   forms?: Readonly<Record<string, (value: unknown) => unknown>>
 }
@@ -26,4 +26,4 @@ export interface View {
 /** A field or label, and its value. A value that is a list of pairs is shown one pair per line. */
 export type CardRow = readonly [name: string, value: unknown]
 
-export type Card = readonly CardRow[]
+export type RecordCard = readonly CardRow[]

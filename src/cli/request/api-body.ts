@@ -44,7 +44,7 @@ export interface Body {
 }
 
 /** Returns the request body from a file, or from a file and fields that add to it or replace parts. */
-export async function bodyOf(io: Io, file: string | undefined, fields: readonly BodyField[]): Promise<Body> {
+export async function readApiBody(io: Io, file: string | undefined, fields: readonly BodyField[]): Promise<Body> {
   const text = file === undefined ? '{}' : await readInput(io, file)
   const body = parseRequest(text, file === undefined ? '--field' : nameOfInput(file))
   // Sent as written, because parsing and formatting would round large numbers.

@@ -2,10 +2,10 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import type { EndpointName } from '../../api/endpoints.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../operations/defaults.ts'
+import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
 import { because, codeOfWait, failureOf, waitForTransaction } from '../../operations/waiting.ts'
-import { paidOf } from '../cost/paid.ts'
+import { paidFeeOf } from '../cost/paid.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { WaitFlags } from '../flags/wait.ts'
 import type { DataRecord } from '../render/cells.ts'
@@ -53,7 +53,7 @@ export async function changeOnce(
         await print(accepted)
         return { ended: true, state: null, problem: null }
       }
-      const { timeout = DEFAULT_TIMEOUT_MS } = flags
+      const { timeout = DEFAULT_WAIT_MS } = flags
       const title = `Waiting for ${what}`
       const { final, reason, interruption } = await showWait(deps, connection, title, (waitDeps, onLook) =>
         waitForTransaction(waitDeps, transaction_gdn_id, timeout, onLook),
@@ -68,7 +68,7 @@ export async function changeOnce(
         return { ended: false, state: null, problem: stopped ?? pending }
       }
       const { status, transaction_hash, error } = final
-      await print({ ...accepted, status, transaction_hash, ...paidOf(final), error })
+      await print({ ...accepted, status, transaction_hash, ...paidFeeOf(final), error })
       const failure = failureOf(what, final)
       if (failure === null) return { ended: true, state: 'deployed', problem: null } as const
       const problem = new GdnError('refused', failure, {

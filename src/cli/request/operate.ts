@@ -5,10 +5,10 @@ import { count } from '../../core/count.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { operate } from '../../operations/operate.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
-import type { AcceptedOperation, Ending, OperationEvent, SentOperation, Wanted } from '../../operations/types.ts'
-import { timeOf } from '../../operations/unknown-outcome.ts'
+import type { AcceptedOperation, Ending, OperationEvent, SentOperation, WantedRequest } from '../../operations/types.ts'
+import { isoSeconds } from '../../operations/unknown-outcome.ts'
 import { openState } from '../../state/open-state.ts'
-import { keepMaxCost } from '../../state/operations.ts'
+import { storeRequestMaxCost } from '../../state/operations.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
@@ -41,7 +41,7 @@ export function addOperationFlags(command: GdnCommand): void {
 }
 
 type WantedByCommand = Omit<
-  Wanted,
+  WantedRequest,
   'origin' | 'backend' | 'again' | 'operationId' | 'mayForget' | 'permit' | 'request'
 > &
   Pick<Spending, 'findBlockchain'> & {
@@ -116,7 +116,7 @@ export async function operateOnce(
       if (limit === undefined && isRepeated) {
         const { id, request } = accepted
         const given = cost.maxCost === undefined ? null : async () => permitted ?? (await permit(id, null))
-        const keep = (wei: bigint | null) => state.write((sql) => keepMaxCost(sql, request, wei))
+        const keep = (wei: bigint | null) => state.write((sql) => storeRequestMaxCost(sql, request, wei))
         await limitAccepted(deps, connection, accepted, { given, keep, yes })
       }
       const ending = await act(accepted)
@@ -250,9 +250,9 @@ function sentenceOf(
 ): string {
   switch (event.type) {
     case 'going_on':
-      return `This request was accepted at ${timeOf(event.operation.accepted.at)}. Resuming it (--again sends another).`
+      return `This request was accepted at ${isoSeconds(event.operation.accepted.at)}. Resuming it (--again sends another).`
     case 'in_doubt':
-      return `This request was sent at ${timeOf(event.operation.request.sentAt ?? 0)}, and its outcome is unknown. Looking for it.`
+      return `This request was sent at ${isoSeconds(event.operation.request.sentAt ?? 0)}, and its outcome is unknown. Looking for it.`
     case 'found':
       return `Found ${whatOf(event.operation)}. Resuming it.`
     case 'set_aside':
@@ -268,9 +268,10 @@ function sentenceOf(
 
 /** Describes an earlier operation: when it was accepted, with its IDs, or else when it was sent. */
 function whatOf({ accepted, request }: SentOperation): string {
-  if (accepted === null) return `the request with an unknown outcome that was sent at ${timeOf(request.sentAt ?? 0)}`
+  if (accepted === null)
+    return `the request with an unknown outcome that was sent at ${isoSeconds(request.sentAt ?? 0)}`
   const ids = accepted.nfts.map(({ nft_gdn_id }) => nft_gdn_id)
   if (accepted.transaction_gdn_id !== null) ids.push(accepted.transaction_gdn_id)
   const named = ids.length > 3 ? `${ids.slice(0, 3).join(', ')}, …` : ids.join(', ')
-  return `the request accepted at ${timeOf(accepted.at)}${named === '' ? '' : ` (${safe(named)})`}`
+  return `the request accepted at ${isoSeconds(accepted.at)}${named === '' ? '' : ` (${safe(named)})`}`
 }

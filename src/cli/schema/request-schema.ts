@@ -1,7 +1,7 @@
 import { type EndpointName, loadEndpoint } from '../../api/endpoints.ts'
 import { nftMetadata } from '../../api/metadata.ts'
 import { ENDPOINT_NOTES } from '../../api/openapi/field-notes.ts'
-import { ADDRESS_FORMS, addressesOfBlockchain, fieldRules, textOf } from '../../api/openapi/fields-schema.ts'
+import { ADDRESS_FORMS, addressesOfBlockchain, fieldRules, textPattern } from '../../api/openapi/fields-schema.ts'
 import { type Json, jsonSchema } from '../../api/openapi/json-schema.ts'
 import { NAME_FORM, SCHEMA_FIELD } from '../../manifest/json-schema.ts'
 import { NAMED_FIELDS } from '../request/named-addresses.ts'
@@ -32,13 +32,16 @@ export async function requestSchema(name: EndpointName): Promise<Json> {
   const required = REQUIRED[name]
   if (required === undefined) return made
   const named = NAMED_FIELDS.filter((field) => field in properties)
-  for (const field of named) Object.assign(properties[field] ?? {}, textOf([...ADDRESS_FORMS, NAME_FORM]))
+  for (const field of named) Object.assign(properties[field] ?? {}, textPattern([...ADDRESS_FORMS, NAME_FORM]))
   if (name === 'transfernft') properties.tokenid = { ...properties.token_id, deprecated: true }
   const others = ['contract_address', 'royalty_receiver'].filter((field) => field in properties)
   return {
     ...made,
     required,
-    allOf: [...addressesOfBlockchain(named, (form) => textOf([form, NAME_FORM])), ...addressesOfBlockchain(others)],
+    allOf: [
+      ...addressesOfBlockchain(named, (form) => textPattern([form, NAME_FORM])),
+      ...addressesOfBlockchain(others),
+    ],
   }
 }
 

@@ -1,4 +1,4 @@
-import { isLoopback } from '../../config/server.ts'
+import { isLoopbackOrigin } from '../../config/server.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -43,7 +43,7 @@ export function webLink(url: string, text: string): string {
 export function sharedLink(url: string, text: string): string {
   const parsed = parseUrl(url)
   // Other URLs, such as ipfs:, have no origin, and never become links.
-  const isLocal = parsed !== null && /^https?:$/.test(parsed.protocol) && isLoopback(parsed.origin)
+  const isLocal = parsed !== null && /^https?:$/.test(parsed.protocol) && isLoopbackOrigin(parsed.origin)
   return isLocal ? escapeHtml(text) : webLink(url, text)
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { VERSION } from '../version.ts'
 import { escapeHtml } from './html.ts'
-import { STYLE } from './style.ts'
+import { SHEET_STYLE } from './style.ts'
 
 /** Bundled from `browser/main.ts`. The build and Vitest's configuration replace this name with the script. */
 declare const __GDN_SHEET_SCRIPT__: string
@@ -32,7 +32,7 @@ export interface PageHead {
 }
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
-const OWN = `style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}`
+const OWN = `style-src ${hashOf(SHEET_STYLE)}; script-src ${hashOf(SCRIPT)}`
 
 /**
  * Returns the HTML before the header of a page. Its content security policy prevents injected content from running
@@ -50,7 +50,7 @@ export function pageHead({ title, images }: PageHead): string {
 <meta name="robots" content="noindex">
 <meta name="generator" content="gdn ${VERSION}">
 <title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
+<style>${SHEET_STYLE}</style>
 </head>
 <body>
 `

@@ -35,14 +35,14 @@ const MAX_WHAT = 400
 const shortened = (address: string) => (address.length > 14 ? `${address.slice(0, 6)}…${address.slice(-4)}` : address)
 
 /** Returns the state of a row. A burn is final, so a recorded burn is valid even if the server can't be reached. */
-export const stateOf = ({ result, nft }: ReportRow): ReportState =>
+export const reportStateOf = ({ result, nft }: ReportRow): ReportState =>
   result.status === 'deployed' && (result.burned || nft?.record.burned === true) ? 'burned' : result.status
 
 /** Returns the card of a row, with its outcome and the current state of its NFT. */
 export function resultCard(given: ReportRow, image: string, links: ReportLinks): string {
   const { result, row, nft } = given
   const { line, key, nft_gdn_id, token_id, contract_address, error } = result
-  const state = stateOf(given)
+  const state = reportStateOf(given)
   const token = token_id === null ? '' : `<span>token ${escapeHtml(beginningOf(token_id, 50))}</span>`
   const { blockExplorer, publicGateway } = links
   const metadataUrl = nft?.record.metadata_url ?? result.metadata_url

@@ -1,5 +1,5 @@
 /** Styles of previews and reports. Their colors have the same names as in the web explorer. */
-export const STYLE = `
+export const SHEET_STYLE = `
 :root{color-scheme:light dark;--bg:light-dark(#fafafa,#0e0f12);--surface:light-dark(#fff,#16181d);--sunken:light-dark(#f1f2f4,#111317);--line:light-dark(#e6e7ea,#272a31);--line-strong:light-dark(#d3d5da,#3a3e47);--text:light-dark(#16181d,#eceef2);--muted:light-dark(#5b606b,#a0a6b2);--accent:light-dark(#4f46e5,#a5a8ff);--accent-soft:light-dark(#eeedfd,#24243f);--good:light-dark(#0f7a4d,#4fd399);--good-solid:light-dark(#1f9d66,#35b97f);--good-soft:light-dark(#e4f6ed,#12301f);--busy:light-dark(#8a5300,#f3b75a);--busy-solid:light-dark(#e39a24,#d9962c);--busy-soft:light-dark(#fdf1dc,#33250c);--bad:light-dark(#b3261e,#ff9a91);--bad-solid:light-dark(#d6453b,#e0574d);--bad-soft:light-dark(#fdebe9,#3a1714);--font:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Helvetica Neue",Arial,sans-serif;--mono:ui-monospace,"SF Mono","Cascadia Code",Menlo,Consolas,"DejaVu Sans Mono",monospace;--side:clamp(16px,3.4vw,40px)}
 *,*::before,*::after{box-sizing:border-box}
 html{background:var(--bg);color:var(--text);font:15px/1.55 var(--font);-webkit-text-size-adjust:100%;text-size-adjust:100%}

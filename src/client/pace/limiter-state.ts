@@ -30,7 +30,7 @@ export interface LimiterState {
 }
 
 /** The facts with which a process changes the state. */
-export interface View {
+export interface LimiterView {
   me: Ticket
   now: number
   limit: Limit
@@ -42,7 +42,7 @@ export interface View {
  * Permission to send, or else when to look again, how much longer the server wants all requests to wait, and which
  * tickets block this one.
  */
-export type Look =
+export type SendPermission =
   | { granted: true; until: number }
   | { granted: false; lookAt: number; heldMs: number; inTheWay: Ticket[] }
 
@@ -116,7 +116,7 @@ export function observedIn({ observed }: LimiterState, now: number): ObservedRat
  * Removes expired tickets. Their requests may have been sent until the lease expired, so their slots stay taken for a
  * window and the transit time after that.
  */
-function tidy(state: LimiterState, { me, now, limit, dead }: View): LimiterState {
+function tidy(state: LimiterState, { me, now, limit, dead }: LimiterView): LimiterState {
   const lost = (ticket: Ticket) => ticket.id !== me.id && (ticket.until <= now || dead.has(ticket.id))
   const freed = state.inFlight.filter(lost).map(({ until }) => Math.min(until, now) + limit.windowMs + TRAVEL_MS)
   return {
@@ -132,7 +132,7 @@ function tidy(state: LimiterState, { me, now, limit, dead }: View): LimiterState
  * Acquires a slot, or joins the queue. A queued process looks again when enough slots can be free for it and for all
  * processes before it. Slots in flight don't count, because they stay taken for a window after their response.
  */
-export function claim(before: LimiterState, view: View): { state: LimiterState; look: Look } {
+export function claim(before: LimiterState, view: LimiterView): { state: LimiterState; look: SendPermission } {
   const { me, now, limit } = view
   const state = tidy(before, view)
   const granted = state.inFlight.find(({ id }) => id === me.id)
@@ -165,7 +165,7 @@ export function claim(before: LimiterState, view: View): { state: LimiterState; 
 /** Releases a slot after its response, or leaves the queue. */
 export function giveBack(
   before: LimiterState,
-  view: View & { observed: ObservedRateLimit | null; extraMs: number },
+  view: LimiterView & { observed: ObservedRateLimit | null; extraMs: number },
 ): LimiterState {
   const { me, now, limit, observed, extraMs } = view
   const state = tidy(before, view)
@@ -181,7 +181,7 @@ export function giveBack(
 }
 
 /** Renews the lease of a slot. `renewed` is false if the lease expired and another process released the slot. */
-export function renew(before: LimiterState, view: View): { state: LimiterState; renewed: boolean } {
+export function renew(before: LimiterState, view: LimiterView): { state: LimiterState; renewed: boolean } {
   const state = tidy(before, view)
   const renewed = state.inFlight.some(({ id }) => id === view.me.id)
   const until = view.now + LEASE_MS

@@ -9,13 +9,13 @@ import {
   giveBack,
   LEASE_MS,
   type LimiterState,
+  type LimiterView,
   LONGEST_HOLD_MS,
-  type Look,
   type Owner,
   observedIn,
   renew,
+  type SendPermission,
   type Ticket,
-  type View,
 } from './limiter-state.ts'
 
 /** The system calls of a shared limiter, which tests replace. */
@@ -116,8 +116,8 @@ export class StoredLimiter implements SharedLimiter {
     }
   }
 
-  #lookAround(id: string, dead: ReadonlySet<string>, signal?: AbortSignal): Promise<Look | 'unlimited'> {
-    return this.#change<Look | 'unlimited'>(
+  #lookAround(id: string, dead: ReadonlySet<string>, signal?: AbortSignal): Promise<SendPermission | 'unlimited'> {
+    return this.#change<SendPermission | 'unlimited'>(
       id,
       dead,
       (before, view) => {
@@ -172,7 +172,7 @@ export class StoredLimiter implements SharedLimiter {
   #change<Result>(
     id: string,
     dead: ReadonlySet<string>,
-    act: (state: LimiterState, view: View) => { state: LimiterState | null; result: Result },
+    act: (state: LimiterState, view: LimiterView) => { state: LimiterState | null; result: Result },
     signal?: AbortSignal,
   ): Promise<Result> {
     const { boot, owner } = this.#environment

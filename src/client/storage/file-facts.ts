@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
-import { contentOf } from '../local-content.ts'
+import { streamedContent } from '../local-content.ts'
 import type { StreamedBody } from '../transport.ts'
 
 /** A file, with its hash and type, which must be known before it is sent. */
@@ -12,8 +12,8 @@ export interface FileFacts {
 }
 
 /** Reads a file once to determine its hash and type. */
-export async function factsOf(content: string | Uint8Array, name: string, sha256?: string): Promise<FileFacts> {
-  const body = await contentOf(content, name, sha256)
+export async function readFileFacts(content: string | Uint8Array, name: string, sha256?: string): Promise<FileFacts> {
+  const body = await streamedContent(content, name, sha256)
   const hash = createHash('sha256')
   const head: Uint8Array[] = []
   let headBytes = 0

@@ -5,7 +5,7 @@ import { describeAnswer } from '../answers.ts'
 import { multipartFile } from '../multipart.ts'
 import { retryRead } from '../retry-read.ts'
 import type { TransportAnswer } from '../transport.ts'
-import { factsOf } from './file-facts.ts'
+import { readFileFacts } from './file-facts.ts'
 import { type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
 
 export interface IpfsNodeOptions extends StorageLine {
@@ -22,7 +22,7 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
   const url = `${api}/api/v0/add?cid-version=1&raw-leaves=true&pin=true&progress=false`
   return {
     async upload(content, name, { signal, sha256 } = {}) {
-      const file = await factsOf(content, name, sha256)
+      const file = await readFileFacts(content, name, sha256)
       const { contentType, body } = await multipartFile(content, name, file.sha256)
       const once = () =>
         transport.request({

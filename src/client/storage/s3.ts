@@ -7,7 +7,7 @@ import { EMPTY_SHA256, signS3 } from '../../object-store/s3-signature.ts'
 import type { CallOptions } from '../api-client.ts'
 import { retryRead } from '../retry-read.ts'
 import type { TransportAnswer, TransportRequest } from '../transport.ts'
-import { type FileFacts, factsOf } from './file-facts.ts'
+import { type FileFacts, readFileFacts } from './file-facts.ts'
 import { type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
 
 export interface S3Options extends StorageLine {
@@ -57,7 +57,7 @@ export function createS3Storage(options: S3Options): Storage {
 
   return {
     async upload(content, name, { sha256, ...callOptions } = {}) {
-      const file = await factsOf(content, name, sha256)
+      const file = await readFileFacts(content, name, sha256)
       const key = prefix + file.sha256 + extensionOf(name)
       const url = objectUrl(root, key)
       const there = await exchange('HEAD', url, {}, null, callOptions)

@@ -1,4 +1,4 @@
-import type { Collection as CollectionFacts } from '../../server/explorer/types.ts'
+import type { CollectionDetails as CollectionFacts } from '../../server/explorer/types.ts'
 import { count } from '../format.ts'
 import { NftList } from '../gallery/nft-list.tsx'
 import { useEvent } from '../live.ts'

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
-import type { Session } from '../../server/explorer/types.ts'
+import type { ExplorerSession } from '../../server/explorer/types.ts'
 import { ApiError, post } from '../api.ts'
 import { Icon } from '../parts/icon.tsx'
 import { useTitle } from '../use-title.ts'
 
-export function Login({ onLogin }: { onLogin: (session: Session) => void }) {
+export function Login({ onLogin }: { onLogin: (session: ExplorerSession) => void }) {
   useTitle('Log in')
   const [key, setKey] = useState('')
   const [error, setError] = useState<string | null>(null)
@@ -15,7 +15,7 @@ export function Login({ onLogin }: { onLogin: (session: Session) => void }) {
     if (given === '') return setError('Enter an API key.')
     setBusy(true)
     try {
-      const session = await post<Session>('login', { api_key: given })
+      const session = await post<ExplorerSession>('login', { api_key: given })
       setKey('')
       onLogin(session)
     } catch (cause) {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Nft as NftFacts } from '../../server/explorer/types.ts'
+import type { NftDetails as NftFacts } from '../../server/explorer/types.ts'
 import { bytes, count } from '../format.ts'
 import { useEvent } from '../live.ts'
 import { go } from '../navigate.ts'

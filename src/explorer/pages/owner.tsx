@@ -1,9 +1,9 @@
-import type { Nft, NftSummary } from '../../server/explorer/types.ts'
+import type { NftDetails, NftSummary } from '../../server/explorer/types.ts'
 import { NftList } from '../gallery/nft-list.tsx'
 import { Copy } from '../parts/copy.tsx'
 import { useTitle } from '../use-title.ts'
 
-type Owned = NftSummary & Pick<Nft, 'collection'>
+type Owned = NftSummary & Pick<NftDetails, 'collection'>
 
 const noteOf = ({ collection }: Owned) => collection.name
 

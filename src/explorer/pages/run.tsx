@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Run as RunFacts } from '../../server/explorer/types.ts'
+import type { RunDetails as RunFacts } from '../../server/explorer/types.ts'
 import { count, counted, shortened } from '../format.ts'
 import { NftList } from '../gallery/nft-list.tsx'
 import { useEvent } from '../live.ts'

@@ -1,4 +1,4 @@
-import type { HistoryEvent, Transaction } from '../../server/explorer/types.ts'
+import type { ExplorerEvent, Transaction } from '../../server/explorer/types.ts'
 import { count, counted } from '../format.ts'
 import { StatusBadge } from './status.tsx'
 import { Ago, Gas, Id, Outside, Owner } from './text.tsx'
@@ -48,7 +48,7 @@ export function Transactions({ transactions }: { transactions: readonly Transact
 }
 
 /** The events of an NFT, latest first. */
-export function History({ events }: { events: readonly HistoryEvent[] }) {
+export function History({ events }: { events: readonly ExplorerEvent[] }) {
   return (
     <ol class="timeline">
       {events.map((event) => (
@@ -80,7 +80,7 @@ export function History({ events }: { events: readonly HistoryEvent[] }) {
   )
 }
 
-function What({ event: { kind, from, to } }: { event: HistoryEvent }) {
+function What({ event: { kind, from, to } }: { event: ExplorerEvent }) {
   switch (kind) {
     case 'mint':
       return (
@@ -110,7 +110,7 @@ function What({ event: { kind, from, to } }: { event: HistoryEvent }) {
 const Value = ({ text }: { text: string | null }) =>
   text === null ? <span class="faint">none</span> : text === '' ? <span class="faint">empty</span> : <bdi>{text}</bdi>
 
-function Changes({ event: { changes, changes_left_out: left } }: { event: HistoryEvent }) {
+function Changes({ event: { changes, changes_left_out: left } }: { event: ExplorerEvent }) {
   return (
     <dl class="changes">
       {changes?.map(({ field, before, after }) => (

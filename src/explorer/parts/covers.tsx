@@ -1,8 +1,8 @@
-import type { Media } from '../../server/explorer/types.ts'
+import type { NftMedia } from '../../server/explorer/types.ts'
 import { Image } from './image.tsx'
 
 /** One image, or four in a square. With two or three, only the first is shown, since they would leave a gap. */
-export function Covers({ covers }: { covers: readonly Media[] }) {
+export function Covers({ covers }: { covers: readonly NftMedia[] }) {
   const shown = covers.length >= 4 ? covers.slice(0, 4) : covers.slice(0, 1)
   return (
     <div class={shown.length === 4 ? 'covers four' : 'covers'}>

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Media, MediaKind } from '../../server/explorer/types.ts'
+import type { MediaKind, NftMedia } from '../../server/explorer/types.ts'
 import { bytes, count } from '../format.ts'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -17,10 +17,10 @@ const ICONS: Record<MediaKind, IconName> = {
   other: 'file',
 }
 
-export const iconOf = ({ kind }: Pick<Media, 'kind'>): IconName => ICONS[kind]
+export const iconOf = ({ kind }: Pick<NftMedia, 'kind'>): IconName => ICONS[kind]
 
 /** The common name of the type: `PNG`, `SVG`, `MP4`. */
-export function typeName({ content_type: type, kind }: Pick<Media, 'content_type' | 'kind'>): string {
+export function typeName({ content_type: type, kind }: Pick<NftMedia, 'content_type' | 'kind'>): string {
   const name = (type ?? kind).split(';', 1)[0]?.split('/').pop() ?? kind
   const known: Readonly<Record<string, string>> = {
     'svg+xml': 'SVG',
@@ -33,13 +33,13 @@ export function typeName({ content_type: type, kind }: Pick<Media, 'content_type
   return Object.hasOwn(known, name) ? (known[name] ?? name) : name.toUpperCase()
 }
 
-export function isHuge({ width, height, size, kind }: Media): boolean {
+export function isHuge({ width, height, size, kind }: NftMedia): boolean {
   if (kind === 'svg') return (size ?? 0) > MAX_BYTES
   if (width === null || height === null) return (size ?? 0) > MAX_BYTES
   return width * height > MAX_PIXELS
 }
 
-export const isImage = (media: Media | null): media is Media & { url: string } =>
+export const isImage = (media: NftMedia | null): media is NftMedia & { url: string } =>
   media !== null && media.url !== null && (media.kind === 'image' || media.kind === 'svg')
 
 /** An icon instead of an image. */
@@ -64,7 +64,7 @@ export function Image({
   eager = false,
   isFinal = false,
 }: {
-  media: Media | null
+  media: NftMedia | null
   alt: string
   eager?: boolean
   /** The NFT is final, so a file that isn't stored will never be. */

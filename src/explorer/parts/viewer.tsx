@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Media } from '../../server/explorer/types.ts'
+import type { NftMedia } from '../../server/explorer/types.ts'
 import { bytes, count, fileName } from '../format.ts'
 import { Icon } from './icon.tsx'
 import { Image, iconOf, isHuge, isImage, NotStored, Sign, typeName } from './image.tsx'
@@ -10,7 +10,7 @@ export function Viewer({
   title,
   isFinal,
 }: {
-  media: readonly Media[]
+  media: readonly NftMedia[]
   title: string
   /** The NFT is final, so a file that isn't stored will never be. */
   isFinal: boolean
@@ -52,7 +52,7 @@ export function Viewer({
   )
 }
 
-function Shown({ media, title, isFinal }: { media: Media; title: string; isFinal: boolean }) {
+function Shown({ media, title, isFinal }: { media: NftMedia; title: string; isFinal: boolean }) {
   const [asked, setAsked] = useState(false)
   const [failed, setFailed] = useState(false)
   const { kind, url } = media
@@ -78,7 +78,7 @@ function Shown({ media, title, isFinal }: { media: Media; title: string; isFinal
   return <Image media={media} alt={title} eager />
 }
 
-function Huge({ media, show }: { media: Media; show: () => void }) {
+function Huge({ media, show }: { media: NftMedia; show: () => void }) {
   const { width, height, size } = media
   const inPixels = width === null || height === null ? null : `${count(width)} × ${count(height)} pixels`
   return (
@@ -95,7 +95,7 @@ function Huge({ media, show }: { media: Media; show: () => void }) {
   )
 }
 
-function Offered({ media, children }: { media: Media; children: string }) {
+function Offered({ media, children }: { media: NftMedia; children: string }) {
   return (
     <div class="offered">
       <Icon name={iconOf(media)} size={44} />
@@ -106,7 +106,7 @@ function Offered({ media, children }: { media: Media; children: string }) {
 }
 
 /** Downloads a stored file; it is never opened as a page. */
-export function Download({ media, small = false }: { media: Media; small?: boolean }) {
+export function Download({ media, small = false }: { media: NftMedia; small?: boolean }) {
   const { url, cid, content_type: type, size, field } = media
   if (url === null || cid === null) return null
   if (small) {

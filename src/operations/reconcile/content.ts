@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { canonicalJson } from '../../core/canonical-json.ts'
 
 /** Returns a hash of metadata that doesn't depend on the order of keys. */
-export const contentOf = (metadata: unknown): string => hash('sha256', canonicalJson(metadata), 'base64url')
+export const metadataHash = (metadata: unknown): string => hash('sha256', canonicalJson(metadata), 'base64url')
 
 const member = (metadata: unknown, key: string): unknown =>
   metadata !== null && typeof metadata === 'object' && Object.hasOwn(metadata, key)
@@ -11,9 +11,9 @@ const member = (metadata: unknown, key: string): unknown =>
 
 /** Returns the identity of an NFT: the marker of its row if the run has markers, else its content. */
 export function identityOf(metadata: unknown, markerKey: string | undefined): string {
-  if (markerKey === undefined) return contentOf(metadata)
+  if (markerKey === undefined) return metadataHash(metadata)
   const marker = member(metadata, markerKey)
-  return typeof marker === 'string' ? `marker ${marker}` : contentOf(metadata)
+  return typeof marker === 'string' ? `marker ${marker}` : metadataHash(metadata)
 }
 
 /**

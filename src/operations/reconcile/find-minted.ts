@@ -1,7 +1,7 @@
 import type { NftRecord } from '../../api/nft-record.ts'
-import { contentOf } from './content.ts'
+import { metadataHash } from './content.ts'
 import { decideGroup, type Match, type RowVerdict } from './match-groups.ts'
-import { ownerOf } from './owners.ts'
+import { currentOwnerOf } from './owners.ts'
 
 /** The NFTs of a request that were found in the collection. */
 export type Found =
@@ -29,10 +29,10 @@ const FEWER = { reason: 'the collection shows fewer NFTs with this metadata than
  * rules are those of a run for its rows.
  */
 export function findMinted(candidates: readonly NftRecord[], sought: Sought): Found {
-  const wanted = sought.metadata.map(contentOf)
+  const wanted = sought.metadata.map(metadataHash)
   const matches = new Map(wanted.map((content) => [content, [] as Match[]]))
   for (const nft of candidates) {
-    matches.get(contentOf(nft.request_metadata))?.push({ id: nft.nft_gdn_id, owner: ownerOf(nft) })
+    matches.get(metadataHash(nft.request_metadata))?.push({ id: nft.nft_gdn_id, owner: currentOwnerOf(nft) })
   }
   const all = [...matches.values()].flat()
   if (all.length === 0) return { kind: 'none' }

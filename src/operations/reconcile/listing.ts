@@ -4,7 +4,7 @@ import type { CallOptions, RequestOf, ResponseOf } from '../../client/api-client
 import { pagesOfNfts } from '../../client/read-records.ts'
 
 /** The client and signal of a run, a check before a run, or a single command. The client applies the rate limit. */
-export interface Asker {
+export interface RecordSource {
   client: ListingClient
   signal: AbortSignal | undefined
 }
@@ -37,7 +37,7 @@ export const LOOK_GAP_MS = 5_000
  * @throws GdnError, or the signal's reason once it is aborted
  */
 export async function listIds(
-  { client, signal }: Asker,
+  { client, signal }: RecordSource,
   { contractAddress, blockchain }: Collection,
 ): Promise<Set<string>> {
   const request = { contract_addresses: contractAddress, blockchain }
@@ -55,7 +55,7 @@ export async function listIds(
  * @throws GdnError, or the signal's reason once it is aborted
  */
 export async function* readPages(
-  { client, signal }: Asker,
+  { client, signal }: RecordSource,
   ids: readonly string[],
 ): AsyncGenerator<{ nfts: NftRecord[]; done: number }> {
   try {
@@ -70,7 +70,7 @@ export async function* readPages(
 }
 
 /** Returns the records of NFTs by ID, without those that the server doesn't know. @throws as `readPages` */
-export async function readRecords(asker: Asker, ids: readonly string[]): Promise<Map<string, NftRecord>> {
+export async function readRecords(asker: RecordSource, ids: readonly string[]): Promise<Map<string, NftRecord>> {
   const records = new Map<string, NftRecord>()
   for await (const { nfts } of readPages(asker, ids)) for (const nft of nfts) records.set(nft.nft_gdn_id, nft)
   return records

@@ -6,7 +6,7 @@ import { lacksEndpoint } from '../../client/answers.ts'
 import type { ApiClient } from '../../client/api-client.ts'
 import { readNft } from '../../client/read-records.ts'
 import type { AcceptedObjects, OperationRequest } from '../../state/operations.ts'
-import { contentOf } from './content.ts'
+import { metadataHash } from './content.ts'
 import { type Found, findMinted } from './find-minted.ts'
 import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readPages } from './listing.ts'
 import { ownersOf } from './owners.ts'
@@ -62,7 +62,7 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
   const body = JSON.parse(request.body) as MintBody
   const { sender_wallet_address: sender = null, receiver_wallet_address: receiver } = body
   const unresolved = await deps.unresolved(body.contract_address, body.blockchain)
-  const wanted = body.metadata.map(contentOf)
+  const wanted = body.metadata.map(metadataHash)
   const rivals = await rivalsFor(wanted, deps)
   // The search includes all NFTs that a rival may have created. If there are fewer than all operations requested, a
   // rival's NFT that was transferred looks like one of this request.
@@ -71,7 +71,7 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
   const isShort = (content: string, copies: number): boolean => {
     const asked = rivals.flatMap(({ contents }) => contents).filter((one) => one === content).length
     const ours = copies * wanted.filter((one) => one === content).length
-    return asked > 0 && pool.filter((nft) => contentOf(nft.request_metadata) === content).length < ours + asked
+    return asked > 0 && pool.filter((nft) => metadataHash(nft.request_metadata) === content).length < ours + asked
   }
   const copies = await deps.copies()
   const sought = {
@@ -123,7 +123,7 @@ async function rivalsFor(
   const others = await deps.others()
   return others
     .map(({ metadata, listedAt }) => ({
-      contents: metadata.map(contentOf).filter((one) => wanted.includes(one)),
+      contents: metadata.map(metadataHash).filter((one) => wanted.includes(one)),
       listedAt,
     }))
     .filter(({ contents }) => contents.length > 0)
@@ -188,7 +188,7 @@ const acceptedAs = (ids: readonly string[], at: number): AcceptedObjects => ({
 })
 
 /** Whether the server knows what it accepted. True if the server has no endpoint to check that. */
-export async function isKnown(
+export async function isKnownToServer(
   accepted: AcceptedObjects,
   { transactionsFrom }: Creation,
   { client, signal }: Pick<LookDeps, 'client' | 'signal'>,

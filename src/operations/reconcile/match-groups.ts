@@ -1,7 +1,7 @@
 import { count } from '../../core/count.ts'
 
 /** A requested NFT with an unknown outcome, from a row of a run or from a command. */
-export interface Copy {
+export interface RequestedCopy {
   /** Possible owners of the NFT if it was never transferred: the receiver, and for createnfttrans also the sender. */
   owners: readonly string[]
   /** Why the absence of the NFT can't be proved; null if it can. `passing`: whether another look may decide. */
@@ -16,10 +16,10 @@ export interface Match {
 }
 
 /** Copies with the same content, and the NFTs found for them. */
-export interface Group {
-  copies: readonly Copy[]
+export interface ContentGroup {
+  copies: readonly RequestedCopy[]
   /** Earlier requests of these rows that were declared absent. The rows have been sent again since then. */
-  superseded: readonly Pick<Copy, 'owners'>[]
+  superseded: readonly Pick<RequestedCopy, 'owners'>[]
   matches: readonly Match[]
   /** Number of NFTs with nearly the same content. A server may have rewritten them. */
   alike: number
@@ -51,7 +51,7 @@ export const MOVED = 'an NFT with the same metadata belongs to another wallet: i
  * accepted as there are matches. Only owners show which copies were accepted, and owners change. Therefore, a row is
  * adopted if an owner identifies it, absent only if no NFT could belong to it, and otherwise undecided.
  */
-export function decideGroup(group: Group): GroupVerdict {
+export function decideGroup(group: ContentGroup): GroupVerdict {
   const { copies, matches, doubtful, marked } = group
   const all = (verdict: RowVerdict): GroupVerdict => ({ rows: copies.map(() => verdict), late: [] })
   if (matches.length === 0) return { rows: copies.map((copy) => missing(group, copy)), late: [] }
@@ -71,7 +71,7 @@ export function decideGroup(group: Group): GroupVerdict {
     }
     one?.matches.push(match)
   }
-  const verdicts = new Map<Copy, RowVerdict>()
+  const verdicts = new Map<RequestedCopy, RowVerdict>()
   const late: string[] = []
   for (const own of classes) {
     const decided = decideClass(group, own, matches.length - own.matches.length)
@@ -83,13 +83,16 @@ export function decideGroup(group: Group): GroupVerdict {
 
 /** Interchangeable copies: the same content for the same owners. */
 interface Class {
-  copies: readonly Copy[]
+  copies: readonly RequestedCopy[]
   superseded: number
   matches: readonly Match[]
 }
 
-function classesOf({ copies, superseded }: Group) {
-  const classes = new Map<string, { owners: readonly string[]; copies: Copy[]; superseded: number; matches: Match[] }>()
+function classesOf({ copies, superseded }: ContentGroup) {
+  const classes = new Map<
+    string,
+    { owners: readonly string[]; copies: RequestedCopy[]; superseded: number; matches: Match[] }
+  >()
   const classOf = (owners: readonly string[]) => {
     const key = owners.slice().sort().join(' ')
     const group = classes.get(key) ?? { owners, copies: [], superseded: 0, matches: [] }
@@ -102,7 +105,7 @@ function classesOf({ copies, superseded }: Group) {
 }
 
 /** @param others the number of matches that belong to other wallets */
-function decideClass(group: Group, { copies, superseded, matches }: Class, others: number): GroupVerdict {
+function decideClass(group: ContentGroup, { copies, superseded, matches }: Class, others: number): GroupVerdict {
   const surplus = matches.length - copies.length
   if (surplus > superseded) {
     const reason = `${count(matches.length, 'NFT')} with the same metadata were found, more than the ${copies.length} requested`
@@ -119,7 +122,7 @@ function decideClass(group: Group, { copies, superseded, matches }: Class, other
   return { rows, late: matches.slice(copies.length).map(({ id }) => id) }
 }
 
-function missing({ alike }: Group, { unprovable }: Copy): RowVerdict {
+function missing({ alike }: ContentGroup, { unprovable }: RequestedCopy): RowVerdict {
   if (unprovable !== null) return undecided(unprovable.reason, unprovable.passing)
   if (alike > 0) return undecided(`${count(alike, 'NFT')} with nearly the same metadata may be this row`)
   return { kind: 'absent' }

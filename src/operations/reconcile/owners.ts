@@ -11,7 +11,7 @@ export function addressKey(address: string): string {
 }
 
 /** Returns the current owner of an NFT; null if the server doesn't know it yet. */
-export const ownerOf = ({
+export const currentOwnerOf = ({
   receiver_wallet_address: owner,
 }: Pick<NftRecord, 'receiver_wallet_address'>): string | null => (owner ? addressKey(owner) : null)
 

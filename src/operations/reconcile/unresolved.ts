@@ -1,8 +1,8 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
-import { collectionsOf } from '../../state/collections.ts'
+import { collectionNumbersOf } from '../../state/collections.ts'
 import { unresolvedBodies } from '../../state/row-requests.ts'
-import { contentOf, sentMetadata } from './content.ts'
+import { metadataHash, sentMetadata } from './content.ts'
 
 /**
  * Returns the contents of rows and commands with an unknown outcome. An NFT with the same content may belong to one of
@@ -16,11 +16,11 @@ export function unresolvedContents(
   collection: { origin: string; backendId: string | null; blockchain: Blockchain; contract: string },
   runId: string | null = null,
 ): Set<string> {
-  const bodies = unresolvedBodies(sql, collectionsOf(sql, collection), runId ?? '')
+  const bodies = unresolvedBodies(sql, collectionNumbersOf(sql, collection), runId ?? '')
   const contents = bodies.flatMap(({ body, position }) => {
     const metadata = sentMetadata(body)
     if (position !== null) return metadata.slice(position, position + 1)
     return runId === null ? [] : metadata
   })
-  return new Set(contents.map(contentOf))
+  return new Set(contents.map(metadataHash))
 }

@@ -20,7 +20,7 @@ export interface ReceivedEvent {
 }
 
 /** Receives events by reading them from the backend's database, so that this machine needs no public address. */
-export interface Listener {
+export interface EventReceiver {
   /** The key that signs forwarded events. It is permanent for an account. */
   readonly secret: Secret
   /** Returns and removes pending events, oldest first. Call again for more. */
@@ -39,7 +39,7 @@ export interface ListenOptions {
 }
 
 /** Starts a listener that receives subsequent events. The store must stay open until the listener is closed. */
-export async function openListener(store: Store, options: ListenOptions): Promise<Listener> {
+export async function openListener(store: Store, options: ListenOptions): Promise<EventReceiver> {
   const { events, email, userAgent } = options
   const clock = await clockOf(store)
   const now = clock?.now ?? options.now

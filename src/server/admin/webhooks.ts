@@ -14,7 +14,7 @@ import {
   findDelivery,
   listDeliveries,
   type ReplayChoice,
-  replay,
+  requeueDeliveries,
 } from '../store/webhook-deliveries.ts'
 import {
   findWebhook,
@@ -228,7 +228,7 @@ export async function replayDeliveries(
 ): Promise<{ webhook: ShownWebhook; replayed: number }> {
   await found(store.db, id)
   const replayed = await store.transaction(async (db) => {
-    const count = await replay(db, id, choice)
+    const count = await requeueDeliveries(db, id, choice)
     if (choice.eventIds !== undefined && count < choice.eventIds.length) {
       throw new GdnError('not_found_locally', `the webhook ${id} has no delivery of some of these events`, {
         hint: `Run \`gdn webhook deliveries ${id}\` to list its deliveries of the last week.`,

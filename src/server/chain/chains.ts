@@ -1,6 +1,13 @@
 import { join } from 'node:path'
 import { blockchainHint } from '../../api/blockchain-hint.ts'
-import { type Blockchain, chainIdOf, type EvmBlockchain, isEvm, isKnown, KNOWN_NAMES } from '../../api/blockchains.ts'
+import {
+  type Blockchain,
+  chainIdOf,
+  type EvmBlockchain,
+  isEvm,
+  isKnownBlockchain,
+  KNOWN_NAMES,
+} from '../../api/blockchains.ts'
 import { transactionUrl } from '../../core/block-explorer.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { SecretPlace } from '../data-dir/kept-secret.ts'
@@ -102,7 +109,10 @@ export async function openChains({
   const started = new Map<EvmBlockchain, Promise<EmbeddedChain>>()
   const closing = new AbortController()
   const listeners: ((blockchain: EvmBlockchain) => void)[] = []
-  const names: readonly Blockchain[] = [...KNOWN_NAMES, ...remote.blockchains.filter((name) => !isKnown(name))]
+  const names: readonly Blockchain[] = [
+    ...KNOWN_NAMES,
+    ...remote.blockchains.filter((name) => !isKnownBlockchain(name)),
+  ]
   for (const name of only ?? []) {
     if (names.includes(name)) continue
     throw new GdnError('invalid_config', `${name} is not a blockchain of this backend`, { hint: blockchainHint(name) })

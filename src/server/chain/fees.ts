@@ -1,4 +1,4 @@
-import type { Change, CostLimitedRun, LimitedRun } from '../store/run-costs.ts'
+import type { CostLimitedRun, LimitedRun, UnsignedChange } from '../store/run-costs.ts'
 
 /** The current fees of a network, in wei. */
 export interface NetworkFees {
@@ -39,7 +39,7 @@ export interface RunBudget {
   /** Maximum cost of any transaction that isn't final, or of one NFT, whichever is more. */
   largest: bigint
   /** Accepted changes without a transaction, with the maximum cost of each. */
-  changes: readonly (Change & { gasLimit: bigint; worst: bigint })[]
+  changes: readonly (UnsignedChange & { gasLimit: bigint; worst: bigint })[]
 }
 
 export const hasMaxCost = (run: LimitedRun): run is CostLimitedRun => run.max_cost !== null

@@ -1,6 +1,6 @@
 import { type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import type { Settings } from '../settings/types.ts'
+import type { ServerSettings } from '../settings/types.ts'
 import { listChains } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
 import type { RemoteChains, RemoteChainsOptions } from './evm/remote/remote-chains.ts'
@@ -42,7 +42,7 @@ export async function openRemote(options: RemoteChainsOptions): Promise<RemoteCh
  */
 export async function refuseOtherNetworks(
   db: Db,
-  { chains, clusters }: Pick<Settings, 'chains' | 'clusters'>,
+  { chains, clusters }: Pick<ServerSettings, 'chains' | 'clusters'>,
 ): Promise<void> {
   for (const row of await listChains(db)) {
     const { blockchain } = row

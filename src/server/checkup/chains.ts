@@ -2,11 +2,11 @@ import { getAddress } from 'viem'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import { debtOf } from '../chain/evm/cost/debt.ts'
-import { leastFunds } from '../chain/evm/cost/funding.ts'
+import { leastSignerFunds } from '../chain/evm/cost/funding.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
 import { openAddresses } from '../chain/evm/open-signer.ts'
 import { isOperator, readAdmin } from '../chain/evm/registry.ts'
-import { lackOf } from '../chain/evm/remote/operators.ts'
+import { lackOfSigner } from '../chain/evm/remote/operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
 import { coinOf } from '../settings/networks.ts'
@@ -119,7 +119,7 @@ async function examineSigners(
     addresses.map((address) =>
       examine(check, async () => {
         const balance = await network.publicNetwork.balance(address)
-        const lack = lackOf(network, { address, balance, ...debtOf([], 0) }, fees)
+        const lack = lackOfSigner(network, { address, balance, ...debtOf([], 0) }, fees)
         if (lack !== null) {
           throw new GdnError('invalid_config', lack, {
             hint: `Send coins to ${address}. Until then, this signer can't sign.`,
@@ -131,7 +131,7 @@ async function examineSigners(
           })
         }
         const funds = `${address} has ${inCoins(balance, 'down')} ${coinOf(network.chainId) ?? 'coins'}`
-        if (balance >= leastFunds(fees) * FEW_REQUESTS) return { message: funds }
+        if (balance >= leastSignerFunds(fees) * FEW_REQUESTS) return { message: funds }
         return {
           message: `${funds}, which is enough for few requests at current fees`,
           fix: `Send coins to ${address}.`,

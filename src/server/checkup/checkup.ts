@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { DatabasePlace } from '../settings/database.ts'
-import { loadSettings, settingsPath } from '../settings/settings.ts'
-import type { Settings } from '../settings/types.ts'
+import { loadServerSettings, settingsPath } from '../settings/settings.ts'
+import type { ServerSettings } from '../settings/types.ts'
 import { examineDatabase } from './database.ts'
 import type { Examined } from './examined.ts'
 import { examineStorage } from './storage.ts'
@@ -19,9 +19,9 @@ export interface CheckupOptions extends DatabasePlace {
  */
 export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
   const dataDir = resolve(options.dataDir)
-  let settings: Settings
+  let settings: ServerSettings
   try {
-    settings = await loadSettings(dataDir, options.settingsFile)
+    settings = await loadServerSettings(dataDir, options.settingsFile)
   } catch (error) {
     return [{ check: 'backend', status: 'fail', error }]
   }
@@ -53,7 +53,7 @@ const NOTHING = {
   examineCluster: async (): Promise<Examined[]> => [],
 }
 
-function describeSettings({ chains, clusters, storage }: Settings, path: string): string {
+function describeSettings({ chains, clusters, storage }: ServerSettings, path: string): string {
   const byUrl = [...chains.keys(), ...clusters.keys()]
   const networks = byUrl.length === 0 ? 'embedded chains' : byUrl.join(', ')
   const files = { files: 'files in the data directory', s3: 'files in a bucket', ipfs: 'files in an IPFS node' }[

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { GdnError } from '../../core/errors.ts'
-import { inSol, lackOf, tokenCosts } from '../chain/solana/costs.ts'
+import { inSol, lackOfCluster, tokenCosts } from '../chain/solana/costs.ts'
 import { openSolanaSigner } from '../chain/solana/open-signer.ts'
-import { notSetUp } from '../chain/solana/remote/remote-clusters.ts'
+import { clusterNotSetUp } from '../chain/solana/remote/remote-clusters.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
 import { clusterName } from '../settings/solana-clusters.ts'
 import type { ClusterSettings } from '../settings/types.ts'
@@ -74,7 +74,7 @@ async function examineSigner(
   credentialsDirectory: string | undefined,
 ): Promise<{ message: string; fix?: string }> {
   const accepted = store === null ? undefined : ((await findChain(store.db, blockchain))?.factory_address ?? null)
-  if (accepted === null) throw notSetUp(blockchain)
+  if (accepted === null) throw clusterNotSetUp(blockchain)
   // A process that only accepts requests has no key, and needs none.
   const file = 'keystore' in signer ? signer.keystore : signer.keypair_file
   const isHere = file === undefined || existsSync(file)
@@ -89,7 +89,7 @@ async function examineSigner(
     tokenCosts(network, await network.computeUnitPrice()),
     network.balance(address),
   ])
-  const lack = lackOf(blockchain, address, balance, costs)
+  const lack = lackOfCluster(blockchain, address, balance, costs)
   if (lack !== null) {
     throw new GdnError('invalid_config', lack, {
       hint: `Send SOL to ${address}. Until then the backend rejects requests.`,

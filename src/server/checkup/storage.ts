@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import type { StorageEntry } from '../settings/storage-schema.ts'
 import { rawCid } from '../storage/cid.ts'
-import type { Surroundings } from '../storage/remote/open-remote.ts'
+import type { RemoteSurroundings } from '../storage/remote/open-remote.ts'
 import type { RemoteFiles } from '../storage/remote/remote-files.ts'
 import { type Examined, examine, msSince } from './examined.ts'
 
@@ -16,7 +16,7 @@ const LITTLE_BYTES = 1024 ** 3
 export async function examineStorage(
   entry: StorageEntry,
   dataDir: string,
-  surroundings: Surroundings,
+  surroundings: RemoteSurroundings,
 ): Promise<Examined[]> {
   const found = [await examine('data dir', () => inDataDir(dataDir))]
   if (entry.kind === 'files') return found

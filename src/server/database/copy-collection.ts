@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Db } from '../store/schema.ts'
-import { readRows, writeRows } from './rows.ts'
+import { readTableRows, writeRows } from './rows.ts'
 import { tablesOf } from './tables.ts'
 
 /**
@@ -33,7 +33,7 @@ export async function copyCollection(
         for (const table of await tablesOf(target)) {
           const matching = rows[table.name]
           if (matching === undefined) continue
-          for await (const page of readRows(source, table, matching)) await writeRows(target, table, page)
+          for await (const page of readTableRows(source, table, matching)) await writeRows(target, table, page)
         }
       })
     })

@@ -12,7 +12,7 @@ import { type DatabasePlace, databaseOf } from '../settings/database.ts'
 import { appliedMigrations } from '../store/migrate.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
-import { type Row, readRows, TableSum } from './rows.ts'
+import { type Row, readTableRows, TableSum } from './rows.ts'
 import { type TableShape, tablesOf } from './tables.ts'
 
 /** Identifies the file format in an export's header. */
@@ -22,7 +22,7 @@ export const FORMAT = { gdn: 'database', version: 1 } as const
 export const SECRET_FILES = ['url-secret', 'signers.json', 'solana-signer.json'] as const
 
 /** The result of an export or import. */
-export interface Moved {
+export interface CopyResult {
   file: string
   database: string
   tables: number
@@ -43,7 +43,7 @@ export async function exportDatabase(
   place: DatabasePlace,
   path: string,
   signal: AbortSignal = new AbortController().signal,
-): Promise<Moved> {
+): Promise<CopyResult> {
   const since = performance.now()
   const file = resolve(path)
   const isOfDataDir = (await databaseOf(place)) === null
@@ -140,6 +140,6 @@ async function* linesOf(
 const lineOf = (line: object): string => `${JSON.stringify(line)}\n`
 
 async function* pagesOf(db: Db, table: TableShape, secrets: readonly Row[]): AsyncGenerator<readonly Row[]> {
-  yield* readRows(db, table)
+  yield* readTableRows(db, table)
   if (table.name === 'secrets') yield secrets
 }

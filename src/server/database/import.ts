@@ -14,8 +14,8 @@ import { appliedMigrations, SCHEMA, schemaOf } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { isUnstorableText } from '../store/postgres/gone.ts'
 import type { Db } from '../store/schema.ts'
-import { FORMAT, type Moved, SECRET_FILES } from './export.ts'
-import { type Row, readRows, TableSum, writeRows } from './rows.ts'
+import { type CopyResult, FORMAT, SECRET_FILES } from './export.ts'
+import { type Row, readTableRows, TableSum, writeRows } from './rows.ts'
 import { type TableShape, tablesOf } from './tables.ts'
 
 const ROWS_AT_ONCE = 1000
@@ -28,7 +28,7 @@ const ROWS_AT_ONCE = 1000
  * @throws GdnError `invalid_input` for a file that isn't a complete export of this version; `data_dir` if the database
  * isn't empty
  */
-export async function importDatabase(place: DatabasePlace, path: string): Promise<Moved> {
+export async function importDatabase(place: DatabasePlace, path: string): Promise<CopyResult> {
   const since = performance.now()
   const file = resolve(path)
   const isFolder = await stat(file).then(
@@ -161,7 +161,7 @@ async function compare(
     throw refuse(`the rows of ${table.name} do not match the export: the file was changed or damaged`)
   }
   const stored = new TableSum()
-  for await (const rows of readRows(db, table)) for (const row of rows) stored.add(row)
+  for await (const rows of readTableRows(db, table)) for (const row of rows) stored.add(row)
   if (stored.rows !== sum.rows || stored.sha256 !== sum.sha256) {
     throw refuse(`the database does not return the rows of ${table.name} as they were exported`)
   }

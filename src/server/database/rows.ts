@@ -9,7 +9,7 @@ export type Row = readonly (string | number | null | { base64: string })[]
 const PAGE = 1000
 
 /** Yields all rows of a table, or those that match, page by page in key order. */
-export async function* readRows(
+export async function* readTableRows(
   db: Db,
   { name, columns, key }: TableShape,
   matching = sql<SqlBool>`1 = 1`,

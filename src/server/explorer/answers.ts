@@ -1,5 +1,10 @@
 // The handlers of the web explorer's routes, loaded with the first request.
-export { addressOf, findCollection, listCollections, showCollection } from './collections.ts'
+export {
+  addressOf,
+  findSeenCollection as findCollection,
+  listSeenCollections as listCollections,
+  showCollection,
+} from './collections.ts'
 export { listNfts, listOwned } from './nft-lists.ts'
 export { showNft } from './nfts.ts'
 export { showOverview } from './overview.ts'

@@ -17,13 +17,13 @@ import { countsOfCollections, NO_NFTS } from '../store/explorer-counts.ts'
 import { countOwnedIn, firstNfts, type SummaryRow } from '../store/explorer-nfts.ts'
 import { findTransactions, gasOfCollection } from '../store/explorer-transactions.ts'
 import { fold } from '../store/title-index.ts'
-import type { Explorer, Part, Viewer } from './explorer.ts'
+import type { ExplorerDeps, Part, Viewer } from './explorer.ts'
 import { mediaOf } from './media.ts'
-import { cut, timeOf } from './metadata.ts'
+import { cut, isoTime } from './metadata.ts'
 import { summariesOf } from './nft-summary.ts'
 import { toCounts } from './places.ts'
-import { showTransaction } from './transactions.ts'
-import type { Collection, CollectionSummary, Media, Nft, Page } from './types.ts'
+import { toExplorerTransaction } from './transactions.ts'
+import type { CollectionDetails, CollectionSummary, NftDetails, NftMedia, Page } from './types.ts'
 
 const MOST_COVERS = 4
 /** Number of NFTs from which covers are taken; some may have no image. */
@@ -31,7 +31,7 @@ const LOOKED_AT = 6
 /** Number of names that are compared with a search text. */
 const MOST_NAMES = 20_000
 
-export const refOf = (row: SeenCollection): Nft['collection'] => ({
+export const refOf = (row: SeenCollection): NftDetails['collection'] => ({
   transaction_gdn_id: row.id,
   contract_address: row.contract_address,
   blockchain: row.blockchain,
@@ -43,8 +43,8 @@ export const addressOf = (text: string, blockchain: Blockchain = 'polygon'): str
   canonicalAddress(text.replace(/^0X/, '0x'), blockchain)
 
 /** Returns the collection with an ID or address, if the viewer may see it. */
-export async function findCollection(
-  { db }: Explorer,
+export async function findSeenCollection(
+  { db }: ExplorerDeps,
   { accountId }: Viewer,
   name: string,
   blockchain: string | null,
@@ -55,7 +55,7 @@ export async function findCollection(
 
 /** Returns summaries of collections, in the given order. */
 export async function collectionSummaries(
-  explorer: Explorer,
+  explorer: ExplorerDeps,
   rows: readonly SeenCollection[],
   imageOf = recentImage,
 ): Promise<CollectionSummary[]> {
@@ -68,7 +68,7 @@ export async function collectionSummaries(
       name: cut(row.name),
       status: row.status,
       error: row.error === null ? null : cut(row.error),
-      created_at: timeOf(row.accepted_at),
+      created_at: isoTime(row.accepted_at),
       counts: toCounts(counts.get(row.id) ?? NO_NFTS),
       covers: await coversOf(
         explorer,
@@ -80,17 +80,21 @@ export async function collectionSummaries(
 }
 
 /** Returns the image of a collection. It is cached for a minute, because a list has many collections. */
-async function recentImage(explorer: Explorer, row: SeenCollection): Promise<string | null> {
+async function recentImage(explorer: ExplorerDeps, row: SeenCollection): Promise<string | null> {
   const minute = Math.floor(explorer.now() / 60_000)
   const read = async () => ({ image: await readCollectionImage(explorer, row) })
   const found = await explorer.slow.soon(`image ${row.id}`, `${row.status} ${minute}`, read)
   return found === null ? row.image : found.image
 }
 
-async function coversOf(explorer: Explorer, image: string | null, first: readonly SummaryRow[]): Promise<Media[]> {
+async function coversOf(
+  explorer: ExplorerDeps,
+  image: string | null,
+  first: readonly SummaryRow[],
+): Promise<NftMedia[]> {
   const own = await ownImage(explorer, image)
   if (own !== null) return [own]
-  const covers = new Map<string, Media>()
+  const covers = new Map<string, NftMedia>()
   for (const { image: cover } of await summariesOf(explorer, first)) {
     if (cover?.url && (cover.kind === 'image' || cover.kind === 'svg')) covers.set(cover.url, cover)
   }
@@ -98,15 +102,15 @@ async function coversOf(explorer: Explorer, image: string | null, first: readonl
 }
 
 /** Returns a collection's own image if it is stored here, otherwise null. It is never fetched. */
-async function ownImage({ media }: Explorer, image: string | null): Promise<Media | null> {
+async function ownImage({ media }: ExplorerDeps, image: string | null): Promise<NftMedia | null> {
   const place = /^ipfs:\/\/([^?#]+)$/i.exec(image ?? '')?.[1]
   if (image === null || place === undefined) return null
   const shown = await mediaOf(media, { field: 'image', source: cut(image), place })
   return shown.kind === 'image' || shown.kind === 'svg' ? shown : null
 }
 
-export async function listCollections(
-  explorer: Explorer,
+export async function listSeenCollections(
+  explorer: ExplorerDeps,
   { accountId }: Viewer,
   { offset, limit, q }: Part & { q: string | null },
 ): Promise<Page<CollectionSummary>> {
@@ -122,7 +126,7 @@ export async function listCollections(
 }
 
 /** Returns IDs of collections whose name or address contains a text, newest first. */
-export async function collectionsLike({ db }: Explorer, { accountId }: Viewer, text: string): Promise<string[]> {
+export async function collectionsLike({ db }: ExplorerDeps, { accountId }: Viewer, text: string): Promise<string[]> {
   const wanted = fold(text.trim())
   if (wanted === '') return []
   const names = await collectionNames(db, accountId, MOST_NAMES)
@@ -132,7 +136,7 @@ export async function collectionsLike({ db }: Explorer, { accountId }: Viewer, t
 }
 
 /** Returns the details of a collection. */
-export async function showCollection(explorer: Explorer, row: SeenCollection): Promise<Collection> {
+export async function showCollection(explorer: ExplorerDeps, row: SeenCollection): Promise<CollectionDetails> {
   const { db, slow } = explorer
   const settings = await settingsOf(explorer, row)
   const [summary] = await collectionSummaries(explorer, [row], async () => (settings ?? row).image)
@@ -163,7 +167,7 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
     gas_used: ofEvm
       ? await slow.soon(`gas ${row.id}`, `${state} ${lately(explorer)}`, () => gasOfCollection(db, row.id))
       : null,
-    transaction: transaction === undefined ? null : showTransaction(explorer, transaction),
+    transaction: transaction === undefined ? null : toExplorerTransaction(explorer, transaction),
   }
 }
 
@@ -171,7 +175,7 @@ export async function showCollection(explorer: Explorer, row: SeenCollection): P
  * Returns the current settings of a collection; null if its chain doesn't respond in time to the first request. Only
  * settings whose changes no event announces are read: owner, flags and freezes are in the database.
  */
-async function settingsOf(explorer: Explorer, row: SeenCollection): Promise<CollectionSettings | null> {
+async function settingsOf(explorer: ExplorerDeps, row: SeenCollection): Promise<CollectionSettings | null> {
   const read = () => readCollectionSettings(explorer, row)
   return await explorer.slow.soon(`settings ${row.id}`, `${row.status} ${lately(explorer)}`, read)
 }
@@ -180,12 +184,12 @@ async function settingsOf(explorer: Explorer, row: SeenCollection): Promise<Coll
  * Returns a number that changes every 5 s. As a part of a state, it expires values that can change when no count does,
  * such as the number of owners after a transfer.
  */
-export const lately = ({ now }: Explorer): number => Math.floor(now() / 5000)
+export const lately = ({ now }: ExplorerDeps): number => Math.floor(now() / 5000)
 
 /** Number of index entries that one query reads, which takes a few milliseconds. */
 const ENTRIES_AT_ONCE = 20_000
 
-async function countOwners({ db }: Explorer, collectionId: string): Promise<number> {
+async function countOwners({ db }: ExplorerDeps, collectionId: string): Promise<number> {
   let owners = 0
   for (let after = ''; ; ) {
     const { count, last } = await countOwnersAfter(db, collectionId, after, ENTRIES_AT_ONCE)

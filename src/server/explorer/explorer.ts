@@ -22,7 +22,7 @@ export interface Part {
 }
 
 /** Dependencies of the web explorer's handlers. */
-export interface Explorer {
+export interface ExplorerDeps {
   db: Db
   media: MediaReader
   indexer: Indexer
@@ -42,7 +42,7 @@ export function createExplorer({
   chains,
   now,
   onError,
-}: Pick<ServiceDeps, 'store' | 'storage' | 'chains' | 'now'> & { onError: (error: unknown) => void }): Explorer {
+}: Pick<ServiceDeps, 'store' | 'storage' | 'chains' | 'now'> & { onError: (error: unknown) => void }): ExplorerDeps {
   return {
     db: store.db,
     media: createMediaReader(storage),

@@ -1,15 +1,15 @@
 import { BoundedMap } from '../../core/bounded-map.ts'
-import { partsOf } from '../../core/ipfs-url.ts'
+import { ipfsPathParts } from '../../core/ipfs-url.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
-import type { Media, MediaKind } from './types.ts'
+import type { MediaKind, NftMedia } from './types.ts'
 
 /** Type and size of stored content, detected from its bytes. */
-export type Look = Pick<Media, 'kind' | 'content_type' | 'size' | 'width' | 'height'>
+export type DetectedMedia = Pick<NftMedia, 'kind' | 'content_type' | 'size' | 'width' | 'height'>
 
-const UNKNOWN: Look = { kind: 'other', content_type: null, size: null, width: null, height: null }
+const UNKNOWN: DetectedMedia = { kind: 'other', content_type: null, size: null, width: null, height: null }
 
 /** Number of cached results. They stay valid, because content never changes under its CID. */
 const REMEMBERED = 20_000
@@ -23,16 +23,16 @@ export interface MediaReader {
    * Returns type and size of a stored file. If it isn't stored or can't be read in time, the kind is `other` and the
    * rest null.
    */
-  look(place: string): Promise<Look>
+  look(place: string): Promise<DetectedMedia>
 }
 
 /** Detects files by their first bytes, and reads each only once. */
 export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS): MediaReader {
-  const known = new BoundedMap<Promise<Look | null>>(REMEMBERED)
+  const known = new BoundedMap<Promise<DetectedMedia | null>>(REMEMBERED)
   const waiting: (() => void)[] = []
   let running = 0
 
-  const inTurn = async (work: () => Promise<Look | null>): Promise<Look | null> => {
+  const inTurn = async (work: () => Promise<DetectedMedia | null>): Promise<DetectedMedia | null> => {
     if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
     running++
     try {
@@ -43,8 +43,8 @@ export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS
     }
   }
 
-  const read = async (place: string): Promise<Look | null> => {
-    const { cid, path } = partsOf(place)
+  const read = async (place: string): Promise<DetectedMedia | null> => {
+    const { cid, path } = ipfsPathParts(place)
     const content = await storage.open(cid, path, { ours: true })
     return content?.type === 'file' ? await lookAt(content) : null
   }
@@ -66,13 +66,13 @@ export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS
   }
 }
 
-async function lookAt(file: StoredFileContent): Promise<Look> {
-  const { IMAGE_BYTES, isReadable, imageSize } = await import('../../files/image-size.ts')
+async function lookAt(file: StoredFileContent): Promise<DetectedMedia> {
+  const { IMAGE_BYTES, canMeasure, imageSize } = await import('../../files/image-size.ts')
   const first = await firstBytes(file, SNIFF_BYTES)
   const content_type = sniffContentType(first)
   const { size } = file
   const look = { kind: kindOf(content_type), content_type, size, width: null, height: null }
-  if (!isReadable(content_type)) return look
+  if (!canMeasure(content_type)) return look
   const more = size > SNIFF_BYTES && content_type !== 'image/png' ? await firstBytes(file, IMAGE_BYTES) : first
   return { ...look, ...imageSize(more, content_type) }
 }
@@ -92,15 +92,15 @@ export interface FileField {
 }
 
 /** Returns one file of an NFT or of a collection, with its type and size if it is stored. */
-export async function mediaOf(reader: MediaReader, { field, source, place }: FileField): Promise<Media> {
+export async function mediaOf(reader: MediaReader, { field, source, place }: FileField): Promise<NftMedia> {
   if (place === null) return { field, source, cid: null, url: null, ...UNKNOWN }
-  const { cid, path } = partsOf(place)
+  const { cid, path } = ipfsPathParts(place)
   const url = `/ipfs/${[cid, ...path].map(encodeURIComponent).join('/')}`
   return { field, source, cid, url, ...(await reader.look(place)) }
 }
 
 /** Returns the file that a gallery shows: `image`, else the first image, else the file of `image`. */
-export async function coverOf(reader: MediaReader, fields: readonly FileField[]): Promise<Media | null> {
+export async function coverOf(reader: MediaReader, fields: readonly FileField[]): Promise<NftMedia | null> {
   const named = fields.find(({ field }) => field === 'image')
   const rest = fields.filter((field) => field !== named)
   const image = named === undefined ? null : await mediaOf(reader, named)
@@ -113,4 +113,4 @@ export async function coverOf(reader: MediaReader, fields: readonly FileField[])
   return image
 }
 
-const isImage = ({ kind }: Media) => kind === 'image' || kind === 'svg'
+const isImage = ({ kind }: NftMedia) => kind === 'image' || kind === 'svg'

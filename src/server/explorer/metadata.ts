@@ -1,7 +1,7 @@
 import { isContentUrl } from '../../core/ipfs-url.ts'
 import { isRecord, parseJson } from '../../core/json.ts'
 import type { FileField } from './media.ts'
-import type { Nft } from './types.ts'
+import type { NftDetails } from './types.ts'
 
 /** Maximum length of a title or URL in lists. It keeps responses small for any metadata. */
 const MOST_IN_LIST = 500
@@ -13,7 +13,7 @@ export const cut = (text: string): string =>
 export interface ReadMetadata {
   title: string
   description: string | null
-  attributes: Nft['attributes']
+  attributes: NftDetails['attributes']
   fields: { key: string; url: string }[]
   /** The metadata as the client sent it. */
   whole: unknown
@@ -53,4 +53,4 @@ export function fileFields({ fields }: Pick<ReadMetadata, 'fields'>, files: stri
   })
 }
 
-export const timeOf = (ms: number): string => new Date(ms).toISOString()
+export const isoTime = (ms: number): string => new Date(ms).toISOString()

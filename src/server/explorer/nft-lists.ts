@@ -12,12 +12,12 @@ import {
   type SummaryRow,
 } from '../store/explorer-nfts.ts'
 import { addressOf, refOf } from './collections.ts'
-import type { Explorer, Part, Viewer } from './explorer.ts'
+import type { ExplorerDeps, Part, Viewer } from './explorer.ts'
 import { cut } from './metadata.ts'
 import { summariesOf } from './nft-summary.ts'
 import { placesOf } from './places.ts'
 import { findTitled } from './titled.ts'
-import type { Nft, NftSummary, Page, Status } from './types.ts'
+import type { NftDetails, NftSummary, Page, Status } from './types.ts'
 
 export interface NftFilter {
   status: Status | null
@@ -27,7 +27,7 @@ export interface NftFilter {
 
 /** Returns NFTs of a collection in the order of acceptance. */
 export async function listNfts(
-  explorer: Explorer,
+  explorer: ExplorerDeps,
   collection: SeenCollection,
   { status, owner, q, ...part }: Part & NftFilter,
 ): Promise<Page<NftSummary>> {
@@ -40,7 +40,7 @@ const BUCKETS_AT_ONCE = 4
 
 /** Returns NFTs of a collection, or of one of its runs, in the order of acceptance. */
 export async function listInBuckets(
-  explorer: Explorer,
+  explorer: ExplorerDeps,
   what: { collectionId: string; run: string | null },
   { status, offset, limit }: Part & { status: Status | null },
 ): Promise<Page<NftSummary>> {
@@ -59,7 +59,7 @@ export async function listInBuckets(
 }
 
 async function ownedPage(
-  explorer: Explorer,
+  explorer: ExplorerDeps,
   { id, blockchain }: SeenCollection,
   { status, owner, offset, limit }: Part & { status: Status | null; owner: string },
 ): Promise<Page<NftSummary>> {
@@ -76,7 +76,7 @@ async function ownedPage(
 
 /** Searches a collection's NFTs by words of titles and by token ID. */
 async function titledPage(
-  explorer: Explorer,
+  explorer: ExplorerDeps,
   { id, account_id, blockchain }: SeenCollection,
   { status, owner, q, offset, limit }: Part & NftFilter & { q: string },
 ): Promise<Page<NftSummary>> {
@@ -93,11 +93,11 @@ async function titledPage(
 
 /** Returns the NFTs that an address owns, in collections that the viewer may see. */
 export async function listOwned(
-  explorer: Explorer,
+  explorer: ExplorerDeps,
   { accountId }: Viewer,
   address: string,
   { offset, limit }: Part,
-): Promise<Page<NftSummary & { collection: Nft['collection'] }>> {
+): Promise<Page<NftSummary & { collection: NftDetails['collection'] }>> {
   const { db, slow } = explorer
   const owner = addressOf(address)
   // Burned NFTs belong to no one.
@@ -119,10 +119,10 @@ export async function listOwned(
 
 /** Returns NFTs for lists that span collections, without those that the viewer may not see. */
 export async function withCollections(
-  explorer: Explorer,
+  explorer: ExplorerDeps,
   { accountId }: Viewer,
   rows: readonly SummaryRow[],
-): Promise<(NftSummary & { collection: Nft['collection'] })[]> {
+): Promise<(NftSummary & { collection: NftDetails['collection'] })[]> {
   const ids = [...new Set(rows.map((row) => row.collection_id))]
   const collections = new Map((await seenCollections(explorer.db, accountId, ids)).map((row) => [row.id, refOf(row)]))
   const seen = rows.filter((row) => collections.has(row.collection_id))

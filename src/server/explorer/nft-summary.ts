@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { SummaryRow } from '../store/explorer-nfts.ts'
 import { metadataAt } from '../store/explorer-nfts.ts'
-import type { Explorer } from './explorer.ts'
+import type { ExplorerDeps } from './explorer.ts'
 import { coverOf } from './media.ts'
 import { cut, fileFields, type InLists, readMetadata } from './metadata.ts'
 import type { NftSummary } from './types.ts'
 
 /** Returns summaries of NFTs, in the given order. */
-export async function summariesOf(explorer: Explorer, rows: readonly SummaryRow[]): Promise<NftSummary[]> {
+export async function summariesOf(explorer: ExplorerDeps, rows: readonly SummaryRow[]): Promise<NftSummary[]> {
   const summaries: Promise<NftSummary>[] = []
   // One after the other: each may have a megabyte of metadata.
   for (const row of rows) {
@@ -20,7 +20,7 @@ export async function summariesOf(explorer: Explorer, rows: readonly SummaryRow[
 }
 
 /** Returns the summary of long metadata. Parsing takes time, so the function yields first and caches the result. */
-async function readLong({ db, long }: Explorer, { id, update_id, seq }: SummaryRow): Promise<InLists> {
+async function readLong({ db, long }: ExplorerDeps, { id, update_id, seq }: SummaryRow): Promise<InLists> {
   const key = `${id} ${update_id}`
   const known = long.get(key)
   if (known !== undefined) return known
@@ -32,7 +32,7 @@ async function readLong({ db, long }: Explorer, { id, update_id, seq }: SummaryR
 }
 
 async function summaryOf(
-  { media }: Explorer,
+  { media }: ExplorerDeps,
   row: SummaryRow,
   title: string,
   files: ReturnType<typeof fileFields>,

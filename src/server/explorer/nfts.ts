@@ -2,14 +2,14 @@ import { ZERO_ADDRESS } from '../../api/address.ts'
 import { seenCollections } from '../store/explorer-collections.ts'
 import { neighbors, seenNft } from '../store/explorer-nfts.ts'
 import { refOf } from './collections.ts'
-import type { Explorer, Viewer } from './explorer.ts'
+import type { ExplorerDeps, Viewer } from './explorer.ts'
 import { coverOf, mediaOf } from './media.ts'
-import { fileFields, readMetadata, timeOf } from './metadata.ts'
-import { historyOf, showTransaction, transactionsOf } from './transactions.ts'
-import type { Nft } from './types.ts'
+import { fileFields, isoTime, readMetadata } from './metadata.ts'
+import { historyOf, toExplorerTransaction, transactionsOf } from './transactions.ts'
+import type { NftDetails } from './types.ts'
 
 /** Returns the details of an NFT, or null if the viewer may not see one with this ID. */
-export async function showNft(explorer: Explorer, { accountId }: Viewer, id: string): Promise<Nft | null> {
+export async function showNft(explorer: ExplorerDeps, { accountId }: Viewer, id: string): Promise<NftDetails | null> {
   const { db, media } = explorer
   const row = await seenNft(db, accountId, id)
   if (row === undefined) return null
@@ -38,7 +38,7 @@ export async function showNft(explorer: Explorer, { accountId }: Viewer, id: str
     image: await coverOf(media, fields),
     collection: refOf(collection),
     step: row.step,
-    next_attempt_at: row.step === 'files' && row.attempts > 0 ? timeOf(row.next_attempt_at) : null,
+    next_attempt_at: row.step === 'files' && row.attempts > 0 ? isoTime(row.next_attempt_at) : null,
     receiver_wallet_address: row.receiver,
     description: metadata.description,
     attributes: metadata.attributes,
@@ -46,9 +46,9 @@ export async function showNft(explorer: Explorer, { accountId }: Viewer, id: str
     request_metadata: metadata.whole,
     metadata_url: row.metadata_url,
     metadata_path: row.metadata_url?.replace(/^ipfs:\/\//, '/ipfs/') ?? null,
-    accepted_at: timeOf(row.accepted_at),
+    accepted_at: isoTime(row.accepted_at),
     run: row.run,
-    transactions: transactions.map((transaction) => showTransaction(explorer, transaction)),
+    transactions: transactions.map((transaction) => toExplorerTransaction(explorer, transaction)),
     ...(await historyOf(explorer, row, collection.blockchain)),
     ...beside,
   }

@@ -1,20 +1,20 @@
 import { countAll, countOnChain, latestCollections } from '../store/explorer-counts.ts'
 import { lastNfts } from '../store/explorer-nfts.ts'
 import { countUnderWay } from '../store/explorer-transactions.ts'
-import { listRuns } from '../store/runs.ts'
-import type { Explorer, Viewer } from './explorer.ts'
+import { listSeenRuns } from '../store/runs.ts'
+import type { ExplorerDeps, Viewer } from './explorer.ts'
 import { withCollections } from './nft-lists.ts'
-import { sumOf, toCounts } from './places.ts'
+import { sumOfCounts, toCounts } from './places.ts'
 import { runSummaries } from './runs.ts'
 import type { Counts, Overview } from './types.ts'
 
 const LATEST = 20
 
-export async function showOverview(explorer: Explorer, viewer: Viewer): Promise<Overview> {
+export async function showOverview(explorer: ExplorerDeps, viewer: Viewer): Promise<Overview> {
   const { db } = explorer
   const { accountId } = viewer
   const counted = await countAll(db, accountId)
-  const nfts = sumOf(counted.nfts)
+  const nfts = sumOfCounts(counted.nfts)
   const chain = await countOnChain(db, accountId)
   const collections: Counts = { initiated: 0, deployed: 0, failed: 0 }
   for (const { status, count } of counted.collections) collections[status] += count
@@ -31,7 +31,7 @@ export async function showOverview(explorer: Explorer, viewer: Viewer): Promise<
       const those = counted.collections.filter((row) => row.blockchain === blockchain)
       return { blockchain, collections: those.reduce((sum, { count }) => sum + count, 0), nfts: all }
     }),
-    runs: await runSummaries(explorer, viewer, await listRuns(db, accountId, { offset: 0, limit: LATEST })),
+    runs: await runSummaries(explorer, viewer, await listSeenRuns(db, accountId, { offset: 0, limit: LATEST })),
     latest: await withCollections(explorer, viewer, last),
   }
 }

@@ -12,7 +12,7 @@ const countOf = (counts: StateCounts, status: Status | null): number => {
   return status === null ? initiated + deployed + failed : { initiated, deployed, failed }[status]
 }
 
-export interface Place {
+export interface PagePosition {
   bucket: number
   /** Offset of the first requested item in the bucket. */
   offset: number
@@ -22,8 +22,8 @@ export interface Place {
 export function placesOf(
   buckets: readonly BucketCounts[],
   { status, offset, limit }: { status: Status | null; offset: number; limit: number },
-): { total: number; places: Place[] } {
-  const places: Place[] = []
+): { total: number; places: PagePosition[] } {
+  const places: PagePosition[] = []
   let total = 0
   for (const counts of buckets) {
     const count = countOf(counts, status)
@@ -35,7 +35,7 @@ export function placesOf(
   return { total, places }
 }
 
-export const sumOf = (buckets: readonly StateCounts[]): StateCounts =>
+export const sumOfCounts = (buckets: readonly StateCounts[]): StateCounts =>
   buckets.reduce(
     (sum, counts) => ({
       files: sum.files + counts.files,

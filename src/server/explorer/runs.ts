@@ -4,17 +4,17 @@ import { seenCollections } from '../store/explorer-collections.ts'
 import { bucketsOf, countsOfRuns, NO_NFTS } from '../store/explorer-counts.ts'
 import { countOwnedInRun, failedAfter } from '../store/explorer-nfts.ts'
 import { findTransactions, transactionsOfBucket } from '../store/explorer-transactions.ts'
-import { countRuns, findRun, listRuns, type SeenRun } from '../store/runs.ts'
+import { countRuns, findSeenRun, listSeenRuns, type SeenRun } from '../store/runs.ts'
 import { lately, refOf } from './collections.ts'
-import type { Explorer, Part, Viewer } from './explorer.ts'
-import { cut, timeOf } from './metadata.ts'
+import type { ExplorerDeps, Part, Viewer } from './explorer.ts'
+import { cut, isoTime } from './metadata.ts'
 import { listInBuckets } from './nft-lists.ts'
 import { toCounts } from './places.ts'
 import { inParts } from './slow-facts.ts'
-import type { Counts, NftSummary, Page, Run, RunSummary, Status } from './types.ts'
+import type { Counts, NftSummary, Page, RunDetails, RunSummary, Status } from './types.ts'
 
 export async function runSummaries(
-  explorer: Explorer,
+  explorer: ExplorerDeps,
   { accountId }: Viewer,
   runs: readonly SeenRun[],
 ): Promise<RunSummary[]> {
@@ -32,22 +32,22 @@ export async function runSummaries(
       collection: { ...collection, name: cut(collection.name) },
       counts,
       burned: counts.deployed === 0 ? 0 : await burnedOf(explorer, row, counts),
-      first_accepted_at: timeOf(row.started_at),
-      last_accepted_at: timeOf(row.last_at ?? row.started_at),
+      first_accepted_at: isoTime(row.started_at),
+      last_accepted_at: isoTime(row.last_at ?? row.started_at),
     })
   }
   return summaries
 }
 
-async function burnedOf(explorer: Explorer, row: SeenRun, counts: Counts): Promise<number> {
+async function burnedOf(explorer: ExplorerDeps, row: SeenRun, counts: Counts): Promise<number> {
   const { account_id, collection_id: collectionId, run } = row
   const state = `${JSON.stringify(counts)} ${lately(explorer)}`
   const count = () => countOwnedInRun(explorer.db, { collectionId, run, owner: ZERO_ADDRESS })
   return await explorer.slow.get(`burned of run ${account_id} ${run}`, state, count)
 }
 
-export async function showRuns(explorer: Explorer, viewer: Viewer, part: Part): Promise<Page<RunSummary>> {
-  const runs = await listRuns(explorer.db, viewer.accountId, part)
+export async function showRuns(explorer: ExplorerDeps, viewer: Viewer, part: Part): Promise<Page<RunSummary>> {
+  const runs = await listSeenRuns(explorer.db, viewer.accountId, part)
   const total = await countRuns(explorer.db, viewer.accountId)
   return { total, offset: part.offset, items: await runSummaries(explorer, viewer, runs) }
 }
@@ -60,8 +60,8 @@ const MAX_REASONS = 10_000
 const FAILED_AT_ONCE = 1000
 
 /** Returns the details of a run, or null if the viewer may not see one with this name. */
-export async function showRun(explorer: Explorer, viewer: Viewer, name: string): Promise<Run | null> {
-  const row = await findRun(explorer.db, viewer.accountId, name)
+export async function showRun(explorer: ExplorerDeps, viewer: Viewer, name: string): Promise<RunDetails | null> {
+  const row = await findSeenRun(explorer.db, viewer.accountId, name)
   if (row === null) return null
   const [summary] = await runSummaries(explorer, viewer, [row])
   if (summary === undefined) return null
@@ -80,7 +80,7 @@ export async function showRun(explorer: Explorer, viewer: Viewer, name: string):
   }
 }
 
-async function failuresOf({ db }: Explorer, { collection_id, run }: SeenRun): Promise<Run['failures']> {
+async function failuresOf({ db }: ExplorerDeps, { collection_id, run }: SeenRun): Promise<RunDetails['failures']> {
   const reasons = new Map<string, { count: number; ids: string[] }>()
   for (let after = -1; ; ) {
     const failed = await failedAfter(db, { collectionId: collection_id, run, after }, FAILED_AT_ONCE)
@@ -103,7 +103,7 @@ async function failuresOf({ db }: Explorer, { collection_id, run }: SeenRun): Pr
 }
 
 /** Returns the gas that a run's NFTs used. A transaction that minted other NFTs too counts in proportion. */
-async function gasOf({ db }: Explorer, { collection_id, run }: SeenRun): Promise<string> {
+async function gasOf({ db }: ExplorerDeps, { collection_id, run }: SeenRun): Promise<string> {
   const shares = new Map<string, number>()
   await inParts(await bucketsOf(db, { collectionId: collection_id, run }), async ({ bucket }) => {
     for (const { id, count } of await transactionsOfBucket(db, { collectionId: collection_id, run, bucket })) {
@@ -124,11 +124,11 @@ async function gasOf({ db }: Explorer, { collection_id, run }: SeenRun): Promise
 
 /** Returns NFTs of a run in the order of acceptance, or null if the viewer may not see one with this name. */
 export async function listNftsOfRun(
-  explorer: Explorer,
+  explorer: ExplorerDeps,
   { accountId }: Viewer,
   name: string,
   part: Part & { status: Status | null },
 ): Promise<Page<NftSummary> | null> {
-  const row = await findRun(explorer.db, accountId, name)
+  const row = await findSeenRun(explorer.db, accountId, name)
   return row === null ? null : await listInBuckets(explorer, { collectionId: row.collection_id, run: row.run }, part)
 }

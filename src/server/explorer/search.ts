@@ -8,10 +8,10 @@ import {
   transactionOfAttempt,
 } from '../store/explorer-transactions.ts'
 import { requestSeen } from '../store/requests.ts'
-import { findRun } from '../store/runs.ts'
+import { findSeenRun } from '../store/runs.ts'
 import { cidTerm } from '../store/title-index.ts'
-import { addressOf, collectionSummaries, collectionsLike, findCollection } from './collections.ts'
-import type { Explorer, Viewer } from './explorer.ts'
+import { addressOf, collectionSummaries, collectionsLike, findSeenCollection } from './collections.ts'
+import type { ExplorerDeps, Viewer } from './explorer.ts'
 import { readJson } from './metadata.ts'
 import { listOwned, withCollections } from './nft-lists.ts'
 import { runSummaries } from './runs.ts'
@@ -23,18 +23,18 @@ const MOST_HITS = 50
 const MOST_ACCOUNTS = 50
 
 /** Finds what a text identifies exactly: one item, or several NFTs. */
-type Exactly = (explorer: Explorer, viewer: Viewer, text: string) => Promise<SearchHit[]>
+type Exactly = (explorer: ExplorerDeps, viewer: Viewer, text: string) => Promise<SearchHit[]>
 
-const collectionHits = async (explorer: Explorer, viewer: Viewer, ids: readonly string[]): Promise<SearchHit[]> => {
+const collectionHits = async (explorer: ExplorerDeps, viewer: Viewer, ids: readonly string[]): Promise<SearchHit[]> => {
   const rows = await seenCollections(explorer.db, viewer.accountId, ids)
   return (await collectionSummaries(explorer, rows)).map((collection) => ({ kind: 'collection', collection }))
 }
 
-const nftHits = async (explorer: Explorer, viewer: Viewer, rows: readonly SummaryRow[]): Promise<SearchHit[]> =>
+const nftHits = async (explorer: ExplorerDeps, viewer: Viewer, rows: readonly SummaryRow[]): Promise<SearchHit[]> =>
   (await withCollections(explorer, viewer, rows)).map(({ collection, ...nft }) => ({ kind: 'nft', nft, collection }))
 
 const isCollection: Exactly = async (explorer, viewer, text) => {
-  const found = await findCollection(explorer, viewer, text, null)
+  const found = await findSeenCollection(explorer, viewer, text, null)
   return found === null ? [] : await collectionHits(explorer, viewer, [found.id])
 }
 
@@ -49,7 +49,7 @@ const isOwner: Exactly = async (explorer, viewer, text) => {
 }
 
 const isRun: Exactly = async (explorer, viewer, text) => {
-  const found = await findRun(explorer.db, viewer.accountId, text)
+  const found = await findSeenRun(explorer.db, viewer.accountId, text)
   if (found === null) return []
   return (await runSummaries(explorer, viewer, [found])).map((run) => ({ kind: 'run', run }))
 }
@@ -81,7 +81,7 @@ const isTransaction: Exactly = async (explorer, viewer, text) => {
 
 /** Returns the NFTs that a transaction minted or changed, or the collection that it deployed. */
 async function hitsOfTransaction(
-  explorer: Explorer,
+  explorer: ExplorerDeps,
   viewer: Viewer,
   transaction: SeenTransaction,
 ): Promise<SearchHit[]> {
@@ -119,13 +119,13 @@ const isCid: Exactly = async (explorer, viewer, text) => {
   return hits
 }
 
-const accountsOf = async ({ db }: Explorer, { accountId }: Viewer): Promise<string[]> =>
+const accountsOf = async ({ db }: ExplorerDeps, { accountId }: Viewer): Promise<string[]> =>
   accountId === null ? await accountsWithCollections(db, MOST_ACCOUNTS) : [accountId]
 
 const EXACTLY = [isNft, isCollection, isChange, isRun, isOwner, isTransaction, isRequest, isCid]
 
 /** Searches for a text: first the exact match, then items with its words in title or name. */
-export async function search(explorer: Explorer, viewer: Viewer, q: string): Promise<SearchResult> {
+export async function search(explorer: ExplorerDeps, viewer: Viewer, q: string): Promise<SearchResult> {
   const text = q.trim()
   if (text === '') return { exact: null, hits: [] }
   const hits: SearchHit[] = []

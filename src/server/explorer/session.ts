@@ -60,7 +60,12 @@ export async function admit(db: Db, key: string, now: number): Promise<Caller> {
 }
 
 /** Returns the viewer of a session; null if it isn't valid or its key may not read. */
-export async function resume(db: Db, signer: SessionSigner, session: string, now: number): Promise<Caller | null> {
+export async function resumeSession(
+  db: Db,
+  signer: SessionSigner,
+  session: string,
+  now: number,
+): Promise<Caller | null> {
   const found = readSession(signer, session, now)
   if (found === null || (await isSignedUrlUsed(db, hashOf(session)))) return null
   const caller = await callerOfKey(db, found.keyId, now)

@@ -1,8 +1,8 @@
 import { bucketsOf, firstSeqOf } from '../store/explorer-counts.ts'
 import { nftsAt, type SummaryRow } from '../store/explorer-nfts.ts'
 import { countTerms, seqsOfTerms, termsBeginning, withTerms } from '../store/explorer-terms.ts'
-import { wordsOf, wordTerm } from '../store/title-index.ts'
-import type { Explorer } from './explorer.ts'
+import { titleWords, wordTerm } from '../store/title-index.ts'
+import type { ExplorerDeps } from './explorer.ts'
 
 /** Number of index words that a prefix may match. */
 const MOST_ENDINGS = 32
@@ -21,7 +21,7 @@ type Wanted = { terms: string[]; count: number }
  * work is bounded. The newest NFTs come first.
  */
 export async function findTitled(
-  { db, indexer }: Pick<Explorer, 'db' | 'indexer'>,
+  { db, indexer }: Pick<ExplorerDeps, 'db' | 'indexer'>,
   {
     accountIds,
     text,
@@ -34,7 +34,7 @@ export async function findTitled(
     limit?: number
   },
 ): Promise<SummaryRow[]> {
-  const words = wordsOf(text)
+  const words = titleWords(text)
   if (words.length > 0) await indexer.caughtUp()
   const { from, end } = collectionId === null ? ANYWHERE : await placesHeld(db, collectionId)
   const found: SummaryRow[] = []
@@ -72,7 +72,7 @@ export async function findTitled(
 const ANYWHERE = { from: 0, end: Number.MAX_SAFE_INTEGER }
 
 /** Returns the range of index places of a collection, so that NFTs outside of it aren't read. */
-async function placesHeld(db: Explorer['db'], collectionId: string): Promise<typeof ANYWHERE> {
+async function placesHeld(db: ExplorerDeps['db'], collectionId: string): Promise<typeof ANYWHERE> {
   const buckets = await bucketsOf(db, { collectionId, run: null })
   return { from: firstSeqOf(buckets[0]?.bucket ?? 0), end: firstSeqOf((buckets.at(-1)?.bucket ?? -1) + 1) }
 }

@@ -1,21 +1,21 @@
 import type { Blockchain } from '../../api/blockchains.ts'
-import { blockTimes, changesOf as changesShown } from '../services/nft-history.ts'
-import { changesOf, findTransactions, type SeenTransaction } from '../store/explorer-transactions.ts'
+import { blockTimes, shownChangesOf as changesShown } from '../services/nft-history.ts'
+import { changeTransactionsOf, findTransactions, type SeenTransaction } from '../store/explorer-transactions.ts'
 import { listHistory } from '../store/nft-history.ts'
-import type { Explorer } from './explorer.ts'
-import { cut, timeOf } from './metadata.ts'
-import type { HistoryEvent, Transaction } from './types.ts'
+import type { ExplorerDeps } from './explorer.ts'
+import { cut, isoTime } from './metadata.ts'
+import type { ExplorerEvent, Transaction } from './types.ts'
 
 /** Number of events shown for an NFT: the newest ones. */
 const MOST_EVENTS = 100
 
-export const showTransaction = ({ linkOf }: Explorer, row: SeenTransaction): Transaction => ({
+export const toExplorerTransaction = ({ linkOf }: ExplorerDeps, row: SeenTransaction): Transaction => ({
   transaction_hash: row.hash,
   kind: row.kind,
   state: row.state,
   block_number: row.block_number,
   gas_used: row.gas_used,
-  created_at: timeOf(row.created_at),
+  created_at: isoTime(row.created_at),
   token_count: row.token_count,
   explorer_url: linkOf(row.blockchain, row.hash),
 })
@@ -28,24 +28,27 @@ interface Minted {
 }
 
 /** Returns the transactions of an NFT that this backend signed, oldest first. */
-export async function transactionsOf({ db }: Explorer, nft: Minted): Promise<SeenTransaction[]> {
-  const ids = [...(nft.transaction_id === null ? [] : [nft.transaction_id]), ...(await changesOf(db, nft.id))]
+export async function transactionsOf({ db }: ExplorerDeps, nft: Minted): Promise<SeenTransaction[]> {
+  const ids = [
+    ...(nft.transaction_id === null ? [] : [nft.transaction_id]),
+    ...(await changeTransactionsOf(db, nft.id)),
+  ]
   return await findTransactions(db, { by: 'id', ids: [...new Set(ids)] })
 }
 
 /** Returns the events of an NFT, newest first. */
 export async function historyOf(
-  explorer: Explorer,
+  explorer: ExplorerDeps,
   nft: Minted,
   blockchain: string,
-): Promise<{ history: HistoryEvent[]; history_left_out: boolean }> {
+): Promise<{ history: ExplorerEvent[]; history_left_out: boolean }> {
   const { db, chains, slow, linkOf } = explorer
   const found = await listHistory(db, nft, { offset: 0, limit: MOST_EVENTS + 1, newestFirst: true })
   const rows = found.slice(0, MOST_EVENTS)
   const blocks = JSON.stringify(rows.map(({ block_number: block }) => block))
   const read = async () => Object.fromEntries(await blockTimes({ db, chains }, blockchain as Blockchain, rows))
   const times = await slow.soon(`times of ${nft.id}`, blocks, read)
-  const history: HistoryEvent[] = []
+  const history: ExplorerEvent[] = []
   // One after the other: each may have a megabyte of metadata.
   for (const row of rows) {
     const { kind, status, block_number, transaction_hash, sender, receiver, revision, accepted_at } = row
@@ -60,7 +63,7 @@ export async function historyOf(
       revision,
       ...(await changesShown(db, nft.id, row)),
       error: row.error === null ? null : cut(row.error),
-      time: time === null ? null : timeOf(time),
+      time: time === null ? null : isoTime(time),
       explorer_url: transaction_hash === null ? null : linkOf(blockchain, transaction_hash),
     })
   }

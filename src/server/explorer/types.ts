@@ -4,7 +4,7 @@
  */
 
 /** `GET /explorer/session`, the only one of these endpoints that needs no login. */
-export interface Session {
+export interface ExplorerSession {
   version: string
   /** True if everything is visible without a key, because server and client are on one machine. */
   open: boolean
@@ -25,7 +25,7 @@ export type Counts = Record<Status, number>
 export type MediaKind = 'image' | 'svg' | 'video' | 'audio' | 'model' | 'other'
 
 /** One file of an NFT. */
-export interface Media {
+export interface NftMedia {
   /** The file's field in the request, such as `image` or `animation_url`. */
   field: string
   /** As in the request. */
@@ -55,10 +55,10 @@ export interface CollectionSummary {
   created_at: string
   counts: Counts
   /** The collection's own image, or else images of its first NFTs, at most four. */
-  covers: Media[]
+  covers: NftMedia[]
 }
 
-export interface Collection extends CollectionSummary {
+export interface CollectionDetails extends CollectionSummary {
   description: string | null
   wallet_address: string
   enable_api: boolean
@@ -96,7 +96,7 @@ export interface NftSummary {
   owner: string
   burned: boolean
   /** The image that a gallery shows: the field `image`, else the first image; null if there is none. */
-  image: Media | null
+  image: NftMedia | null
 }
 
 export interface Transaction {
@@ -113,7 +113,7 @@ export interface Transaction {
 }
 
 /** One event in the life of an NFT. */
-export interface HistoryEvent {
+export interface ExplorerEvent {
   kind: 'mint' | 'transfer' | 'update' | 'freeze' | 'burn'
   status: Status
   /** The owner before and after the event; null if it changes no owner. */
@@ -133,7 +133,7 @@ export interface HistoryEvent {
   explorer_url: string | null
 }
 
-export interface Nft extends NftSummary {
+export interface NftDetails extends NftSummary {
   collection: Pick<CollectionSummary, 'transaction_gdn_id' | 'contract_address' | 'blockchain' | 'name'>
   /** The NFT's step in the pipeline: files, mint, chain, done. */
   step: string
@@ -142,7 +142,7 @@ export interface Nft extends NftSummary {
   receiver_wallet_address: string
   description: string | null
   attributes: { trait_type: string; value: string | number | boolean | null }[]
-  media: Media[]
+  media: NftMedia[]
   /** The metadata that the client sent, or that of the last update. */
   request_metadata: unknown
   /** Sequence number of the NFT's last update within the collection; 0 if it was never updated. */
@@ -160,7 +160,7 @@ export interface Nft extends NftSummary {
   run: string | null
   transactions: Transaction[]
   /** The newest events first, at most 100. */
-  history: HistoryEvent[]
+  history: ExplorerEvent[]
   history_left_out: boolean
   /** The previous and the next NFT in its collection. */
   previous: string | null
@@ -170,7 +170,7 @@ export interface Nft extends NftSummary {
 /** A run of `gdn batch mint`, as far as the server knows it. */
 export interface RunSummary {
   run: string
-  collection: Nft['collection']
+  collection: NftDetails['collection']
   counts: Counts
   /** Number of deployed NFTs that were burned later. */
   burned: number
@@ -178,7 +178,7 @@ export interface RunSummary {
   last_accepted_at: string
 }
 
-export interface Run extends RunSummary {
+export interface RunDetails extends RunSummary {
   /** Distinct error messages of failed NFTs, most frequent first, at most 100. */
   failures: { error: string; count: number; nft_gdn_ids: string[] }[]
   gas_used: string | null
@@ -196,12 +196,12 @@ export interface Overview {
   /** The latest runs, at most 20. */
   runs: RunSummary[]
   /** The NFTs accepted last, newest first, at most 20. */
-  latest: (NftSummary & { collection: Nft['collection'] })[]
+  latest: (NftSummary & { collection: NftDetails['collection'] })[]
 }
 
 export type SearchHit =
   | { kind: 'collection'; collection: CollectionSummary }
-  | { kind: 'nft'; nft: NftSummary; collection: Nft['collection'] }
+  | { kind: 'nft'; nft: NftSummary; collection: NftDetails['collection'] }
   | { kind: 'owner'; address: string; nfts: number }
   | { kind: 'run'; run: RunSummary }
 

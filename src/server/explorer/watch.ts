@@ -1,6 +1,6 @@
 import { changeMarker } from '../store/change-marker.ts'
-import { findCollection, showCollection } from './collections.ts'
-import type { Explorer, Viewer } from './explorer.ts'
+import { findSeenCollection, showCollection } from './collections.ts'
+import type { ExplorerDeps, Viewer } from './explorer.ts'
 import { showNft } from './nfts.ts'
 import { showOverview } from './overview.ts'
 import { showRun } from './runs.ts'
@@ -9,18 +9,18 @@ import { showRun } from './runs.ts'
 const SUBJECTS = {
   run: showRun,
   nft: showNft,
-  async collection(explorer: Explorer, viewer: Viewer, id: string) {
-    const found = await findCollection(explorer, viewer, id, null)
+  async collection(explorer: ExplorerDeps, viewer: Viewer, id: string) {
+    const found = await findSeenCollection(explorer, viewer, id, null)
     return found === null ? null : await showCollection(explorer, found)
   },
 } as const
 
-export type Subject = keyof typeof SUBJECTS
-export const SUBJECT_NAMES = Object.keys(SUBJECTS) as Subject[]
+export type WatchSubject = keyof typeof SUBJECTS
+export const SUBJECT_NAMES = Object.keys(SUBJECTS) as WatchSubject[]
 
-export interface Listener {
+export interface WatchListener {
   viewer: Viewer
-  subjects: Partial<Record<Subject, string>>
+  subjects: Partial<Record<WatchSubject, string>>
   /** Sends an event: immediately after the listener is added, and whenever the data changes. */
   tell(event: string, json: string): void
   /** Ends the stream. */
@@ -29,8 +29,8 @@ export interface Listener {
 
 export interface Watch {
   /** Returns false if there are too many listeners; otherwise adds the listener until it leaves. */
-  listen(listener: Listener): boolean
-  leave(listener: Listener): void
+  listen(listener: WatchListener): boolean
+  leave(listener: WatchListener): void
   /** Ends all streams permanently. */
   close(): void
 }
@@ -52,12 +52,12 @@ const LONGEST_WAIT_MS = 5000
  * without an extra poll for the others.
  */
 export function createWatch(
-  explorer: Explorer,
+  explorer: ExplorerDeps,
   { onError, everyMs = 1000, most = { perAccount: 100, total: 500 } }: WatchOptions,
 ): Watch {
-  const listeners = new Set<Listener>()
+  const listeners = new Set<WatchListener>()
   /** The last data sent to each listener, by event. */
-  const sent = new WeakMap<Listener, Map<string, string>>()
+  const sent = new WeakMap<WatchListener, Map<string, string>>()
   let marker: string | null = null
   let looking = false
   let again = false
@@ -66,14 +66,14 @@ export function createWatch(
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
-  const find = async (key: string, { viewer, subjects }: Listener): Promise<string | null> => {
+  const find = async (key: string, { viewer, subjects }: WatchListener): Promise<string | null> => {
     if (key === 'overview') return JSON.stringify(await showOverview(explorer, viewer))
-    const id = subjects[key as Subject] ?? ''
-    const found = await SUBJECTS[key as Subject](explorer, viewer, id)
+    const id = subjects[key as WatchSubject] ?? ''
+    const found = await SUBJECTS[key as WatchSubject](explorer, viewer, id)
     return found === null ? null : JSON.stringify(found)
   }
 
-  const notifyAll = async (to: readonly Listener[]) => {
+  const notifyAll = async (to: readonly WatchListener[]) => {
     const found = new Map<string, Promise<string | null>>()
     const failures: unknown[] = []
     // An item that can't be read doesn't block the others.
@@ -83,7 +83,7 @@ export function createWatch(
     }
     for (const listener of to) {
       for (const event of ['overview', ...SUBJECT_NAMES.filter((name) => listener.subjects[name] !== undefined)]) {
-        const id = event === 'overview' ? '' : listener.subjects[event as Subject]
+        const id = event === 'overview' ? '' : listener.subjects[event as WatchSubject]
         const key = JSON.stringify([listener.viewer.accountId, event, id])
         const begun = found.get(key) ?? find(event, listener).catch(failed)
         found.set(key, begun)

@@ -3,14 +3,14 @@ import type { EndpointName } from '../../api/endpoints.ts'
 import { type FaultRule, type FaultsFile, MINTING } from './schema.ts'
 
 /** The effect of a rule on one request. */
-export type Verdict = Exclude<FaultRule, { fault: 'latency' }>
+export type FaultEffect = Exclude<FaultRule, { fault: 'latency' }>
 
 /** The faults injected into a request. */
 export interface InjectedFault {
   /** Milliseconds to wait first. */
   delayMs: number
   /** The first matching rule that isn't a latency. Latency may be added to any fault. */
-  verdict: Verdict | null
+  verdict: FaultEffect | null
 }
 
 /** Returns a number in [0, 1) that is the same for the same text on every machine. */

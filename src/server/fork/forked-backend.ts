@@ -2,7 +2,7 @@ import { blockchainHint } from '../../api/blockchain-hint.ts'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { createSigner } from '../chain/evm/create-signer.ts'
-import { newKey } from '../chain/evm/embedded/embedded-signers.ts'
+import { randomEvmKey } from '../chain/evm/embedded/embedded-signers.ts'
 import { encodeDeployFactory, factoryAddress } from '../chain/evm/factory.ts'
 import { sendAs } from '../chain/evm/fork/send-as.ts'
 import { type Fork, forkError, forkSettings, startFork } from '../chain/evm/fork/start-fork.ts'
@@ -10,7 +10,7 @@ import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { MINTS_IN_FLIGHT } from '../chain/evm/remote/remote-network.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
-import { type Backend, type BackendOptions, startBackend } from '../main.ts'
+import { type BackendOptions, type StartedBackend, startBackend } from '../main.ts'
 import { openDatabase } from '../open-database.ts'
 import { chainIdNamed } from '../settings/networks.ts'
 import type { ChainSettings } from '../settings/types.ts'
@@ -22,7 +22,7 @@ const FEE_CAP = 10n ** 15n
 const COINS = 10n ** 22n
 
 export interface ForkedBackend {
-  backend: Backend
+  backend: StartedBackend
   fork: Fork
   close(): Promise<void>
 }
@@ -54,7 +54,7 @@ export async function startForkedBackend(
   const providers = createProviders()
   const fork = await startFork({ blockchain, chainId, urls: [url], providers, folder, depth: DEPTH, signal })
   try {
-    const signer = createSigner(newKey())
+    const signer = createSigner(randomEvmKey())
     await fork.call('anvil_setBalance', [signer.address, `0x${COINS.toString(16)}`])
     const factory = await deployFactory(fork, signer.address)
     const store = await openDatabase(
@@ -97,7 +97,7 @@ export async function startForkedBackend(
 
 /** Deploys a factory from an account whose key isn't stored. Returns the factory's address, checksummed. */
 async function deployFactory(fork: Fork, operator: Hex): Promise<Hex> {
-  const admin = createSigner(newKey()).address
+  const admin = createSigner(randomEvmKey()).address
   const call = { data: encodeDeployFactory([operator]), gas: deployFactoryGasLimit([operator]) }
   await sendAs(fork, admin, call)
   return factoryAddress(admin)

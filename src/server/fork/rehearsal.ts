@@ -7,7 +7,7 @@ import type { Secret } from '../../core/secret.ts'
 import { inCoins } from '../../core/units.ts'
 import { callOf, debtOf } from '../chain/evm/cost/debt.ts'
 import { createSigner } from '../chain/evm/create-signer.ts'
-import { newKey } from '../chain/evm/embedded/embedded-signers.ts'
+import { randomEvmKey } from '../chain/evm/embedded/embedded-signers.ts'
 import type { Signer } from '../chain/evm/evm-signer.ts'
 import { sendAs } from '../chain/evm/fork/send-as.ts'
 import { FORK_BLOCK_MS, type Fork, forkError, forkSettings, startFork } from '../chain/evm/fork/start-fork.ts'
@@ -22,7 +22,7 @@ import { openDatabase, withDatabase } from '../open-database.ts'
 import { newApiKey, registerApiKey } from '../services/authenticate.ts'
 import type { DatabasePlace } from '../settings/database.ts'
 import { coinOf } from '../settings/networks.ts'
-import { loadSettings, settingsPath } from '../settings/settings.ts'
+import { loadServerSettings, settingsPath } from '../settings/settings.ts'
 import type { ChainSettings } from '../settings/types.ts'
 import { AUTHORIZE_GAS } from '../setup/plan.ts'
 import { type CollectionRow, findCollectionsByAddress } from '../store/collections.ts'
@@ -177,7 +177,7 @@ export async function openRehearsal(
 }
 
 async function chainOf({ dataDir, settingsFile }: DatabasePlace, blockchain: EvmBlockchain): Promise<ChainSettings> {
-  const chain = (await loadSettings(dataDir, settingsFile)).chains.get(blockchain)
+  const chain = (await loadServerSettings(dataDir, settingsFile)).chains.get(blockchain)
   if (chain !== undefined) return chain
   throw new GdnError(
     'invalid_config',
@@ -276,7 +276,7 @@ async function substitute(
   if (admin === null) throw new GdnError('invalid_config', `the network has no gdn factory at ${factory}`)
   const substitutes: Substitute[] = []
   for (const real of addresses) {
-    const signer = createSigner(newKey())
+    const signer = createSigner(randomEvmKey())
     const free = (await balanceOf(fork, real)) - (owed.get(real) ?? 0n)
     const [balance, debt] = free > 0n ? [free, 0n] : [0n, -free]
     await fork.call('anvil_setBalance', [signer.address, hex(balance)])

@@ -9,10 +9,10 @@ import { type FieldIssue, validate } from '../../api/validate.ts'
 import { inVersion } from '../../api/versions.ts'
 import type { AcceptedRequest } from '../services/accept.ts'
 import { Refusal, refusalOf } from '../services/refusal.ts'
-import type { MaxCost, ServiceDeps, ServiceRequest } from '../services/services.ts'
+import type { RunCostLimit, ServiceDeps, ServiceRequest } from '../services/services.ts'
 import { callerOf } from './auth.ts'
 import { createHeldReads, type HeldReads } from './held-reads.ts'
-import { originOf } from './hosts.ts'
+import { requestOrigin } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
 
 /** Serves an endpoint. An endpoint that creates something returns the accepted request, and any other its response. */
@@ -27,14 +27,14 @@ type Served<Response, Creates> = Creates extends null ? Response : AcceptedReque
  * The services of all endpoints, loaded on the first request. `files` has its own route, because an upload isn't JSON.
  */
 const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: () => Promise<Service<Name>> } = {
-  createnft: async () => (await import('../services/create-nfts.ts')).createNfts('createnft'),
+  createnft: async () => (await import('../services/create-nfts.ts')).createNftsService('createnft'),
   transfernft: async () => (await import('../services/transfer-nft.ts')).transferNft,
-  createnfttrans: async () => (await import('../services/create-nfts.ts')).createNfts('createnfttrans'),
+  createnfttrans: async () => (await import('../services/create-nfts.ts')).createNftsService('createnfttrans'),
   getnftgdnids: async () => (await import('../services/get-nft-ids.ts')).getNftIds,
   getnfts: async () => (await import('../services/get-nfts.ts')).getNfts,
   getisgdnnft: async () => (await import('../services/get-is-gdn-nft.ts')).getIsGdnNft,
   createcollection: async () => (await import('../services/create-collection.ts')).createCollection,
-  creatednft: async () => (await import('../services/create-nfts.ts')).createNfts('creatednft'),
+  creatednft: async () => (await import('../services/create-nfts.ts')).createNftsService('creatednft'),
   updatednft: async () => (await import('../services/update-nft.ts')).updateNft,
   getpresignedurl: async () => (await import('../services/get-presigned-url.ts')).getPresignedUrl,
   getcollections: async () => (await import('../services/get-collections.ts')).getCollections,
@@ -84,7 +84,7 @@ function runOf(request: FastifyRequest): string | null {
 const MAX_COST = /^([0-9]{1,40})(;set)?$/
 
 /** Returns the cost limit of the request's run. An invalid value is an error, because the limit protects money. */
-function maxCostOf(request: FastifyRequest): MaxCost | null {
+function maxCostOf(request: FastifyRequest): RunCostLimit | null {
   const header = request.headers[HEADERS.runMaxCost]
   if (header === undefined) return null
   const [, wei, isSet] = MAX_COST.exec(String(header)) ?? []
@@ -166,7 +166,7 @@ function addEndpoint(
       run: runOf(request),
       maxCost: maxCostOf(request),
       onlyWithoutValue: onlyWithoutValue(request),
-      origin: () => originOf(request),
+      origin: () => requestOrigin(request),
     }
     if (endpoint.creates === null) {
       const { prefer } = request.headers

@@ -8,7 +8,7 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/types.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
-import type { Identity } from '../store/identity.ts'
+import type { BackendIdentity } from '../store/identity.ts'
 import { addApiRoutes } from './api-routes.ts'
 import { addAuthentication } from './auth.ts'
 import { type BodyMemory, DEFAULT_BODY_MEMORY, limitBodyMemory } from './body-memory.ts'
@@ -52,7 +52,7 @@ const CORS = {
 
 export interface AppOptions {
   deps: ServiceDeps
-  identity: Identity
+  identity: BackendIdentity
   /** The address that the server listens on. */
   host: string
   allowedHosts: readonly string[]

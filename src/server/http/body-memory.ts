@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { Refusal } from '../services/refusal.ts'
-import { networkOf } from './connections.ts'
+import { clientNetwork } from './connections.ts'
 
 /** Limits of the bytes of request bodies in memory. */
 export interface BodyMemory {
@@ -28,7 +28,7 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
   app.addHook('preParsing', async (request, reply, payload) => {
     const { 'content-length': length, 'content-type': type = '' } = request.headers
     if (type.startsWith('multipart/') || (length !== undefined && Number(length) <= UNCOUNTED_BYTES)) return payload
-    const client = networkOf(request.ip)
+    const client = clientNetwork(request.ip)
     let own = 0
     reply.raw.once('close', () => {
       all -= own

@@ -39,7 +39,7 @@ export function limitConnections(
   server.on('connection', (socket: Socket) => {
     const address = socket.remoteAddress ?? ''
     if (isLoopbackAddress(address) || isTrusted(address)) return
-    const client = networkOf(address)
+    const client = clientNetwork(address)
     const others = open.get(client) ?? 0
     if (others >= perAddress) {
       socket.destroy()
@@ -55,7 +55,7 @@ export function limitConnections(
 }
 
 /** Returns an IPv4 address without the port that some proxies append, or the /64 network of an IPv6 address. */
-export function networkOf(client: string): string {
+export function clientNetwork(client: string): string {
   const address = /^\[(.*)\](?::\d+)?$/.exec(client)?.[1] ?? client.replace(/^([\d.]+):\d+$/, '$1')
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address

@@ -22,7 +22,7 @@ export const PAGE = `<!doctype html>
 </html>
 `
 
-export const STYLE = `body { margin: 0; background: #fff; }
+export const DOCS_STYLE = `body { margin: 0; background: #fff; }
 html.dark-mode body { background: #1c2022; }
 .wait { font: 16px/1.5 sans-serif; padding: 1.5rem; }
 .swagger-ui .info { margin: 2rem 0 1rem; }

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { systemCode } from '../../core/errors.ts'
 import { Refusal } from '../services/refusal.ts'
-import { PAGE, STYLE } from './docs-page.ts'
+import { DOCS_STYLE, PAGE } from './docs-page.ts'
 
 const compress = promisify(gzip)
 const decompress = promisify(gunzip)
@@ -59,7 +59,7 @@ export function addDocs(app: FastifyInstance): void {
 
 /** Returns a file that the page of `/docs` loads, gzipped; null for any other name. */
 async function readAsset(name: string): Promise<Buffer | null> {
-  if (name === 'page.css') return compress(STYLE)
+  if (name === 'page.css') return compress(DOCS_STYLE)
   const built = Object.hasOwn(BUILT, name) ? BUILT[name] : undefined
   if (built !== undefined) {
     const { loadExplorer } = await import('./explorer-assets.ts')

@@ -2,14 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import type { Viewer } from '../explorer/explorer.ts'
-import { admit, endSession, resume, SESSION_MS, signSession } from '../explorer/session.ts'
-import type { Session } from '../explorer/types.ts'
+import { admit, endSession, resumeSession, SESSION_MS, signSession } from '../explorer/session.ts'
+import type { ExplorerSession } from '../explorer/types.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { accountEmail } from '../store/accounts.ts'
-import type { Identity } from '../store/identity.ts'
+import type { BackendIdentity } from '../store/identity.ts'
 import { isHere, type RefuseElsewhere } from './auth.ts'
-import { networkOf } from './connections.ts'
+import { clientNetwork } from './connections.ts'
 import { isForeignPage, isLoopbackHost } from './hosts.ts'
 
 export interface AccessOptions {
@@ -19,7 +19,7 @@ export interface AccessOptions {
   isTrusted: (address: string) => boolean
   refuseElsewhere: RefuseElsewhere
   version: string
-  identity: Identity
+  identity: BackendIdentity
 }
 
 /** Limit of login attempts per client. Keys can't be guessed, but attempts must not overload the database. */
@@ -53,7 +53,7 @@ export function addExplorerAccess(
 
   const callerOf = async (request: FastifyRequest) => {
     const session = cookieOf(request, cookie)
-    const caller = session === null ? null : await resume(db, signer, session, now())
+    const caller = session === null ? null : await resumeSession(db, signer, session, now())
     if (caller === null) return null
     // A client that would be rejected at login is also rejected with a cookie that was set elsewhere.
     return await refuseElsewhere(request, caller).then(
@@ -68,7 +68,7 @@ export function addExplorerAccess(
     return caller === null ? null : { accountId: caller.accountId }
   }
 
-  const sessionOf = async (accountId: string | null, open: boolean): Promise<Session> => ({
+  const sessionOf = async (accountId: string | null, open: boolean): Promise<ExplorerSession> => ({
     version,
     open,
     account: accountId === null ? null : { email: await accountEmail(db, accountId) },
@@ -102,7 +102,7 @@ export function addExplorerAccess(
   // Runs before the body is read, so that a client without access can't fill the memory.
   const onRequest = async (request: FastifyRequest) => {
     refuseForeign(request)
-    await countLogin(networkOf(request.ip))
+    await countLogin(clientNetwork(request.ip))
   }
   app.post('/explorer/login', { config, bodyLimit: LOGIN_BODY_LIMIT, onRequest }, async (request, reply) => {
     const { api_key: key } = (request.body ?? {}) as { api_key?: unknown }

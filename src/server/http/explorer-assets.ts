@@ -17,7 +17,7 @@ export interface Asset {
   plain: () => Promise<Buffer>
 }
 
-export interface Explorer {
+export interface ExplorerAssets {
   page: string
   assets: ReadonlyMap<string, Asset>
   /** Returns a file by its role, gzipped; null for an unknown role. */
@@ -30,10 +30,10 @@ interface Bundle {
   files: readonly { name: string; contents: Buffer }[]
 }
 
-let loading: Promise<Explorer> | undefined
+let loading: Promise<ExplorerAssets> | undefined
 
 /** Returns the page of the web explorer and its files, which are read on the first request. */
-export function loadExplorer(): Promise<Explorer> {
+export function loadExplorer(): Promise<ExplorerAssets> {
   loading ??= load().catch((error) => {
     loading = undefined
     throw error
@@ -41,7 +41,7 @@ export function loadExplorer(): Promise<Explorer> {
   return loading
 }
 
-async function load(): Promise<Explorer> {
+async function load(): Promise<ExplorerAssets> {
   const { entries, files } = (await readBuilt()) ?? (await buildNow())
   const assets = new Map(files.map(({ name, contents }) => [name, assetOf(name, contents)]))
   return { page: pageOf(entries), assets, built: (name) => assets.get(entries[name] ?? '')?.gzipped ?? null }

@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
-import type { Explorer } from '../explorer/explorer.ts'
-import type { Listener, Subject, Watch } from '../explorer/watch.ts'
+import type { ExplorerDeps } from '../explorer/explorer.ts'
+import type { Watch, WatchListener, WatchSubject } from '../explorer/watch.ts'
 import type { Log } from '../log.ts'
 import { Refusal } from '../services/refusal.ts'
 import { type ExplorerAccess, viewerOf } from './explorer-access.ts'
@@ -15,12 +15,12 @@ const HEARTBEAT_MS = 15_000
 /** Number of unread bytes at which a slow client is disconnected. The client then reconnects. */
 const MOST_UNREAD = 4 * 1024 * 1024
 const RETRY_MS = 2000
-const SUBJECTS = ['run', 'nft', 'collection'] as const satisfies readonly Subject[]
+const SUBJECTS = ['run', 'nft', 'collection'] as const satisfies readonly WatchSubject[]
 
 /** Adds `GET /explorer/events`, a stream of changes. */
 export function addExplorerEvents(
   app: FastifyInstance,
-  explorer: Explorer,
+  explorer: ExplorerDeps,
   { access, log, heartbeatMs = HEARTBEAT_MS }: { access: ExplorerAccess; log: Log; heartbeatMs?: number | undefined },
 ): void {
   let watching: Promise<Watch> | undefined
@@ -41,7 +41,7 @@ export function addExplorerEvents(
       if (stream.readableLength > MOST_UNREAD) stream.destroy()
       if (!ended) stream.push(text)
     }
-    const listener: Listener = {
+    const listener: WatchListener = {
       viewer,
       subjects: subjectsOf(request),
       tell: (event, json) => push(`event: ${event}\ndata: ${json}\n\n`),
@@ -72,7 +72,7 @@ export function addExplorerEvents(
   })
 }
 
-function subjectsOf(request: FastifyRequest): Partial<Record<Subject, string>> {
+function subjectsOf(request: FastifyRequest): Partial<Record<WatchSubject, string>> {
   const given = SUBJECTS.map((name) => [name, textParam(request, name, 200)] as const)
   return Object.fromEntries(given.filter(([, id]) => id !== null))
 }

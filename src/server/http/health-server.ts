@@ -2,13 +2,13 @@ import { createServer, type ServerResponse } from 'node:http'
 import { messageOf } from '../../core/errors.ts'
 import type { Metrics } from '../metrics/types.ts'
 import type { Readiness } from '../readiness.ts'
-import type { Identity } from '../store/identity.ts'
+import type { BackendIdentity } from '../store/identity.ts'
 import { answerReadiness, healthBody } from './health.ts'
 import { listen } from './listen.ts'
 
 export interface Health {
   version: string
-  identity: Identity
+  identity: BackendIdentity
   readiness: Readiness
   metrics: Pick<Metrics, 'scrape'>
 }

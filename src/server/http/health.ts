@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Readiness } from '../readiness.ts'
-import type { Identity } from '../store/identity.ts'
+import type { BackendIdentity } from '../store/identity.ts'
 
 /** Returns status and body of the response of /readyz. */
 export async function answerReadiness(readiness: Readiness): Promise<{ status: 200 | 503; body: object }> {
@@ -10,7 +10,7 @@ export async function answerReadiness(readiness: Readiness): Promise<{ status: 2
 }
 
 /** Returns the body of the response of /healthz. */
-export const healthBody = (version: string, { id, incarnation }: Identity) => ({
+export const healthBody = (version: string, { id, incarnation }: BackendIdentity) => ({
   status: 'ok',
   version,
   backend_id: id,
@@ -19,7 +19,7 @@ export const healthBody = (version: string, { id, incarnation }: Identity) => ({
 
 export function addHealthRoutes(
   app: FastifyInstance,
-  { version, identity, readiness }: { version: string; identity: Identity; readiness: Readiness },
+  { version, identity, readiness }: { version: string; identity: BackendIdentity; readiness: Readiness },
 ): void {
   const config = { access: 'public', errorForm: 'A' } as const
   app.get('/healthz', { config, exposeHeadRoute: true }, () => healthBody(version, identity))

@@ -61,7 +61,7 @@ export function isForeignPage({ headers, host }: Asked, allowedHosts: readonly s
 }
 
 /** Returns the origin that the request was addressed to. The client can reach the server there again. */
-export function originOf({ protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>): string {
+export function requestOrigin({ protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>): string {
   const url = parseUrl(`${protocol}://${host}`)
   const plain = /^https?$/.test(protocol) && /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$/i.test(host)
   if (plain && url !== null) return url.origin

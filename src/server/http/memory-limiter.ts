@@ -1,10 +1,10 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import type { Count } from '../store/rate-windows.ts'
+import type { RateCount } from '../store/rate-windows.ts'
 
 const WINDOW_MS = 1000
 
 /** Returns a function that counts requests per key in windows of a second, in this process. */
-export function createMemoryLimiter(ratePerSecond: number): (keyId: string) => Promise<Count> {
+export function createMemoryLimiter(ratePerSecond: number): (keyId: string) => Promise<RateCount> {
   const limiter = new RateLimiterMemory({ points: ratePerSecond, duration: 1 })
   return async (keyId) => {
     try {

@@ -4,7 +4,7 @@ import { WALLET_CREATE_PATH } from '../../api/endpoints/getpresignedurl.ts'
 import { createWallet } from '../services/create-wallet.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import type { SignedUrlClaims } from '../services/signed-url.ts'
-import type { WalletKey } from '../services/wallet-key.ts'
+import type { ErasableKey } from '../services/wallet-key.ts'
 
 /** Enough for the small body of a client that can't send a POST without one. */
 const BODY_LIMIT = 64 * 1024
@@ -36,7 +36,7 @@ export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps
  * Returns the response as bytes, so that the key can be overwritten after sending; a string can't be. The buffer isn't
  * part of Node's shared pool.
  */
-function spell(request: SignedUrlClaims, { address, spelled }: WalletKey): Buffer {
+function spell(request: SignedUrlClaims, { address, spelled }: ErasableKey): Buffer {
   // The reference includes the key `signature` in this echo, but omits its value.
   const echo = JSON.stringify({ ...request, signature: '' })
   const before = Buffer.from(`{"request":${echo},"wallet":{"address":"${address}","private_key":"`)

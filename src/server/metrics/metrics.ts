@@ -1,5 +1,5 @@
 import type { Registry } from './registry.ts'
-import type { Metrics, MetricsOptions, Observation } from './types.ts'
+import type { MetricEvent, Metrics, MetricsOptions } from './types.ts'
 
 /**
  * Number of buffered observations at which the registry is loaded even without a scrape. At most twice as many are
@@ -12,7 +12,7 @@ const MAX_KEPT = 5000
  * load, so it is loaded with the first scrape. Until then, observations are buffered.
  */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const kept: Observation[] = []
+  const kept: MetricEvent[] = []
   let loading: Promise<Registry> | undefined
   let loaded: Registry | undefined
 

@@ -7,7 +7,7 @@ import { chainHeights, type Depth, pipelineDepths } from '../store/depths.ts'
 import { listFollowed } from '../store/owner-events.ts'
 import { countWaiting } from '../store/webhook-deliveries.ts'
 import { listWebhooks } from '../store/webhooks.ts'
-import type { Metrics, MetricsOptions, Observation } from './types.ts'
+import type { MetricEvent, Metrics, MetricsOptions } from './types.ts'
 
 export type Registry = Metrics
 
@@ -161,7 +161,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   }
 
   return {
-    observe(observation: Observation) {
+    observe(observation: MetricEvent) {
       switch (observation.what) {
         case 'request': {
           const { method, route, status, seconds } = observation

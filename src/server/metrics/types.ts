@@ -4,7 +4,7 @@ import type { StorageObservation } from '../storage/measured.ts'
 import type { Db } from '../store/schema.ts'
 
 /** An event that is counted. */
-export type Observation =
+export type MetricEvent =
   | { what: 'request'; method: string; route: string; status: number; seconds: number }
   /** A final transaction, and the number of NFTs that it created. */
   | { what: 'transaction'; blockchain: string; kind: string; gas: number; nfts: number }
@@ -14,7 +14,7 @@ export type Observation =
   | { what: 'webhook'; outcome: 'delivered' | 'retried' | 'failed' }
 
 export interface Metrics {
-  observe(observation: Observation): void
+  observe(observation: MetricEvent): void
   /** Returns all metrics in the text format of Prometheus, and the content type. */
   scrape(): Promise<{ text: string; type: string }>
 }

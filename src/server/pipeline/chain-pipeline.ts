@@ -4,7 +4,7 @@ import { MAX_LOGGED_REQUESTS } from '../store/requests.ts'
 import type { TransactionRow } from '../store/transactions.ts'
 import { createChainStep } from './chain-step.ts'
 import { createDeployStep } from './deploy-step.ts'
-import type { ChainDriver, OnSigned, Outcome, OwnerFollower } from './driver.ts'
+import type { ChainDriver, OnSigned, OwnerFollower, TransactionOutcome } from './driver.ts'
 import { type Loop, startLoop, type Turn } from './loop.ts'
 import { createMintStep } from './mint-step.ts'
 import { createRecoverStep } from './recover-step.ts'
@@ -33,7 +33,7 @@ export interface ChainPipelineOptions {
   log: Log
   /** Returns whether this process works on the blockchain. */
   serves: () => boolean
-  onSettled?: ((transaction: TransactionRow, outcome: Outcome) => void) | undefined
+  onSettled?: ((transaction: TransactionRow, outcome: TransactionOutcome) => void) | undefined
 }
 
 export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline {
@@ -52,7 +52,7 @@ export function startChainPipeline(options: ChainPipelineOptions): ChainPipeline
   const start = (name: string, turn: Turn) =>
     startLoop(`${name} ${blockchain}`, async () => (serves() ? await turn() : null), log)
 
-  const onSettled = (transaction: TransactionRow, outcome: Outcome) => {
+  const onSettled = (transaction: TransactionRow, outcome: TransactionOutcome) => {
     const { kind, collection_id } = transaction
     notify?.(transaction, outcome)
     if (kind === 'factory' || kind === 'collection') deployLoop.wake()

@@ -2,7 +2,7 @@ import { backoffMs } from '../../core/backoff.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../store/open-store.ts'
 import { claimSigned, nextSignedDue, type TransactionRow, updateSigned } from '../store/transactions.ts'
-import type { ChainObserver, Observation, Outcome } from './driver.ts'
+import type { ChainObserver, Observation, TransactionOutcome } from './driver.ts'
 import { claimOptions, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
 import { type Settlement, settle } from './settle.ts'
@@ -26,7 +26,7 @@ export interface ChainStepOptions {
    * Called when a transaction is settled. Work on its collection may continue, which is null for a factory or a
    * transfer.
    */
-  onSettled: (transaction: TransactionRow, outcome: Outcome) => void
+  onSettled: (transaction: TransactionRow, outcome: TransactionOutcome) => void
   /** Called when a transaction is in a block that isn't deep enough yet. */
   onMined?: (transaction: TransactionRow) => void
 }
@@ -55,7 +55,7 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
 
   /** Settles finished transactions in one commit. If one can't be judged, the others are settled all the same. */
   const settleTogether = async (
-    ended: readonly (readonly [TransactionRow, Outcome])[],
+    ended: readonly (readonly [TransactionRow, TransactionOutcome])[],
     failures: unknown[],
   ): Promise<void> => {
     const settlements: Settlement[] = []
@@ -73,7 +73,7 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
 
   const work = async (claimed: readonly TransactionRow[]): Promise<void> => {
     const observed = await driver.observe(claimed)
-    const ended: [TransactionRow, Outcome][] = []
+    const ended: [TransactionRow, TransactionOutcome][] = []
     const pending: [TransactionRow, Pending][] = []
     for (const [index, transaction] of claimed.entries()) {
       const seen = observed[index]

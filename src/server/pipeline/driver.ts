@@ -55,7 +55,7 @@ export interface ChainObserver {
    */
   observe(claimed: readonly TransactionRow[]): Promise<Observation[]>
   /** Decides what the outcome of a transaction means for the rows that it was signed for. */
-  judge(transaction: TransactionRow, outcome: Outcome): Promise<Verdict>
+  judge(transaction: TransactionRow, outcome: TransactionOutcome): Promise<OutcomeVerdict>
   /**
    * Makes settled transactions pending again if a reorg removed their blocks. Absent if every block is final at once.
    *
@@ -75,7 +75,7 @@ export class LostRace extends Error {}
 
 /** Prepares transactions with the current fees and signers. */
 export interface TransactionPreparer {
-  collection(collection: CollectionRow): Promise<Prepared | { waitMs: number } | { error: string }>
+  collection(collection: CollectionRow): Promise<PreparedTransactions | { waitMs: number } | { error: string }>
   /** Returns why nothing can be minted in a collection now; null if something may. */
   delay(collection: CollectionRow): Promise<MintDelay | null>
   /**
@@ -97,7 +97,7 @@ export interface TransactionPreparer {
 export type MintDelay = 'idle' | 'full' | 'soon' | 'unknown'
 
 /** Transactions that are ready to be committed. */
-export interface Prepared {
+export interface PreparedTransactions {
   /** Blocks of metadata files, to be stored in the same commit. */
   blocks: Parameters<typeof putBlocks>[1]
   /**
@@ -108,7 +108,7 @@ export interface Prepared {
   sign(db: Db): Promise<readonly SignedTransaction[]>
 }
 
-export interface PreparedMint extends Prepared {
+export interface PreparedMint extends PreparedTransactions {
   assignments: readonly Assignment[]
   requests: readonly string[]
   /** The first token ID of the bundle, and the first one after the bundle. Null if token IDs aren't predicted. */
@@ -133,10 +133,10 @@ export type Observation =
       mined?: MinedResult | null
       block?: number | null
     }
-  | Outcome
+  | TransactionOutcome
 
 /** The outcome of a transaction, with its data on chain. */
-export interface Outcome {
+export interface TransactionOutcome {
   state: Exclude<TransactionState, 'signed'>
   seen: ChainResult
   /** The metadata file of the token, if it isn't the one that the transaction was signed with. */
@@ -155,7 +155,7 @@ type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_li
  * - `wait`: the outcome depends on blocks that aren't final.
  * - `none`: it has no rows.
  */
-export type Verdict =
+export type OutcomeVerdict =
   | {
       verdict: 'done'
       collection?: CollectionChanges

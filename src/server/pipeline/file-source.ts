@@ -1,5 +1,5 @@
 import { MAX_FILE_BYTES } from '../../api/endpoints/files.ts'
-import { isContentUrl, isIpfsUrl, partsOf, placeOf } from '../../core/ipfs-url.ts'
+import { ipfsPathParts, ipfsPlace, isContentUrl, isIpfsUrl } from '../../core/ipfs-url.ts'
 import { SNIFF_BYTES } from '../../files/content-type.ts'
 import { FetchFailure } from '../../files/failure.ts'
 import { contentProblem } from '../../files/file-content.ts'
@@ -54,7 +54,7 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
       const problem = contentProblem(await firstBytes(stored.content, SNIFF_BYTES), fileRules)
       if (problem !== null) throw new FetchFailure(`${url} is ${problem}`, { lasting: true, hint: 'Use another file.' })
     }
-    await storage.keep(partsOf(stored.place).cid)
+    await storage.keep(ipfsPathParts(stored.place).cid)
     checkedFiles.set(cid, true)
     return stored.place
   }
@@ -98,7 +98,7 @@ const IPFS_HINT = 'Use the URL of a file: ipfs://<cid>/<path>.'
 
 /** Returns why an `ipfs:` URL without a stored file can never have one; null if it can. */
 async function pathProblem(storage: FileStorage, url: string): Promise<string | null> {
-  const { cid, path } = partsOf(placeOf(url))
+  const { cid, path } = ipfsPathParts(ipfsPlace(url))
   if (!isCid(cid)) return 'has no valid CID'
   const name = path.pop()
   const folder = await storage.open(cid, path, { ours: true })

@@ -12,7 +12,7 @@ import { chainsToFollow } from '../store/owner-events.ts'
 import { blockchainsWithSigned, type TransactionRow } from '../store/transactions.ts'
 import { type ChainPipeline, startChainPipeline } from './chain-pipeline.ts'
 import { createClockStep } from './clock-step.ts'
-import type { Outcome } from './driver.ts'
+import type { TransactionOutcome } from './driver.ts'
 import type { FilePolicy } from './file-source.ts'
 import { createFileStep } from './file-step.ts'
 import { loadDriver } from './load-driver.ts'
@@ -40,7 +40,7 @@ export interface PipelineOptions {
   /** Number of NFTs whose files are fetched concurrently. */
   concurrency?: number | undefined
   /** Called when a transaction is finished. */
-  onSettled?: (transaction: TransactionRow, outcome: Outcome) => void
+  onSettled?: (transaction: TransactionRow, outcome: TransactionOutcome) => void
   onWebhookAttempt?: (outcome: 'delivered' | 'retried' | 'failed') => void
 }
 

@@ -30,7 +30,7 @@ export interface PublishSurroundings {
 }
 
 /** Starts the loops that publish stored content to an IPFS node and pin it with a pinning service. */
-export function startPublishing(
+export function startPublishLoops(
   surroundings: PublishSurroundings,
   { blocks, node, pinning }: PublishPlaces,
 ): Pick<Loop, 'stop'> {

@@ -14,21 +14,21 @@ import { deployUpdates, failUpdates, returnUpdates } from '../state/updates.ts'
 import { lockCollection, updateCollection } from '../store/collections.ts'
 import { countRevert, setOwner, updateSignedNfts } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
-import { findCursor, lockOwners } from '../store/owner-events.ts'
+import { findCursor, lockTokenOwners } from '../store/owner-events.ts'
 import { requestsOfTransaction } from '../store/requests.ts'
 import { assignRunOf } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
 import { isTransfer, isUpdate, type TransactionRow } from '../store/transactions.ts'
 import { countTransferRevert, findTransferOf, forgetReverts, returnTransfer } from '../store/transfers.ts'
 import { collectionOfUpdates, listUpdatesOf } from '../store/updates.ts'
-import type { Outcome, Verdict } from './driver.ts'
+import type { OutcomeVerdict, TransactionOutcome } from './driver.ts'
 import { restoreDirectory } from './restore-directory.ts'
 
 /** A transaction with its outcome, and the consequences for its rows. */
 export interface Settlement {
   transaction: TransactionRow
-  outcome: Outcome
-  verdict: Exclude<Verdict, { verdict: 'wait' }>
+  outcome: TransactionOutcome
+  verdict: Exclude<OutcomeVerdict, { verdict: 'wait' }>
 }
 
 /**
@@ -45,7 +45,7 @@ export async function settle(
   const { blockchain } = first.transaction
   const requests = others.length > 0 ? undefined : await requestsOfTransaction(store.db, first.transaction)
   const settled = await store.transaction(async (db) => {
-    await lockOwners(db, blockchain, 'shared')
+    await lockTokenOwners(db, blockchain, 'shared')
     const moved = settlements.flatMap(directoryOf)
     for (const id of [...new Set(moved.map(({ collectionId }) => collectionId))].sort()) await lockCollection(db, id)
     const ours: Settlement[] = []
@@ -113,7 +113,7 @@ async function apply(db: Db, { transaction, outcome, verdict }: Settlement): Pro
 async function applyToTransfer(
   db: Db,
   { id: transactionId, blockchain }: TransactionRow,
-  { seen }: Outcome,
+  { seen }: TransactionOutcome,
   verdict: Exclude<Settlement['verdict'], { verdict: 'none' }>,
 ): Promise<void> {
   const transfer = await findTransferOf(db, transactionId)

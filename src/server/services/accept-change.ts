@@ -1,5 +1,5 @@
 import type { Blockchain } from '../../api/blockchains.ts'
-import { type Operation, type OperationFields, operationDigest } from '../../api/operation-digest.ts'
+import { type OperationEndpoint, type OperationFields, operationDigest } from '../../api/operation-digest.ts'
 import { newId } from '../../core/ids.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import type { Db } from '../store/schema.ts'
@@ -12,7 +12,7 @@ import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /** A change of NFTs, or of facts about NFTs, in one transaction. It has the parts in which such endpoints differ. */
-interface Change<Name extends Operation, Echo, Prepared> {
+interface Change<Name extends OperationEndpoint, Echo, Prepared> {
   operation: Name
   /** The fields that identify the operation by its digest. */
   fields: OperationFields[Name]
@@ -45,7 +45,7 @@ interface Parsed {
 }
 
 /** Accepts a change of existing NFTs. If the reference ID exists already, returns its operation and changes nothing. */
-export async function acceptChange<Name extends Operation, Echo extends object, Prepared>(
+export async function acceptChange<Name extends OperationEndpoint, Echo extends object, Prepared>(
   deps: ServiceDeps,
   request: ServiceRequest<Parsed>,
   change: Change<Name, Echo, Prepared>,

@@ -4,7 +4,7 @@ import { TITLES } from '../../api/errors.ts'
 import { HEADERS, REFERENCE_ERRORS } from '../../api/headers.ts'
 import { type ContentReference, findContentReferences, setAlias } from '../store/references.ts'
 import { findOwnCollection } from './find-collection.ts'
-import { claimReferences, refuseOtherLabels, refuseRepeated, scopeIn } from './references.ts'
+import { claimReferences, refuseLabelConflicts, refuseRepeated, scopeIn } from './references.ts'
 import { badRequest, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
@@ -39,7 +39,7 @@ export async function aliasReferences(
       if (content === undefined) throw noContentReference(index)
       return { index, alias: reference_ids[index] ?? '', content }
     })
-    refuseOtherLabels(
+    refuseLabelConflicts(
       scope,
       wanted.map(({ content: { reference_id } }) => ({ reference_id, label: reference_label ?? null })),
       new Map(found.map((one) => [one.reference_id, { ...one, status: '', accepted_at: 0, isFree: false }])),

@@ -7,7 +7,7 @@ import { chainFacts } from '../pipeline/chain-facts.ts'
 import { addCollection } from '../state/collections.ts'
 import { accept } from './accept.ts'
 import { prepareCostCheck, startChange } from './limit-cost.ts'
-import { claimReferences, findAllNamed, idOf, type Known, showAccepted } from './references.ts'
+import { claimReferences, findAllNamed, idOf, type KnownOperation, showAccepted } from './references.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -39,7 +39,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
       ? []
       : [{ reference_id, digest: operationDigest(createcollection.name, fieldsOf(parsed)) }]
   const scope = { scope_id: accountId, operation: createcollection.name }
-  const answer = (collection: string | Known) => ({
+  const answer = (collection: string | KnownOperation) => ({
     request: {
       name: parsed.name,
       blockchain,

@@ -12,11 +12,11 @@ import {
   claimReferences,
   findAllNamed,
   idOf,
-  type Known,
+  type KnownOperation,
   refuseRepeated,
   scopeIn,
   showAccepted,
-  type Wanted,
+  type WantedReference,
 } from './references.ts'
 import { badRequest } from './refusal.ts'
 import { refuseValue } from './refuse-value.ts'
@@ -24,7 +24,7 @@ import { requireChain } from './require-chain.ts'
 import { requireExplained } from './require-explained.ts'
 import { refuseUnlessTransferable } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
-import { storedFiles } from './stored-files.ts'
+import { placesOfStoredFiles } from './stored-files.ts'
 
 type Endpoint = 'createnft' | 'creatednft' | 'createnfttrans'
 
@@ -34,7 +34,7 @@ type Parsed = z.output<typeof createnft.request> & { sender_wallet_address?: str
 type Request = ServiceRequest<Parsed>
 
 /** The ID of a new NFT, or an existing NFT. */
-type Accepted = string | Known
+type Accepted = string | KnownOperation
 
 /** The differences between the endpoints. */
 const ENDPOINTS = {
@@ -46,7 +46,7 @@ const ENDPOINTS = {
 } as const
 
 /** Returns the service of an endpoint that creates NFTs. */
-export const createNfts = (endpoint: Endpoint) => (deps: ServiceDeps, request: Request) =>
+export const createNftsService = (endpoint: Endpoint) => (deps: ServiceDeps, request: Request) =>
   acceptNfts(deps, request, endpoint)
 
 /** Accepts NFTs by adding a row for each. NFTs whose reference IDs already exist aren't created again. */
@@ -100,7 +100,7 @@ async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: Endpoin
 }
 
 /** Returns the reference IDs of a request with the digests of their operations; empty if the request has none. */
-function referencesOf(parsed: Parsed, endpoint: Endpoint): Wanted[] {
+function referencesOf(parsed: Parsed, endpoint: Endpoint): WantedReference[] {
   const { metadata: list, receiver_wallet_address, sender_wallet_address, reference_label, reference_kinds } = parsed
   return (parsed.reference_ids ?? []).map((reference_id, index) => {
     const metadata = list[index] as Parsed['metadata'][number]
@@ -141,7 +141,7 @@ async function checkNfts(deps: ServiceDeps, request: Request, endpoint: Endpoint
   if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
   if (isGrant) refuseGrant(collection)
   await requireExplained(deps, collection)
-  const files = await storedFiles(deps, metadata)
+  const files = await placesOfStoredFiles(deps, metadata)
   const costCheck = await prepareCostCheck(deps, request, blockchain)
   const sender = isGrant ? checksumAddress(sender_wallet_address ?? firstOwnerIn(collection)) : null
   // In a dynamic collection, all NFTs are dynamic, and a plain mint costs less.

@@ -5,7 +5,7 @@ import { forgetSignedUrls, useSignedUrl } from '../store/signed-urls.ts'
 import { CodedRefusal, InvalidRequest } from './refusal.ts'
 import type { ServiceDeps } from './services.ts'
 import { readSignedUrl, type SignedUrlClaims } from './signed-url.ts'
-import { createWalletKey, type WalletKey } from './wallet-key.ts'
+import { createWalletKey, type ErasableKey } from './wallet-key.ts'
 
 /**
  * How long a used URL is recorded after its expiry. The URL must not become valid again if a clock that ran ahead is
@@ -44,7 +44,7 @@ const tampered = () =>
 export async function createWallet(
   { store, signedUrls, now }: Pick<ServiceDeps, 'store' | 'signedUrls' | 'now'>,
   query: string,
-): Promise<{ claims: SignedUrlClaims; key: WalletKey }> {
+): Promise<{ claims: SignedUrlClaims; key: ErasableKey }> {
   const read = readSignedUrl(signedUrls.secret, query)
   if (!read.ok) throw read.reason === 'tampered' ? tampered() : new InvalidRequest(400, read.issues, 'query')
   const { claims, signature } = read

@@ -18,7 +18,7 @@ export async function getFees(
 ) {
   const { gas } = chainFacts(chains, blockchain)
   if (gas === undefined) throw badRequest(`this server does not estimate fees on ${blockchain}`)
-  const { low, typical, high, offered, max, data } = await feesOf(gas)
+  const { low, typical, high, offered, max, data } = await returnedFees(gas)
   const lack = await shortageOf(gas)
   const richest = gas.richest()
   return {
@@ -64,12 +64,12 @@ async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
 }
 
 /** Returns the current fees. @throws Refusal 503 if no node returns them */
-export const feesOf = (gas: GasFacts): ReturnType<GasFacts['fees']> => answered(gas, gas.fees(), 'its fees')
+export const returnedFees = (gas: GasFacts): ReturnType<GasFacts['fees']> => answered(gas, gas.fees(), 'its fees')
 
 /** Returns the current fees; null if no node returns them within a short time. */
 export async function feesIfKnown(gas: GasFacts): Promise<Awaited<ReturnType<GasFacts['fees']>> | null> {
   try {
-    return await withTimeout(feesOf(gas), WITHIN_MS)
+    return await withTimeout(returnedFees(gas), WITHIN_MS)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return null

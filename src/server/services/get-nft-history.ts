@@ -8,8 +8,8 @@ import { listHistory } from '../store/nft-history.ts'
 import { findNft } from '../store/nfts.ts'
 import { feesOfMint } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
-import { paidOf } from './get-transactions.ts'
-import { blockTimes, changesOf } from './nft-history.ts'
+import { paidFeeFields } from './get-transactions.ts'
+import { blockTimes, shownChangesOf } from './nft-history.ts'
 import { Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
@@ -22,7 +22,7 @@ async function paidByMint(
   const paid = await feesOfMint(db, id)
   if (paid === null) return {}
   const part = (amount: string | null) => (amount === null ? null : String(BigInt(amount) / BigInt(paid.token_count)))
-  return { gas_used: part(paid.gas_used), ...paidOf(chains, blockchain, part(paid.fee_paid)) }
+  return { gas_used: part(paid.gas_used), ...paidFeeFields(chains, blockchain, part(paid.fee_paid)) }
 }
 
 /** Returns the history of an NFT, including events outside of the service. */
@@ -54,7 +54,7 @@ export async function getNftHistory(
       from: sender,
       to: isEvm(blockchain) || receiver !== ZERO_ADDRESS ? receiver : null,
       revision,
-      ...(await changesOf(db, id, row)),
+      ...(await shownChangesOf(db, id, row)),
       error,
       ...(kind === 'mint' && status === 'deployed' ? await paidByMint({ db, chains }, id, blockchain) : {}),
       ...(link === null ? {} : { explorer_url: link }),

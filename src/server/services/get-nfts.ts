@@ -8,7 +8,7 @@ import { findNfts, ownerOf } from '../store/nfts.ts'
 import { countTransfers, pendingTransfers } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
 import { signedBy } from './get-transactions.ts'
-import { heldReasons, limitReasons, problemOf, stallOf, stuckReasons } from './pending-reason.ts'
+import { heldReasons, limitReasons, signingProblem, stallOf, stuckReasons } from './pending-reason.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Deps = Pick<ServiceDeps, 'store' | 'chains' | 'now'>
@@ -66,7 +66,7 @@ function reasonOf(
 ) {
   if (status === 'failed') return error === null ? {} : { error }
   if (status === 'initiated' && (step === 'mint' || step === 'chain')) {
-    const problem = problemOf(chains, blockchain as Blockchain, step === 'chain')
+    const problem = signingProblem(chains, blockchain as Blockchain, step === 'chain')
     const limit = transaction_id === null ? limits.get(request_id) : stuck.get(transaction_id)
     const reason = limit ?? problem ?? stalls.get(blockchain) ?? held.get(collection_id) ?? null
     return reason === null ? {} : { pending_reason: reason }

@@ -20,10 +20,10 @@ import {
   sharesOfChanges,
   transactionsOfRun,
 } from '../store/run-costs.ts'
-import { findRun } from '../store/runs.ts'
+import { findSeenRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
-import { answered, feesIfKnown, feesOf } from './get-fees.ts'
-import { heldReasons, problemOf, stallOf } from './pending-reason.ts'
+import { answered, feesIfKnown, returnedFees } from './get-fees.ts'
+import { heldReasons, signingProblem, stallOf } from './pending-reason.ts'
 import { badRequest, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
@@ -36,7 +36,7 @@ export async function getRunCosts(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   { accountId, parsed: { run } }: ServiceRequest<z.output<typeof getruncosts.request>>,
 ) {
-  const started = await findRun(db, accountId, run)
+  const started = await findSeenRun(db, accountId, run)
   const collection = started === null ? null : await findCollectionById(db, started.collection_id)
   if (collection === null) throw new Refusal(404, TITLES.notFound, `there is no run ${run}`)
   const blockchain = collection.blockchain as Blockchain
@@ -82,9 +82,9 @@ export async function getRunCosts(
       max_fee: limited?.max_fee ?? null,
       waiting:
         (limited === null ? null : await stuckOf(db, gas, limited)) ??
-        (problemOf(chains, blockchain, false) === null ? await stallOf(chains, blockchain) : null) ??
+        (signingProblem(chains, blockchain, false) === null ? await stallOf(chains, blockchain) : null) ??
         (await waitingOf(db, gas, { ...scope, limited, pending, signed }, (isSigned) =>
-          problemOf(chains, blockchain, isSigned),
+          signingProblem(chains, blockchain, isSigned),
         )) ??
         (await heldReasons(db, chains, [{ id: collection.id, blockchain }])).get(collection.id) ??
         null,
@@ -137,7 +137,7 @@ async function waitingOf(
   // If the run has no work, reports what its next request would wait for.
   const problem = problemOf(!isUnsigned && run.pending > 0)
   if (limited === null || (!isUnsigned && unfinalBlock === null)) return problem
-  const current = problem === null ? await feesOf(gas) : await feesIfKnown(gas)
+  const current = problem === null ? await returnedFees(gas) : await feesIfKnown(gas)
   if (current === null) return problem
   const price = isUnsigned ? await gas.waitingForPrice(db, limited, current) : null
   if (price === null && problem !== null) return problem

@@ -43,7 +43,7 @@ export async function getTransactions(
           transaction_hash: hash,
           gas_used,
           error,
-          ...paidOf(chains, blockchain as Blockchain, fee_paid),
+          ...paidFeeFields(chains, blockchain as Blockchain, fee_paid),
           pending_reason,
           ...page,
         },
@@ -57,7 +57,7 @@ export const signedBy = ({ transaction_id: id, blockchain }: { transaction_id: s
   id === null ? [] : [{ id, blockchain: blockchain as Blockchain }]
 
 /** Returns the fields of the fee that a transaction has paid; empty if the fee isn't known. */
-export function paidOf({ remote }: ServiceDeps['chains'], blockchain: Blockchain, fee_paid: string | null) {
+export function paidFeeFields({ remote }: ServiceDeps['chains'], blockchain: Blockchain, fee_paid: string | null) {
   if (!fee_paid || !isEvm(blockchain)) return {}
   const isRemote = remote.has(blockchain)
   const chainId = isRemote ? remote.network(blockchain).chainId : chainIdOf(blockchain)

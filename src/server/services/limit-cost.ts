@@ -7,7 +7,6 @@ import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
 import {
   assignTransactions,
-  type Change,
   type CostLimitedRun,
   findLimited,
   findUnlimited,
@@ -15,31 +14,36 @@ import {
   lockUnsigned,
   setLimit,
   transactionsOfRun,
+  type UnsignedChange,
 } from '../store/run-costs.ts'
 import { startRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
-import { feesOf } from './get-fees.ts'
+import { returnedFees } from './get-fees.ts'
 import { badRequest, Refusal } from './refusal.ts'
-import type { MaxCost, ServiceDeps } from './services.ts'
+import type { RunCostLimit, ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
 
 /** The limit that a request is checked against, and the fees for the check. Null if the run has no limit. */
-export type CostCheck = { maxCost: MaxCost | null; gas: GasFacts; fees: NetworkFees; coin: string | null } | null
+export type CostCheck = { maxCost: RunCostLimit | null; gas: GasFacts; fees: NetworkFees; coin: string | null } | null
 
 /**
  * Reads the fees for checking a request against its run's limit. Call it before the transaction that accepts the rows.
  */
 export async function prepareCostCheck(
   { store, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
-  { accountId, run, maxCost = null }: { accountId: string; run: string | null; maxCost?: MaxCost | null | undefined },
+  {
+    accountId,
+    run,
+    maxCost = null,
+  }: { accountId: string; run: string | null; maxCost?: RunCostLimit | null | undefined },
   blockchain: Blockchain,
 ): Promise<CostCheck> {
   if (run === null) return null
   if (maxCost === null && ((await findLimited(store.db, { accountId, run }))?.max_cost ?? null) === null) return null
   const { gas } = chainFacts(chains, blockchain)
   if (gas === undefined) throw badRequest(`the cost of a run on ${blockchain} can't be limited`)
-  return { maxCost, gas, fees: await feesOf(gas), coin: await gas.coin() }
+  return { maxCost, gas, fees: await returnedFees(gas), coin: await gas.coin() }
 }
 
 interface NewRows {
@@ -78,7 +82,7 @@ async function reserveChange(
   const limited = await lockLimit(db, check, { accountId, run }, null)
   if (limited === null) return
   const budget = await check.gas.budgetOf(db, limited, check.fees)
-  const isOwn = ({ request_id }: Change) => request_id === requestId
+  const isOwn = ({ request_id }: UnsignedChange) => request_id === requestId
   const neededOf = ({ changes }: RunBudget) => changes.filter(isOwn).reduce((sum, { worst }) => sum + worst, 0n)
   const needed = neededOf(budget)
   const others = budget.changes.filter((change) => !isOwn(change)).length
@@ -208,7 +212,7 @@ function feesBeforeSpike(fees: NetworkFees): WorstFees | null {
   return typical === 0n || 2n * low > typical ? null : { ...fees, offered: (offered * low) / typical }
 }
 
-function limitOf(stored: bigint | null, given: MaxCost | null): bigint | null {
+function limitOf(stored: bigint | null, given: RunCostLimit | null): bigint | null {
   if (given === null) return stored
   return stored === null || given.isSet || given.wei < stored ? given.wei : stored
 }

@@ -41,7 +41,7 @@ export type ShownChange = { field: string; before: string | null; after: string 
 /**
  * Returns the changes that an update made, truncated for a list. Null for other events, or if the metadata isn't known.
  */
-export async function changesOf(
+export async function shownChangesOf(
   db: Db,
   nftId: string,
   { kind, update_seq: seq }: HistoryRow,

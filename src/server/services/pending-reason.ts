@@ -13,7 +13,7 @@ type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
  * Returns why no signer of a blockchain can sign, such as missing funds; null if one can. A signed transaction needs
  * funds only if its signer can't pay for it.
  */
-export function problemOf({ remote, solana }: Chains, blockchain: Blockchain, isSigned: boolean): string | null {
+export function signingProblem({ remote, solana }: Chains, blockchain: Blockchain, isSigned: boolean): string | null {
   if (isEvm(blockchain)) return remote.problem(blockchain, isSigned)
   return isSigned ? null : solana.clusters.problem(blockchain)
 }
@@ -34,7 +34,7 @@ export async function stallOf({ remote }: Pick<Chains, 'remote'>, blockchain: Bl
  * blockchain.
  */
 export const reasonOf = async (chains: Chains, blockchain: Blockchain, isSigned: boolean): Promise<string | null> =>
-  problemOf(chains, blockchain, isSigned) ?? (await stallOf(chains, blockchain))
+  signingProblem(chains, blockchain, isSigned) ?? (await stallOf(chains, blockchain))
 
 /** Returns the number of blocks until a block is final, at least 1; null if the newest block isn't known. */
 async function blocksLeft({ remote }: Pick<Chains, 'remote'>, blockchain: Blockchain, block: number) {

@@ -15,16 +15,16 @@ import type { Db } from '../store/schema.ts'
 import { Refusal } from './refusal.ts'
 
 /** A reference ID in a request, with the digest of the operation. */
-export type Wanted = Omit<NewReference, 'target_id'>
+export type WantedReference = Omit<NewReference, 'target_id'>
 
 /** The existing operation of a reference ID. */
-export interface Known extends KnownReference {
+export interface KnownOperation extends KnownReference {
   /** True if the operation failed without effect, so that the next operation with this reference ID replaces it. */
   isFree: boolean
 }
 
 /** The fields that every existing operation has. */
-export type Existing = Pick<Known, 'target_id' | 'accepted_at'>
+export type Existing = Pick<KnownOperation, 'target_id' | 'accepted_at'>
 
 /**
  * Returns the scope of reference IDs in a collection. createnft and creatednft share a scope, so that a client can't
@@ -52,7 +52,7 @@ export async function lookUpReferences(
   db: Db,
   scope: ReferenceScope,
   ids: readonly string[],
-): Promise<Map<string, Known>> {
+): Promise<Map<string, KnownOperation>> {
   const rows = await findReferences(db, scope, ids)
   const failed = rows.filter(({ status }) => status === 'failed').map(({ target_id }) => target_id)
   const held = createsNfts(scope.operation) ? await withPossibleTokens(db, failed) : new Set()
@@ -66,7 +66,11 @@ export async function lookUpReferences(
  *
  * @throws Refusal 409 if a reference ID belongs to another operation or has another label
  */
-export async function findAllNamed(db: Db, scope: ReferenceScope, wanted: readonly Wanted[]): Promise<Known[] | null> {
+export async function findAllNamed(
+  db: Db,
+  scope: ReferenceScope,
+  wanted: readonly WantedReference[],
+): Promise<KnownOperation[] | null> {
   const ids = wanted.map(({ reference_id }) => reference_id)
   const known = await lookUpReferences(db, scope, ids)
   refuseConflicts(scope, wanted, known)
@@ -87,10 +91,10 @@ export async function claimReferences(
   db: Db,
   scope: ReferenceScope,
   operations: readonly NewReference[],
-): Promise<Map<string, Known>> {
+): Promise<Map<string, KnownOperation>> {
   // Sorts, so that two processes can't deadlock.
   const sorted = [...operations].sort((a, b) => (a.reference_id < b.reference_id ? -1 : 1))
-  const existing = new Map<string, Known>()
+  const existing = new Map<string, KnownOperation>()
   if (sorted.length === 0) return existing
   const claimed = await addReferences(db, scope, sorted)
   let open = sorted.filter(({ reference_id }) => !claimed.has(reference_id))
@@ -116,10 +120,10 @@ const MAX_CONFLICTS = 50
 
 function refuseConflicts(
   { operation }: ReferenceScope,
-  wanted: readonly Wanted[],
-  known: ReadonlyMap<string, Known>,
+  wanted: readonly WantedReference[],
+  known: ReadonlyMap<string, KnownOperation>,
 ): void {
-  refuseOtherLabels({ operation }, wanted, known)
+  refuseLabelConflicts({ operation }, wanted, known)
   const conflicts = wanted.flatMap(({ reference_id, digest: request_digest }, index) => {
     const named = known.get(reference_id)
     if (named === undefined || named.isFree || named.digest === request_digest) return []
@@ -140,10 +144,10 @@ function refuseConflicts(
  *
  * @throws Refusal 409 if a reference ID has another label
  */
-export function refuseOtherLabels(
+export function refuseLabelConflicts(
   { operation }: Pick<ReferenceScope, 'operation'>,
-  wanted: readonly Pick<Wanted, 'reference_id' | 'label'>[],
-  known: ReadonlyMap<string, Known>,
+  wanted: readonly Pick<WantedReference, 'reference_id' | 'label'>[],
+  known: ReadonlyMap<string, KnownOperation>,
 ): void {
   const conflicts = wanted.flatMap(({ reference_id, label: request_label = null }, index) => {
     const named = known.get(reference_id)

@@ -1,8 +1,8 @@
 import type * as z from 'zod'
 import type { relabelreferences } from '../../api/endpoints/relabelreferences.ts'
-import { relabel } from '../store/references.ts'
+import { replaceLabel } from '../store/references.ts'
 import { findOwnCollection } from './find-collection.ts'
-import { lookUpReferences, refuseOtherLabels, scopeIn } from './references.ts'
+import { lookUpReferences, refuseLabelConflicts, scopeIn } from './references.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
@@ -20,9 +20,9 @@ export async function relabelReferences(
   const scope = scopeIn(collection.id, operation)
   const ids = [...new Set(parsed.reference_ids)]
   const relabeled = await store.transaction(async (db) => {
-    const changed = await relabel(db, scope, ids, { from, to })
+    const changed = await replaceLabel(db, scope, ids, { from, to })
     const wanted = ids.map((reference_id) => ({ reference_id, label: to }))
-    refuseOtherLabels(scope, wanted, await lookUpReferences(db, scope, ids))
+    refuseLabelConflicts(scope, wanted, await lookUpReferences(db, scope, ids))
     return changed
   })
   return { requests: { ...body, reference_ids: body.reference_ids, reference_label: to }, relabeled }

@@ -23,7 +23,7 @@ export interface ServiceDeps {
 }
 
 /** The cost limit of a run, as a request states it. */
-export interface MaxCost {
+export interface RunCostLimit {
   wei: bigint
   /** True if the user set it explicitly. Otherwise it can't raise a lower limit. */
   isSet: boolean
@@ -42,7 +42,7 @@ export interface ServiceRequest<Parsed> {
   /** The run that the request belongs to, as the client names it. */
   run: string | null
   /** The cost limit of the run; null if the request has none. */
-  maxCost?: MaxCost | null
+  maxCost?: RunCostLimit | null
   /** True if the request must be rejected unless the blockchain's coins have no value. */
   onlyWithoutValue?: boolean
   /** The origin that the request was addressed to. @throws Refusal if its Host header has no host */

@@ -1,5 +1,5 @@
 import { MAX_FILE_FIELDS, type NftMetadata } from '../../api/metadata.ts'
-import { isIpfsUrl, placeOf } from '../../core/ipfs-url.ts'
+import { ipfsPlace, isIpfsUrl } from '../../core/ipfs-url.ts'
 import { findStored } from '../storage/find-stored.ts'
 import type { ServiceDeps } from './services.ts'
 
@@ -16,7 +16,7 @@ const NFTS_AT_ONCE = 100
  * Returns the places of each NFT's files if all of them are stored here and checked. Otherwise returns null for the
  * NFT, and the pipeline fetches and checks its files. A file that many NFTs share is looked up once. No file is read.
  */
-export async function storedFiles(
+export async function placesOfStoredFiles(
   { storage, checkedFiles }: Pick<ServiceDeps, 'storage' | 'checkedFiles'>,
   nfts: readonly Pick<NftMetadata, 'file_fields'>[],
 ): Promise<(Record<string, string> | null)[]> {
@@ -25,7 +25,7 @@ export async function storedFiles(
     const known = looked.get(url)
     if (known !== undefined) return known
     if (!isIpfsUrl(url) || looked.size >= MAX_LOOKUPS) return null
-    const place = placeOf(url)
+    const place = ipfsPlace(url)
     // Content is never removed, so checked content is still stored.
     if (checkedFiles.get(place)) return place
     const looking = findStored(storage, url, { ours: true }).then((found) =>

@@ -8,7 +8,7 @@ import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
 import { pendingUpdate, refusePending, refuseUnlessService, requireToken } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
-import { storedFiles } from './stored-files.ts'
+import { placesOfStoredFiles } from './stored-files.ts'
 
 type Parsed = z.output<typeof updatednft.request>
 
@@ -41,7 +41,7 @@ export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parse
       )
       refuseUnlessUpdatable(nft_gdn_id, state, lifecycle, token)
       refuseStale(replaces_revision, Math.max(nft?.revision ?? 0, token.revision))
-      const [files] = await storedFiles(deps, [metadata])
+      const [files] = await placesOfStoredFiles(deps, [metadata])
       return files ?? null
     },
     async write(db, { id, request_id, reference_id, collection, acceptedAt, prepared: files }) {

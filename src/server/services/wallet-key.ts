@@ -9,7 +9,7 @@ const HEX = '0123456789abcdef'
  * A private key that can be erased. Its bytes are outside the garbage collector's heap and never become a string or a
  * BigInt. Those can't be overwritten, and stay until their memory is reused.
  */
-export interface WalletKey {
+export interface ErasableKey {
   /** The checksummed address. */
   address: string
   /** `0x` and 64 hex digits, as ASCII bytes. */
@@ -19,7 +19,7 @@ export interface WalletKey {
 }
 
 /** Creates a key with the operating system's random generator. */
-export function createWalletKey(): WalletKey {
+export function createWalletKey(): ErasableKey {
   const memory = Buffer.from(new ArrayBuffer(KEY_BYTES + 2 + 2 * KEY_BYTES))
   const bytes = memory.subarray(0, KEY_BYTES)
   const spelled = memory.subarray(KEY_BYTES)

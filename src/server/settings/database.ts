@@ -12,13 +12,13 @@ export interface DatabaseSettings {
 }
 
 /** The database settings that one source sets: flags, the environment or the settings file. */
-export type GivenDatabase = { [Field in keyof DatabaseSettings]?: DatabaseSettings[Field] | undefined }
+export type PartialDatabaseSettings = { [Field in keyof DatabaseSettings]?: DatabaseSettings[Field] | undefined }
 
 export interface DatabasePlace {
   dataDir: string
   settingsFile?: string | undefined
   /** Values of flags or environment, which take precedence over the settings file. */
-  database?: GivenDatabase | undefined
+  database?: PartialDatabaseSettings | undefined
 }
 
 /**
@@ -37,7 +37,7 @@ export async function databaseOf({ dataDir, settingsFile, database }: DatabasePl
 
 const isEmpty = (text: string) => (text === '' ? 'is missing' : null)
 
-async function readDatabase(path: string): Promise<GivenDatabase> {
+async function readDatabase(path: string): Promise<PartialDatabaseSettings> {
   const { readSettingsFile } = await import('./read-settings.ts')
   const { readPasswordFile } = await import('../../keystore/password.ts')
   const { database_url, database_url_file, database_direct_url, database_direct_url_file } = readSettingsFile(path)

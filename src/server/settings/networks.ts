@@ -1,4 +1,10 @@
-import { chainIdOf, type EvmBlockchain, factsOf, isKnown, KNOWN_EVM_NAMES } from '../../api/blockchains.ts'
+import {
+  blockchainFacts,
+  chainIdOf,
+  type EvmBlockchain,
+  isKnownBlockchain,
+  KNOWN_EVM_NAMES,
+} from '../../api/blockchains.ts'
 import { nearest } from '../../core/nearest.ts'
 import { NETWORKS } from './generated/networks.ts'
 
@@ -31,7 +37,7 @@ export const chainIdNamed = (name: EvmBlockchain): number | null =>
 /** Returns gdn's built-in name of the network with a chain ID, and whether it is a testnet; null if there is none. */
 export function knownNetworkOf(chainId: number): { name: string; testnet: boolean } | null {
   const name = KNOWN_EVM_NAMES.find((known) => chainIdOf(known) === chainId)
-  return name === undefined ? null : { name, testnet: factsOf(name)?.testnet === true }
+  return name === undefined ? null : { name, testnet: blockchainFacts(name)?.testnet === true }
 }
 
 /** Returns the known network whose name is nearest to an unknown name. */
@@ -45,15 +51,15 @@ export const nearestNetwork = (name: string): string | undefined =>
  * Returns the network with a chain ID, preferably one that is built into gdn. Null if viem/chains has none, or several
  * with different coins.
  */
-export function networkOf(chainId: number): NetworkFacts | null {
+export function networkWithChainId(chainId: number): NetworkFacts | null {
   const [first, ...others] = NETWORKS.filter(([, id]) => id === chainId)
   if (first === undefined) return null
-  return isKnown(first[0]) || others.every(([, , coin]) => coin === first[2]) ? toFacts(first) : null
+  return isKnownBlockchain(first[0]) || others.every(([, , coin]) => coin === first[2]) ? toFacts(first) : null
 }
 
 /** Returns the symbol of a network's coin; null if it isn't known. */
-export const coinOf = (chainId: number): string | null => networkOf(chainId)?.coin ?? null
+export const coinOf = (chainId: number): string | null => networkWithChainId(chainId)?.coin ?? null
 
 /** Returns whether a currency, in upper case, is the coin of a network that is built into gdn. */
 export const isKnownCoin = (currency: string): boolean =>
-  NETWORKS.some(([name, , coin]) => isKnown(name) && coin.toUpperCase() === currency)
+  NETWORKS.some(([name, , coin]) => isKnownBlockchain(name) && coin.toUpperCase() === currency)

@@ -12,14 +12,14 @@ import {
 import { retirementOf, retirementText } from '../../api/retired.ts'
 import { GdnError } from '../../core/errors.ts'
 import { knowKeysIn } from '../../core/secret.ts'
-import { readPrivateFile } from '../../keystore/private-file.ts'
-import { chainIdNamed, knownNetworkOf, nearestNetwork, networkOf } from './networks.ts'
+import { readSecretFile } from '../../keystore/private-file.ts'
+import { chainIdNamed, knownNetworkOf, nearestNetwork, networkWithChainId } from './networks.ts'
 import { parseYaml } from './parse-yaml.ts'
 import { type ChainEntry, type SettingsFile, settingsFile } from './schema.ts'
 import type { RemoteSignerEntry } from './signer-schema.ts'
 import { CLUSTER_OF, CLUSTERS, GENESIS_HASHES } from './solana-clusters.ts'
 import type { SolanaChainEntry } from './solana-schema.ts'
-import type { ChainSettings, ClusterSettings, Settings } from './types.ts'
+import type { ChainSettings, ClusterSettings, ServerSettings } from './types.ts'
 
 const MAX_BYTES = 1024 * 1024
 const GWEI = 1_000_000_000
@@ -30,7 +30,7 @@ const GWEI = 1_000_000_000
  * @throws GdnError `invalid_config` with the location of the problem; `invalid_input` if others may read the file,
  * since URLs of providers may contain keys
  */
-export function readSettings(path: string): Settings {
+export function readSettings(path: string): ServerSettings {
   const { chains, storage, pinning, ipfs_gateway, require_stored_files, api_version } = readSettingsFile(path)
   if (ipfs_gateway !== undefined) knowKeysIn(ipfs_gateway)
   return {
@@ -71,7 +71,7 @@ const withPaths = <Entry extends object>(entry: Entry, path: string): Entry =>
 
 /** Returns the parsed settings file, without conversions. @throws as `readSettings` */
 export const readSettingsFile = (path: string): SettingsFile =>
-  parseYaml(settingsFile, readPrivateFile(path, MAX_BYTES), path)
+  parseYaml(settingsFile, readSecretFile(path, MAX_BYTES), path)
 
 function toCluster(blockchain: SolanaBlockchain, entry: SolanaChainEntry, path: string): ClusterSettings {
   for (const url of entry.rpc_urls) knowKeysIn(url)
@@ -138,7 +138,7 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     stuckMs: entry.stuck_seconds * 1000,
     feeCap: BigInt(Math.round(entry.max_fee_gwei * GWEI)),
     mintsInFlight: entry.mints_in_flight,
-    blockExplorerUrl: entry.block_explorer_url ?? networkOf(chainId)?.blockExplorerUrl ?? null,
+    blockExplorerUrl: entry.block_explorer_url ?? networkWithChainId(chainId)?.blockExplorerUrl ?? null,
     testNetwork: isTestNetwork(blockchain, entry, knownNetworkOf(chainId), path),
     operators: entry.operators.map((operator) =>
       'keystore' in operator ? withPaths(operator, path) : toRemoteSigner(operator, path),

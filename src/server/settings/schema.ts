@@ -13,7 +13,7 @@ import {
 } from './rpc-schema.ts'
 import { remoteSigner, signer } from './signer-schema.ts'
 import { solanaChain } from './solana-schema.ts'
-import { address, pinning, storage } from './storage-schema.ts'
+import { httpBaseUrl, pinning, storage } from './storage-schema.ts'
 
 const MAX_CONFIRMATIONS = 10_000
 const MAX_OPERATORS = 16
@@ -105,7 +105,7 @@ export const settingsFile = z.strictObject({
     .describe('Public networks by name. Any other blockchain is an embedded chain'),
   storage: storage.default({ kind: 'files' }).describe('Where files of NFTs are stored'),
   pinning: pinning.optional().describe('Service that keeps content on the IPFS network'),
-  ipfs_gateway: address.optional().describe("Trustless gateway for ipfs: files that aren't stored here"),
+  ipfs_gateway: httpBaseUrl.optional().describe("Trustless gateway for ipfs: files that aren't stored here"),
   require_stored_files: z
     .boolean({ error: 'must be true or false' })
     .default(false)

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DEFAULT_API_VERSION } from '../../api/versions.ts'
-import type { Settings } from './types.ts'
+import type { ServerSettings } from './types.ts'
 
 /** Name of the settings file in a data directory. */
 const FILE = 'backend.yaml'
 
-const NONE: Settings = {
+const NONE: ServerSettings = {
   chains: new Map(),
   clusters: new Map(),
   storage: { kind: 'files' },
@@ -24,7 +24,7 @@ export const settingsPath = (dataDir: string, named: string | undefined): string
  * Reads the settings from the named file, or from the data directory's file. Without a file, returns the defaults and
  * doesn't load the parser.
  */
-export async function loadSettings(dataDir: string, named: string | undefined): Promise<Settings> {
+export async function loadServerSettings(dataDir: string, named: string | undefined): Promise<ServerSettings> {
   const path = settingsPath(dataDir, named)
   if (named === undefined && !existsSync(path)) return NONE
   const { readSettings } = await import('./read-settings.ts')

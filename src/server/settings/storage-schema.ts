@@ -5,7 +5,7 @@ import { credentialName, withSecrets } from './secret-schema.ts'
 const MAX_ORIGINS = 20
 
 /** An http or https base URL without user, query or fragment; normalized without a trailing slash. */
-export const address = z
+export const httpBaseUrl = z
   .string()
   .check((context) => {
     const problem = apiAddressProblem(context.value)
@@ -43,7 +43,7 @@ const s3 = withSecrets(
       .regex(/^[a-z0-9-]{1,64}$/, { error: 'must be a region, such as eu-central-1' })
       .default('us-east-1')
       .describe('Region of the bucket'),
-    endpoint: address.optional().describe('URL of an S3 service other than AWS'),
+    endpoint: httpBaseUrl.optional().describe('URL of an S3 service other than AWS'),
     path_style: z
       .boolean({ error: 'must be true or false' })
       .optional()
@@ -67,7 +67,7 @@ const s3 = withSecrets(
 const ipfs = withSecrets(
   z.strictObject({
     kind: z.literal('ipfs').describe('An IPFS node'),
-    api: address.default('http://127.0.0.1:5001').describe('URL of the RPC API of a Kubo node'),
+    api: httpBaseUrl.default('http://127.0.0.1:5001').describe('URL of the RPC API of a Kubo node'),
     auth_file: z
       .string()
       .min(1)
@@ -85,7 +85,7 @@ export const storage = z.discriminatedUnion('kind', [files, s3, ipfs], { error: 
 /** A service that keeps content on the IPFS network, with the IPFS Pinning Service API. */
 export const pinning = withSecrets(
   z.strictObject({
-    endpoint: address.describe('URL of the service'),
+    endpoint: httpBaseUrl.describe('URL of the service'),
     token_file: z.string().min(1).optional().describe('File with the access token'),
     token_credential: credentialName.optional().describe('Service manager credential with the access token'),
     origins: z

@@ -50,10 +50,10 @@ export interface ClusterSettings {
 
 export type Clusters = ReadonlyMap<SolanaBlockchain, ClusterSettings>
 
-export type Networks = ReadonlyMap<EvmBlockchain, ChainSettings>
+export type NetworkSettings = ReadonlyMap<EvmBlockchain, ChainSettings>
 
-export interface Settings {
-  chains: Networks
+export interface ServerSettings {
+  chains: NetworkSettings
   clusters: Clusters
   /** Paths are absolute. */
   storage: StorageEntry

@@ -3,12 +3,12 @@ import { GdnError } from '../../core/errors.ts'
 import { orAborted } from '../../core/or-aborted.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
-import { inSol, lackOf, leastFunds, tokenCosts } from '../chain/solana/costs.ts'
+import { inSol, lackOfCluster, leastClusterFunds, tokenCosts } from '../chain/solana/costs.ts'
 import { openSolanaSigner } from '../chain/solana/open-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
 import type { SolanaSigner } from '../chain/solana/solana-signer.ts'
 import { openDatabase } from '../open-database.ts'
-import { loadSettings } from '../settings/settings.ts'
+import { loadServerSettings } from '../settings/settings.ts'
 import { clusterName } from '../settings/solana-clusters.ts'
 import type { ClusterSettings } from '../settings/types.ts'
 import { findChain, rememberChain } from '../store/chains.ts'
@@ -60,7 +60,7 @@ export async function withCluster<Result>(
   work: (cluster: OpenedCluster) => Promise<Result>,
 ): Promise<Result> {
   const { dataDir, settingsFile, credentialsDirectory, signal } = place
-  const settings = (await loadSettings(dataDir, settingsFile)).clusters.get(blockchain)
+  const settings = (await loadServerSettings(dataDir, settingsFile)).clusters.get(blockchain)
   if (settings === undefined) throw noRpcUrl(place, blockchain, 'signer')
   const signer = await openSolanaSigner(settings.signer, credentialsDirectory)
   const store = await orAborted(openDatabase(place, { make: true }), signal)
@@ -93,13 +93,14 @@ export async function clusterStatus({ store, settings, network, signer }: Opened
     block,
     signer: signer.address,
     balance: inSol(balance),
-    needed: inSol(leastFunds(costs)),
+    needed: inSol(leastClusterFunds(costs)),
     cost_per_nft: inSol(costs.nft),
     cost_per_collection: inSol(costs.collection),
     nfts_left: Number(balance / costs.nft),
     compute_unit_price: String(price),
     set_up: known !== null,
-    problem: setupProblem(known?.factory_address ?? null, signer) ?? lackOf(blockchain, signer.address, balance, costs),
+    problem:
+      setupProblem(known?.factory_address ?? null, signer) ?? lackOfCluster(blockchain, signer.address, balance, costs),
   }
 }
 

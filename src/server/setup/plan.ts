@@ -2,7 +2,7 @@ import { parseTransaction } from 'viem'
 import { GdnError } from '../../core/errors.ts'
 import { callOf, debtOf } from '../chain/evm/cost/debt.ts'
 import { ENVELOPE_BYTES } from '../chain/evm/cost/drop-gas.ts'
-import { leastFunds } from '../chain/evm/cost/funding.ts'
+import { leastSignerFunds } from '../chain/evm/cost/funding.ts'
 import { readDataFee, worstCost } from '../chain/evm/cost/network-fees.ts'
 import { encodeDeployFactory, operatorsOfDeployment } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
@@ -114,7 +114,7 @@ export async function planSetup({ store, network, admin, operators, known }: Set
       isPending && !raises
         ? debtOf([callOf(pending.raw as Hex)], await network.publicNetwork.nextNonce(pending.signer as Hex)).owed
         : 0n,
-    neededPerOperator: leastFunds(fees),
+    neededPerOperator: leastSignerFunds(fees),
     balance: await balanceOf(network, admin),
     isDone:
       remembered !== undefined &&

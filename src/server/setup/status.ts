@@ -8,7 +8,7 @@ import type { Signer } from '../chain/evm/evm-signer.ts'
 import type { Hex } from '../chain/evm/network.ts'
 import { isOperator } from '../chain/evm/registry.ts'
 import { waitingFor } from '../chain/evm/remote/fees.ts'
-import { lackOf, neededBy } from '../chain/evm/remote/operators.ts'
+import { lackOfSigner, neededBy } from '../chain/evm/remote/operators.ts'
 import { deploymentState } from '../chain/evm/remote/remote-chains.ts'
 import { coinOf } from '../settings/networks.ts'
 import { findChain } from '../store/chains.ts'
@@ -77,7 +77,7 @@ export async function chainStatus({ store, network, operators }: OpenedChain, se
         waiting_nfts: all.nfts + all.held,
         problem:
           setupProblem(factory === null ? notDeployed : null, appointed, setup) ??
-          lackOf(network, { address, balance, ...debt }, fees, all) ??
+          lackOfSigner(network, { address, balance, ...debt }, fees, all) ??
           (await outageOf(signer)) ??
           waitingFor(fees, publicNetwork.feeCap),
       }

@@ -8,7 +8,7 @@ import { createProviders } from '../chain/rpc/providers.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
 import { openDatabase } from '../open-database.ts'
 import type { DatabasePlace } from '../settings/database.ts'
-import { loadSettings, settingsPath } from '../settings/settings.ts'
+import { loadServerSettings, settingsPath } from '../settings/settings.ts'
 import type { ChainSettings } from '../settings/types.ts'
 import type { Store } from '../store/open-store.ts'
 
@@ -32,7 +32,7 @@ export async function chainSettings(
   { dataDir, settingsFile }: Pick<ChainPlace, 'dataDir' | 'settingsFile'>,
   blockchain: EvmBlockchain,
 ): Promise<ChainSettings> {
-  const settings = (await loadSettings(dataDir, settingsFile)).chains.get(blockchain)
+  const settings = (await loadServerSettings(dataDir, settingsFile)).chains.get(blockchain)
   if (settings !== undefined) return settings
   throw noRpcUrl({ dataDir, settingsFile }, blockchain, 'operators')
 }

@@ -6,7 +6,7 @@ import type { Db } from '../store/schema.ts'
 import { indexFiles } from '../store/title-index.ts'
 import { type NewRow, stateDb } from './state-db.ts'
 import { addTransactions, type NewTransaction } from './transactions.ts'
-import { type Claimed, updateClaimed } from './update-claimed.ts'
+import { type ClaimedNft, updateClaimed } from './update-claimed.ts'
 
 /** An NFT of an accepted request. Its step is `files` if its files have to be fetched first. */
 export type NewNft = Omit<NewRow<'nfts'>, 'status' | 'step'> & { step: 'files' | 'mint' }
@@ -26,7 +26,7 @@ export async function addNfts(db: Db, nfts: readonly NewNft[]): Promise<void> {
  */
 export async function passOnToMint(
   db: Db,
-  claimed: Claimed & Pick<NftRow, 'collection_id'>,
+  claimed: ClaimedNft & Pick<NftRow, 'collection_id'>,
   given: Readonly<Record<string, string>>,
 ): Promise<boolean> {
   const files = JSON.stringify(given)
@@ -36,7 +36,7 @@ export async function passOnToMint(
 }
 
 /** Marks the NFT as failed because its files can't be fetched. */
-export async function failClaimedNft(db: Db, claimed: Claimed & { id: string }, error: string): Promise<boolean> {
+export async function failClaimedNft(db: Db, claimed: ClaimedNft & { id: string }, error: string): Promise<boolean> {
   const failed = await updateClaimed(db, 'nfts', claimed, { status: 'failed', step: 'done', error })
   if (failed && (await hasWebhooks(db))) await tellNfts(db, 'nft.failed', [claimed])
   return failed

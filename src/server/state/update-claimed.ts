@@ -2,7 +2,7 @@ import type { NftRow } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { type NewRow, stateDb } from './state-db.ts'
 
-export type Claimed = Pick<NftRow, 'seq' | 'generation'>
+export type ClaimedNft = Pick<NftRow, 'seq' | 'generation'>
 
 /**
  * Changes a claimed row of the file step and ends its claim. Returns false, and writes nothing, if another worker has
@@ -11,7 +11,7 @@ export type Claimed = Pick<NftRow, 'seq' | 'generation'>
 export async function updateClaimed(
   db: Db,
   table: 'nfts' | 'updates',
-  { seq, generation }: Claimed,
+  { seq, generation }: ClaimedNft,
   changes: Partial<NewRow<'nfts' | 'updates'>>,
 ): Promise<boolean> {
   const { numUpdatedRows } = await stateDb(db)

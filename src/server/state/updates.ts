@@ -5,7 +5,7 @@ import { reindexed } from '../store/title-index.ts'
 import type { TransactionRow } from '../store/transactions.ts'
 import { type NewRow, stateDb } from './state-db.ts'
 import type { NewTransaction } from './transactions.ts'
-import { type Claimed, updateClaimed } from './update-claimed.ts'
+import { type ClaimedNft, updateClaimed } from './update-claimed.ts'
 
 export type NewUpdate = Omit<NewRow<'updates'>, 'status' | 'step'> & { step: 'files' | 'sign' }
 
@@ -23,11 +23,11 @@ export async function addUpdates(db: Db, updates: readonly NewUpdate[]): Promise
 }
 
 /** Records the stored files of an update, which can then be signed. Returns false if the claim was lost. */
-export const passOnToSign = (db: Db, claimed: Claimed, files: Readonly<Record<string, string>>): Promise<boolean> =>
+export const passOnToSign = (db: Db, claimed: ClaimedNft, files: Readonly<Record<string, string>>): Promise<boolean> =>
   updateClaimed(db, 'updates', claimed, { step: 'sign', files: JSON.stringify(files), attempts: 0, error: null })
 
 /** Marks the update as failed because its files can't be fetched. */
-export async function failClaimedUpdate(db: Db, claimed: Claimed, error: string): Promise<boolean> {
+export async function failClaimedUpdate(db: Db, claimed: ClaimedNft, error: string): Promise<boolean> {
   const failed = await updateClaimed(db, 'updates', claimed, { status: 'failed', step: 'done', error })
   if (failed) await tellUpdates(db, 'failed', [claimed.seq])
   return failed

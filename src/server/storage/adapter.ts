@@ -1,6 +1,6 @@
 import { GdnError, type GdnErrorOptions } from '../../core/errors.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
-import type { Block } from '../store/block-table.ts'
+import type { ContentBlock } from '../store/block-table.ts'
 
 /** The result of storing a file. Equal content has an equal CID, as with `ipfs add --cid-version=1`. */
 export interface StoredFile {
@@ -69,7 +69,7 @@ export interface FileStorage {
    *
    * @param root the CID of the complete content, if everything that is reachable from it is now stored
    */
-  putBlocks(blocks: readonly Block[], root?: string): Promise<void>
+  putBlocks(blocks: readonly ContentBlock[], root?: string): Promise<void>
   /** Pins content that `open` found, if it could be removed by others. */
   keep(cid: string): Promise<void>
 }

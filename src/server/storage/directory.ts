@@ -2,7 +2,7 @@ import { encode, type PBLink, prepare } from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
 import type { CID } from 'multiformats/cid'
 import { GdnError } from '../../core/errors.ts'
-import type { Block } from '../store/block-table.ts'
+import type { ContentBlock } from '../store/block-table.ts'
 import { nodeCid, rawCid } from './cid.ts'
 
 /** Size of the parts of a file in IPFS. The parts of a larger file are listed in a node. */
@@ -20,7 +20,7 @@ export interface BuiltDirectory {
   /** The 32-byte sha2-256 of the directory's node, from which a contract builds the CID. */
   digest: `0x${string}`
   /** All blocks that are reachable from the CID, each once, the directory last. */
-  blocks: Block[]
+  blocks: ContentBlock[]
 }
 
 /**

@@ -1,4 +1,4 @@
-import { partsOf, placeOf } from '../../core/ipfs-url.ts'
+import { ipfsPathParts, ipfsPlace } from '../../core/ipfs-url.ts'
 import type { FileStorage, OpenOptions, StoredFileContent } from './adapter.ts'
 
 /** Returns the stored file of an `ipfs:` URL and its place; null if the file isn't stored. */
@@ -7,8 +7,8 @@ export async function findStored(
   url: string,
   options?: OpenOptions,
 ): Promise<{ place: string; content: StoredFileContent } | null> {
-  const place = placeOf(url)
-  const { cid, path } = partsOf(place)
+  const place = ipfsPlace(url)
+  const { cid, path } = ipfsPathParts(place)
   const content = await storage.open(cid, path, options)
   return content?.type === 'file' ? { place, content } : null
 }

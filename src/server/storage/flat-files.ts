@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { GdnError, systemCode } from '../../core/errors.ts'
-import type { Block } from '../store/block-table.ts'
+import type { ContentBlock } from '../store/block-table.ts'
 import type { ByteRange } from './adapter.ts'
 
 const READ_BYTES = 256 * 1024
@@ -27,7 +27,7 @@ export interface UnfinishedFile {
    *
    * @param nodes the nodes that list the parts of a large file
    */
-  keepAs(cid: string, nodes: readonly Block[]): Promise<void>
+  keepAs(cid: string, nodes: readonly ContentBlock[]): Promise<void>
   discard(): Promise<void>
 }
 

@@ -1,16 +1,16 @@
 import { BoundedMap } from '../../core/bounded-map.ts'
-import { partsOf, placeOf } from '../../core/ipfs-url.ts'
+import { ipfsPathParts, ipfsPlace } from '../../core/ipfs-url.ts'
 import { decodeBody, limitBody } from '../../files/body.ts'
-import { createAsker, headerOf, startTimeLimit } from '../../files/exchange.ts'
+import { createFileRequester, headerOf, startTimeLimit } from '../../files/exchange.ts'
 import { FetchFailure } from '../../files/failure.ts'
 import { contentProblem, readHead } from '../../files/file-content.ts'
 import type { Pace } from '../../files/pace.ts'
 import { checkTarget } from '../../files/target.ts'
-import type { Block, BlockTable } from '../store/block-table.ts'
+import type { BlockTable, ContentBlock } from '../store/block-table.ts'
 import { ContentTooLargeError, type FileStorage } from './adapter.ts'
 import { matchesCid, parseCid, RAW } from './cid.ts'
 import { findEntry, isDirectory, readNode, streamNode, TooDeepError } from './nodes.ts'
-import { isReadable, type StoredNode } from './unixfs.ts'
+import { isDecodable, type StoredNode } from './unixfs.ts'
 
 export interface GatewayOptions {
   /** Base URL of a trustless gateway, without a trailing slash: blocks are at `/ipfs/<cid>?format=raw`. */
@@ -60,7 +60,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { url: base, allowPrivate = false, userAgent, pace, timeoutMs = TIMEOUT_MS } = options
   const gateway = new URL(base)
   const name = gateway.host
-  const asker = createAsker({
+  const asker = createFileRequester({
     allowPrivate,
     isTrusted: ({ origin }: URL) => origin === gateway.origin,
     userAgent,
@@ -111,8 +111,8 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   return {
     async fetchFile(url, storage, { allowHtml, maxBytes }, signal) {
-      const place = placeOf(url)
-      const { cid: text, path } = partsOf(place)
+      const place = ipfsPlace(url)
+      const { cid: text, path } = ipfsPathParts(place)
       const root = parseCid(text)
       if (root === null) {
         throw lasting(`${url} has an unsupported kind of CID`, 'Use a sha2-256 CID of a file or directory.')
@@ -172,7 +172,7 @@ class FetchedBlocks implements Pick<BlockTable, 'get'> {
   readonly #storage: FileStorage
   readonly #fetch: (cid: string) => Promise<Uint8Array>
   readonly #nodes = new Map<string, Uint8Array>()
-  #parts: Block[] = []
+  #parts: ContentBlock[] = []
   #bytes = 0
   #count = 0
 
@@ -192,7 +192,7 @@ class FetchedBlocks implements Pick<BlockTable, 'get'> {
       this.#parts.push({ cid, bytes })
       this.#bytes += bytes.length
     } else {
-      if (!isReadable(bytes)) throw malformed(this.#url)
+      if (!isDecodable(bytes)) throw malformed(this.#url)
       this.#nodes.set(cid, bytes)
     }
     return bytes

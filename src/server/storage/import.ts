@@ -1,13 +1,13 @@
 import { importFile } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
 import { importOptions } from '../../files/ipfs-import.ts'
-import type { Block } from '../store/block-table.ts'
+import type { ContentBlock } from '../store/block-table.ts'
 import { RAW } from './cid.ts'
 
 export interface ImportedFile {
   cid: CID
   /** The inner nodes of a large file. The leaves aren't included, because they are the content itself. */
-  nodes: Block[]
+  nodes: ContentBlock[]
 }
 
 /**
@@ -15,7 +15,7 @@ export interface ImportedFile {
  * have about 1/5000 of the size of the content.
  */
 export async function importStream(content: AsyncIterable<Uint8Array>): Promise<ImportedFile> {
-  const nodes: Block[] = []
+  const nodes: ContentBlock[] = []
   const keepNodes = {
     async put(cid: CID, bytes: unknown): Promise<CID> {
       if (cid.code !== RAW) nodes.push({ cid: cid.toString(), bytes: blockBytes(bytes) })
@@ -29,7 +29,7 @@ export async function importStream(content: AsyncIterable<Uint8Array>): Promise<
 /** Returns the CID of a file of any size and the number of bytes below it. Calls `onBlock` with each of its blocks. */
 export async function importBlocks(
   bytes: Uint8Array,
-  onBlock: (block: Block) => void,
+  onBlock: (block: ContentBlock) => void,
 ): Promise<{ cid: CID; size: number }> {
   const collect = {
     async put(cid: CID, block: unknown): Promise<CID> {

@@ -2,12 +2,12 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { sleep } from '../../core/time.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import type { Log } from '../log.ts'
-import type { Settings } from '../settings/types.ts'
+import type { ServerSettings } from '../settings/types.ts'
 import { type BlockTable, blockTable } from '../store/block-table.ts'
 import type { Store } from '../store/open-store.ts'
 import { addPublications } from '../store/publications.ts'
 import type { PublishTarget } from '../store/schema.ts'
-import { countFilesIn, movePlace, placesOfFiles, storedFiles } from '../store/stored-files.ts'
+import { countFilesIn, createStoredFiles, movePlace, placesOfFiles } from '../store/stored-files.ts'
 import { type FileStorage, StorageUnavailableError } from './adapter.ts'
 import { createFileStorage } from './files.ts'
 import type { FilesPlace } from './files-place.ts'
@@ -15,7 +15,7 @@ import type { PinningService } from './remote/pinning-service.ts'
 import type { NodeBlocks, RemoteFiles } from './remote/remote-files.ts'
 
 export interface OpenStorageOptions {
-  settings: Pick<Settings, 'storage' | 'pinning'>
+  settings: Pick<ServerSettings, 'storage' | 'pinning'>
   dataDir: string
   store: Store
   /** Where systemd stores a service's credentials (CREDENTIALS_DIRECTORY). */
@@ -111,7 +111,9 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     alone: store.postgres === null,
     beforeLarge: ownPlace?.claim,
     remote:
-      remote === null ? undefined : { files: remote, stored: storedFiles(store.db, store.transaction, remote.place) },
+      remote === null
+        ? undefined
+        : { files: remote, stored: createStoredFiles(store.db, store.transaction, remote.place) },
     onAdded: async (cid, where) => {
       // A larger file is already in the node.
       const target = where === 'files' ? afterNode : publishTo
@@ -148,7 +150,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   const sendLocal = async () => {
     if (remote === null || store.postgres === null) return
     const { sendLocalFiles } = await import('./remote/send-local.ts')
-    const stored = storedFiles(store.db, store.transaction, remote.place)
+    const stored = createStoredFiles(store.db, store.transaction, remote.place)
     while (!closing.signal.aborted) {
       try {
         const sent = await sendLocalFiles({ dataDir, remote, stored, signal: closing.signal })
@@ -221,7 +223,7 @@ const NOTHING = { openRemoteFiles: async (): Promise<RemoteFiles | null> => null
 async function refuseLostFiles(
   { db, transaction }: Store,
   here: string | null,
-  storage: Settings['storage'],
+  storage: ServerSettings['storage'],
 ): Promise<void> {
   const replaces = storage.kind === 'files' ? undefined : storage.replaces
   for (const place of await placesOfFiles(db)) {

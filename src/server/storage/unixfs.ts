@@ -47,7 +47,7 @@ function namedLink({ Name, Hash }: PBNode['Links'][number]): NamedLink {
 export const hashOfName = (name: string) => murmur3128.encode(Buffer.from(name))
 
 /** Returns whether a dag-pb block can be decoded. */
-export function isReadable(bytes: Uint8Array): boolean {
+export function isDecodable(bytes: Uint8Array): boolean {
   try {
     understand(bytes)
     return true

@@ -2,7 +2,7 @@ import { addPublications } from './publications.ts'
 import type { Db, PublishTarget } from './schema.ts'
 
 /** A small part of stored content: a metadata file, a directory, or the node that lists the parts of a large file. */
-export interface Block {
+export interface ContentBlock {
   /** CID v1 in base32, as returned by `CID.toString()`. */
   cid: string
   bytes: Uint8Array
@@ -16,14 +16,14 @@ export interface BlockTable {
   get(cid: string): Promise<Uint8Array | null>
   has(cid: string): Promise<boolean>
   /** Stores all blocks or none, so that a stored directory or large file is always complete. */
-  put(blocks: readonly Block[]): Promise<void>
+  put(blocks: readonly ContentBlock[]): Promise<void>
 }
 
 // Few enough that the statement can be cached and reused.
 const BLOCKS_PER_INSERT = 100
 
 /** @param target where the content of the last block is published as well */
-export async function putBlocks(db: Db, blocks: readonly Block[], target?: PublishTarget): Promise<void> {
+export async function putBlocks(db: Db, blocks: readonly ContentBlock[], target?: PublishTarget): Promise<void> {
   for (let at = 0; at < blocks.length; at += BLOCKS_PER_INSERT) {
     await db
       .insertInto('blocks')

@@ -177,7 +177,7 @@ export async function nextCollectionDue(db: Db, blockchain: Blockchain): Promise
 }
 
 /** Returns the IDs of a blockchain's deployed collections. */
-export async function collectionsOf(db: Db, blockchain: Blockchain): Promise<string[]> {
+export async function deployedCollectionsOf(db: Db, blockchain: Blockchain): Promise<string[]> {
   const rows = await db
     .selectFrom('collections')
     .select('id')

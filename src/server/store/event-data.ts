@@ -5,7 +5,7 @@ import type { Db, TransferKind, UpdateKind } from './schema.ts'
 import { countTransfers } from './transfers.ts'
 
 /** The data of an event, and the account that it belongs to. */
-export interface Subject {
+export interface EventSubject {
   accountId: string
   data: object
 }
@@ -13,7 +13,7 @@ export interface Subject {
 const withError = (error: string | null) => (error === null ? {} : { error })
 
 /** Returns NFTs in the format of getnfts, plus the blockchain. */
-export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Subject[]> {
+export async function nftSubjects(db: Db, ids: readonly string[]): Promise<EventSubject[]> {
   const rows = await db
     .selectFrom('nfts')
     .innerJoin('collections', 'collections.id', 'nfts.collection_id')
@@ -50,7 +50,7 @@ export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Subje
 }
 
 /** Returns a collection in the format of getcollections. */
-export async function collectionSubject(db: Db, id: string): Promise<Subject> {
+export async function collectionSubject(db: Db, id: string): Promise<EventSubject> {
   const row = await db.selectFrom('collections').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   return {
     accountId: row.account_id,
@@ -62,7 +62,7 @@ export async function collectionSubject(db: Db, id: string): Promise<Subject> {
 }
 
 /** Returns a transfer or burn, with the fields of its request and of gettransactions. */
-export async function transferSubject(db: Db, id: string): Promise<Subject & { kind: TransferKind }> {
+export async function transferSubject(db: Db, id: string): Promise<EventSubject & { kind: TransferKind }> {
   const row = await db
     .selectFrom('transfers')
     .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
@@ -96,7 +96,10 @@ export async function transferSubject(db: Db, id: string): Promise<Subject & { k
  * Returns updates, freezes and commitments in the order of acceptance, with the fields of their requests and of
  * gettransactions.
  */
-export async function updateSubjects(db: Db, seqs: readonly number[]): Promise<(Subject & { kind: UpdateKind })[]> {
+export async function updateSubjects(
+  db: Db,
+  seqs: readonly number[],
+): Promise<(EventSubject & { kind: UpdateKind })[]> {
   const rows = await db
     .selectFrom('updates')
     .leftJoin('nfts', 'nfts.id', 'updates.nft_id')

@@ -37,7 +37,7 @@ export async function transactionOfAttempt(db: Db, hash: string): Promise<string
 const CHANGES = ['transfers', 'updates'] as const
 
 /** Returns the transactions of an NFT's requested transfers, updates, freezes and burns. */
-export async function changesOf(db: Db, nftId: string): Promise<string[]> {
+export async function changeTransactionsOf(db: Db, nftId: string): Promise<string[]> {
   const found: string[] = []
   for (const table of CHANGES) {
     const rows = await db

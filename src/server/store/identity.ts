@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { BackendTable, Db } from './schema.ts'
 
 /** The backend that a database belongs to, and the current incarnation of its data. */
-export type Identity = Pick<BackendTable, 'id' | 'incarnation'>
+export type BackendIdentity = Pick<BackendTable, 'id' | 'incarnation'>
 
 /**
  * Returns the identity of a database. Creates it on first use, and all processes that start at the same time get the
  * same one.
  */
-export async function keepIdentity(db: Db): Promise<Identity> {
+export async function keepIdentity(db: Db): Promise<BackendIdentity> {
   const find = () => db.selectFrom('backend').select(['id', 'incarnation']).executeTakeFirst()
   const known = await find()
   if (known !== undefined) return known

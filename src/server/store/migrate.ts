@@ -63,7 +63,7 @@ export function refuseUnknownMigrations(db: Db, name: string, applied: readonly 
  *
  * @throws GdnError `data_dir` as {@link refuseUnknownMigrations}, and for an older schema with `beside`
  */
-export async function migrate(
+export async function migrateSchema(
   db: Kysely<Schema>,
   { name, beside, unchecked, patiently = (work) => work(db) }: MigrateOptions,
 ): Promise<void> {

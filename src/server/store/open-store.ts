@@ -4,7 +4,7 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { ensurePrivateFile } from '../../core/private-file.ts'
 import { openSqlite, type RawDatabase } from '../../sqlite/driver.ts'
 import { createGroupCommit, type RunTransaction } from './group-commit.ts'
-import { appliedMigrations, migrate, refuseUnknownMigrations } from './migrate.ts'
+import { appliedMigrations, migrateSchema, refuseUnknownMigrations } from './migrate.ts'
 import type { Db, PublishTarget, Schema } from './schema.ts'
 import { createSqliteDialect } from './sqlite-dialect.ts'
 import { renewSqliteStatistics } from './statistics.ts'
@@ -57,7 +57,7 @@ export async function openStore(path: string, { beside = false, unchecked = fals
   const db = new Kysely<Schema>({ dialect: createSqliteDialect(raw) })
   try {
     prepare(raw)
-    await migrate(db, { name: path, beside, unchecked })
+    await migrateSchema(db, { name: path, beside, unchecked })
     if (!beside && !unchecked) await renewStatistics(db, 'analyze')
   } catch (cause) {
     await db.destroy()

@@ -2,7 +2,7 @@ import type { UpdateQueryBuilder, UpdateResult } from 'kysely'
 import { EVENT, type EventType, TEST_EVENT } from '../../api/webhook-events.ts'
 import { newId } from '../../core/ids.ts'
 import { isPostgres, momentIn } from './dialect.ts'
-import { collectionSubject, nftSubjects, type Subject, transferSubject, updateSubjects } from './event-data.ts'
+import { collectionSubject, type EventSubject, nftSubjects, transferSubject, updateSubjects } from './event-data.ts'
 import type { Db, Schema } from './schema.ts'
 
 // SQLite binds at most 32,766 parameters in a statement; a row here has at most 4, and a query one for each ID.
@@ -106,7 +106,7 @@ async function webhooksFor(db: Db, type: EventType, accountIds: readonly string[
   return hearers
 }
 
-async function tell(db: Db, type: EventType, subjects: readonly Subject[]): Promise<void> {
+async function tell(db: Db, type: EventType, subjects: readonly EventSubject[]): Promise<void> {
   if (subjects.length === 0) return
   const hearers = await webhooksFor(db, type, [...new Set(subjects.map(({ accountId }) => accountId))])
   const told = subjects.flatMap(({ accountId, data }) => {

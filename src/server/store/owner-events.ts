@@ -16,7 +16,7 @@ const CURSORS_KEPT = 64
  * Locks the owners of a chain until the commit, so that the follower and other writers of owners from chain data don't
  * see each other's partial writes. The follower takes the lock exclusively if owners changed.
  */
-export const lockOwners = (db: Db, blockchain: string, how: 'alone' | 'shared'): Promise<void> =>
+export const lockTokenOwners = (db: Db, blockchain: string, how: 'alone' | 'shared'): Promise<void> =>
   lockUntilCommit(db, `owners ${blockchain}`, how)
 
 /** Returns the cursor at the last block whose events were read; null before the first block of the chain. */

@@ -4,7 +4,7 @@ import type { Db } from './schema.ts'
 /**
  * The result of counting a request: whether it may continue, the remaining quota, and the time until the window ends.
  */
-export interface Count {
+export interface RateCount {
   allowed: boolean
   remaining: number
   msBeforeNext: number
@@ -20,7 +20,7 @@ const WINDOW_MS = 1000
 export async function countRequest(
   db: Db,
   { name, ratePerSecond }: { name: string; ratePerSecond: number },
-): Promise<Count> {
+): Promise<RateCount> {
   // Reads the clock after the wait for the row. The statement's timestamp would be the time before the wait.
   const now = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`
   // A window that ends later than its length was started before the clock was set back.

@@ -94,7 +94,7 @@ export async function replaceReference(
 }
 
 /** Replaces a label of reference IDs with another, and returns the number of changed IDs. */
-export async function relabel(
+export async function replaceLabel(
   db: Db,
   { scope_id, operation }: ReferenceScope,
   ids: readonly string[],

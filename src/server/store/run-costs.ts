@@ -243,14 +243,14 @@ export interface RunTransactions {
   /** The first block with a transaction that isn't final; null if there is none. */
   unfinalBlock: number | null
   /** Accepted changes without a signed transaction. NFTs to mint are not included. */
-  changes: readonly Change[]
+  changes: readonly UnsignedChange[]
 }
 
 /**
  * An update, freeze, commitment, transfer, burn or collection without a signed transaction. A freeze may have several
  * tokens.
  */
-export interface Change {
+export interface UnsignedChange {
   id: string
   request_id: string
   kind: UpdateKind | TransferKind | 'collection'
@@ -267,7 +267,7 @@ interface CostRow {
   /** Null once the block is final. */
   block: number | null
   request_id: string | null
-  kind: Change['kind'] | null
+  kind: UnsignedChange['kind'] | null
   token_id: string | null
 }
 
@@ -308,7 +308,7 @@ export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey):
       where collections.id = ${collection_id} and requests.run = ${run}
         and collections.status = 'initiated' and collections.transaction_id is null`.execute(db)
   const [raws, lost] = [new Map<string, string[]>(), new Map<string, string[]>()]
-  const changes = new Map<string, Change & { tokenIds: bigint[] }>()
+  const changes = new Map<string, UnsignedChange & { tokenIds: bigint[] }>()
   const found = { open: 0, paid: 0n, signed: 0, unfinalBlock: null as number | null }
   for (const { open, id, fee_paid, raw, token_count, state, block, request_id, kind, token_id } of rows) {
     if (block !== null) found.unfinalBlock = Math.min(found.unfinalBlock ?? Number(block), Number(block))

@@ -23,7 +23,7 @@ export async function startRun(db: Db, run: Insertable<RunsTable>): Promise<bool
   return collection_id === run.collection_id
 }
 
-export type SeenRun = Awaited<ReturnType<typeof listRuns>>[number]
+export type SeenRun = Awaited<ReturnType<typeof listSeenRuns>>[number]
 
 const seen = (db: Db, accountId: string | null) =>
   db
@@ -43,7 +43,11 @@ const seen = (db: Db, accountId: string | null) =>
     .$if(accountId !== null, (query) => query.where('runs.account_id', '=', accountId))
 
 /** Returns runs that an account may see, latest first. */
-export async function listRuns(db: Db, accountId: string | null, { offset, limit }: { offset: number; limit: number }) {
+export async function listSeenRuns(
+  db: Db,
+  accountId: string | null,
+  { offset, limit }: { offset: number; limit: number },
+) {
   return await seen(db, accountId)
     .orderBy('runs.started_at', 'desc')
     .orderBy('runs.run', 'desc')
@@ -62,7 +66,7 @@ export async function countRuns(db: Db, accountId: string | null): Promise<numbe
 }
 
 /** Returns the run with this name. If several accounts have one, returns the latest. */
-export async function findRun(db: Db, accountId: string | null, run: string): Promise<SeenRun | null> {
+export async function findSeenRun(db: Db, accountId: string | null, run: string): Promise<SeenRun | null> {
   const found = await seen(db, accountId)
     .where('runs.run', '=', run)
     .orderBy('runs.started_at', 'desc')

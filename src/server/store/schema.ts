@@ -1,6 +1,6 @@
 import type { ColumnType, Generated, Kysely, Transaction } from 'kysely'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
-import type { Operation } from '../../api/operation-digest.ts'
+import type { OperationEndpoint } from '../../api/operation-digest.ts'
 import type { ApiVersion } from '../../api/versions.ts'
 
 /** In all tables, times are milliseconds since the epoch, flags are 0 or 1, and addresses are checksummed. */
@@ -92,7 +92,7 @@ export interface NftTermCursorTable {
 }
 
 /** A column that only `src/server/state` writes, which has the allowed transitions. */
-export type State<Value> = ColumnType<Value, never, never>
+export type StateColumn<Value> = ColumnType<Value, never, never>
 
 /** The state of a row in the pipeline: its lease and its next attempt. */
 interface Work {
@@ -136,7 +136,7 @@ export interface CollectionsTable extends Work {
   update_count: Generated<number>
   description: string | null
   image: string | null
-  status: State<CollectionStatus>
+  status: StateColumn<CollectionStatus>
   error: string | null
   /** The first token ID of the next bundle, after all signed bundles. Text, because IDs may exceed 2^53. */
   next_token_id: string
@@ -165,8 +165,8 @@ export interface NftsTable extends Work {
   metadata: string
   /** JSON object: file field key to CID, once the files are stored. */
   files: string | null
-  status: State<NftStatus>
-  step: State<NftStep>
+  status: StateColumn<NftStatus>
+  step: StateColumn<NftStep>
   error: string | null
   token_id: string | null
   metadata_url: string | null
@@ -229,7 +229,7 @@ export interface TransactionsTable extends Work {
   hash: string
   /** On Solana, the block height after which the transaction can't be executed; else null. */
   last_valid_height: Generated<number | null>
-  state: State<TransactionState>
+  state: StateColumn<TransactionState>
   /** On Solana, the slot. */
   block_number: number | null
   block_hash: string | null
@@ -294,7 +294,7 @@ export interface TransfersTable {
   blockchain: string
   sender: string
   receiver: string
-  status: State<TransferStatus>
+  status: StateColumn<TransferStatus>
   error: string | null
   transaction_id: string | null
   /** 1 after a reorg removed the block of its transaction. */
@@ -322,8 +322,8 @@ export interface UpdatesTable extends Work {
   metadata: string
   /** JSON object: file field key to CID, once the files are stored. */
   files: string | null
-  status: State<UpdateStatus>
-  step: State<UpdateStep>
+  status: StateColumn<UpdateStatus>
+  step: StateColumn<UpdateStep>
   error: string | null
   transaction_id: string | null
   /** The sequence of its transaction once that is final; null before. */
@@ -343,7 +343,7 @@ export interface UpdatesTable extends Work {
 export interface OperationReferencesTable {
   /** The collection; for createcollection the account. */
   scope_id: string
-  operation: Operation
+  operation: OperationEndpoint
   reference_id: string
   /** Digest of the operation, which includes the version of the digest's definition. */
   digest: string

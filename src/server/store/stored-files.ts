@@ -1,4 +1,4 @@
-import { type Block, putBlocks } from './block-table.ts'
+import { type ContentBlock, putBlocks } from './block-table.ts'
 import type { Db } from './schema.ts'
 
 /** The record of the files in a remote place. It is read before the place itself. */
@@ -7,13 +7,13 @@ export interface StoredFiles {
   /** Returns the given CIDs that were stored there. */
   among(cids: readonly string[]): Promise<ReadonlySet<string>>
   /** Records content after it was stored, in one transaction with the DAG nodes that list its chunks. */
-  put(cid: string, size: number, nodes: readonly Block[]): Promise<void>
+  put(cid: string, size: number, nodes: readonly ContentBlock[]): Promise<void>
 }
 
 const CIDS_AT_ONCE = 1000
 
 /** Creates the record of the files in a remote place. */
-export function storedFiles(
+export function createStoredFiles(
   db: Db,
   transaction: <R>(work: (db: Db) => Promise<R>) => Promise<R>,
   place: string,

@@ -26,7 +26,7 @@ export function fold(text: string): string {
 }
 
 /** Returns the first twelve words of a text, normalized and without duplicates. */
-export function wordsOf(text: string): string[] {
+export function titleWords(text: string): string[] {
   const words = new Set<string>()
   const folded = fold(text)
   const isPlain = PLAIN.test(folded)
@@ -70,7 +70,7 @@ export function titleIn(beginning: string): string {
 }
 
 const titleTerms = ({ account_id, metadata }: Indexed): string[] =>
-  wordsOf(titleIn(metadata)).map((word) => wordTerm(account_id, word))
+  titleWords(titleIn(metadata)).map((word) => wordTerm(account_id, word))
 
 function fileTerms({ account_id, files }: Pick<Indexed, 'account_id' | 'files'>): string[] {
   const places = Object.values(parsed(files)).filter((place) => typeof place === 'string' && place !== '')

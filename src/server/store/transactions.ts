@@ -258,7 +258,7 @@ async function withLostTokens(db: Db, collectionIds: readonly string[]): Promise
  * Whether a reorg can still remove, or has removed, a dependency of a transaction: the deployment of the collection, or
  * an earlier bundle.
  */
-export async function followsUnfinal(
+export async function transactionFollowsUnfinal(
   db: Db,
   { id, blockchain, collection_id, start_id }: Pick<TransactionRow, 'id' | 'blockchain' | 'collection_id' | 'start_id'>,
 ): Promise<boolean> {

@@ -229,7 +229,10 @@ export async function unknownMovesOf(db: Db, id: string) {
  * Whether a reorg can still remove, or has removed, a dependency of a transfer: the mint of its token, or an earlier
  * transfer.
  */
-export async function followsUnfinal(db: Db, { nft_id, seq }: Pick<TransferRow, 'nft_id' | 'seq'>): Promise<boolean> {
+export async function transferFollowsUnfinal(
+  db: Db,
+  { nft_id, seq }: Pick<TransferRow, 'nft_id' | 'seq'>,
+): Promise<boolean> {
   const earlier = db.selectFrom('transfers').where('nft_id', '=', nft_id).where('seq', '<', seq)
   const waiting = earlier.select('id').where('status', '=', sql.lit('initiated')).limit(1)
   if ((await waiting.executeTakeFirst()) !== undefined) return true

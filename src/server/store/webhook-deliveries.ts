@@ -87,7 +87,7 @@ export interface ReplayChoice {
 }
 
 /** Queues deliveries again, with the same event IDs and content. Returns their number. */
-export async function replay(db: Db, webhookId: string, { eventIds, since }: ReplayChoice): Promise<number> {
+export async function requeueDeliveries(db: Db, webhookId: string, { eventIds, since }: ReplayChoice): Promise<number> {
   const { numUpdatedRows } = await db
     .updateTable('webhook_deliveries')
     .set({ state: 'waiting', attempts: 0, next_attempt_at: 0, give_up_at: null })

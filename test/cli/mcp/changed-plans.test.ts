@@ -16,7 +16,12 @@ import {
   WALLETS,
 } from '../../helpers/backend.ts'
 import { holdSigning } from '../../helpers/hold.ts'
-import { type McpSession, openMcpSession, type RecordingProxy, startRecordingProxy } from '../../helpers/mcp-session.ts'
+import {
+  openMcpSession,
+  type RecordingProxy,
+  startRecordingProxy,
+  type TestMcpSession,
+} from '../../helpers/mcp-session.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 import { dynamicNfts, ended, update } from '../../helpers/updates.ts'
 import { cli, tempHome } from '../harness.ts'
@@ -26,7 +31,7 @@ const [OWNER, OTHER, THIRD] = WALLETS
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let proxy: RecordingProxy
-let session: McpSession
+let session: TestMcpSession
 let home: string
 let sent: string[]
 
@@ -49,7 +54,7 @@ beforeEach(async () => {
   proxy.record((key) => void sent.push(key))
 })
 
-async function open(): Promise<McpSession> {
+async function open(): Promise<TestMcpSession> {
   const env = { GDN_API_KEY: backend.apiKey.reveal(), GDN_BLOCKCHAIN: 'polygon' }
   const opened = await openMcpSession({ home, url: proxy.url, env, maxCost: null })
   onTestFinished(() => opened.close())

@@ -18,7 +18,12 @@ import {
 } from '../../helpers/backend.ts'
 import { backUp, restore } from '../../helpers/backups.ts'
 import { FilledNonces } from '../../helpers/filled-nonces.ts'
-import { type McpSession, openMcpSession, type RecordingProxy, startRecordingProxy } from '../../helpers/mcp-session.ts'
+import {
+  openMcpSession,
+  type RecordingProxy,
+  startRecordingProxy,
+  type TestMcpSession,
+} from '../../helpers/mcp-session.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { PaidFees } from '../../helpers/paid-fees.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
@@ -72,7 +77,7 @@ afterEach(async () => {
 
 /** A session with the requests that it sent, and what each had paid for certain before. */
 interface Limited {
-  session: McpSession
+  session: TestMcpSession
   maxCost: bigint
   sent: Map<string, bigint>
   refused: number

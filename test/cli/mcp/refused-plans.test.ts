@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDataDir, startTestBackend, type TestBackend, WALLETS } from '../../helpers/backend.ts'
-import { type McpSession, openMcpSession } from '../../helpers/mcp-session.ts'
+import { openMcpSession, type TestMcpSession } from '../../helpers/mcp-session.ts'
 import { CSV, folder } from '../drop.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
@@ -17,7 +17,7 @@ afterAll(async () => {
 })
 
 /** Runs a plan, and returns its data. */
-async function done<Data>(session: McpSession, tool: string, values: object): Promise<Data> {
+async function done<Data>(session: TestMcpSession, tool: string, values: object): Promise<Data> {
   const { plan_id } = await session.call(tool, values)
   const answer = await session.call(tool, { dry_run: false, plan_id })
   expect(answer, JSON.stringify(answer)).toMatchObject({ status: 'ok' })
@@ -25,7 +25,7 @@ async function done<Data>(session: McpSession, tool: string, values: object): Pr
 }
 
 /** Mints an NFT in a collection with these rights, and returns the ID of the NFT. */
-async function minted(session: McpSession, rights: object): Promise<string> {
+async function minted(session: TestMcpSession, rights: object): Promise<string> {
   const [wallet, receiver] = WALLETS
   const target = { blockchain: 'polygon' }
   const created = { name: 'Dawn', wallet, ...target, ...rights }
@@ -34,7 +34,7 @@ async function minted(session: McpSession, rights: object): Promise<string> {
   return (await done<{ nft_gdn_id: string }>(session, 'nft_mint', nft)).nft_gdn_id
 }
 
-async function withSession(act: (session: McpSession) => Promise<void>): Promise<void> {
+async function withSession(act: (session: TestMcpSession) => Promise<void>): Promise<void> {
   const { path } = await folder({ 'project/drop.csv': CSV })
   const env = { GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
   const session = await openMcpSession({ home: path(''), url: backend.url, env, maxCost: null })

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDataDir, startTestBackend, type TestBackend, WALLETS } from '../../helpers/backend.ts'
 import { makeKey } from '../../helpers/keys.ts'
-import { type McpSession, openMcpSession } from '../../helpers/mcp-session.ts'
+import { openMcpSession, type TestMcpSession } from '../../helpers/mcp-session.ts'
 import { CSV, folder } from '../drop.ts'
 import { cli } from '../harness.ts'
 
@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 /** Plans a call, and returns the answer of its plan. */
-async function runPlan(session: McpSession, tool: string, values: object) {
+async function runPlan(session: TestMcpSession, tool: string, values: object) {
   const { plan_id } = await session.call(tool, values)
   return await session.call(tool, { dry_run: false, plan_id })
 }
@@ -38,7 +38,7 @@ async function startRun(path: (name: string) => string, contract: string): Promi
 }
 
 /** Arguments with which each tool that has max_cost would spend something. */
-async function spendingCalls(session: McpSession, path: (name: string) => string): Promise<Record<string, object>> {
+async function spendingCalls(session: TestMcpSession, path: (name: string) => string): Promise<Record<string, object>> {
   const [owner, alice] = WALLETS
   const collection = { name: 'Dawn', wallet: owner, blockchain: 'polygon' }
   const rights = { enable_burn: true, enable_transfer: true }

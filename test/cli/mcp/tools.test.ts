@@ -6,7 +6,7 @@ import { COMMANDS } from '../../../src/cli/catalogue.ts'
 import type { CommandTree } from '../../../src/cli/command-tree.ts'
 import { LEFT_OUT_FLAGS, NOT_TOOLS } from '../../../src/cli/mcp/not-tools.ts'
 import { Toolbox } from '../../../src/cli/mcp/toolbox.ts'
-import { argvOf, type Tool, wordsOf } from '../../../src/cli/mcp/tools.ts'
+import { argvOf, commandWords, type Tool } from '../../../src/cli/mcp/tools.ts'
 import { TOOLSET_WORDS, toolsetOf } from '../../../src/cli/mcp/toolsets.ts'
 import { route } from '../../../src/cli/route.ts'
 import { cli } from '../harness.ts'
@@ -116,7 +116,7 @@ describe('the tools of gdn mcp', () => {
         const values = Object.fromEntries(
           tool.inputs.map(({ property, form }) => [property, form === 'switch' ? isOn : texts]),
         )
-        const argv = argvOf(tool.command, wordsOf(tool, values, tool.flags))
+        const argv = argvOf(tool.command, commandWords(tool, values, tool.flags))
         const found = route(argv)
         expect(found).toMatchObject({ kind: 'verb', verb: { command: tool.command } })
         const words = argv.slice(tool.command.split(' ').length, argv.indexOf('--'))

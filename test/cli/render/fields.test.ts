@@ -4,7 +4,7 @@ import { historyRecord } from '../../../src/api/endpoints/getnfthistory.ts'
 import { nftRecord } from '../../../src/api/nft-record.ts'
 import { VIEW as HISTORY_VIEW } from '../../../src/cli/commands/nft/history.ts'
 import { COLLECTION_VIEW } from '../../../src/cli/render/collection-view.ts'
-import { fieldsOf, PathCheck, selectFrom } from '../../../src/cli/render/fields.ts'
+import { PathCheck, resolveFields, selectFrom } from '../../../src/cli/render/fields.ts'
 import { heading } from '../../../src/cli/render/heading.ts'
 import { NFT_VIEW } from '../../../src/cli/render/views.ts'
 
@@ -16,7 +16,7 @@ test.each([
   ['an event', historyRecord.shape, HISTORY_VIEW],
 ])('--fields accepts each field that the API returns for %s', (_what, shape, view) => {
   const names = Object.keys(shape)
-  expect(fieldsOf(names, view)).toEqual(names)
+  expect(resolveFields(names, view)).toEqual(names)
 })
 
 const record = { request_metadata: { title: 'Dawn', attribute: [{ tag: 'Level', value: '3' }] }, error: null }
@@ -25,11 +25,11 @@ test('reveal shows skipped NFTs and omitted rows under different words, which --
   const fields = ['left', 'unrevealed_rows_left_out']
   expect(fields.map(heading)).toEqual(['SKIPPED', 'MORE UNREVEALED ROWS'])
   const view = { fields, columns: fields, id: 'left' }
-  expect(fieldsOf(['skipped', 'more_unrevealed_rows'], view)).toEqual(fields)
+  expect(resolveFields(['skipped', 'more_unrevealed_rows'], view)).toEqual(fields)
 })
 
 test('reads items of lists by [position] or .position', () => {
-  const fields = fieldsOf(['request_metadata.attribute[0].value', 'request_metadata.attribute.0.tag'], NFT_VIEW)
+  const fields = resolveFields(['request_metadata.attribute[0].value', 'request_metadata.attribute.0.tag'], NFT_VIEW)
   expect(selectFrom(record, fields)).toEqual({
     'request_metadata.attribute[0].value': '3',
     'request_metadata.attribute.0.tag': 'Level',

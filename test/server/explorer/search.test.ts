@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { indexMore, titleIn, wordsOf } from '../../../src/server/store/title-index.ts'
+import { indexMore, titleIn, titleWords } from '../../../src/server/store/title-index.ts'
 import {
   call,
   createTestCollection,
@@ -235,7 +235,7 @@ describe('the words of a text', () => {
       Array.from({ length: 30 }, (_, index) => `w${index}`).join(' '),
       Array.from({ length: 12 }, (_, index) => `w${index}`),
     ],
-  ])('%s', (text, words) => expect(wordsOf(text)).toEqual(words))
+  ])('%s', (text, words) => expect(titleWords(text)).toEqual(words))
 })
 
 describe('the title in the beginning of metadata', () => {

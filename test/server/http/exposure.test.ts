@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { networkOf } from '../../../src/server/http/connections.ts'
+import { clientNetwork } from '../../../src/server/http/connections.ts'
 import { createTrust } from '../../../src/server/http/trusted-proxies.ts'
 import type { BackendOptions } from '../../../src/server/main.ts'
 import { exchangeBytes, freshDataDir, startTestBackend, type TestBackend, until } from '../../helpers/backend.ts'
@@ -190,7 +190,7 @@ describe('connections', () => {
     ['2001:db8::9', '2001:db8:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-  ])('from %s count for %s', (address, network) => expect(networkOf(address)).toBe(network))
+  ])('from %s count for %s', (address, network) => expect(clientNetwork(address)).toBe(network))
 
   it('count for one network regardless of the lower 64 bits of an IPv6 address', () => {
     const group = fc.integer({ min: 0, max: 0xffff })
@@ -198,8 +198,8 @@ describe('connections', () => {
       fc.property(fc.array(group, { minLength: 8, maxLength: 8 }), group, (groups, other) => {
         const spell = (all: number[]) => all.map((one) => one.toString(16)).join(':')
         const changed = [...groups.slice(0, 7), other]
-        expect(networkOf(spell(changed))).toBe(networkOf(spell(groups)))
-        expect(networkOf(spell([(groups[0] ?? 0) ^ 1, ...groups.slice(1)]))).not.toBe(networkOf(spell(groups)))
+        expect(clientNetwork(spell(changed))).toBe(clientNetwork(spell(groups)))
+        expect(clientNetwork(spell([(groups[0] ?? 0) ^ 1, ...groups.slice(1)]))).not.toBe(clientNetwork(spell(groups)))
       }),
     )
   })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { SignedBytes, Signer, UnsignedTransaction } from '../../../src/server/chain/evm/evm-signer.ts'
+import type { EvmSignedBytes, Signer, UnsignedTransaction } from '../../../src/server/chain/evm/evm-signer.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { commitSigned, signInCommit } from '../../../src/server/pipeline/evm/commit-signed.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
@@ -30,7 +30,7 @@ function remote(
   const asked: number[] = []
   return {
     ...{ address, remote: true, asked },
-    async sign({ nonce }: UnsignedTransaction): Promise<SignedBytes> {
+    async sign({ nonce }: UnsignedTransaction): Promise<EvmSignedBytes> {
       asked.push(nonce)
       await onSign(nonce)
       return { raw: `0x${nonce}`, hash: `0x${nonce}` }

@@ -1,7 +1,7 @@
 import { serializeTransaction } from 'viem'
 import { expect, it } from 'vitest'
 import type { EvmReceipt, Hex } from '../../../src/server/chain/evm/network.ts'
-import { outcomeOf } from '../../../src/server/pipeline/evm/public-network/observe.ts'
+import { transactionOutcome } from '../../../src/server/pipeline/evm/public-network/observe.ts'
 import { WALLETS } from '../../helpers/backend.ts'
 
 const [CONTRACT] = WALLETS
@@ -12,8 +12,8 @@ const signing = (fees: object) =>
 const RAW = signing({ maxFeePerGas: OFFERED })
 
 const feeOf = (receipt: Pick<EvmReceipt, 'gasUsed' | 'feePaid' | 'dataFee'>, raw = RAW) =>
-  outcomeOf({ transactionHash: HASH, blockNumber: 1n, blockHash: HASH, status: 'success', ...receipt }, raw).seen
-    .fee_paid
+  transactionOutcome({ transactionHash: HASH, blockNumber: 1n, blockHash: HASH, status: 'success', ...receipt }, raw)
+    .seen.fee_paid
 
 it.each([
   ['no gas', { gasUsed: 0n, feePaid: 0n }],

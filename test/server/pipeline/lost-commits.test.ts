@@ -4,9 +4,9 @@ import { releaseCollection } from '../../../src/server/admin/unknown-mints.ts'
 import { encodeMint } from '../../../src/server/chain/evm/collection.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { openSigners } from '../../../src/server/chain/evm/open-signer.ts'
-import { loadSettings } from '../../../src/server/settings/settings.ts'
+import { loadServerSettings } from '../../../src/server/settings/settings.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
-import { lockOwners } from '../../../src/server/store/owner-events.ts'
+import { lockTokenOwners } from '../../../src/server/store/owner-events.ts'
 import { nonceOf } from '../../../src/server/store/transactions.ts'
 import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
 import {
@@ -77,7 +77,7 @@ describe('on a public network, while the backend runs', () => {
     await withStore(place.dataDir, (store) =>
       store.transaction(async (db) => {
         // A failover ends the transactions in flight, so none of them writes a cursor of the lost state.
-        await lockOwners(db, 'polygon', 'alone')
+        await lockTokenOwners(db, 'polygon', 'alone')
         const lost = await db
           .selectFrom('transactions')
           .selectAll()
@@ -117,7 +117,7 @@ describe('on a public network, while the backend runs', () => {
     const collection = await deployedCollection()
     const letGo = await holdSigning(place.dataDir, 'mint')
     const ids = await mint(backend, collection, plainMetadata(2))
-    const chain = (await loadSettings(place.dataDir, undefined)).chains.get('polygon')
+    const chain = (await loadServerSettings(place.dataDir, undefined)).chains.get('polygon')
     const [signer] = await openSigners(chain?.operators ?? [], undefined)
     if (signer === undefined) throw new Error('no signer')
     const nonce = Number(await real.call<Hex>('eth_getTransactionCount', [signer.address, 'latest']))

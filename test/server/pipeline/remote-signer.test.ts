@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { requestAction, showTransaction } from '../../../src/server/admin/transactions.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { examineChain } from '../../../src/server/checkup/chains.ts'
-import { loadSettings } from '../../../src/server/settings/settings.ts'
+import { loadServerSettings } from '../../../src/server/settings/settings.ts'
 import { chainStatus } from '../../../src/server/setup/status.ts'
 import { withChain } from '../../../src/server/setup/with-chain.ts'
 import {
@@ -207,7 +207,7 @@ describe('remote signers', () => {
   it('are asked for their keys by gdn doctor and gdn chain status', async () => {
     await start([FIRST.address])
     const look = async () => {
-      const settings = (await loadSettings(place.dataDir, undefined)).chains.get('polygon')
+      const settings = (await loadServerSettings(place.dataDir, undefined)).chains.get('polygon')
       if (settings === undefined) throw new Error('polygon is not configured')
       const found = await examineChain(settings, null, undefined)
       const at = await chainPlaceOf(place.dataDir)

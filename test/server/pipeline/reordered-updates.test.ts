@@ -7,7 +7,7 @@ import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/evm-signer.ts'
 import type { EvmNetwork, Hex } from '../../../src/server/chain/evm/network.ts'
 import { RpcError } from '../../../src/server/chain/rpc/rpc-answer.ts'
-import { createUpdateStep } from '../../../src/server/pipeline/evm/update-step.ts'
+import { createEvmUpdateStep } from '../../../src/server/pipeline/evm/update-step.ts'
 import { addUpdates, assignUpdates } from '../../../src/server/state/updates.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
@@ -147,7 +147,7 @@ it('makes two updates of one NFT in their order, beside one of another NFT', asy
   const network = { request: async (_: string, [call]: [never]) => answerOf({ count: 4 }, call) }
   const terms = { chainId: 137, fees: EMBEDDED_FEES, signers: { admin: null, operators: [OPERATOR] } }
   const unused = undefined as never
-  const sign = createUpdateStep({
+  const sign = createEvmUpdateStep({
     ...{ store, blockchain: 'polygon', now: () => NOW, onSigned: () => {} },
     ...{ log: unused, storage: unused, fetcher: unused, files: unused },
     chains: { signing: async () => terms, network: async () => network as unknown as EvmNetwork, remote: unused },

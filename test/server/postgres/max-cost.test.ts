@@ -6,7 +6,7 @@ import { Secret } from '../../../src/core/secret.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/evm-signer.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import { mayReplace } from '../../../src/server/pipeline/evm/limit-fees.ts'
-import { createNfts } from '../../../src/server/services/create-nfts.ts'
+import { createNftsService } from '../../../src/server/services/create-nfts.ts'
 import { Refusal } from '../../../src/server/services/refusal.ts'
 import type { ServiceDeps } from '../../../src/server/services/services.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
@@ -65,7 +65,7 @@ async function send(store: Store, name: string, wei: bigint | null, isSet = fals
     ...{ accountId: 'a', parsed: createnft.request.parse(body), body, idempotencyKey: null, run: 'run' },
     ...{ maxCost: wei === null ? null : { wei, isSet }, requestId: name, origin: () => '' },
   }
-  return await createNfts('createnft')(deps, request).then(
+  return await createNftsService('createnft')(deps, request).then(
     () => true,
     (error: unknown) => {
       if (!(error instanceof Refusal) || error.status !== 409) throw error

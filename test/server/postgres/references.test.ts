@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createnft } from '../../../src/api/endpoints/createnft.ts'
 import { Secret } from '../../../src/core/secret.ts'
 import { aliasReferences } from '../../../src/server/services/alias-references.ts'
-import { createNfts } from '../../../src/server/services/create-nfts.ts'
+import { createNftsService } from '../../../src/server/services/create-nfts.ts'
 import { relabelReferences } from '../../../src/server/services/relabel-references.ts'
 import type { ServiceDeps } from '../../../src/server/services/services.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
@@ -53,7 +53,7 @@ async function send(store: Store, references: readonly string[], title = 'Dawn',
     ...{ store, now: () => 1, chains: { remote: new Map() }, pipeline: { nftsAccepted() {} } },
     ...{ storage: null, checkedFiles: null, signedUrls: null },
   } as unknown as ServiceDeps
-  const { response } = await createNfts('createnft')(deps, {
+  const { response } = await createNftsService('createnft')(deps, {
     ...{ accountId: 'a', parsed: createnft.request.parse(body), body, idempotencyKey: null, run: null },
     requestId: `request-${requests++}`,
     origin: () => '',

@@ -10,7 +10,7 @@ import { lockSigner } from '../../../src/server/pipeline/evm/signer-pool.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import { lockCollection } from '../../../src/server/store/collections.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { findCursor, lockOwners, moveCursor } from '../../../src/server/store/owner-events.ts'
+import { findCursor, lockTokenOwners, moveCursor } from '../../../src/server/store/owner-events.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { raiseNonce } from '../../../src/server/store/transactions.ts'
@@ -161,7 +161,7 @@ it('leaves transactions that are due to other processes', async () => {
 it('a follower that found no change of owner does not wait for workers that write minted tokens', async () => {
   const reached = { blockchain: 'polygon', block_number: 7, block_hash: '0x7' } as const
   await here.transaction(async (db) => {
-    await lockOwners(db, 'polygon', 'shared')
+    await lockTokenOwners(db, 'polygon', 'shared')
     await writeEvents(there, { events: [], mints: [], cursor: null, reached, move: moveCursor })
   })
   expect(await findCursor(here.db, 'polygon')).toEqual(reached)

@@ -4,7 +4,7 @@ import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { compilerVersion, type DeployedContract, standardInput } from '../../../src/server/setup/verify/contracts.ts'
 import { createEtherscan } from '../../../src/server/setup/verify/etherscan.ts'
 import { createSourcify } from '../../../src/server/setup/verify/sourcify.ts'
-import type { Verifier } from '../../../src/server/setup/verify/verifier.ts'
+import type { SourceVerifier } from '../../../src/server/setup/verify/verifier.ts'
 import { WALLETS } from '../../helpers/backend.ts'
 import { type HttpServer, type Reply, type SeenRequest, startHttpServer } from '../../helpers/http-server.ts'
 
@@ -31,7 +31,7 @@ async function serve(replies: Reply[]): Promise<HttpServer> {
   return server
 }
 
-function keep(verifier: Verifier): Verifier {
+function keep(verifier: SourceVerifier): SourceVerifier {
   opened.unshift(verifier)
   return verifier
 }

@@ -15,7 +15,7 @@ import { openKuboNode } from '../../../src/server/storage/remote/kubo-node.ts'
 import type { RemoteFiles } from '../../../src/server/storage/remote/remote-files.ts'
 import { openS3Bucket, type S3BucketOptions } from '../../../src/server/storage/remote/s3-bucket.ts'
 import { PART_BYTES } from '../../../src/server/storage/remote/s3-upload.ts'
-import type { Block } from '../../../src/server/store/block-table.ts'
+import type { ContentBlock } from '../../../src/server/store/block-table.ts'
 import type { StoredFiles } from '../../../src/server/store/stored-files.ts'
 import { startFileServer } from '../../helpers/file-server.ts'
 import { type IpfsNodeStandIn, startIpfsNode } from '../../helpers/ipfs-node-stand-in.ts'
@@ -61,7 +61,7 @@ class MemoryStoredFiles implements StoredFiles {
     return new Set(cids.filter((cid) => this.sizes.has(cid)))
   }
 
-  async put(cid: string, size: number, nodes: readonly Block[]): Promise<void> {
+  async put(cid: string, size: number, nodes: readonly ContentBlock[]): Promise<void> {
     await this.#blocks.put(nodes)
     this.sizes.set(cid, size)
   }

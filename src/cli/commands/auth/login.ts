@@ -6,7 +6,7 @@ import type { Secret } from '../../../core/secret.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { tryKey } from '../../connect/check-key.ts'
 import { keepKey, maskedKey, placeOfKey } from '../../connect/keep-key.ts'
-import { readKey } from '../../connect/read-key.ts'
+import { readApiKey } from '../../connect/read-key.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { notEmpty, oneOf } from '../../flags/parse.ts'
@@ -54,7 +54,7 @@ export async function login(deps: Deps, flags: LoginFlags): Promise<void> {
   const settings = await deps.settings(flags)
   const server = await serverForKey(deps, settings)
   parseBaseUrl(server.baseUrl, { hasKey: true, allowHttp: false })
-  const key = await readKey(io, flags.keyFile, `API key for ${server.origin}`)
+  const key = await readApiKey(io, flags.keyFile, `API key for ${server.origin}`)
   if (flags.check !== false) await checkKey(deps, flags, server, key)
   const keptIn = await keepKey(deps, server.origin, key, flags.store)
   if (isAskedFor(flags)) {

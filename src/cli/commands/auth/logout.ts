@@ -1,5 +1,5 @@
 import { forgetApiKey, savedOrigins } from '../../../config/saved-keys.ts'
-import { originOf } from '../../../config/server.ts'
+import { checkedOrigin } from '../../../config/server.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { noServerNamed } from '../../flag-errors.ts'
@@ -49,6 +49,6 @@ export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {
 
 async function originNamed(deps: Deps, flags: LogoutFlags): Promise<string> {
   const { baseUrl } = await deps.settings(flags)
-  if (baseUrl !== null) return originOf(baseUrl.value)
+  if (baseUrl !== null) return checkedOrigin(baseUrl.value)
   throw noServerNamed('--base-url', 'Add --base-url <url>, or --all. Run `gdn auth status` to list the saved keys.')
 }

@@ -1,7 +1,7 @@
 import { localApiKeyFile, localApiKeyIfThere, runningBackend } from '../../../config/local-backend.ts'
 import { credentialsFile, localDataDirectory } from '../../../config/paths.ts'
 import { savedApiKey, savedOrigins } from '../../../config/saved-keys.ts'
-import { originOf } from '../../../config/server.ts'
+import { checkedOrigin } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
@@ -89,10 +89,12 @@ export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
 async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
   const { env, openKeyring } = deps
   const settings = await deps.settings(flags)
-  const serverInUse = settings.baseUrl === null ? null : originOf(settings.baseUrl.value)
+  const serverInUse = settings.baseUrl === null ? null : checkedOrigin(settings.baseUrl.value)
   const profiles = Object.entries((await readUserConfig(env)).profiles ?? {})
   const profilesOf = (origin: string) =>
-    profiles.flatMap(([name, { base_url }]) => (base_url && originOf(base_url) === origin ? [name] : [])).join(', ')
+    profiles
+      .flatMap(([name, { base_url }]) => (base_url && checkedOrigin(base_url) === origin ? [name] : []))
+      .join(', ')
   const variable = isSet(env.GDN_API_KEY) ? new Secret(env.GDN_API_KEY ?? '') : null
 
   const found: Found[] = (await savedOrigins(env)).map(({ origin, keptIn }) => ({

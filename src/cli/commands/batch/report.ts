@@ -4,7 +4,7 @@ import { runTimes } from '../../../batch/runs/run-times.ts'
 import { runStatus } from '../../../batch/runs/runs.ts'
 import type { RowStatus } from '../../../batch/types.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
-import { isLoopback, type Server } from '../../../config/server.ts'
+import { isLoopbackOrigin, type Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
@@ -100,7 +100,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   const [
     { PAGE_END },
     { reportTop },
-    { resultCard, stateOf },
+    { resultCard, reportStateOf },
     { ReportImages },
     { PresentNfts },
     { createImageReader },
@@ -129,7 +129,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   try {
     for await (const row of present.of(run)) {
       deps.signals.signal.throwIfAborted()
-      tally.add(row, stateOf(row) === 'burned')
+      tally.add(row, reportStateOf(row) === 'burned')
       const image = await images.of(row)
       await sheet.writeCard(resultCard(row, image.html, links), image.definition)
       progress.update(`Writing the report: ${count(tally.rows, 'row')}`)
@@ -276,5 +276,5 @@ async function readServerFacts(
 function blockExplorerOf(transaction: string): string | null {
   const base = /^(https?:\/\/.+)\/tx\/[^/]+$/.exec(transaction)?.[1]
   const url = base === undefined ? null : parseUrl(base)
-  return base === undefined || url === null || isLoopback(url.origin) ? null : base
+  return base === undefined || url === null || isLoopbackOrigin(url.origin) ? null : base
 }

@@ -2,7 +2,7 @@ import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags, addStateDirFlag, type CommonFlags } from '../../flags/common.ts'
-import { address, blockchainName, oneOf } from '../../flags/parse.ts'
+import { addressOrName, blockchainName, oneOf } from '../../flags/parse.ts'
 import { csvLine } from '../../render/cells.ts'
 
 const FORMATS = ['csv', 'json', 'jsonl'] as const
@@ -34,7 +34,7 @@ export function command(deps: Deps, run = template): GdnCommand {
       parse: blockchainName,
     },
   )
-  valueFlag(templateCommand, '--receiver <address>', 'Receiver of the rows', { parse: address })
+  valueFlag(templateCommand, '--receiver <address>', 'Receiver of the rows', { parse: addressOrName })
   addStateDirFlag(templateCommand)
   addCommonFlags(templateCommand)
   return templateCommand.action(async (flags: TemplateFlags) => await run(deps, flags)) as GdnCommand

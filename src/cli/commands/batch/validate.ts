@@ -16,7 +16,7 @@ import { MappedColumns, manifestOptions, manifestSource } from '../../batch/mani
 import { duplicateWarnings } from '../../batch/row-warnings.ts'
 import { configuredServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
-import { type Collection, whichCollection } from '../../connect/which-collection.ts'
+import { type ChosenCollection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { previewOf } from '../../image/preview.ts'
@@ -195,7 +195,7 @@ export function throwProblems(
  * Returns the specified collection, or the only one created on this machine. Null if it is ambiguous or no server is
  * specified.
  */
-export async function knownCollection(deps: Deps, settings: Settings): Promise<Collection | null> {
+export async function knownCollection(deps: Deps, settings: Settings): Promise<ChosenCollection | null> {
   try {
     return await whichCollection(deps, settings, await settings.server())
   } catch {

@@ -1,4 +1,4 @@
-import { type Blockchain, chainIdOf, factsOf, isEvm, KNOWN_NAMES } from '../../../api/blockchains.ts'
+import { type Blockchain, blockchainFacts, chainIdOf, isEvm, KNOWN_NAMES } from '../../../api/blockchains.ts'
 import { retirementOf } from '../../../api/retired.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -37,23 +37,24 @@ export function command(deps: Deps, run = list): GdnCommand {
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
-  const [{ loadSettings, settingsPath }, { networkOf }, { signerName }, { solanaSignerName }] = await Promise.all([
-    import('../../../server/settings/settings.ts'),
-    import('../../../server/settings/networks.ts'),
-    import('../../../server/settings/signer-schema.ts'),
-    import('../../../server/settings/solana-schema.ts'),
-  ])
+  const [{ loadServerSettings, settingsPath }, { networkWithChainId }, { signerName }, { solanaSignerName }] =
+    await Promise.all([
+      import('../../../server/settings/settings.ts'),
+      import('../../../server/settings/networks.ts'),
+      import('../../../server/settings/signer-schema.ts'),
+      import('../../../server/settings/solana-schema.ts'),
+    ])
   const { dataDir, settingsFile } = await chainPlace(deps, flags)
-  const { chains, clusters } = await loadSettings(dataDir, settingsFile)
+  const { chains, clusters } = await loadServerSettings(dataDir, settingsFile)
   const embedded = KNOWN_NAMES.filter((name) => (isEvm(name) ? !chains.has(name) : !clusters.has(name)))
   const record = (blockchain: Blockchain, chainId: number | null, more: Partial<DataRecord>): DataRecord => {
-    const facts = chainId === null ? null : networkOf(chainId)
+    const facts = chainId === null ? null : networkWithChainId(chainId)
     const retired = retirementOf(blockchain)
     return {
       blockchain,
       chain_id: chainId,
       currency: isEvm(blockchain) ? (facts?.coin ?? null) : 'SOL',
-      testnet: factsOf(blockchain)?.testnet ?? null,
+      testnet: blockchainFacts(blockchain)?.testnet ?? null,
       network: 'rpc',
       retired_since: retired?.since ?? null,
       successor: retired?.successor ?? null,

@@ -3,9 +3,9 @@ import { proxyFor } from '../../../config/proxy.ts'
 import { EXIT_BY_CODE, GdnError } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { Secret } from '../../../core/secret.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../../operations/defaults.ts'
+import { DEFAULT_WAIT_MS } from '../../../operations/defaults.ts'
 import type { DeployedContract } from '../../../server/setup/verify/contracts.ts'
-import type { Verdict } from '../../../server/setup/verify/verifier.ts'
+import type { VerificationResult } from '../../../server/setup/verify/verifier.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
@@ -85,7 +85,7 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
         { store, network, setup: setupOf(blockchain, flags, settings) },
         creation,
       )
-      const record = (contract: DeployedContract, service: string | null, verdict: Verdict | null) => ({
+      const record = (contract: DeployedContract, service: string | null, verdict: VerificationResult | null) => ({
         blockchain,
         chain_id: network.chainId,
         contract: contract.name,
@@ -102,7 +102,7 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
         return await output.many(contracts.map((contract) => record(contract, null, null)))
       }
       for (const contract of contracts) await checkCode(network, contract)
-      if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_TIMEOUT_MS)
+      if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_WAIT_MS)
       const { signal } = deps.signals
       const pages = settings.blockExplorerUrl
       const progress = await io.progress(`Verifying the contracts on ${blockchain}`)
@@ -111,10 +111,10 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
       try {
         const records = []
         for (const verifier of verifiers) {
-          let unreachable: Verdict | null = null
+          let unreachable: VerificationResult | null = null
           for (const contract of contracts) {
             progress.update(`${contract.name}: waiting for ${verifier.service}`)
-            const verdict: Verdict =
+            const verdict: VerificationResult =
               unreachable ?? (await verifier.verify(contract).catch((error: unknown) => failureOf(deps, error)))
             if (verdict.status === 'rejected') deps.setExitCode(EXIT.refused)
             // The next request would take just as long to fail.
@@ -162,7 +162,7 @@ async function openVerifiers({ env }: Deps, flags: VerifyFlags, { chainId, signa
 }
 
 /** Returns the verdict for a service that failed, so that other services can still verify. */
-function failureOf(deps: Deps, error: unknown): Verdict {
+function failureOf(deps: Deps, error: unknown): VerificationResult {
   if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
   deps.setExitCode(EXIT_BY_CODE[error.code])
   return { status: 'failed', match: null, url: null, message: error.message }

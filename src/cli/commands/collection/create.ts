@@ -13,7 +13,7 @@ import { paidBy, withPaid } from '../../cost/paid.ts'
 import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
+import { addressOrName, blockchainName, notEmpty } from '../../flags/parse.ts'
 import { percentage } from '../../flags/percentage.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
@@ -69,7 +69,7 @@ export function command(deps: Deps, run = create): GdnCommand {
   valueFlag(createCommand, '--name <name>', 'Name of the collection', { parse: notEmpty })
   valueFlag(createCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   valueFlag(createCommand, '--wallet <address>', 'Wallet that owns the collection: an address or @name', {
-    parse: address,
+    parse: addressOrName,
   })
   valueFlag(createCommand, '--description <text>', 'Description; Solana requires one')
   valueFlag(createCommand, '--image <url>', 'Image URL; Solana requires one')
@@ -85,7 +85,7 @@ export function command(deps: Deps, run = create): GdnCommand {
   switchFlag(createCommand, '--enable-burn', 'Let the API burn NFTs')
   valueFlag(createCommand, '--royalty <percent>', 'Royalty on sales, such as 5%', { parse: percentage })
   valueFlag(createCommand, '--royalty-receiver <address>', 'Receiver of the royalty: an address or @name (the owner)', {
-    parse: address,
+    parse: addressOrName,
   })
   valueFlag(createCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
     parse: notEmpty,

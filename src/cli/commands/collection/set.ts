@@ -8,7 +8,7 @@ import type { Connection, Deps } from '../../deps.ts'
 import { wrongAddress } from '../../flag-errors.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { textOf } from './set/changes.ts'
+import { settingText } from './set/changes.ts'
 import { addSetFlags, checkSetFlags, type SetFlags } from './set/flags.ts'
 
 const VIEW: View = {
@@ -18,7 +18,7 @@ const VIEW: View = {
   ],
   columns: ['setting', 'before', 'after', 'status', 'transaction_hash'],
   id: 'transaction_hash',
-  cells: ({ before, after, ...record }) => ({ ...record, before: textOf(before), after: textOf(after) }),
+  cells: ({ before, after, ...record }) => ({ ...record, before: settingText(before), after: settingText(after) }),
 }
 
 export function command(deps: Deps, run = set): GdnCommand {

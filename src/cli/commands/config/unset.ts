@@ -1,7 +1,7 @@
 import { refuseUnknownProfile } from '../../../config/profile-names.ts'
 import { forgetApiKey } from '../../../config/saved-keys.ts'
 import { SETTING_NAMES } from '../../../config/schema.ts'
-import { originOf } from '../../../config/server.ts'
+import { checkedOrigin } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnCommand, valueFlag, wordArgument } from '../../command.ts'
@@ -74,7 +74,7 @@ async function forgetKey(deps: Deps, flags: UnsetFlags, output: Output): Promise
   if (baseUrl === null) {
     throw noServerNamed('--base-url', 'Add --base-url <url>.')
   }
-  const origin = originOf(baseUrl.value)
+  const origin = checkedOrigin(baseUrl.value)
   await forgetApiKey(deps.env, origin, deps.openKeyring)
   deps.io.note(`Deleted the API key for ${origin}.`)
   await print(output, flags, { name: 'api_key', server: origin })

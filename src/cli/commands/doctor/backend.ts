@@ -18,7 +18,7 @@ export interface BackendFlags {
  * configuration in the data directory. Returns no findings for a local backend without configuration, because it uses
  * nothing that could be unreachable.
  */
-export async function checkBackend(deps: Deps, flags: BackendFlags): Promise<Finding[]> {
+export async function diagnoseBackend(deps: Deps, flags: BackendFlags): Promise<Finding[]> {
   const place = databasePlace(deps, flags)
   const isNamed = flags.dataDir !== undefined || place.settingsFile !== undefined || place.database.url !== undefined
   if (!isNamed && !existsSync(join(place.dataDir, 'backend.yaml'))) return []

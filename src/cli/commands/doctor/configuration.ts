@@ -8,7 +8,7 @@ import type { Deps } from '../../deps.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** Checks the user's configuration and who can write to it, the project's configuration, and the saved keys. */
-export async function checkFiles({ env, cwd }: Deps): Promise<Finding[]> {
+export async function diagnoseConfiguration({ env, cwd }: Deps): Promise<Finding[]> {
   const user = userConfigFile(env)
   return [
     await found('configuration', async () => {

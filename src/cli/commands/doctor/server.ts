@@ -55,7 +55,12 @@ async function knock(
       () => [],
     )
     return {
-      findings: [answered, ...clock(headers.date, (begun + ended) / 2, server), ...versionOf(body, server), ...work],
+      findings: [
+        answered,
+        ...compareClocks(headers.date, (begun + ended) / 2, server),
+        ...versionOf(body, server),
+        ...work,
+      ],
       isThere: true,
     }
   } catch (error) {
@@ -84,7 +89,7 @@ function versionOf(body: Uint8Array, { origin, source }: Server): Finding[] {
 }
 
 /** Compares the clocks by the Date header, whose resolution is one second. */
-export function clock(date: string | undefined, now: number, { origin, loopback }: Server): Finding[] {
+export function compareClocks(date: string | undefined, now: number, { origin, loopback }: Server): Finding[] {
   const serverTime = Date.parse(date ?? '')
   if (Number.isNaN(serverTime) || loopback) return []
   const skew = now - serverTime - 500

@@ -8,7 +8,7 @@ import { flagError, GdnError } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { tryKey } from '../../connect/check-key.ts'
 import { keepKey, placeOfKey } from '../../connect/keep-key.ts'
-import { readKey } from '../../connect/read-key.ts'
+import { readApiKey } from '../../connect/read-key.ts'
 import type { Deps } from '../../deps.ts'
 import { isSet, safe } from '../../io/io.ts'
 import { askText } from '../../prompt/ask-for.ts'
@@ -125,7 +125,7 @@ function withoutHint(error: unknown): unknown {
 
 async function findKey({ io, env, openKeyring }: Deps, flags: InitFlags, server: Server): Promise<GivenKey> {
   const question = `API key for ${server.origin}`
-  if (flags.keyFile !== undefined) return { key: await readKey(io, flags.keyFile, question), from: 'given' }
+  if (flags.keyFile !== undefined) return { key: await readApiKey(io, flags.keyFile, question), from: 'given' }
   const variable = env.GDN_API_KEY ?? ''
   if (isSet(variable)) return { key: new Secret(variable), from: 'environment' }
   const saved = await savedApiKey(env, server.origin, openKeyring)
@@ -133,7 +133,7 @@ async function findKey({ io, env, openKeyring }: Deps, flags: InitFlags, server:
     io.note(`Using the saved key for ${server.origin}. Run \`gdn auth login\` to save another key.`)
     return { key: saved, from: 'saved' }
   }
-  if (mayAsk(io)) return { key: await readKey(io, undefined, question), from: 'given' }
+  if (mayAsk(io)) return { key: await readApiKey(io, undefined, question), from: 'given' }
   throw new GdnError('usage', 'the API key is required', {
     place: { flag: '--key-file' },
     hint: 'Add --key-file <file>, or pipe the key in: `… | gdn init --key-file - …`.',

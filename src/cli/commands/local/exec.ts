@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { GdnError } from '../../../core/errors.ts'
 import { withTemporaryFolder } from '../../../core/temporary-folder.ts'
 import { withTimeout } from '../../../core/with-timeout.ts'
-import type { Backend, BackendOptions } from '../../../server/main.ts'
+import type { BackendOptions, StartedBackend } from '../../../server/main.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
@@ -111,7 +111,7 @@ async function withBackend(
 }
 
 interface Started {
-  backend: Backend
+  backend: StartedBackend
   failed: AbortSignal
   close(): Promise<void>
 }

@@ -5,7 +5,7 @@ import type { Parse } from '../../command.ts'
 import { eventTypes } from '../webhook/event-flag.ts'
 
 /** A URL and the types of event to post to it. */
-export interface Target {
+export interface ForwardTarget {
   url: string
   events: readonly string[]
 }
@@ -14,7 +14,7 @@ export interface Target {
 const MAPPED = /^([\w*][\w.,* -]*)=(.*)$/s
 
 /** Parses `<url>` (all events) or `<events>=<url>`. */
-export const forwardTarget: Parse<Target> = (raw, flag) => {
+export const forwardTarget: Parse<ForwardTarget> = (raw, flag) => {
   const [, events, url = ''] = MAPPED.exec(raw) ?? []
   return events === undefined
     ? { url: address(raw, flag), events: ['*'] }
@@ -40,7 +40,7 @@ const isIn = (type: string, events: readonly string[]) => events.includes('*') |
  * @param listened the event types that are shown
  * @throws GdnError `usage` if an event type isn't among them
  */
-export function targetsOf(given: readonly Target[], listened: readonly string[]): Target[] {
+export function targetsOf(given: readonly ForwardTarget[], listened: readonly string[]): ForwardTarget[] {
   const byUrl = new Map<string, Set<string>>()
   for (const { url, events } of given) {
     const unheard = events.find((type) => type !== '*' && !isIn(type, listened))
@@ -61,11 +61,11 @@ const MOST_WAITING = 10_000
 
 /** Posts events to URLs, each with its own queue, so that a URL that doesn't respond doesn't delay the others. */
 export class Forwarding<Event extends { type: string }> {
-  readonly #queues: { target: Target; waiting: Event[]; active: number }[]
+  readonly #queues: { target: ForwardTarget; waiting: Event[]; active: number }[]
   readonly #post: (event: Event, url: string) => Promise<void>
   #failure: { error: unknown } | null = null
 
-  constructor(targets: readonly Target[], post: (event: Event, url: string) => Promise<void>) {
+  constructor(targets: readonly ForwardTarget[], post: (event: Event, url: string) => Promise<void>) {
     this.#queues = targets.map((target) => ({ target, waiting: [], active: 0 }))
     this.#post = post
   }
@@ -84,7 +84,7 @@ export class Forwarding<Event extends { type: string }> {
     }
   }
 
-  async #work(queue: { target: Target; waiting: Event[]; active: number }): Promise<void> {
+  async #work(queue: { target: ForwardTarget; waiting: Event[]; active: number }): Promise<void> {
     queue.active++
     try {
       for (let next = queue.waiting.shift(); next !== undefined; next = queue.waiting.shift()) {

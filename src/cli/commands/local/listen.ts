@@ -1,5 +1,5 @@
 import { runningBackend } from '../../../config/local-backend.ts'
-import type { Listener, ReceivedEvent } from '../../../server/admin/listen.ts'
+import type { EventReceiver, ReceivedEvent } from '../../../server/admin/listen.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { addDataDirFlag, administeredPlace, type DataDirFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
@@ -10,12 +10,12 @@ import { localTime } from '../../text/local-time.ts'
 import { VERSION } from '../../version.ts'
 import { unlessStopped } from '../serving.ts'
 import { eventTypes } from '../webhook/event-flag.ts'
-import { Forwarding, forwardTarget, type Target, targetsOf } from './forwarding.ts'
+import { Forwarding, type ForwardTarget, forwardTarget, targetsOf } from './forwarding.ts'
 
 const LOOK_EVERY_MS = 250
 
 export interface ListenFlags extends CommonFlags, DataDirFlags {
-  forwardTo?: Target[]
+  forwardTo?: ForwardTarget[]
   event?: string[][]
   email?: string
   json?: boolean
@@ -87,8 +87,8 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
 async function begin(
   { io }: Deps,
   { json, email: account }: ListenFlags,
-  { secret }: Listener,
-  targets: Target[],
+  { secret }: EventReceiver,
+  targets: ForwardTarget[],
 ): Promise<void> {
   const signing_secret = secret.disclose()
   if (json) {
@@ -109,7 +109,7 @@ async function begin(
   }
 }
 
-async function receiveUntilStopped(deps: Deps, flags: ListenFlags, listener: Listener, targets: Target[]) {
+async function receiveUntilStopped(deps: Deps, flags: ListenFlags, listener: EventReceiver, targets: ForwardTarget[]) {
   const { signal } = deps.signals
   const forwarding = new Forwarding<ReceivedEvent>(targets, (event, url) => forward(deps, flags, listener, event, url))
   while (!signal.aborted) {
@@ -132,7 +132,7 @@ async function show(deps: Deps, { json }: ListenFlags, { id, type, body }: Recei
   await io.read(`${time(deps)}  --> ${type}  ${safe(String(subject))}  [${id}]${error}\n`)
 }
 
-async function forward(deps: Deps, { json }: ListenFlags, listener: Listener, event: ReceivedEvent, url: string) {
+async function forward(deps: Deps, { json }: ListenFlags, listener: EventReceiver, event: ReceivedEvent, url: string) {
   const { status, error } = await listener.forward(event, url)
   if (deps.signals.signal.aborted) return
   if (json) {

@@ -14,10 +14,10 @@ import {
   addChangeFlags,
   CHANGE_VIEW,
   type ChangeFlags,
+  collectionsText,
   type FoundNft,
-  findNfts,
+  findNftsOnChain,
   flagOfOneRequest,
-  placesOf,
   quoteChange,
   shortRecord,
 } from './change-nft.ts'
@@ -43,7 +43,7 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
   const single = flagOfOneRequest(flags)
   if (single !== null && ids.length > 1) throw flagError(single, 'is for one NFT', 'Burn one NFT at a time.')
   const connection = await deps.connect(await deps.settings(flags))
-  const found = await findNfts(deps, connection, ids)
+  const found = await findNftsOnChain(deps, connection, ids)
   const nfts = found.filter(({ burned }) => burned !== true)
   const { stateDir } = connection.settings
   const before = found.filter(({ burned }) => burned === true)
@@ -127,6 +127,6 @@ async function confirm(
   const worst = () => worstOfChanges('burn', nfts.length)
   // Amounts in the coins of several blockchains can't be added.
   const cost = others.length > 0 ? '' : await atMostText(deps, connection, blockchain, { limit, worst })
-  const question = `Permanently burn ${what} of ${await placesOf(deps, connection, nfts)}${cost}?`
+  const question = `Permanently burn ${what} of ${await collectionsText(deps, connection, nfts)}${cost}?`
   await deps.io.confirm(safe(question), '--yes')
 }

@@ -63,7 +63,7 @@ export interface FoundNft extends NftRecord {
  *
  * @throws GdnError `not_found`, `nft_failed`, `pending`
  */
-export async function findNfts(deps: Deps, connection: Connection, ids: readonly string[]): Promise<FoundNft[]> {
+export async function findNftsOnChain(deps: Deps, connection: Connection, ids: readonly string[]): Promise<FoundNft[]> {
   const nfts = await readNfts({ client: connection.client, signal: deps.signals.signal }, ids)
   const found: FoundNft[] = []
   const missing: string[] = []
@@ -102,7 +102,7 @@ export const shortRecord = ({ nft_gdn_id, token_id, title, ...nft }: FoundNft): 
 /**
  * Returns a text with the NFTs' collections for a prompt. Includes the names of collections created on this machine.
  */
-export async function placesOf(deps: Deps, connection: Connection, nfts: readonly FoundNft[]): Promise<string> {
+export async function collectionsText(deps: Deps, connection: Connection, nfts: readonly FoundNft[]): Promise<string> {
   const addresses = [...new Set(nfts.map(({ contract_address }) => contract_address))]
   const known = await collectionsAtAGlance(deps, connection, addresses).catch(() => [])
   const places = nfts.map(({ contract_address, blockchain }) => {

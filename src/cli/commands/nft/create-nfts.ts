@@ -3,7 +3,7 @@ import type { NftMetadata } from '../../../api/metadata.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../../operations/defaults.ts'
+import { DEFAULT_WAIT_MS } from '../../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
 import { isMinted } from '../../../operations/waiting.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
@@ -115,7 +115,7 @@ async function finish(
     return { ended: true, state: null, problem: null }
   }
   const ids = accepted.map((nft) => nft.nft_gdn_id)
-  const timeout = flags.timeout ?? DEFAULT_TIMEOUT_MS
+  const timeout = flags.timeout ?? DEFAULT_WAIT_MS
   const until = { isDone: isMinted(endpoint, sent), isAccepted: true }
   const { records, pending, problem } = await showWaitForNfts(deps, connection, ids, timeout, until)
   const paid = problem === null ? await paidByMints(deps, connection, ids) : null

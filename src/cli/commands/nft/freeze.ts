@@ -3,7 +3,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import { atMostText } from '../../cost/at-most.ts'
 import { notePaid, withPaid } from '../../cost/paid.ts'
-import { sumOf, type WorstUse, worstOfRequest } from '../../cost/run-limit.ts'
+import { sumOfUses, type WorstUse, worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps, Intent } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
@@ -15,10 +15,10 @@ import {
   addChangeFlags,
   CHANGE_VIEW,
   type ChangeFlags,
+  collectionsText,
   type FoundNft,
-  findNfts,
+  findNftsOnChain,
   flagOfOneRequest,
-  placesOf,
   quoteChange,
   shortRecord,
 } from './change-nft.ts'
@@ -54,7 +54,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
   const output = createOutput(io, flags, withPaid(VIEW))
   const single = flagOfOneRequest(flags)
   const connection = await deps.connect(await deps.settings(flags))
-  const nfts = await findNfts(deps, connection, [...new Set(given)])
+  const nfts = await findNftsOnChain(deps, connection, [...new Set(given)])
   const [first, ...others] = nfts
   if (first === undefined) return
   const { contract_address, blockchain } = first
@@ -104,7 +104,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
             const asked = left.slice(from)
             await confirm(deps, connection, asked, limit)
             // The request doesn't contain the metadata, which may have changed while the user was prompted.
-            const now = intentOf(await findNfts(deps, connection, idsOf(asked)))
+            const now = intentOf(await findNftsOnChain(deps, connection, idsOf(asked)))
             refuseChanged(intentOf(asked), now, { isBegun: false, hint: CHANGED_HINT })
           }
           isConfirmed = true
@@ -158,11 +158,11 @@ async function confirm(
       const together = nft_gdn_ids.slice(from, from + MAX_FROZEN_PER_REQUEST)
       requests.push(await worstOfRequest('freezenft', { nft_gdn_ids: together }))
     }
-    return sumOf(requests)
+    return sumOfUses(requests)
   }
   const [{ blockchain = null } = {}] = nfts
   const cost = await atMostText(deps, connection, blockchain, { limit, worst })
   const what = nfts.length === 1 ? 'its metadata' : `the metadata of these ${nfts.length} NFTs`
-  const question = `Permanently freeze ${what} in ${await placesOf(deps, connection, nfts)}${cost}?`
+  const question = `Permanently freeze ${what} in ${await collectionsText(deps, connection, nfts)}${cost}?`
   await deps.io.confirm(safe(question), '--yes')
 }

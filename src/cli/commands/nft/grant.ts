@@ -5,7 +5,7 @@ import { GdnCommand, valueFlag } from '../../command.ts'
 import { withPaid } from '../../cost/paid.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
-import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
+import { addressOrName, blockchainName, notEmpty } from '../../flags/parse.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { askAddress, orAsk } from '../../prompt/ask-missing.ts'
 import { createOutput } from '../../render/output.ts'
@@ -34,9 +34,9 @@ export function command(deps: Deps, run = grant): GdnCommand {
   valueFlag(grantCommand, '-c, --contract <address>', 'Collection to mint into', { parse: notEmpty })
   valueFlag(grantCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   valueFlag(grantCommand, '--sender <address>', "First owner: an address or @name (your profile's wallet)", {
-    parse: address,
+    parse: addressOrName,
   })
-  valueFlag(grantCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: address })
+  valueFlag(grantCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: addressOrName })
   valueFlag(grantCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
     parse: notEmpty,
   })

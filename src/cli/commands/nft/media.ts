@@ -18,7 +18,7 @@ export interface LocalFile {
   placeholder: string
 }
 
-export interface Media {
+export interface DownloadedMedia {
   fields: { key: string; url: string }[]
   localFiles: LocalFile[]
   /** Warnings about files that some marketplaces may not show. Each names its flag. */
@@ -31,8 +31,8 @@ export interface Media {
  *
  * @param flagOf returns the flag of a key, for errors
  */
-export async function readMedia(media: readonly KeyValue[], cwd: string, flagOf = mediaFlag): Promise<Media> {
-  const fields: Media['fields'] = []
+export async function readMedia(media: readonly KeyValue[], cwd: string, flagOf = mediaFlag): Promise<DownloadedMedia> {
+  const fields: DownloadedMedia['fields'] = []
   const localFiles: LocalFile[] = []
   const warnings: string[] = []
   for (const { key, value } of media) {
@@ -68,7 +68,7 @@ async function checkFile(path: string, flag: string): Promise<string | null> {
   return warning
 }
 
-export function printMediaWarnings({ io }: Pick<Deps, 'io'>, { warnings }: Pick<Media, 'warnings'>): void {
+export function printMediaWarnings({ io }: Pick<Deps, 'io'>, { warnings }: Pick<DownloadedMedia, 'warnings'>): void {
   for (const warning of warnings) io.warn(`${io.errPaint.busy('warning:')} ${safe(warning)}`)
 }
 

@@ -14,7 +14,7 @@ import { type LocalFile, printMediaWarnings, readMedia } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
 
 /** The command's input: one request, or a manifest to mint as a batch. */
-export type Prepared = { kind: 'manifest'; manifest: string } | NftRequest
+export type MintInput = { kind: 'manifest'; manifest: string } | NftRequest
 
 /** A request before validation. */
 export interface NftRequest {
@@ -33,7 +33,7 @@ export async function nftRequest(
   flags: NftFlags,
   settings: Settings,
   verb: 'mint' | 'grant',
-): Promise<Prepared> {
+): Promise<MintInput> {
   if (flags.file === undefined) return await fromFlags(deps, flags, settings, verb)
   const both = METADATA_FLAGS.filter((name) => flags[name] !== undefined)
   if (both.length > 0) {
@@ -62,7 +62,7 @@ export async function nftRequest(
 }
 
 /** Returns a file with a JSON list as a manifest. Rejects standard input, because it was already consumed. */
-function manifestOf(file: string): Prepared {
+function manifestOf(file: string): MintInput {
   if (file !== '-') return { kind: 'manifest', manifest: file }
   throw new GdnError('usage', 'standard input contains a list of rows, which is a manifest', {
     hint: 'Pipe it to `gdn batch mint - --run <name>`.',

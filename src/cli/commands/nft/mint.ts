@@ -4,7 +4,7 @@ import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { withPaid } from '../../cost/paid.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
-import { address, blockchainName, integer, notEmpty, positiveNumber } from '../../flags/parse.ts'
+import { addressOrName, blockchainName, integer, notEmpty, positiveNumber } from '../../flags/parse.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { createOutput } from '../../render/output.ts'
 import { MINTED_VIEW } from '../../render/views.ts'
@@ -41,7 +41,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   })
   valueFlag(mintCommand, '-c, --contract <address>', 'Collection to mint into', { parse: notEmpty })
   valueFlag(mintCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  valueFlag(mintCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: address })
+  valueFlag(mintCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: addressOrName })
   valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest, or - for standard input', { parse: notEmpty })
   switchFlag(mintCommand, '--dynamic', 'Mint dynamic NFTs, whose metadata can be updated')
   addMetadataFlags(mintCommand)

@@ -11,7 +11,7 @@ import { graphicsOf, imageSpace } from '../../image/terminal.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { nftCard } from '../../render/nft-card.ts'
 import { createOutput, type Output } from '../../render/output.ts'
-import type { Card, View } from '../../render/view.ts'
+import type { RecordCard, View } from '../../render/view.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { withBlockchain } from './blockchain-of.ts'
@@ -61,7 +61,7 @@ export function command(deps: Deps, run = show): GdnCommand {
 
 export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags): Promise<void> {
   let page: string | null = null
-  const card = (record: DataRecord): Card => [...nftCard(record), ['web explorer', page]]
+  const card = (record: DataRecord): RecordCard => [...nftCard(record), ['web explorer', page]]
   const view = { ...NFT_VIEW, card }
   const output = createOutput(deps.io, flags, view)
   if (ids.length === 0) throw noNft('gdn nft show <nft_gdn_id>')

@@ -2,18 +2,18 @@ import type * as z from 'zod'
 import { transfernft, transferRequest12 } from '../../../api/endpoints/transfernft.ts'
 import { statusOf } from '../../../client/answers.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../../operations/defaults.ts'
+import { DEFAULT_WAIT_MS } from '../../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { findCollection } from '../../connect/find-collection.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
-import { paidOf, withPaid } from '../../cost/paid.ts'
+import { paidFeeOf, withPaid } from '../../cost/paid.ts'
 import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
-import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
+import { addressOrName, blockchainName, notEmpty } from '../../flags/parse.ts'
 import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import { shortAddress } from '../../render/fit-columns.ts'
@@ -59,8 +59,8 @@ export function command(deps: Deps, run = transfer): GdnCommand {
     },
   })
   transferCommand.argument('[nft_gdn_id]')
-  valueFlag(transferCommand, '--receiver <address>', 'New owner: an address or @name', { parse: address })
-  valueFlag(transferCommand, '--sender <address>', 'Current owner', { parse: address })
+  valueFlag(transferCommand, '--receiver <address>', 'New owner: an address or @name', { parse: addressOrName })
+  valueFlag(transferCommand, '--sender <address>', 'Current owner', { parse: addressOrName })
   valueFlag(transferCommand, '--token-id <id>', 'Token ID', { parse: notEmpty })
   valueFlag(transferCommand, '-c, --contract <address>', 'Collection of the NFT', { parse: notEmpty })
   valueFlag(transferCommand, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
@@ -190,10 +190,10 @@ async function finish(
       receiver: sent.receiver_wallet_address,
       transactionId: transaction_gdn_id,
     },
-    flags.timeout ?? DEFAULT_TIMEOUT_MS,
+    flags.timeout ?? DEFAULT_WAIT_MS,
   )
   const { status = accepted.status, transaction_hash, error } = seen
-  await output.one({ ...accepted, status, transaction_hash, ...paidOf(seen), error })
+  await output.one({ ...accepted, status, transaction_hash, ...paidFeeOf(seen), error })
   if (problem === null && output.mode !== 'ids') io.note(`Next: ${show}`)
   return { ended, state: ended ? (problem === null ? 'deployed' : 'failed') : null, problem } as const
 }

@@ -20,7 +20,14 @@ import { changeOnce } from '../../request/change-once.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { addOperationFlags, quoteOperation } from '../../request/operate.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
-import { addBlockchainFlag, CHANGE_VIEW, type ChangeFlags, type FoundNft, findNfts, shortRecord } from './change-nft.ts'
+import {
+  addBlockchainFlag,
+  CHANGE_VIEW,
+  type ChangeFlags,
+  type FoundNft,
+  findNftsOnChain,
+  shortRecord,
+} from './change-nft.ts'
 import {
   hashLocalFiles,
   type LocalFile,
@@ -68,7 +75,7 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   const output = createOutput(io, flags, flags.dryRun ? DIFFERENCE : withPaid(CHANGE_VIEW))
   const given = await readChanges(deps, flags)
   const connection = await deps.connect(await deps.settings(flags))
-  const [nft] = await findNfts(deps, connection, [id])
+  const [nft] = await findNftsOnChain(deps, connection, [id])
   if (nft === undefined) return
   refuseFinal(nft)
   const before = (nft.request_metadata ?? {}) as NftMetadata

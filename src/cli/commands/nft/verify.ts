@@ -15,7 +15,7 @@ import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { wrongAddress } from '../../flag-errors.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { address, blockchainName, notEmpty } from '../../flags/parse.ts'
+import { addressOrName, blockchainName, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import { verifyText } from '../../render/verify-text.ts'
@@ -81,7 +81,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
     },
   })
   verifyCommand.argument('[nft_gdn_id]')
-  valueFlag(verifyCommand, '--receiver <address>', 'Owner of the NFT', { parse: address })
+  valueFlag(verifyCommand, '--receiver <address>', 'Owner of the NFT', { parse: addressOrName })
   valueFlag(verifyCommand, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
   valueFlag(verifyCommand, '--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
   switchFlag(

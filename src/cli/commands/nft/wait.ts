@@ -1,5 +1,5 @@
 import { readNfts } from '../../../client/read-records.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../../operations/defaults.ts'
+import { DEFAULT_WAIT_MS } from '../../../operations/defaults.ts'
 import { refuseUnknown } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -51,7 +51,7 @@ export async function wait(deps: Deps, ids: readonly string[], flags: WaitComman
   const asked = [...new Set(ids)]
   const known = await readNfts({ client: connection.client, signal: deps.signals.signal }, asked)
   refuseUnknown(asked.filter((id) => !known.has(id)))
-  const { records, problem } = await showWaitForNfts(deps, connection, asked, flags.timeout ?? DEFAULT_TIMEOUT_MS)
+  const { records, problem } = await showWaitForNfts(deps, connection, asked, flags.timeout ?? DEFAULT_WAIT_MS)
   const shown = await withBlockchain(deps, records, connection)
   const [first] = shown
   if (ids.length > 1) await output.many(shown)

@@ -9,7 +9,7 @@ import { GdnCommand, switchFlag } from '../../command.ts'
 import {
   addDataDirFlag,
   administeredPlace,
-  type DatabasePlace,
+  type DatabaseOptions,
   type DataDirFlags,
   onPlace,
 } from '../../connect/data-dir.ts'
@@ -106,7 +106,7 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
 /** Returns the cost of raising a pending transaction's fees or of canceling it. */
 export async function replacementOf(
   deps: Deps,
-  place: DatabasePlace,
+  place: DatabaseOptions,
   { name, blockchain }: { name: string; blockchain: EvmBlockchain },
   action: TransactionAction,
 ): Promise<Replacement> {
@@ -162,15 +162,15 @@ function waitsForOf({ waitsFor }: ReplacementCost, coin: string): string | null 
  * Returns the configuration of a network; null if it isn't in this place, because it is on another machine, for
  * example.
  */
-async function settingsOf({ dataDir, settingsFile }: DatabasePlace, blockchain: EvmBlockchain) {
-  const { loadSettings } = await import('../../../server/settings/settings.ts')
-  return (await loadSettings(dataDir, settingsFile)).chains.get(blockchain) ?? null
+async function settingsOf({ dataDir, settingsFile }: DatabaseOptions, blockchain: EvmBlockchain) {
+  const { loadServerSettings } = await import('../../../server/settings/settings.ts')
+  return (await loadServerSettings(dataDir, settingsFile)).chains.get(blockchain) ?? null
 }
 
 /** Returns the current fees of a network; null if no node returns them while the prompt waits. */
 async function currentFees(
   { signals: { signal } }: Pick<Deps, 'signals'>,
-  place: DatabasePlace,
+  place: DatabaseOptions,
   blockchain: EvmBlockchain,
 ): Promise<ReplacementFees['current']> {
   const [{ withChain }, { readDataFee }] = await Promise.all([

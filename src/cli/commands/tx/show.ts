@@ -4,7 +4,7 @@ import { GdnCommand } from '../../command.ts'
 import {
   addDataDirFlag,
   administeredPlace,
-  type DatabasePlace,
+  type DatabaseOptions,
   type DataDirFlags,
   onPlace,
 } from '../../connect/data-dir.ts'
@@ -64,7 +64,7 @@ export async function show(deps: Deps, word: string, flags: ShowFlags): Promise<
 }
 
 /** Returns why the backend hasn't done what an operator requested; null if it has, or if nothing prevents it. */
-async function reasonOf(deps: Deps, place: DatabasePlace, transaction: ShownTransaction): Promise<unknown> {
+async function reasonOf(deps: Deps, place: DatabaseOptions, transaction: ShownTransaction): Promise<unknown> {
   const { id: name, blockchain, requested_action: action } = transaction
   if (action === null) return null
   const { replacementOf } = await import('./replacement.ts')

@@ -25,9 +25,9 @@ export async function withLinks<Transaction extends Linkable>(
   flags: DataDirFlags,
   transactions: readonly Transaction[],
 ): Promise<(Transaction & { explorer_url: string | null })[]> {
-  const { loadSettings } = await import('../../../server/settings/settings.ts')
+  const { loadServerSettings } = await import('../../../server/settings/settings.ts')
   const { dataDir, settingsFile } = databasePlace(deps, flags)
-  const { chains, clusters } = await loadSettings(dataDir, settingsFile)
+  const { chains, clusters } = await loadServerSettings(dataDir, settingsFile)
   const blockExplorers = new Map(
     [...chains, ...clusters].map(([name, { blockExplorerUrl }]) => [String(name), blockExplorerUrl]),
   )

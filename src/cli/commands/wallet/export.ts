@@ -9,7 +9,7 @@ import { shellWord } from '../../../core/shell-word.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
 import { decrypt, nameFileOfPassword, openKeystore } from '../../../keystore/open.ts'
 import { isSolanaKeystore, type Keystore, parseKeystore } from '../../../keystore/parse.ts'
-import { readPrivateFile } from '../../../keystore/private-file.ts'
+import { readSecretFile } from '../../../keystore/private-file.ts'
 import { PRIVATE_KEY_BYTES, privateKeyBytes } from '../../../keystore/private-key.ts'
 import { recordExport, type WalletExport } from '../../../wallet/exports.ts'
 import { KEYSTORE_ENDING } from '../../../wallet/folder.ts'
@@ -74,7 +74,7 @@ export async function exportWallet(deps: Deps, what: string, flags: ExportFlags)
   }
   const target = to === '-' ? null : resolve(deps.cwd, to)
   if (target !== null && existsSync(target)) throw exists(target)
-  const text = readPrivateFile(file, MAX_KEYSTORE_BYTES)
+  const text = readSecretFile(file, MAX_KEYSTORE_BYTES)
   const keystore = parseKeystore(text, file)
   const { content, address, format } = await contentOf(deps, { text, keystore, file }, flags)
   if (target !== null) await write(target, content)

@@ -2,11 +2,11 @@ import { flagError } from '../../../core/errors.ts'
 import { newKey } from '../../../wallet/new-key.ts'
 import { storeKey } from '../../../wallet/store-key.ts'
 import type { Deps } from '../../deps.ts'
-import type { GenerateFlags, Generator } from './generator.ts'
+import type { GenerateFlags, WalletGenerator } from './generator.ts'
 import { keyKind } from './wallet-record.ts'
 
 /** Returns a generator of wallets whose keys are created by this process. It sends nothing to a server. */
-export function withoutServer({ io, signals: { signal } }: Deps, flags: GenerateFlags): Generator {
+export function withoutServer({ io, signals: { signal } }: Deps, flags: GenerateFlags): WalletGenerator {
   const ofServer = {
     '--local': flags.local,
     '--base-url': flags.baseUrl,

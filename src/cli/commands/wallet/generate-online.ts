@@ -4,7 +4,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { generateWallet, type WalletSource } from '../../../wallet/generate.ts'
 import type { Deps } from '../../deps.ts'
 import { signedUrlRequest } from './account.ts'
-import type { GenerateFlags, Generator, Making } from './generator.ts'
+import type { GenerateFlags, Making, WalletGenerator } from './generator.ts'
 import { walletSource } from './wallet-source.ts'
 
 interface MakingOnline extends Making {
@@ -21,7 +21,7 @@ const STEPS = {
 } as const
 
 /** Returns a generator of wallets whose keys are created by the service. */
-export async function withServer(deps: Deps, flags: GenerateFlags): Promise<Generator> {
+export async function withServer(deps: Deps, flags: GenerateFlags): Promise<WalletGenerator> {
   if (flags.blockchain !== undefined) {
     throw new GdnError('usage', 'requires --offline: the service generates only EVM wallets', {
       place: { flag: '--blockchain' },

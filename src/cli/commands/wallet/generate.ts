@@ -1,6 +1,6 @@
 import { walletsDirectory } from '../../../config/paths.ts'
 import { newNames } from '../../../wallet/new-names.ts'
-import { type Reservation, reserve } from '../../../wallet/reservation.ts'
+import { type NameReservation, reserve } from '../../../wallet/reservation.ts'
 import type { NewWallet } from '../../../wallet/store-key.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -91,8 +91,8 @@ const asRecord = (wallet: NewWallet, flags: GenerateFlags): DataRecord => ({
 })
 
 /** Reserves all names or none, so that a name in use is reported before the first request. */
-async function reserveAll(folder: string, names: readonly string[]): Promise<Reservation[]> {
-  const reservations: Reservation[] = []
+async function reserveAll(folder: string, names: readonly string[]): Promise<NameReservation[]> {
+  const reservations: NameReservation[] = []
   try {
     for (const name of names) reservations.push(await reserve(folder, name))
     return reservations
@@ -102,5 +102,5 @@ async function reserveAll(folder: string, names: readonly string[]): Promise<Res
   }
 }
 
-const releaseAll = async (reservations: readonly Reservation[]) =>
+const releaseAll = async (reservations: readonly NameReservation[]) =>
   await Promise.all(reservations.map((reservation) => reservation.release().catch(() => {})))

@@ -1,6 +1,6 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { Secret } from '../../../core/secret.ts'
-import type { Reservation } from '../../../wallet/reservation.ts'
+import type { NameReservation } from '../../../wallet/reservation.ts'
 import type { NewWallet } from '../../../wallet/store-key.ts'
 import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
 import type { AccountFlags } from './account.ts'
@@ -16,7 +16,7 @@ export interface GenerateFlags extends OutputFlags, ServerFlags, AccountFlags, N
 
 /** The input of both ways to generate wallets. */
 export interface Making {
-  reservations: readonly Reservation[]
+  reservations: readonly NameReservation[]
   folder: string
   password: Secret
   /** Each wallet is added when it is complete. */
@@ -24,4 +24,4 @@ export interface Making {
 }
 
 /** Generates a wallet for each reservation. */
-export type Generator = (making: Making) => Promise<void>
+export type WalletGenerator = (making: Making) => Promise<void>

@@ -8,10 +8,10 @@ import { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
 import { nameFileOfPassword, openKeystore } from '../../../keystore/open.ts'
 import { parseKeystore } from '../../../keystore/parse.ts'
-import { readPrivateFile } from '../../../keystore/private-file.ts'
+import { readSecretFile } from '../../../keystore/private-file.ts'
 import type { WalletKey } from '../../../keystore/private-key.ts'
 import { readPath } from '../../../wallet/derivation-path.ts'
-import { isMnemonic, looksLikeKey, readKey } from '../../../wallet/read-key.ts'
+import { isMnemonic, looksLikeKey, parsePrivateKey } from '../../../wallet/read-key.ts'
 import type { Deps } from '../../deps.ts'
 import { cannotPrompt } from '../../flag-errors.ts'
 import type { Io } from '../../io/io.ts'
@@ -107,7 +107,7 @@ async function fromFile(given: string, cwd: string): Promise<string> {
   try {
     const text = await readText(file, MAX_KEYSTORE_BYTES, 'invalid_input')
     // A keystore is encrypted, so other users may read it. `cast` creates its files with mode 0644.
-    return isKeystore(text) ? text : readPrivateFile(file, MAX_KEYSTORE_BYTES)
+    return isKeystore(text) ? text : readSecretFile(file, MAX_KEYSTORE_BYTES)
   } catch (error) {
     const found = lstatSync(file, { throwIfNoEntry: false })
     if (!(error instanceof GdnError) || found === undefined || found.isFile() || found.isDirectory()) throw error
@@ -117,7 +117,7 @@ async function fromFile(given: string, cwd: string): Promise<string> {
 }
 
 const read = async (text: string, name: string, { blockchain, path }: KeyFlags) =>
-  await readKey(text, name, { kind: keyKind(blockchain), path })
+  await parsePrivateKey(text, name, { kind: keyKind(blockchain), path })
 
 async function opened(io: Io, text: string, name: string, { passwordFile }: KeyFlags): Promise<GivenKey> {
   // Reports a damaged file before prompting for the password.

@@ -14,12 +14,12 @@ const EVENTS = [
   'MetadataFrozen',
 ] as const
 /** Topics of the events about owners and flags. */
-export const TOPICS = EVENTS.map(topicOf)
+export const EVENT_TOPICS = EVENTS.map(topicOf)
 /** Topics of the ERC-4906 events of updates. */
 export const updateTopics = (['MetadataUpdate', 'BatchMetadataUpdate'] as const).map(
   (eventName) => encodeEventTopics({ abi, eventName })[0],
 )
-const [TRANSFER] = TOPICS
+const [TRANSFER] = EVENT_TOPICS
 const FROM_NOBODY = zeroAddress.slice(2).padStart(64, '0')
 
 /** A change of a collection. Addresses are checksummed. */
@@ -46,7 +46,7 @@ export async function readCollectionLogs(
   network: Pick<EvmNetwork, 'request'>,
   { from, to }: { from: number; to: number },
 ): Promise<RawLog[]> {
-  const range = { fromBlock: hex(from), toBlock: hex(to), topics: [TOPICS] }
+  const range = { fromBlock: hex(from), toBlock: hex(to), topics: [EVENT_TOPICS] }
   return await network.request<RawLog[]>('eth_getLogs', [range])
 }
 

@@ -11,7 +11,7 @@ export type Reader = Pick<EvmNetwork, 'request'>
 export type BlockReference = Hex | 'latest' | 'pending' | 'safe' | 'finalized'
 
 /** The state of a collection at one block. */
-export interface CollectionState {
+export interface CollectionAtBlock {
   /** The zero address after `renounceOwnership`. */
   owner: Hex
   enableApi: boolean
@@ -62,7 +62,7 @@ export async function readCollectionState(
   network: Reader,
   collection: Hex,
   block?: BlockReference,
-): Promise<CollectionState | null> {
+): Promise<CollectionAtBlock | null> {
   const call = { abi, functionName: 'state' } as const
   const data = await ethCall(network, collection, encodeFunctionData(call), block)
   return data === '0x' ? null : decodeFunctionResult({ ...call, data })

@@ -7,7 +7,7 @@ const { abi } = gdnCollection
 /** Maximum number of updates of a collection. Its contract stores the number of an update in 24 bits. */
 export const MAX_UPDATES = 2 ** 24 - 1
 
-/** A metadata update of at most `MAX_BATCH` tokens. */
+/** A metadata update of at most `MAX_TOKENS_PER_CALL` tokens. */
 export interface UpdateCall {
   /** The number of the update in its collection, starting at 1. The contract accepts only the next number. */
   sequence: number
@@ -23,7 +23,7 @@ export function encodeUpdate({ sequence, tokenIds, digest }: UpdateCall): Hex {
   return encodeFunctionData({ abi, functionName: 'update', args: [sequence, firsts, counts, digest] })
 }
 
-/** Returns call data that freezes the metadata of at most `MAX_BATCH` tokens. An operator sends it. */
+/** Returns call data that freezes the metadata of at most `MAX_TOKENS_PER_CALL` tokens. An operator sends it. */
 export function encodeFreeze(tokenIds: readonly bigint[]): Hex {
   const { firsts, counts } = tokenRuns(tokenIds)
   return encodeFunctionData({ abi, functionName: 'freeze', args: [firsts, counts] })

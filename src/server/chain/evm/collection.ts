@@ -3,7 +3,7 @@ import { gdnCollection } from './contracts/generated/artifacts.ts'
 import type { Hex } from './network.ts'
 
 /** Maximum number of tokens in a bundle, an update or a freeze. The contract rejects more. */
-export const MAX_BATCH = 200
+export const MAX_TOKENS_PER_CALL = 200
 
 /** Consecutive tokens of a bundle with the same receiver. */
 export interface MintRun {

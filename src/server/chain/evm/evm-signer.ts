@@ -19,14 +19,14 @@ export function requestOf({ fees: { maxFeePerGas, maxPriorityFeePerGas, legacy }
     : ({ type: 'eip1559', ...call, maxFeePerGas, maxPriorityFeePerGas } as const)
 }
 
-export interface SignedBytes {
+export interface EvmSignedBytes {
   raw: Hex
   hash: Hex
 }
 
 export interface Signer {
   readonly address: Hex
-  sign(transaction: UnsignedTransaction): Promise<SignedBytes>
+  sign(transaction: UnsignedTransaction): Promise<EvmSignedBytes>
   /** Whether another process signs. That can be slow, so `sign` is never called inside a database transaction. */
   readonly remote?: boolean
   /** Returns why the signer can't sign at the moment; null if no problem is known. */

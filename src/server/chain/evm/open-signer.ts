@@ -1,9 +1,9 @@
 import { GdnError } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
-import { nameFileOfPassword, openEvmKeystore, refuseSolana } from '../../../keystore/open.ts'
+import { nameFileOfPassword, openEvmKeystore, refuseSolanaKeystore } from '../../../keystore/open.ts'
 import { parseKeystore } from '../../../keystore/parse.ts'
-import { readPrivateFile } from '../../../keystore/private-file.ts'
+import { readSecretFile } from '../../../keystore/private-file.ts'
 import { readSignerPassword } from '../../settings/credentials.ts'
 import type { SignerEntry } from '../../settings/signer-schema.ts'
 import { createSigner } from './create-signer.ts'
@@ -30,7 +30,7 @@ export async function openSigner(entry: SignerEntry, credentialsDirectory: strin
  * @throws GdnError `invalid_input`
  */
 export async function openKeystoreFile(path: string, password: Secret, passwordFile?: string): Promise<Signer> {
-  const text = readPrivateFile(path, MAX_KEYSTORE_BYTES)
+  const text = readSecretFile(path, MAX_KEYSTORE_BYTES)
   const { privateKey } = await openEvmKeystore(text, password, path).catch(nameFileOfPassword(passwordFile))
   return createSigner(privateKey.reveal() as Hex)
 }
@@ -40,8 +40,8 @@ export async function openKeystoreFile(path: string, password: Secret, passwordF
  * @throws GdnError `invalid_input`
  */
 export function checkKeystoreFile(path: string): Hex | null {
-  const keystore = parseKeystore(readPrivateFile(path, MAX_KEYSTORE_BYTES), path)
-  refuseSolana(keystore, path)
+  const keystore = parseKeystore(readSecretFile(path, MAX_KEYSTORE_BYTES), path)
+  refuseSolanaKeystore(keystore, path)
   return keystore.address as Hex | null
 }
 

@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 15_000
 /** The interval if something prevents work, so that a recovery is noticed soon. */
 const LOOK_AGAIN_MS = 3_000
 
-export interface Watched<Name> {
+export interface WatchedNetwork<Name> {
   blockchain: Name
   /** Returns the reason why the network can't be used, or null; rejects if that can't be determined. */
   ask(): Promise<string | null>
@@ -29,7 +29,7 @@ export interface NetworksWatch<Name> {
  * Checks networks periodically until it is stopped. Logs when one can't be used, when its work waits for funds or an
  * authorization, and when it can be used again. A check in flight when it is stopped logs nothing.
  */
-export function watchNetworks<Name>(networks: readonly Watched<Name>[], log: Log): NetworksWatch<Name> {
+export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], log: Log): NetworksWatch<Name> {
   let isStopped = false
   const watches = networks.map(({ blockchain, ask, problem }) => {
     const logChange = logChanges(blockchain, log)

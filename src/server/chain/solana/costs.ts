@@ -19,11 +19,11 @@ const SOL_DECIMALS = 9
 export const inSol = (lamports: bigint): string => formatUnits(lamports, SOL_DECIMALS, SOL_DECIMALS)
 
 /** Returns the minimum balance in lamports at which requests are accepted. */
-export const leastFunds = ({ nft }: Pick<TokenCosts, 'nft'>): bigint => RESERVE_NFTS * nft
+export const leastClusterFunds = ({ nft }: Pick<TokenCosts, 'nft'>): bigint => RESERVE_NFTS * nft
 
 /** Returns a sentence that says which funds the signer of a cluster lacks to accept requests; null if it can pay. */
-export const lackOf = (blockchain: string, address: string, balance: bigint, costs: TokenCosts): string | null =>
-  missingFunds({ role: 'signer', address, blockchain, coin: 'SOL', inCoins: inSol }, balance, leastFunds(costs))
+export const lackOfCluster = (blockchain: string, address: string, balance: bigint, costs: TokenCosts): string | null =>
+  missingFunds({ role: 'signer', address, blockchain, coin: 'SOL', inCoins: inSol }, balance, leastClusterFunds(costs))
 
 export interface TokenCosts {
   /** Lamports that a collection costs: rent for its token and for the holder's account, plus fees. */

@@ -12,7 +12,7 @@ export function u64(value: number | bigint): Buffer {
   return bytes
 }
 
-export function text(value: string): Buffer {
+export function encodeText(value: string): Buffer {
   const bytes = Buffer.from(value)
   return Buffer.concat([u32(bytes.length), bytes])
 }

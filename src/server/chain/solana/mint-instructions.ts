@@ -1,4 +1,4 @@
-import { text, u32, u64 } from './encode.ts'
+import { encodeText, u32, u64 } from './encode.ts'
 import { type Key, keyOf, PROGRAMS } from './key.ts'
 import { type AccountUse, type Instruction, readonly, writable } from './message.ts'
 import { mintKey, seedOf } from './mint-address.ts'
@@ -96,7 +96,13 @@ export async function mintInstructions(
     ...(locked ? [toMint([], INITIALIZE_NON_TRANSFERABLE)] : []),
     ...(burnable ? [toMint([], INITIALIZE_PERMANENT_DELEGATE, signer.bytes)] : []),
     toMint([], Uint8Array.of(INITIALIZE_MINT, NO_DECIMALS), signer.bytes, Uint8Array.of(NONE)),
-    toMint([authority, readMint, authority], INITIALIZE_METADATA, text(spec.name), text(spec.symbol), text(spec.uri)),
+    toMint(
+      [authority, readMint, authority],
+      INITIALIZE_METADATA,
+      encodeText(spec.name),
+      encodeText(spec.symbol),
+      encodeText(spec.uri),
+    ),
     ...(dynamic ? [] : [toMint([authority], UPDATE_METADATA_AUTHORITY, NOBODY)]),
     group === null
       ? toMint([readMint, authority], INITIALIZE_GROUP, signer.bytes, u64(NO_LIMIT))

@@ -4,7 +4,7 @@ import type { Secret } from '../../../core/secret.ts'
 import { MAX_KEYSTORE_BYTES } from '../../../keystore/limits.ts'
 import { nameFileOfPassword, openKeystore } from '../../../keystore/open.ts'
 import { isSolanaKeystore, parseKeystore } from '../../../keystore/parse.ts'
-import { readPrivateFile } from '../../../keystore/private-file.ts'
+import { readSecretFile } from '../../../keystore/private-file.ts'
 import { privateKeyBytes } from '../../../keystore/private-key.ts'
 import { addressOfKeypair, keypairOfJson } from '../../../keystore/solana-key.ts'
 import { readCredential, readSignerPassword } from '../../settings/credentials.ts'
@@ -30,7 +30,7 @@ export async function openSolanaSigner(
   if ('keystore' in entry)
     return await fromKeystore(entry.keystore, readSignerPassword(entry, credentialsDirectory), entry.password_file)
   if (entry.keypair_file !== undefined) {
-    return parseKeypair(readPrivateFile(entry.keypair_file, MAX_FILE_BYTES), entry.keypair_file)
+    return parseKeypair(readSecretFile(entry.keypair_file, MAX_FILE_BYTES), entry.keypair_file)
   }
   const name = entry.keypair_credential ?? ''
   const { text, path } = readCredential(name, 'signs for a Solana cluster', credentialsDirectory)
@@ -38,7 +38,7 @@ export async function openSolanaSigner(
 }
 
 async function fromKeystore(file: string, password: Secret, passwordFile: string | undefined): Promise<SolanaSigner> {
-  const text = readPrivateFile(file, MAX_KEYSTORE_BYTES)
+  const text = readSecretFile(file, MAX_KEYSTORE_BYTES)
   if (!isSolanaKeystore(parseKeystore(text, file))) {
     throw new GdnError('invalid_input', 'is an EVM wallet, but this network is Solana', { place: { file } })
   }

@@ -11,14 +11,14 @@ import type { SolanaSigner } from './solana-signer.ts'
 const MAX_TRANSACTION_BYTES = 1232
 const SIGNATURE_BYTES = 64
 
-export interface SignedBytes {
+export interface SolanaSignedBytes {
   /** base64 */
   raw: string
   signature: string
   lastValidBlockHeight: number
 }
 
-export interface SignedMint extends SignedBytes {
+export interface SignedMint extends SolanaSignedBytes {
   mint: string
 }
 
@@ -65,7 +65,11 @@ export function encodeTransaction(
   return encodeMessage(payer, keyOf(blockhash).bytes, [...feeInstructions(price), ...instructions])
 }
 
-export function signMessage(signer: SolanaSigner, message: Buffer, { lastValidBlockHeight }: Lifetime): SignedBytes {
+export function signMessage(
+  signer: SolanaSigner,
+  message: Buffer,
+  { lastValidBlockHeight }: Lifetime,
+): SolanaSignedBytes {
   const signature = signer.sign(message)
   return {
     // One signature, then the message.

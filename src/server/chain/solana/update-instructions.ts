@@ -1,4 +1,4 @@
-import { text, u64 } from './encode.ts'
+import { encodeText, u64 } from './encode.ts'
 import { type Key, keyOf, PROGRAMS } from './key.ts'
 import { type AccountUse, type Instruction, readonly, writable } from './message.ts'
 import { NOBODY, TRANSFER, UPDATE_METADATA_AUTHORITY } from './mint-instructions.ts'
@@ -16,7 +16,7 @@ const FURTHER_FIELD = Uint8Array.of(3)
 const FIELD_BYTES = 8
 
 /** New metadata of a token. */
-export interface MetadataChange {
+export interface TokenMetadataChange {
   name: string
   uri: string
   revision: number
@@ -32,7 +32,7 @@ export async function updateInstructions(
   signer: Key,
   mint: Key,
   account: Pick<SolanaAccount, 'lamports' | 'data'>,
-  change: MetadataChange,
+  change: TokenMetadataChange,
   minimumBalance: SolanaNetwork['minimumBalance'],
 ): Promise<Instruction[]> {
   const { name, uri, revision } = change
@@ -56,9 +56,9 @@ export async function updateInstructions(
           },
         ]
       : []),
-    field(NAME, text(name)),
-    field(URI, text(uri)),
-    field(FURTHER_FIELD, text(REVISION), text(String(revision))),
+    field(NAME, encodeText(name)),
+    field(URI, encodeText(uri)),
+    field(FURTHER_FIELD, encodeText(REVISION), encodeText(String(revision))),
   ]
 }
 

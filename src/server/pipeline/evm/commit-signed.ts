@@ -1,5 +1,5 @@
 import { GdnError } from '../../../core/errors.ts'
-import type { SignedBytes, Signer, UnsignedTransaction } from '../../chain/evm/evm-signer.ts'
+import type { EvmSignedBytes, Signer, UnsignedTransaction } from '../../chain/evm/evm-signer.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 
@@ -24,7 +24,7 @@ class SignaturesNeeded extends Error {
 interface Queue {
   last: Promise<void> | null
   /** The bytes that the signer has signed for the current commit. */
-  signed: Map<string, SignedBytes>
+  signed: Map<string, EvmSignedBytes>
 }
 
 const queues = new WeakMap<Signer, Queue>()
@@ -32,7 +32,7 @@ const queues = new WeakMap<Signer, Queue>()
 function queueOf(signer: Signer): Queue {
   const known = queues.get(signer)
   if (known !== undefined) return known
-  const queue = { last: null, signed: new Map<string, SignedBytes>() }
+  const queue = { last: null, signed: new Map<string, EvmSignedBytes>() }
   queues.set(signer, queue)
   return queue
 }
@@ -44,7 +44,7 @@ const keyOf = (transaction: UnsignedTransaction): string =>
 export async function signInCommit(
   signer: Signer,
   transactions: readonly UnsignedTransaction[],
-): Promise<SignedBytes[]> {
+): Promise<EvmSignedBytes[]> {
   if (signer.remote !== true) return await Promise.all(transactions.map((one) => signer.sign(one)))
   const { signed } = queueOf(signer)
   const found = transactions.flatMap((one) => signed.get(keyOf(one)) ?? [])

@@ -14,11 +14,11 @@ import { startOwnerFollower } from './owner-follower.ts'
 import { createPublicObserver } from './public-network/observe.ts'
 import { startPublicOwnerFollower } from './public-network/owner-follower.ts'
 import { watchSettled } from './public-network/reorgs.ts'
-import { createExplainer } from './recovery/explain.ts'
+import { createEvmExplainer } from './recovery/explain.ts'
 import { adoptTransfer, findMadeTransfer } from './recovery/recover-transfer.ts'
 import { openEvmPreparer } from './transaction-preparer.ts'
 import { createTransferStep } from './transfer-step.ts'
-import { createUpdateStep } from './update-step.ts'
+import { createEvmUpdateStep } from './update-step.ts'
 
 const POLL_MS = 500
 const CLAIM_SIZE = 64
@@ -163,9 +163,9 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
     collectionsAtOnce: COLLECTIONS_AT_ONCE,
     commit: (work) => commitSigned(store, work),
     openPreparer: () => openEvmPreparer(options),
-    explain: createExplainer(options),
+    explain: createEvmExplainer(options),
     signTransfers: createTransferStep({ store, blockchain, chains, now, onSigned, recover }),
-    signUpdates: createUpdateStep(options),
+    signUpdates: createEvmUpdateStep(options),
     startFollower: () =>
       chains.remote.has(blockchain)
         ? startPublicOwnerFollower({ store, chains, blockchain, log })

@@ -15,7 +15,7 @@ import {
   applyEvents,
   findCursor,
   listCursors,
-  lockOwners,
+  lockTokenOwners,
   moveCursor,
   type OwnerCursor,
   type OwnerEventRow,
@@ -28,7 +28,7 @@ import { forgetUnknownUpdates } from '../../store/updates.ts'
 /** Number of blocks whose events are read at once. That many full blocks have about 12 MB of JSON. */
 const BLOCKS_AT_ONCE = 100
 
-export interface Block {
+export interface FollowedBlock {
   number: Hex
   hash: Hex
   parentHash: Hex
@@ -75,7 +75,7 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
  */
 export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCursor, kept: number): Promise<void> {
   await store.transaction(async (db) => {
-    await lockOwners(db, blockchain, 'alone')
+    await lockTokenOwners(db, blockchain, 'alone')
     if ((await findCursor(db, blockchain))?.block_hash !== block_hash) return
     await undoEvents(db, blockchain, kept)
     await forgetUnknownMints(db, blockchain, kept)
@@ -103,7 +103,7 @@ export async function writeEvents(
     // tokens.
     if (await wasFaster()) return
     // Without events, a shared lock is enough, so that other workers can write minted tokens.
-    await lockOwners(db, reached.blockchain, events.length > 0 ? 'alone' : 'shared')
+    await lockTokenOwners(db, reached.blockchain, events.length > 0 ? 'alone' : 'shared')
     if (await wasFaster()) return
     await applyEvents(db, await rowsOf(db, reached.blockchain, events))
     await addUnknownMints(db, await mintRowsOf(db, reached.blockchain, mints))
@@ -163,14 +163,17 @@ async function lastOnChain({ store, network }: Pick<FollowOptions, 'store' | 'ne
 async function isAncestor(
   network: Pick<EvmNetwork, 'request'>,
   { block_number, block_hash }: { block_number: number; block_hash: string },
-  head: Block,
+  head: FollowedBlock,
 ): Promise<boolean> {
   if (Number(head.number) === block_number) return head.hash === block_hash
   if (Number(head.number) === block_number + 1) return head.parentHash === block_hash
   return (await readBlock(network, block_number))?.hash === block_hash
 }
 
-export function readBlock(network: Pick<EvmNetwork, 'request'>, block: number | 'latest'): Promise<Block | null> {
+export function readBlock(
+  network: Pick<EvmNetwork, 'request'>,
+  block: number | 'latest',
+): Promise<FollowedBlock | null> {
   const name = block === 'latest' ? block : `0x${block.toString(16)}`
-  return network.request<Block | null>('eth_getBlockByNumber', [name, false])
+  return network.request<FollowedBlock | null>('eth_getBlockByNumber', [name, false])
 }

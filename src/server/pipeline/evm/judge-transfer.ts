@@ -3,8 +3,8 @@ import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import { RpcError } from '../../chain/rpc/rpc-answer.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
-import { findTransferOf, followsUnfinal } from '../../store/transfers.ts'
-import type { Outcome, Verdict } from '../driver.ts'
+import { findTransferOf, transferFollowsUnfinal } from '../../store/transfers.ts'
+import type { OutcomeVerdict, TransactionOutcome } from '../driver.ts'
 import { judgeRevertedCall, PASSING_REVERTS, type RevertVerdict } from './judge-reverted-call.ts'
 import { findMadeTransfer } from './recovery/recover-transfer.ts'
 import { transferCall } from './transfer-call.ts'
@@ -13,13 +13,13 @@ interface Judging {
   store: Store
   network: EvmNetwork
   transaction: TransactionRow
-  outcome: Outcome
+  outcome: TransactionOutcome
 }
 
 type Transfer = NonNullable<Awaited<ReturnType<typeof findTransferOf>>>
 
 /** Decides what the outcome of a transaction with a transfer or burn means. */
-export async function judgeTransfer({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
+export async function judgeTransfer({ store, network, transaction, outcome }: Judging): Promise<OutcomeVerdict> {
   if (outcome.state === 'final') return { verdict: 'done' }
   const transfer = await findTransferOf(store.db, transaction.id)
   if (transfer === null) return { verdict: 'none' }
@@ -40,7 +40,7 @@ export async function judgeTransfer({ store, network, transaction, outcome }: Ju
  */
 async function followsReorg(store: Store, network: EvmNetwork, transfer: Transfer): Promise<boolean> {
   if (network.publicNetwork === undefined || transfer.nft_status === 'failed') return false
-  return transfer.nft_status === 'initiated' || (await followsUnfinal(store.db, transfer))
+  return transfer.nft_status === 'initiated' || (await transferFollowsUnfinal(store.db, transfer))
 }
 
 /** Judges a reverted transfer of which all dependencies are final. */

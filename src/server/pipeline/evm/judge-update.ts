@@ -6,7 +6,7 @@ import { findCollectionById } from '../../store/collections.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 import { collectionOfUpdates, listUpdatesOf, updatesFollowUnfinal } from '../../store/updates.ts'
-import type { Outcome, Verdict } from '../driver.ts'
+import type { OutcomeVerdict, TransactionOutcome } from '../driver.ts'
 import { judgeRevertedCall, PASSING_REVERTS } from './judge-reverted-call.ts'
 import { isUpdateRefusedAtFinality, readUpdateTerms, updateRefusal } from './update-refusal.ts'
 
@@ -14,7 +14,7 @@ interface Judging {
   store: Store
   network: EvmNetwork
   transaction: TransactionRow
-  outcome: Outcome
+  outcome: TransactionOutcome
 }
 
 /**
@@ -22,11 +22,11 @@ interface Judging {
  * in the transaction shows whether another transaction has taken its place. Updates of tokens that can't be updated
  * fail. The others are signed again.
  */
-export async function judgeUpdate({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
+export async function judgeUpdate({ store, network, transaction, outcome }: Judging): Promise<OutcomeVerdict> {
   const isFinal = outcome.state === 'final'
   const { id, blockchain, kind, update_sequence: sequence, hash, signer, raw } = transaction
   const { publicNetwork } = network
-  const wait: Verdict = { verdict: 'wait', waitMs: publicNetwork?.pollMs ?? 0 }
+  const wait: OutcomeVerdict = { verdict: 'wait', waitMs: publicNetwork?.pollMs ?? 0 }
   const updates = await listUpdatesOf(store.db, id)
   const { to, data = '0x', gas = 0n } = parseTransaction((outcome.seen.raw ?? raw) as Hex)
   const called = decodeUpdate(data)?.tokenIds

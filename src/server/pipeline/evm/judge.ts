@@ -1,16 +1,22 @@
 import { getContractAddress, numberToHex, parseTransaction } from 'viem'
 import { GdnError } from '../../../core/errors.ts'
-import { MAX_BATCH } from '../../chain/evm/collection.ts'
-import { type CollectionState, readCollectionState } from '../../chain/evm/collection-reads.ts'
+import { MAX_TOKENS_PER_CALL } from '../../chain/evm/collection.ts'
+import { type CollectionAtBlock, readCollectionState } from '../../chain/evm/collection-reads.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import type { Log } from '../../log.ts'
 import { type CollectionRow, findCollectionById } from '../../store/collections.ts'
 import { mostReverts } from '../../store/nfts.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { TransactionKind } from '../../store/schema.ts'
-import { followsUnfinal, isTransfer, isUpdate, nonceOf, type TransactionRow } from '../../store/transactions.ts'
+import {
+  isTransfer,
+  isUpdate,
+  nonceOf,
+  type TransactionRow,
+  transactionFollowsUnfinal,
+} from '../../store/transactions.ts'
 import { nextKnownTokenId } from '../../store/unknown-mints.ts'
-import type { Outcome, Verdict } from '../driver.ts'
+import type { OutcomeVerdict, TransactionOutcome } from '../driver.ts'
 import { atFinality, type Call, judgeRevertedCall, PASSING_REVERTS } from './judge-reverted-call.ts'
 import { judgeTransfer } from './judge-transfer.ts'
 import { judgeUpdate } from './judge-update.ts'
@@ -19,14 +25,14 @@ export interface Judging {
   store: Store
   network: EvmNetwork
   transaction: TransactionRow
-  outcome: Outcome
+  outcome: TransactionOutcome
   log: Log
 }
 
 const CANCELLED = 'the operator of this backend canceled its transaction'
 
 /** Decides what the outcome of a transaction on an EVM chain means. */
-export async function judge(judging: Judging): Promise<Verdict> {
+export async function judge(judging: Judging): Promise<OutcomeVerdict> {
   const { transaction, outcome } = judging
   if (outcome.state === 'lost') return judgeLost(judging)
   if (outcome.state === 'cancelled') {
@@ -46,7 +52,7 @@ const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
  * signings can be mined, and its work gets another nonce. If the collection exists after all, its second transaction
  * reverts and the collection counts as deployed.
  */
-async function judgeLost(judging: Judging): Promise<Verdict> {
+async function judgeLost(judging: Judging): Promise<OutcomeVerdict> {
   const { network, transaction, log } = judging
   const { id, signer, kind } = transaction
   const nonce = nonceOf(transaction)
@@ -82,7 +88,7 @@ async function nextTokens({ store, network, transaction }: Judging) {
 }
 
 /** Limits a collection's bundles. With a limit, each bundle waits for the one before until one succeeds. */
-const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_limit ?? MAX_BATCH })
+const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_limit ?? MAX_TOKENS_PER_CALL })
 
 /**
  * Decides on a reverted transaction by the collection's state on chain. If rights were revoked, all pending NFTs fail.
@@ -90,12 +96,12 @@ const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_lim
  * alone. On a network with reorgs, a bundle that would succeed by now is signed again too, because a reorg had placed
  * it before the bundle that it depends on.
  */
-async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<Verdict> {
+async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<OutcomeVerdict> {
   const { kind, collection_id: collectionId, token_count: count, start_id } = transaction
   const { publicNetwork } = network
   if (kind === 'factory' || collectionId === null) return { verdict: 'none' }
-  const wait: Verdict = { verdict: 'wait', waitMs: publicNetwork?.pollMs ?? 0 }
-  if (publicNetwork !== undefined && (await followsUnfinal(store.db, transaction))) return wait
+  const wait: OutcomeVerdict = { verdict: 'wait', waitMs: publicNetwork?.pollMs ?? 0 }
+  if (publicNetwork !== undefined && (await transactionFollowsUnfinal(store.db, transaction))) return wait
   const collection = await findCollectionById(store.db, collectionId)
   if (collection === null) return { verdict: 'none' }
   // A lagging node may not have the collection or its latest rights, so the state is read at the newest known block. A
@@ -146,7 +152,7 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
 }
 
 /** Returns why the collection's owner no longer lets the service create these NFTs; null if the service still may. */
-function refusalOf(kind: TransactionKind, state: CollectionState) {
+function refusalOf(kind: TransactionKind, state: CollectionAtBlock) {
   const all = 'all of the collection' as const
   if (state.revoked) return { fails: all, error: "the collection's owner has revoked the service's right to mint" }
   if (!state.enableApi) {
@@ -178,7 +184,7 @@ async function isRefusedAtFinality(
  * Returns the reverted call from the signing that is in the block, because a later signing may be an empty cancellation
  * that came too late. Returns null if the bytes can't be decoded.
  */
-function callOf({ raw, signer }: TransactionRow, { seen }: Outcome): Call | null {
+function callOf({ raw, signer }: TransactionRow, { seen }: TransactionOutcome): Call | null {
   try {
     const { to, data = '0x', gas = 0n } = parseTransaction((seen.raw ?? raw) as Hex)
     return to ? { from: signer as Hex, to, data, gas } : null

@@ -169,5 +169,5 @@ export async function mayReplace(
 }
 
 /** Returns the gas price limit of the run of a pending transaction; null without a limit. */
-export const maxFeeOf = async (db: Db, transaction: OfRun): Promise<string | null> =>
+export const maxGasPriceOf = async (db: Db, transaction: OfRun): Promise<string | null> =>
   (await limitedRunOf(db, transaction))?.max_fee ?? null

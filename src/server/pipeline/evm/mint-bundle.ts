@@ -1,5 +1,5 @@
 import { zeroHash } from 'viem'
-import { encodeGrant, encodeMint, MAX_BATCH, type MintRun } from '../../chain/evm/collection.ts'
+import { encodeGrant, encodeMint, MAX_TOKENS_PER_CALL, type MintRun } from '../../chain/evm/collection.ts'
 import { isTooExpensive } from '../../chain/evm/cost/run-fee.ts'
 import { grantGasLimit, mintGasLimit } from '../../chain/evm/gas-limits.ts'
 import type { Fees, Hex } from '../../chain/evm/network.ts'
@@ -82,7 +82,7 @@ async function draftBundle(
   filter: Parameters<typeof listMintable>[3],
 ): Promise<BundleDraft | null> {
   const locked = collection.is_locked === 1
-  const limit = collection.batch_limit ?? MAX_BATCH
+  const limit = collection.batch_limit ?? MAX_TOKENS_PER_CALL
   const rows = await listMintable(db, collection.id, limit, filter)
   const { rows: ofRun, run } = await ofOneRun(db, collection.id, ofOneKind(rows))
   const nfts = fitIntoGas(ofRun, payable, locked)

@@ -18,7 +18,7 @@ import { hasLimitedRuns } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
 import { findFactoryTransaction, nonceOf, unfinishedOf } from '../../store/transactions.ts'
 import { addUnknownMints, lostMintsOf, nextKnownTokenId } from '../../store/unknown-mints.ts'
-import type { DriverOptions, OnSigned, Prepared, TransactionPreparer } from '../driver.ts'
+import type { DriverOptions, OnSigned, PreparedTransactions, TransactionPreparer } from '../driver.ts'
 import { feesFor, feesWithin } from './limit-fees.ts'
 import { limitedRunsOf, requireUnlimited } from './limited-runs.ts'
 import { MAX_BUNDLE_GAS, nextBundle } from './mint-bundle.ts'
@@ -74,7 +74,7 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
   return {
     insideCommit: store.postgres !== null,
 
-    async collection(collection): Promise<Prepared | { waitMs: number } | { error: string }> {
+    async collection(collection): Promise<PreparedTransactions | { waitMs: number } | { error: string }> {
       const to = collection.factory_address as Hex
       const factory = await findFactory(options, terms, to)
       if (factory !== null) return factory

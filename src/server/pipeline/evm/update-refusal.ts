@@ -1,7 +1,7 @@
 import {
   type BlockReference,
+  type CollectionAtBlock,
   type CollectionLifecycle,
-  type CollectionState,
   readCollectionState,
   readLifecycle,
 } from '../../chain/evm/collection-reads.ts'
@@ -13,7 +13,7 @@ import { atFinality } from './judge-reverted-call.ts'
 
 /** The state that an update depends on, as of one block. */
 export interface UpdateTerms {
-  state: CollectionState
+  state: CollectionAtBlock
   lifecycle: CollectionLifecycle
 }
 

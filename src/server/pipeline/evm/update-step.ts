@@ -3,7 +3,7 @@ import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import { newId } from '../../../core/ids.ts'
 import { shuffled } from '../../../core/shuffled.ts'
 import type { Chains } from '../../chain/chains.ts'
-import { MAX_BATCH } from '../../chain/evm/collection.ts'
+import { MAX_TOKENS_PER_CALL } from '../../chain/evm/collection.ts'
 import { type BlockReference, readProvenance } from '../../chain/evm/collection-reads.ts'
 import { encodeCommitProvenance, encodeFreeze, encodeUpdate } from '../../chain/evm/collection-updates.ts'
 import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
@@ -41,7 +41,7 @@ const UNFINAL_MS = 1000
 /** How long updates wait before fees are compared with their run's limit again. */
 const FEES_WAIT_MS = 3000
 
-export interface UpdateStepOptions extends DriverOptions<EvmBlockchain>, FileSources {
+export interface EvmUpdateStepOptions extends DriverOptions<EvmBlockchain>, FileSources {
   chains: Pick<Chains, 'signing' | 'network' | 'remote'>
   onSigned: OnSigned
 }
@@ -51,7 +51,7 @@ export interface UpdateStepOptions extends DriverOptions<EvmBlockchain>, FileSou
  * flight, which makes as many updates as fit. The transaction contains the number of the update, so executing it twice
  * has no effect.
  */
-export function createUpdateStep(options: UpdateStepOptions): Turn {
+export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
   const { store, blockchain, chains } = options
   /** True if a run waits for cheaper blocks in this turn. */
   let isWaiting = false
@@ -68,7 +68,7 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
   }
 
   const failAll = async ({ id: collectionId }: CollectionRow): Promise<void> => {
-    const seqs = (await listSignable(store.db, { blockchain, collectionId }, MAX_BATCH)).map(({ seq }) => seq)
+    const seqs = (await listSignable(store.db, { blockchain, collectionId }, MAX_TOKENS_PER_CALL)).map(({ seq }) => seq)
     await store.transaction((db) => failUpdates(db, seqs, 'the collection failed and was not created'))
   }
 
@@ -100,7 +100,7 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
     const { terms, network, collection, onChain, block, except } = next
     const { updateCount } = onChain.lifecycle
     const of = { blockchain, collectionId: collection.id, except }
-    const rows = await dropFailed(await listSignable(store.db, of, MAX_BATCH))
+    const rows = await dropFailed(await listSignable(store.db, of, MAX_TOKENS_PER_CALL))
     const { rows: updates, run } = await ofOneRun(store.db, collection.id, nextUpdates(rows))
     const [first] = updates
     if (first === undefined) return false
@@ -148,7 +148,7 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
  * @returns false if the run's limit doesn't allow the current fees
  */
 async function commit(
-  { store, blockchain, chains, now, onSigned }: UpdateStepOptions,
+  { store, blockchain, chains, now, onSigned }: EvmUpdateStepOptions,
   { chainId, fees: suggested, signers, affordable }: SigningTerms,
   { id: collectionId, contract_address, update_count }: CollectionRow,
   { rows: updates, run }: OfRun<UpdateWithNft>,

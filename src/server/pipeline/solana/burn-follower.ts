@@ -2,7 +2,7 @@ import { ZERO_ADDRESS } from '../../../api/address.ts'
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
 import type { Log } from '../../log.ts'
-import { collectionsOf } from '../../store/collections.ts'
+import { deployedCollectionsOf } from '../../store/collections.ts'
 import { listTokens, setOwner } from '../../store/nfts.ts'
 import type { DriverOptions, OwnerFollower } from '../driver.ts'
 import { startLoop } from '../loop.ts'
@@ -28,7 +28,7 @@ export function startBurnFollower({ store, blockchain, solana, log }: BurnFollow
   let nextAt = 0
 
   async function* readPages() {
-    for (const collectionId of await collectionsOf(store.db, blockchain)) {
+    for (const collectionId of await deployedCollectionsOf(store.db, blockchain)) {
       for (let after = 0; ; ) {
         const tokens = await listTokens(store.db, collectionId, { after, limit: PAGE })
         const held = tokens.filter(({ token_id, owner }) => token_id !== null && owner !== ZERO_ADDRESS)

@@ -3,7 +3,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { type Key, keyOf, TOKEN_2022 } from '../../chain/solana/key.ts'
 import type { Instruction } from '../../chain/solana/message.ts'
 import type { SolanaAccount, SolanaNetwork } from '../../chain/solana/network.ts'
-import { encodeTransaction, fitMessage, type SignedBytes, signMessage } from '../../chain/solana/sign-mint.ts'
+import { encodeTransaction, fitMessage, type SolanaSignedBytes, signMessage } from '../../chain/solana/sign-mint.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
 import type { DriverOptions, OnSigned } from '../driver.ts'
 
@@ -20,7 +20,7 @@ export interface ChangeSigning {
   signer: Key
   network: SolanaNetwork
   /** Signs a transaction, with `name` truncated if it doesn't fit. */
-  sign(name: string, instructionsFor: (name: string) => Promise<Instruction[]>): Promise<SignedBytes>
+  sign(name: string, instructionsFor: (name: string) => Promise<Instruction[]>): Promise<SolanaSignedBytes>
 }
 
 /** Prepares signing with a recent blockhash. @throws GdnError `pending` if the signer lacks funds */

@@ -1,14 +1,14 @@
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
 import { isTransfer, isUpdate, type TransactionRow } from '../../store/transactions.ts'
-import type { ChainDriver, DriverOptions, OnSigned, Outcome, Verdict } from '../driver.ts'
+import type { ChainDriver, DriverOptions, OnSigned, OutcomeVerdict, TransactionOutcome } from '../driver.ts'
 import type { FileSources } from '../store-files-again.ts'
 import { startBurnFollower } from './burn-follower.ts'
 import { createBurnStep } from './burn-step.ts'
-import { createExplainer } from './explain.ts'
+import { createSolanaExplainer } from './explain.ts'
 import { observeSolana } from './observe.ts'
 import { MAX_PENDING, openSolanaPreparer, signAgain } from './transaction-preparer.ts'
-import { createUpdateStep } from './update-step.ts'
+import { createSolanaUpdateStep } from './update-step.ts'
 
 const CLAIM_SIZE = 200
 /** Interval of balance checks for a signer without funds. */
@@ -33,8 +33,8 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
     collectionsAtOnce: 1,
     commit: (work) => options.store.transaction(work),
     openPreparer: () => openSolanaPreparer(preparerOptions),
-    explain: createExplainer(options),
-    signUpdates: createUpdateStep(options),
+    explain: createSolanaExplainer(options),
+    signUpdates: createSolanaUpdateStep(options),
     signTransfers: createBurnStep(options),
     startFollower: () => startBurnFollower(options),
 
@@ -56,7 +56,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
   }
 }
 
-function failure({ kind, hash }: TransactionRow, { error }: Outcome['seen']): Verdict {
+function failure({ kind, hash }: TransactionRow, { error }: TransactionOutcome['seen']): OutcomeVerdict {
   const what = kind === 'collection' ? 'the collection could not be deployed' : `the network rejected the ${kind}`
   return { verdict: 'failed', error: `${what}: its transaction ${hash} failed (${error})` }
 }

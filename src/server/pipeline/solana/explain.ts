@@ -16,7 +16,7 @@ import { compareGroup } from './group-members.ts'
 /** Number of pending NFTs that are looked up on chain at once. */
 const PAGE = 1000
 
-export interface ExplainOptions extends FileSources, DriverOptions<SolanaBlockchain> {
+export interface SolanaExplainOptions extends FileSources, DriverOptions<SolanaBlockchain> {
   solana: Pick<SolanaChains, 'signer' | 'network'>
 }
 
@@ -24,7 +24,7 @@ export interface ExplainOptions extends FileSources, DriverOptions<SolanaBlockch
  * Creates a function that examines a collection whose group has more members than the database. A token's address is
  * derived from its NFT's ID, so a pending NFT whose token exists is marked as deployed.
  */
-export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) => Promise<Explanation> {
+export function createSolanaExplainer(options: SolanaExplainOptions): (row: UnknownMintRow) => Promise<Explanation> {
   const { store, solana, blockchain, now, log } = options
 
   const explain = async (row: UnknownMintRow): Promise<Explanation> => {

@@ -2,7 +2,7 @@ import { TOKEN_2022 } from '../../chain/solana/key.ts'
 import type { SignatureStatus, SolanaNetwork } from '../../chain/solana/network.ts'
 import { type ReadMint, readMint } from '../../chain/solana/read-mint.ts'
 import { isTransfer, isUpdate, type TransactionRow } from '../../store/transactions.ts'
-import type { Observation, Outcome } from '../driver.ts'
+import type { Observation, TransactionOutcome } from '../driver.ts'
 import { parseFileUri } from '../restore-directory.ts'
 
 const POLL_MS = 500
@@ -36,12 +36,12 @@ async function outcomeOf(
   height: number,
   transaction: TransactionRow,
   status: SignatureStatus | null,
-): Promise<Outcome | null> {
+): Promise<TransactionOutcome | null> {
   const { kind, mint, directory, last_valid_height } = transaction
   const block_number = status?.slot ?? null
   if (status?.error === null) return { state: 'final', seen: { raw: '', block_number } }
   if (status === null && height <= (last_valid_height ?? 0)) return null
-  const lostOrReverted: Outcome =
+  const lostOrReverted: TransactionOutcome =
     status === null || status.unpaid
       ? { state: 'lost', seen: { raw: '' } }
       : { state: 'reverted', seen: { raw: '', block_number, error: status.error } }
@@ -50,7 +50,7 @@ async function outcomeOf(
   // database doesn't know which NFTs shared a directory.
   const account = mint === null ? null : await network.account(mint)
   if (account?.owner === TOKEN_2022) {
-    const final: Outcome = { state: 'final', seen: { raw: '', block_number } }
+    const final: TransactionOutcome = { state: 'final', seen: { raw: '', block_number } }
     if (isTransfer(transaction) || isUpdate(transaction)) {
       if (isMade(transaction, readMint(account.data))) return final
       return lostOrReverted

@@ -2,7 +2,7 @@ import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { newId } from '../../../core/ids.ts'
 import type { MintSpec } from '../../chain/solana/mint-instructions.ts'
-import { type SignedBytes, signMint } from '../../chain/solana/sign-mint.ts'
+import { type SolanaSignedBytes, signMint } from '../../chain/solana/sign-mint.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
 import { addTransactions, type NewTransaction } from '../../state/transactions.ts'
 import { buildDirectory } from '../../storage/directory.ts'
@@ -10,7 +10,7 @@ import { findCollectionById } from '../../store/collections.ts'
 import { findNftOfTransaction, listMintable } from '../../store/nfts.ts'
 import type { Db } from '../../store/schema.ts'
 import { countUnfinished, type TransactionRow } from '../../store/transactions.ts'
-import type { DriverOptions, TransactionPreparer, Verdict } from '../driver.ts'
+import type { DriverOptions, OutcomeVerdict, TransactionPreparer } from '../driver.ts'
 import { mintDirectory } from '../metadata-file.ts'
 import { checkGroup } from './group-members.ts'
 import { collectionFile, specOfCollection, specOfNft } from './mint-specs.ts'
@@ -138,7 +138,7 @@ type What = Pick<SignedRow, 'kind' | 'collection_id' | 'mint' | 'token_count' | 
 export function rowOf(
   { blockchain, signer, now }: { blockchain: SolanaBlockchain; signer: string; now: number },
   what: What,
-  { raw, signature: hash, lastValidBlockHeight: last_valid_height }: SignedBytes,
+  { raw, signature: hash, lastValidBlockHeight: last_valid_height }: SolanaSignedBytes,
 ): SignedRow {
   return {
     id: newId(),
@@ -165,7 +165,7 @@ export function rowOf(
 export async function signAgain(
   options: Omit<SolanaPreparerOptions, 'preparedAt'>,
   lost: TransactionRow,
-): Promise<Verdict> {
+): Promise<OutcomeVerdict> {
   const { collection_id: collectionId, directory } = lost
   const spec = await specOf(options.store.db, lost)
   if (spec === null || collectionId === null || directory === null) return { verdict: 'none' }

@@ -16,7 +16,7 @@ import { updateReason } from '../update-reason.ts'
 import { CHANGES_AT_ONCE, type ChangeOptions, type ChangeSigning, mintAccount, openChanges } from './changes.ts'
 import { rowOf, type SignedRow } from './transaction-preparer.ts'
 
-export type UpdateStepOptions = ChangeOptions & FileSources
+export type SolanaUpdateStepOptions = ChangeOptions & FileSources
 
 /** A prepared update: its transaction is signed, or its effect was found on chain. */
 interface Ready {
@@ -39,7 +39,7 @@ const FILE_URI = /^ipfs:\/\/([a-z0-9]+)\//
  * Signs accepted updates and freezes, one transaction for each NFT. A token stores the number of its last update. After
  * a restore, this number shows whether a pending update was already made, so that none is made twice.
  */
-export function createUpdateStep(options: UpdateStepOptions): Turn {
+export function createSolanaUpdateStep(options: SolanaUpdateStepOptions): Turn {
   const { store, blockchain } = options
 
   /** @returns whether there may be more to sign immediately */
@@ -62,7 +62,7 @@ export function createUpdateStep(options: UpdateStepOptions): Turn {
 
 /** Signs an update, unless the chain already has it or would reject it. Stores nothing. */
 async function prepare(
-  { blockchain, now }: UpdateStepOptions,
+  { blockchain, now }: SolanaUpdateStepOptions,
   { signer, network, sign }: ChangeSigning,
   update: UpdateWithNft,
 ): Promise<Ready | Refused> {
@@ -116,7 +116,7 @@ async function prepare(
 
 /** Fails an update that can't be made. If the chain has an unknown revision, stores it. */
 async function refuse(
-  { store, blockchain, log }: UpdateStepOptions,
+  { store, blockchain, log }: SolanaUpdateStepOptions,
   collectionId: string,
   { update, error, unknown }: Refused,
 ): Promise<void> {
@@ -133,7 +133,7 @@ async function refuse(
 }
 
 /** Stores the transactions of prepared updates before any is sent. */
-async function commit(options: UpdateStepOptions, ready: readonly Ready[]): Promise<void> {
+async function commit(options: SolanaUpdateStepOptions, ready: readonly Ready[]): Promise<void> {
   const { store, blockchain, log, onSigned } = options
   const found = ready.filter(({ isFound }) => isFound)
   for (const { update, directory } of found) {

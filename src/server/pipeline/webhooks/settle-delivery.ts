@@ -19,7 +19,7 @@ export interface Settling {
 }
 
 /** State of a webhook in the process that sends to it. */
-export interface Session {
+export interface WebhookSession {
   webhook: WebhookRow
   failures: number
   /** True if this claim must end, because its lease was lost or the webhook is paused. */
@@ -29,7 +29,7 @@ export interface Session {
 /** Records an attempt to deliver an event. After a failure, decides when the event and its webhook are tried again. */
 export async function settleDelivery(
   { store, now, log, onAttempt, timings }: Settling,
-  session: Session,
+  session: WebhookSession,
   delivery: Delivery,
   outcome: PostOutcome,
 ): Promise<void> {

@@ -7,7 +7,7 @@ import { claimOptions, leaseMs } from '../leases.ts'
 import { createTaskPool } from '../task-pool.ts'
 import type { Poster, PostOutcome } from './post.ts'
 import { PROBE_AFTER, SCHEDULE, type Timings } from './schedule.ts'
-import { type Session, type Settling, settleDelivery } from './settle-delivery.ts'
+import { type Settling, settleDelivery, type WebhookSession } from './settle-delivery.ts'
 
 /** Concurrent requests to one webhook, and milliseconds between the starts of two: at most 200 per second. */
 const TO_ONE_WEBHOOK = { atOnce: 4, apartMs: 5 }
@@ -40,7 +40,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
   const settling = { ...options, timings }
   let forgetAt = now() + FORGET_FIRST_AFTER_MS
 
-  const deliver = async (session: Session, delivery: Delivery): Promise<void> => {
+  const deliver = async (session: WebhookSession, delivery: Delivery): Promise<void> => {
     const { webhook } = session
     const leave = await pace.enter(webhook.id, pool.signal)
     let outcome: PostOutcome
@@ -58,7 +58,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
 
   /** Delivers everything that is due for a claimed webhook. */
   const work = async (webhook: WebhookRow): Promise<void> => {
-    const session: Session = { webhook, failures: webhook.failures, over: false }
+    const session: WebhookSession = { webhook, failures: webhook.failures, over: false }
     const renew = async () => {
       const renewed = await updateClaimedWebhook(store.db, webhook, { lease_until: now() + leaseMs(store, LEASE_MS) })
       if (!renewed) session.over = true

@@ -4,7 +4,7 @@ import { compilerVersion, deployedCode, standardInput } from '../../chain/evm/co
 import { factoryAddress, implementationAddress, operatorsOfDeployment } from '../../chain/evm/factory.ts'
 import type { Hex } from '../../chain/evm/network.ts'
 import { readQuantity } from '../../chain/evm/quantity.ts'
-import { deploymentState, notSetUp } from '../../chain/evm/remote/remote-chains.ts'
+import { deploymentState, networkNotSetUp } from '../../chain/evm/remote/remote-chains.ts'
 import type { RemoteNetwork } from '../../chain/evm/remote/remote-network.ts'
 import { findChain } from '../../store/chains.ts'
 import type { Store } from '../../store/open-store.ts'
@@ -41,7 +41,7 @@ export async function deployedContracts(
   const chain = await findChain(store.db, network.blockchain)
   if (chain === null) {
     const state = await deploymentState(store.db, network, await network.publicNetwork.head())
-    throw notSetUp(network.blockchain, state, setup)
+    throw networkNotSetUp(network.blockchain, state, setup)
   }
   const factory = chain.factory_address as Hex
   const known = await findFactoryTransaction(store.db, network.blockchain)

@@ -1,8 +1,14 @@
 import { GdnError } from '../../../core/errors.ts'
-import { textOf } from '../../../core/excerpt.ts'
+import { textOrJson } from '../../../core/excerpt.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { compilerVersion, standardInput } from './contracts.ts'
-import { connectVerifier, rejected, type Verdict, type Verifier, type VerifierOptions } from './verifier.ts'
+import {
+  connectVerifier,
+  rejected,
+  type SourceVerifier,
+  type VerificationResult,
+  type VerifierOptions,
+} from './verifier.ts'
 
 export const ETHERSCAN_URL = 'https://api.etherscan.io/v2/api'
 
@@ -16,7 +22,7 @@ export interface EtherscanOptions extends VerifierOptions {
  * Creates a verifier for Etherscan's API v2, which serves all block explorers of Etherscan:
  * https://docs.etherscan.io/contract-verification
  */
-export function createEtherscan(options: EtherscanOptions): Verifier {
+export function createEtherscan(options: EtherscanOptions): SourceVerifier {
   const { url, chainId, key, pages } = options
   const { host } = new URL(url)
   const http = connectVerifier(options)
@@ -31,7 +37,7 @@ export function createEtherscan(options: EtherscanOptions): Verifier {
         ? http.ask({ method: 'GET', url: `${at}&${form}` })
         : http.ask({ method: 'POST', url: at, type: 'application/x-www-form-urlencoded', body: form }))
       const ok = json.status === '1'
-      const result = textOf(json.result ?? json.message ?? '')
+      const result = textOrJson(json.result ?? json.message ?? '')
       if (!ok && /rate limit/i.test(result)) {
         await http.wait()
         continue
@@ -47,7 +53,7 @@ export function createEtherscan(options: EtherscanOptions): Verifier {
     service: 'etherscan',
 
     async verify({ address, identifier, constructorArguments }) {
-      const done = (status: Verdict['status']): Verdict => ({
+      const done = (status: VerificationResult['status']): VerificationResult => ({
         // `match` is null, because Etherscan doesn't compare the metadata hash.
         status,
         match: null,
@@ -81,7 +87,7 @@ export function createEtherscan(options: EtherscanOptions): Verifier {
         return await verdictOf(result)
       }
 
-      async function verdictOf(guid: string): Promise<Verdict> {
+      async function verdictOf(guid: string): Promise<VerificationResult> {
         for (;;) {
           const { result } = await ask(true, { action: 'checkverifystatus', guid })
           if (/^pass/i.test(result)) return done('verified')

@@ -1,6 +1,12 @@
-import { textOf } from '../../../core/excerpt.ts'
+import { textOrJson } from '../../../core/excerpt.ts'
 import { compilerVersion, standardInput } from './contracts.ts'
-import { connectVerifier, rejected, type Verdict, type Verifier, type VerifierOptions } from './verifier.ts'
+import {
+  connectVerifier,
+  rejected,
+  type SourceVerifier,
+  type VerificationResult,
+  type VerifierOptions,
+} from './verifier.ts'
 
 export const SOURCIFY_URL = 'https://sourcify.dev/server'
 const PAGES = 'https://repo.sourcify.dev'
@@ -8,7 +14,7 @@ const BAD_REQUEST = 400
 const CONFLICT = 409
 
 /** Creates a verifier for Sourcify's API v2: https://docs.sourcify.dev/docs/api/ */
-export function createSourcify(options: VerifierOptions): Verifier {
+export function createSourcify(options: VerifierOptions): SourceVerifier {
   const { url, chainId } = options
   const http = connectVerifier(options)
   const pageOf = (address: string) =>
@@ -19,7 +25,7 @@ export function createSourcify(options: VerifierOptions): Verifier {
     const { json } = await http.ask({ method: 'GET', url: `${url}/v2/contract/${chainId}/${address}` })
     return matchIn(json)
   }
-  const already = (address: string, match: Verdict['match']): Verdict => ({
+  const already = (address: string, match: VerificationResult['match']): VerificationResult => ({
     status: 'already_verified',
     match,
     url: pageOf(address),
@@ -63,11 +69,11 @@ export function createSourcify(options: VerifierOptions): Verifier {
   }
 }
 
-const matchIn = ({ match }: Record<string, unknown>): Verdict['match'] =>
+const matchIn = ({ match }: Record<string, unknown>): VerificationResult['match'] =>
   match === 'exact_match' ? 'exact' : match === 'match' ? 'partial' : null
 
 const objectIn = (value: unknown): Record<string, unknown> | null =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
 
 const reasonIn = ({ message, customCode }: Record<string, unknown>): string =>
-  textOf(message ?? customCode ?? 'the service gave no reason')
+  textOrJson(message ?? customCode ?? 'the service gave no reason')

@@ -20,7 +20,7 @@ const TOO_MANY_REQUESTS = 429
  * The result of a verification. `verified` and `already_verified` are successes. `failed` means that the service gave
  * no verdict. `match` is `exact` if the metadata hash matches too, which proves every byte of the sources.
  */
-export interface Verdict {
+export interface VerificationResult {
   status: 'verified' | 'already_verified' | 'rejected' | 'failed'
   match: 'exact' | 'partial' | null
   /** A page about the contract. */
@@ -42,10 +42,10 @@ export interface VerifierOptions {
 }
 
 /** A service that compiles sources and compares the result with the chain. */
-export interface Verifier {
+export interface SourceVerifier {
   readonly service: 'sourcify' | 'etherscan'
   /** Submits a contract and waits for the verdict. Repeating it has no further effect. */
-  verify(contract: DeployedContract): Promise<Verdict>
+  verify(contract: DeployedContract): Promise<VerificationResult>
   close(): Promise<void>
 }
 
@@ -55,7 +55,7 @@ function objectIn(text: string): Record<string, unknown> | null {
 }
 
 /** Returns the verdict of a service that found a difference or refused the comparison. */
-export const rejected = (message: string): Verdict => ({
+export const rejected = (message: string): VerificationResult => ({
   status: 'rejected',
   match: null,
   url: null,

@@ -1,7 +1,7 @@
 import { GdnError } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { passwordIn, passwordProblem } from '../../../keystore/password.ts'
-import { readPrivateFile } from '../../../keystore/private-file.ts'
+import { readSecretFile } from '../../../keystore/private-file.ts'
 import { type AwsCredentials, awsCredentials, credentialsIn } from '../../../object-store/aws-credentials.ts'
 import { readCredential } from '../../settings/credentials.ts'
 import type { PinningEntry, S3Entry, StorageEntry } from '../../settings/storage-schema.ts'
@@ -14,7 +14,7 @@ const MAX_SECRET_BYTES = 64 * 1024
 /** Interval after which secrets are read again, because temporary credentials are replaced while the backend runs. */
 const FRESH_MS = 60_000
 
-export interface Surroundings {
+export interface RemoteSurroundings {
   credentialsDirectory: string | undefined
   env: NodeJS.ProcessEnv
   userAgent: string
@@ -26,7 +26,10 @@ export interface Surroundings {
  *
  * @throws GdnError if a secret is missing, or if others may read it
  */
-export async function openRemoteFiles(entry: StorageEntry, surroundings: Surroundings): Promise<RemoteFiles | null> {
+export async function openRemoteFiles(
+  entry: StorageEntry,
+  surroundings: RemoteSurroundings,
+): Promise<RemoteFiles | null> {
   const { userAgent } = surroundings
   if (entry.kind === 'files') return null
   if (entry.kind === 'ipfs') {
@@ -51,7 +54,7 @@ export async function openRemoteFiles(entry: StorageEntry, surroundings: Surroun
 }
 
 /** @throws GdnError if the token is missing, or if others may read it */
-export function openPinning(entry: PinningEntry | null, surroundings: Surroundings): PinningService | null {
+export function openPinning(entry: PinningEntry | null, surroundings: RemoteSurroundings): PinningService | null {
   if (entry === null) return null
   const { endpoint, token_file: file, token_credential: credential } = entry
   const token = kept(
@@ -61,7 +64,7 @@ export function openPinning(entry: PinningEntry | null, surroundings: Surroundin
   return openPinningService({ endpoint, token, userAgent: surroundings.userAgent })
 }
 
-async function readCredentials(entry: S3Entry, surroundings: Surroundings): Promise<AwsCredentials> {
+async function readCredentials(entry: S3Entry, surroundings: RemoteSurroundings): Promise<AwsCredentials> {
   const { credentials_file: file, credentials_credential: credential, profile } = entry
   if (file === undefined && credential === undefined) return await awsCredentials(surroundings.env)
   const { text, path } = readText(
@@ -82,12 +85,12 @@ interface SecretPlace {
   what: string
 }
 
-function readText({ file, credential = '', what }: SecretPlace, { credentialsDirectory }: Surroundings) {
-  if (file !== undefined) return { text: readPrivateFile(file, MAX_SECRET_BYTES), path: file }
+function readText({ file, credential = '', what }: SecretPlace, { credentialsDirectory }: RemoteSurroundings) {
+  if (file !== undefined) return { text: readSecretFile(file, MAX_SECRET_BYTES), path: file }
   return readCredential(credential, what, credentialsDirectory)
 }
 
-function readSecret(place: SecretPlace, surroundings: Surroundings): Secret {
+function readSecret(place: SecretPlace, surroundings: RemoteSurroundings): Secret {
   const { text, path } = readText(place, surroundings)
   return passwordIn(text.trimEnd(), path, passwordProblem)
 }

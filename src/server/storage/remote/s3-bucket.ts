@@ -6,7 +6,7 @@ import { StorageUnavailableError } from '../adapter.ts'
 import { leftUploads } from './left-uploads.ts'
 import type { RemoteFiles } from './remote-files.ts'
 import { type S3Answer, s3Refusal } from './s3-refusal.ts'
-import { bytesOf, createS3Upload, sha256Of } from './s3-upload.ts'
+import { bytesOf, createS3Upload, sha256Hex } from './s3-upload.ts'
 import { collect, openStorageClient, type StorageClient, type StorageRequest } from './storage-client.ts'
 
 export interface S3BucketOptions {
@@ -51,7 +51,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
     async check() {
       const key = 'gdn-storage'
       const read = (start: number, end: number) => bytesOf(PROBE.subarray(start, end))
-      await put(key, { size: PROBE.length, sha256: sha256Of(PROBE), read })
+      await put(key, { size: PROBE.length, sha256: sha256Hex(PROBE), read })
       const stored = await ask({ method: 'GET', url: urlOf(key) })
       if (stored.status !== 200) throw refusal(stored)
       if (!stored.body.equals(PROBE)) {

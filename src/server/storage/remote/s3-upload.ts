@@ -86,7 +86,7 @@ export function createS3Upload({
       const body = { size: xml.length, open: () => bytesOf(xml) }
       const url = urlOf(key, `?${upload}`)
       const only = condition === undefined ? {} : { 'if-none-match': condition }
-      const answer = await ask({ method: 'POST', url, headers: only, body }, sha256Of(xml))
+      const answer = await ask({ method: 'POST', url, headers: only, body }, sha256Hex(xml))
       // An earlier attempt, whose response was lost, has completed the upload.
       if (refusalCode(answer.body) === 'NoSuchUpload' && (await sizeOf(key)) === content.size) return true
       return settle(answer)
@@ -116,7 +116,7 @@ export function createS3Upload({
   }
 }
 
-export const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+export const sha256Hex = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
 export async function* bytesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes

@@ -4,7 +4,7 @@ import { HandleEmptyInListsPlugin, Kysely, replaceWithNoncontingentExpression, s
 import pg from 'pg'
 import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
-import { migrate } from '../migrate.ts'
+import { migrateSchema } from '../migrate.ts'
 import type { Store } from '../open-store.ts'
 import type { Db, Schema } from '../schema.ts'
 import { type DatabaseAddress, parseDatabaseUrl } from './database-url.ts'
@@ -80,7 +80,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
   try {
     await refuseOldServers(db, address)
-    await migrate(db, { name: address.shown, beside, unchecked, patiently })
+    await migrateSchema(db, { name: address.shown, beside, unchecked, patiently })
   } catch (cause) {
     await db.destroy()
     throw cause instanceof GdnError ? cause : cannotOpen(address, cause)

@@ -5,7 +5,7 @@ import { sameAddress } from '../../../../api/same-address.ts'
 import type { Settings } from '../../../../config/settings.ts'
 import { flagError, GdnError } from '../../../../core/errors.ts'
 import { inCoins } from '../../../../core/units.ts'
-import { DEFAULT_TIMEOUT_MS } from '../../../../operations/defaults.ts'
+import { DEFAULT_WAIT_MS } from '../../../../operations/defaults.ts'
 import { ENVELOPE_BYTES } from '../../../../server/chain/evm/cost/drop-gas.ts'
 import { readDataFee, worstCost } from '../../../../server/chain/evm/cost/network-fees.ts'
 import type { Signer } from '../../../../server/chain/evm/evm-signer.ts'
@@ -33,7 +33,7 @@ import { refuseChanged } from '../../../request/intent.ts'
 import { stillPending } from '../../chain/still-pending.ts'
 import { findKeystore } from '../../wallet/find-keystore.ts'
 import { knownPassword } from '../../wallet/password.ts'
-import { type Change, changesOf, textOf } from './changes.ts'
+import { type SettingChange, settingChanges, settingText } from './changes.ts'
 import type { SetFlags } from './flags.ts'
 import { changeMetadata, readCreation } from './metadata.ts'
 
@@ -66,7 +66,7 @@ export async function applySettings(
     const compare = async () => {
       const current = await readOwnerSettings(network, contract)
       const metadata = await changeMetadata(deps, { connect, creation, uri: current.contractUri }, flags)
-      return { current, changes: changesOf(flags, current, metadata) }
+      return { current, changes: settingChanges(flags, current, metadata) }
     }
     const { current, changes } = await compare()
     if (changes.length === 0) {
@@ -95,7 +95,7 @@ export async function applySettings(
     const signer = await openWallet(deps, keystore, flags, { role, address: from })
     const name = findByAddress(glanceAtState(settings.stateDir, collectionsOfServers), contract)?.name ?? null
     await confirm(deps, flags, { isPublic, name, contract, blockchain, changes, offer })
-    if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_TIMEOUT_MS)
+    if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_WAIT_MS)
     const progress = await io.progress('Sending the changes')
     const records: DataRecord[] = []
     let isSending = false
@@ -158,10 +158,10 @@ export function withoutNode(error: unknown, blockchain: EvmBlockchain): unknown 
 
 const CHANGED_HINT = 'Nothing was sent. Run the same command again to see what differs now.'
 
-const intentOf = (changes: readonly Change[]): Intent =>
+const intentOf = (changes: readonly SettingChange[]): Intent =>
   Object.fromEntries(changes.map(({ setting, before, after }) => [setting, { before, after }]))
 
-const recordOf = ({ setting, before, after, final }: Change, status: 'planned' | 'confirmed'): DataRecord => ({
+const recordOf = ({ setting, before, after, final }: SettingChange, status: 'planned' | 'confirmed'): DataRecord => ({
   setting,
   before,
   after,
@@ -180,9 +180,11 @@ const totalOf = (records: readonly DataRecord[]): DataRecord => {
   return { ...records[0], gas_used: sum('gas_used'), fee_paid_wei: sum('fee_paid_wei') }
 }
 
-const costOf = ({ costs }: Offer, { setting }: Change): MostCost => costs.get(setting) ?? { gas: 0n, most: 0n }
+const costOf = ({ costs }: Offer, { setting }: SettingChange): MostCost => costs.get(setting) ?? { gas: 0n, most: 0n }
 
-const offeredOf = (offer: Offer, change: Change): DataRecord => ({ max_fee_wei: String(costOf(offer, change).most) })
+const offeredOf = (offer: Offer, change: SettingChange): DataRecord => ({
+  max_fee_wei: String(costOf(offer, change).most),
+})
 
 /** The maximum gas of a transaction, and its maximum cost in wei. */
 interface MostCost {
@@ -202,7 +204,7 @@ interface Offer {
 
 async function priceChanges(
   network: RemoteNetwork,
-  { from, contract: to, changes }: { from: Hex; contract: Hex; changes: readonly Change[] },
+  { from, contract: to, changes }: { from: Hex; contract: Hex; changes: readonly SettingChange[] },
 ): Promise<Offer> {
   const [fees, dataFee] = await Promise.all([network.publicNetwork.suggestFees(), readDataFee(network.request)])
   const costs = new Map<string, MostCost>()
@@ -280,9 +282,9 @@ async function walletHint(deps: Deps, address: Hex): Promise<string> {
 }
 
 /** Formats the old and new value of a setting as a line. */
-function textOfChange({ setting, before, after }: Change): string {
+function textOfChange({ setting, before, after }: SettingChange): string {
   const [old, wanted] = [before, after].map((value) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : value))
-  return `${safe(`${setting}: ${old === null ? '' : `${textOf(old)} → `}${wanted === null ? 'none' : textOf(wanted)}`)}\n`
+  return `${safe(`${setting}: ${old === null ? '' : `${settingText(old)} → `}${wanted === null ? 'none' : settingText(wanted)}`)}\n`
 }
 
 interface Plan {
@@ -291,7 +293,7 @@ interface Plan {
   name: string | null
   contract: Hex
   blockchain: EvmBlockchain
-  changes: readonly Change[]
+  changes: readonly SettingChange[]
   offer: Offer
 }
 

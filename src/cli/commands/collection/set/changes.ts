@@ -4,10 +4,10 @@ import { flagError, GdnError } from '../../../../core/errors.ts'
 import type { OwnerCall, OwnerSettings, Royalty } from '../../../../server/chain/evm/owner/settings.ts'
 import { wrongAddress } from '../../../flag-errors.ts'
 import type { SetFlags } from './flags.ts'
-import type { MetadataChange } from './metadata.ts'
+import type { CollectionMetadataChange } from './metadata.ts'
 
 /** A setting whose value differs from what the flags request. */
-export interface Change {
+export interface SettingChange {
   setting: string
   before: unknown
   after: unknown
@@ -28,8 +28,12 @@ const URI_LIKE = `ipfs://bafkrei${'a'.repeat(52)}`
  *
  * @throws GdnError `usage`; `refused` for changes that the contract doesn't support
  */
-export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: MetadataChange | null): Change[] {
-  const plain = (setting: string, before: unknown, after: unknown, call: OwnerCall, final?: string): Change => ({
+export function settingChanges(
+  flags: SetFlags,
+  current: OwnerSettings,
+  metadata: CollectionMetadataChange | null,
+): SettingChange[] {
+  const plain = (setting: string, before: unknown, after: unknown, call: OwnerCall, final?: string): SettingChange => ({
     setting,
     before,
     after,
@@ -37,7 +41,7 @@ export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: Met
     call: async () => call,
     final,
   })
-  const changes: Change[] = []
+  const changes: SettingChange[] = []
   for (const [kind, wanted, is] of [
     ['enable_api', flags.enableApi, current.enableApi],
     ['enable_transfer', flags.enableTransfer, current.enableTransfer],
@@ -71,9 +75,9 @@ export function changesOf(flags: SetFlags, current: OwnerSettings, metadata: Met
   return changes
 }
 
-type Plain = (setting: string, before: unknown, after: unknown, call: OwnerCall, final?: string) => Change
+type Plain = (setting: string, before: unknown, after: unknown, call: OwnerCall, final?: string) => SettingChange
 
-function ownershipOf(flags: SetFlags, { owner, pendingOwner }: OwnerSettings, plain: Plain): Change[] {
+function ownershipOf(flags: SetFlags, { owner, pendingOwner }: OwnerSettings, plain: Plain): SettingChange[] {
   if (flags.newOwner !== undefined) {
     const to = wallet(flags.newOwner, '--new-owner')
     if (to === pendingOwner || (to === owner && pendingOwner === null)) return []
@@ -116,7 +120,7 @@ const shownRoyalty = (royalty: Royalty | null) =>
   royalty === null ? null : { percent: royalty.basisPoints / 100, receiver: royalty.receiver }
 
 /** Formats a value for display: `5% to 0x…`, or the fields of metadata. */
-export function textOf(value: unknown): unknown {
+export function settingText(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
   if ('percent' in value && 'receiver' in value) return `${value.percent}% to ${value.receiver}`
   return Object.entries(value)

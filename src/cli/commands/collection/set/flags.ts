@@ -4,7 +4,7 @@ import { eitherFlag, type GdnCommand, type Parse, switchFlag, valueFlag } from '
 import type { NodeFlags } from '../../../connect/open-network.ts'
 import { addReaderFlags } from '../../../connect/open-verifier.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../../flags/common.ts'
-import { address, blockchainName, httpAddress, notEmpty } from '../../../flags/parse.ts'
+import { addressOrName, blockchainName, httpAddress, notEmpty } from '../../../flags/parse.ts'
 import { percentage } from '../../../flags/percentage.ts'
 import { addTimeoutFlag } from '../../../flags/wait.ts'
 import { addPasswordFlag } from '../../wallet/password.ts'
@@ -44,7 +44,7 @@ export function addSetFlags(command: GdnCommand): void {
   setting(
     '--royalty-receiver <address>',
     'Receiver of the royalty: an address or @name (the current receiver, or else the owner)',
-    address,
+    addressOrName,
   )
   setting('--description <text>', 'Description of the collection')
   setting('--image <file-or-url>', 'Image of the collection', notEmpty)
@@ -57,7 +57,7 @@ export function addSetFlags(command: GdnCommand): void {
   )
   eitherFlag(command, 'enable-api', 'Let the API mint NFTs', "Don't let the API mint NFTs", SETTINGS)
   eitherFlag(command, 'enable-transfer', 'Let the API transfer NFTs', "Don't let the API transfer NFTs", SETTINGS)
-  setting('--new-owner <address>', 'Offer ownership to this address or @name', address)
+  setting('--new-owner <address>', 'Offer ownership to this address or @name', addressOrName)
   switchFlag(command, '--accept-owner', 'Accept ownership that was offered to the wallet', SETTINGS)
   switchFlag(command, '--freeze', 'Freeze the metadata of all NFTs permanently', SETTINGS)
   valueFlag(command, '--wallet <name-or-file>', "The owner's keystore: @name or a file", { parse: notEmpty })

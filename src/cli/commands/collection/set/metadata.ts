@@ -17,7 +17,7 @@ import type { SetFlags } from './flags.ts'
 /** The metadata of a collection (ERC-7572): name, description, image, banner_image, external_link and others. */
 export type ContractMetadata = Readonly<Record<string, unknown>>
 
-export interface MetadataChange {
+export interface CollectionMetadataChange {
   /** The current values of the fields that change; null if none of them is set. */
   before: ContractMetadata | null
   /** The new values of these fields, with the paths of local files. */
@@ -40,7 +40,7 @@ export async function changeMetadata(
   deps: Deps,
   { connect, creation, uri }: MetadataSource,
   flags: SetFlags,
-): Promise<MetadataChange | null> {
+): Promise<CollectionMetadataChange | null> {
   const { image, banner, description, externalLink } = flags
   if ([image, banner, description, externalLink].every((value) => value === undefined)) return null
   const inContract = await readMetadata(deps, connect, flags, uri)

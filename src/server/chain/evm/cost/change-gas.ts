@@ -1,4 +1,4 @@
-import type { Change } from '../../../store/run-costs.ts'
+import type { UnsignedChange } from '../../../store/run-costs.ts'
 import {
   BURN_GAS_LIMIT,
   COMMIT_PROVENANCE_GAS_LIMIT,
@@ -13,7 +13,7 @@ const WORD = 32
 /** Upper bound for the selector, offsets, lengths and scalar arguments of any call. */
 const HEAD_BYTES = 4 + 12 * WORD
 
-type Facts = Pick<Change, 'kind' | 'tokenIds'> & {
+type Facts = Pick<UnsignedChange, 'kind' | 'tokenIds'> & {
   /** The collection to deploy. */
   collection?: { name: string; symbol: string; royalty_bps: number } | null
 }

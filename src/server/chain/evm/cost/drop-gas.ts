@@ -1,4 +1,4 @@
-import { MAX_BATCH, type MintRun } from '../collection.ts'
+import { MAX_TOKENS_PER_CALL, type MintRun } from '../collection.ts'
 import { grantGas, grantGasLimit, makeGas, makeGasLimit, mintGas, mintGasLimit } from '../gas-limits.ts'
 import type { Hex } from '../network.ts'
 
@@ -85,7 +85,7 @@ export class DropMeter {
     this.#addRequests(count, sender !== null)
     if (sender !== this.#sender) this.#close()
     this.#sender = sender
-    const most = sender === null ? MAX_BATCH : MAX_GRANTS
+    const most = sender === null ? MAX_TOKENS_PER_CALL : MAX_GRANTS
     for (let left = count; left > 0; ) {
       const taken = Math.min(left, most - this.#size)
       const last = this.#runs.at(-1)

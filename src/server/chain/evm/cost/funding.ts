@@ -65,5 +65,5 @@ export function fundsOfMints(mints: Mints, fees: WorstFees): WaitingFunds {
 /**
  * Returns the balance in wei that a signer needs to sign a new transaction, in addition to its pending transactions.
  */
-export const leastFunds = ({ maxFeePerGas }: Pick<Fees, 'maxFeePerGas'>): bigint =>
+export const leastSignerFunds = ({ maxFeePerGas }: Pick<Fees, 'maxFeePerGas'>): bigint =>
   reserveFor(0n, { offered: maxFeePerGas })

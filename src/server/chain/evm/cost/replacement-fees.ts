@@ -84,7 +84,7 @@ export function highestFees(original: Fees, attempts: readonly AttemptRow[]): Fe
 }
 
 /** Returns the fees that a parsed transaction offers. */
-export function feesOf({ type, gasPrice = 0n, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n }: ParsedFees): Fees {
+export function offeredFees({ type, gasPrice = 0n, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n }: ParsedFees): Fees {
   if (type !== 'legacy') return { maxFeePerGas, maxPriorityFeePerGas }
   return { maxFeePerGas: gasPrice, maxPriorityFeePerGas: gasPrice, legacy: true }
 }

@@ -9,7 +9,7 @@ import { hasMaxCost, type NetworkFees } from '../../fees.ts'
 import type { EvmNetwork, Fees, Hex } from '../network.ts'
 import { callOf, type PendingCall } from './debt.ts'
 import { readDataFee } from './network-fees.ts'
-import { feesOf, raiseFees } from './replacement-fees.ts'
+import { offeredFees, raiseFees } from './replacement-fees.ts'
 import { budgetOf, dataCost, worstOfSignings } from './run-budget.ts'
 import { limitFees } from './run-fee.ts'
 
@@ -53,7 +53,7 @@ export async function replacementsOf<Row extends Unmined>(
 ): Promise<Replacement<Row>[]> {
   const low = transactions.flatMap((transaction) => {
     const call = parseTransaction(transaction.raw as Hex)
-    const fees = feesOf(call)
+    const fees = offeredFees(call)
     return fees.maxFeePerGas < current.base ? [{ transaction, call, fees }] : []
   })
   if (low.length === 0) return []
@@ -83,7 +83,7 @@ export async function pendingCalls(
   const rows = await listSignedOf(db, blockchain, signer)
   const { baseFee: base = 0n } = suggested
   const calls = new Map(rows.map(({ id, raw }) => [id, callOf(raw as Hex)]))
-  const low = rows.filter(({ raw }) => feesOf(parseTransaction(raw as Hex)).maxFeePerGas < base)
+  const low = rows.filter(({ raw }) => offeredFees(parseTransaction(raw as Hex)).maxFeePerGas < base)
   if (low.length === 0) return [...calls.values()]
   const current = { suggested, base, data: await readDataFee(request) }
   for (const name of new Set(low.map(({ run }) => run))) {

@@ -9,7 +9,7 @@ import { findAnvil } from './anvil-binary.ts'
 import { type AnvilProcess, spawnAnvil } from './anvil-process.ts'
 import type { Tip } from './mine.ts'
 import { connectNode, type NodeRpc } from './node-rpc.ts'
-import { endOrphan, filesOf, removePidfile, writePidfile } from './pidfile.ts'
+import { endOrphan, nodeFilesOf, removePidfile, writePidfile } from './pidfile.ts'
 import { replayJournal } from './replay.ts'
 import { sendRaw } from './send-raw.ts'
 import { createSequencer } from './sequencer.ts'
@@ -71,7 +71,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
   const { blockchain, chainId, journal, now = Date.now, onEvent = () => {}, onBlocks = () => {} } = options
   const binary = options.binary ?? findAnvil()
   mkdirSync(options.stateDir, { recursive: true, mode: 0o700 })
-  const { pidfile, home, marker } = filesOf(options.stateDir, blockchain)
+  const { pidfile, home, marker } = nodeFilesOf(options.stateDir, blockchain)
   const genesis = { chainId, timestamp: journal.genesisTimestamp }
   const root = { hash: genesisHash(genesis), timestamp: genesis.timestamp }
   let tip: Tip | undefined

@@ -26,7 +26,7 @@ export type LazySigners = () => Promise<EmbeddedSigners>
 export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['store'] = null): Promise<LazySigners> {
   const { text, place } = await keptSecret(
     { dataDir, file: FILE, store },
-    () => `${JSON.stringify({ version: 1, admin: newKey(), operator: newKey() })}\n`,
+    () => `${JSON.stringify({ version: 1, admin: randomEvmKey(), operator: randomEvmKey() })}\n`,
   )
   const parsed = signersFile.safeParse(parseJson(text))
   if (!parsed.success) {
@@ -47,4 +47,4 @@ export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['s
 }
 
 /** Returns a random private key. About 1 in 2^128 of all 32-byte numbers is not valid for secp256k1. */
-export const newKey = (): Hex => `0x${randomBytes(32).toString('hex')}`
+export const randomEvmKey = (): Hex => `0x${randomBytes(32).toString('hex')}`

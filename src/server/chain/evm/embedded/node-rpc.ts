@@ -32,7 +32,7 @@ export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
       if (calls.length === 0) return []
       const reply = await post(calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })))
       if (!Array.isArray(reply) || reply.length !== calls.length)
-        throw unreachable('returned an invalid response to a batch')
+        throw nodeUnreachable('returned an invalid response to a batch')
       const answers = new Map(reply.map((one: { id: number }) => [one.id, one]))
       return calls.map((_, id) => answerOf(answers.get(id)))
     },
@@ -40,21 +40,21 @@ export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
   }
 }
 
-export function unreachable(what: string, cause?: unknown): GdnError {
+export function nodeUnreachable(what: string, cause?: unknown): GdnError {
   return new GdnError('unreachable', `the embedded chain ${what}`, { hint: 'Try again.', cause })
 }
 
 function answerOf(reply: unknown): RpcAnswer {
   const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined) return { error: new RpcError(error.code ?? -32603, error.message ?? '', error.data) }
-  if (result === undefined) throw unreachable('returned an invalid response')
+  if (result === undefined) throw nodeUnreachable('returned an invalid response')
   return { result }
 }
 
 function postJson(agent: Agent, address: NodeAddress, body: unknown): Promise<unknown> {
   const data = Buffer.from(JSON.stringify(body))
   return new Promise((resolve, reject) => {
-    const fail = (cause: unknown) => reject(unreachable(`does not respond (${messageOf(cause)})`, cause))
+    const fail = (cause: unknown) => reject(nodeUnreachable(`does not respond (${messageOf(cause)})`, cause))
     const headers = { 'content-type': 'application/json', 'content-length': data.length }
     const sent = request({ ...address, agent, method: 'POST', headers, timeout: TIMEOUT_MS }, (response) => {
       const chunks: Buffer[] = []

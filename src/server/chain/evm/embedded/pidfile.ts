@@ -19,7 +19,7 @@ export interface NodeFiles {
 }
 
 /** @param stateDir must exist. Several chains may share it, and its path may contain symbolic links */
-export function filesOf(stateDir: string, blockchain: string): NodeFiles {
+export function nodeFilesOf(stateDir: string, blockchain: string): NodeFiles {
   const real = realpathSync(stateDir)
   const home = join(real, `${blockchain}-home`)
   const marker = `cache-${createHash('sha256').update(home).digest('hex').slice(0, 32)}`
@@ -63,7 +63,7 @@ export async function endOrphan(path: string): Promise<number | null> {
 }
 
 async function endNoted(path: string, noted: z.infer<typeof schema>): Promise<number | null> {
-  const { marker } = filesOf(dirname(path), basename(path, '.pid'))
+  const { marker } = nodeFilesOf(dirname(path), basename(path, '.pid'))
   if (!isStill(noted, marker)) return null
   try {
     process.kill(noted.pid, 'SIGKILL')

@@ -4,7 +4,7 @@ import type { BlockJournal } from '../../../store/block-journal.ts'
 import { isUnreachable } from '../../rpc/rpc-answer.ts'
 import type { BroadcastOutcome, Hex } from '../network.ts'
 import { type MinedBlock, mineBlock, poolStatus } from './mine.ts'
-import { unreachable } from './node-rpc.ts'
+import { nodeUnreachable } from './node-rpc.ts'
 import { offer } from './offer.ts'
 import { gasLimitOf } from './raw-transaction.ts'
 import type { LiveNode, Supervisor } from './supervisor.ts'
@@ -153,7 +153,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
 
   return {
     broadcast(raws) {
-      if (closing) return Promise.reject(unreachable('is closed'))
+      if (closing) return Promise.reject(nodeUnreachable('is closed'))
       if (raws.length === 0) return Promise.resolve([])
       return new Promise((resolve, reject) => {
         const submission: Submission = {
@@ -172,7 +172,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     },
     async close() {
       closing = true
-      rejectAll(queue, unreachable('is closed'))
+      rejectAll(queue, nodeUnreachable('is closed'))
       await running
     },
   }

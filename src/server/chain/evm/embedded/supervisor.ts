@@ -2,7 +2,7 @@ import { sleep } from '../../../../core/time.ts'
 import { isUnreachable } from '../../rpc/rpc-answer.ts'
 import type { AnvilProcess } from './anvil-process.ts'
 import type { Tip } from './mine.ts'
-import { type NodeRpc, unreachable } from './node-rpc.ts'
+import { type NodeRpc, nodeUnreachable } from './node-rpc.ts'
 
 /** A node that has replayed the journal and serves requests. */
 export interface LiveNode {
@@ -112,5 +112,5 @@ export function superviseNode(
 }
 
 function closed() {
-  return unreachable('is closed')
+  return nodeUnreachable('is closed')
 }

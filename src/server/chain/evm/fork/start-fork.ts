@@ -10,7 +10,7 @@ import { findAnvil } from '../embedded/anvil-binary.ts'
 import { spawnAnvil } from '../embedded/anvil-process.ts'
 import { poolStatus } from '../embedded/mine.ts'
 import { connectNode } from '../embedded/node-rpc.ts'
-import { filesOf, writePidfile } from '../embedded/pidfile.ts'
+import { nodeFilesOf, writePidfile } from '../embedded/pidfile.ts'
 import type { Hex } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
 import { type ReadOnlyUpstream, serveReads } from './serve-reads.ts'
@@ -96,7 +96,7 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
     const networkBlockMs = await blockMs(upstream, head)
 
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const { pidfile, home, marker } = filesOf(folder, blockchain)
+    const { pidfile, home, marker } = nodeFilesOf(folder, blockchain)
     const child = await spawnAnvil({
       binary: findAnvil(),
       chainId,

@@ -5,7 +5,7 @@ import { backoffMs } from '../../../../core/backoff.ts'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
 import type { Secret } from '../../../../core/secret.ts'
 import { passwordIn, passwordProblem, readPasswordFile } from '../../../../keystore/password.ts'
-import { readPrivateFile } from '../../../../keystore/private-file.ts'
+import { readSecretFile } from '../../../../keystore/private-file.ts'
 import { readCredential } from '../../../settings/credentials.ts'
 import type { RemoteSignerEntry } from '../../../settings/signer-schema.ts'
 import { requestOf, type Signer, type UnsignedTransaction } from '../evm-signer.ts'
@@ -137,7 +137,7 @@ function tlsOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefine
   const { client_cert_file, client_key_file, client_key_credential, ca_file } = entry
   const key =
     client_key_file !== undefined
-      ? readPrivateFile(client_key_file, MAX_PEM_BYTES)
+      ? readSecretFile(client_key_file, MAX_PEM_BYTES)
       : client_key_credential !== undefined
         ? readCredential(client_key_credential, 'identifies this backend to the signer', credentialsDirectory).text
         : undefined

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici'
 import { GdnError, messageOf, systemCode } from '../../../../core/errors.ts'
-import { excerpt, textOf } from '../../../../core/excerpt.ts'
+import { excerpt, textOrJson } from '../../../../core/excerpt.ts'
 import { isObject, parseJson } from '../../../../core/json.ts'
 import type { Secret } from '../../../../core/secret.ts'
 
@@ -81,7 +81,7 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
       const answer = objectIn(parseJson(text))
       const error = objectIn(answer?.error)
       if (error !== null) {
-        const why = excerpt(textOf(error.message ?? 'without a reason'))
+        const why = excerpt(textOrJson(error.message ?? 'without a reason'))
         throw new GdnError('refused', `the signer at ${host} refused ${method}: ${why}`, {
           details: { code: error.code },
         })

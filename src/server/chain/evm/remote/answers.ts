@@ -58,7 +58,7 @@ export class NodeFailed extends GdnError {
 }
 
 /** Returns the outcome of a request. It is `limited` if any response in a batch means "rate limited". */
-export function outcomeOf(reply: unknown): RpcOutcome {
+export function rpcOutcome(reply: unknown): RpcOutcome {
   const replies: { error?: Partial<RpcError> | null }[] = [reply].flat().map((one) => (one ?? {}) as object)
   const errors = replies.flatMap(({ error }) => (error === undefined || error === null ? [] : errorIn(error)))
   if (errors.some(isLimit)) return 'limited'

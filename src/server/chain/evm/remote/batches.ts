@@ -3,7 +3,7 @@ import type { RpcCall } from '../../rpc/rpc-answer.ts'
 import { answerOf, isTooMuch, NodeFailed, passing } from './answers.ts'
 
 /** Maximum number of calls for which one node must respond, so that the results are consistent. */
-export const MAX_BATCH = 100
+export const MAX_CALLS_PER_BATCH = 100
 
 /**
  * Returns a function that sends a batch in as many requests as its node needs. It remembers how many calls a node
@@ -15,7 +15,7 @@ export function createBatches(
 ): { send(url: string, calls: readonly RpcCall[]): Promise<unknown[]> } {
   /** Limits of nodes that accept fewer calls per request. */
   const limits = new Map<string, number>()
-  const limitOf = (url: string) => Math.min(limits.get(url) ?? MAX_BATCH, providers.of(url).callsAtOnce)
+  const limitOf = (url: string) => Math.min(limits.get(url) ?? MAX_CALLS_PER_BATCH, providers.of(url).callsAtOnce)
 
   /** Returns the responses of one node, in the order of the calls. */
   const send = async (url: string, calls: readonly RpcCall[]): Promise<unknown[]> => {

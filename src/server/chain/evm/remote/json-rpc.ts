@@ -4,12 +4,12 @@ import { GdnError } from '../../../../core/errors.ts'
 import { sleep } from '../../../../core/time.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import type { RpcAnswer, RpcCall } from '../../rpc/rpc-answer.ts'
-import { answerOf, NodeFailed, outcomeOf, passing } from './answers.ts'
-import { createBatches, MAX_BATCH } from './batches.ts'
+import { answerOf, NodeFailed, passing, rpcOutcome } from './answers.ts'
+import { createBatches, MAX_CALLS_PER_BATCH } from './batches.ts'
 import { openNodeConnections } from './node-connections.ts'
 
 /** How to check that a node belongs to the right network. */
-export interface Identity {
+export interface NodeIdentity {
   /** The method that returns the identity of a node's network. It has no parameters. */
   method: string
   /** Returns the problem of a wrong network, for example `belongs to chain 1, not 137`. Null for the right network. */
@@ -19,7 +19,7 @@ export interface Identity {
 export interface RemoteRpcOptions {
   /** One or more nodes of the same network. If one fails, the next is used. */
   urls: readonly string[]
-  identity: Identity
+  identity: NodeIdentity
   /** Timeout of one response in milliseconds. */
   timeoutMs: number
   /** Number of attempts before a request fails. */
@@ -70,7 +70,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     await provider.enter(Array.isArray(body) ? body.length : 1, closing.signal)
     try {
       const reply = await connections.send(url, body)
-      const outcome = outcomeOf(reply)
+      const outcome = rpcOutcome(reply)
       onRequest(provider.host, outcome)
       if (outcome === 'limited') provider.limited(null)
       else provider.answered()
@@ -175,9 +175,9 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     },
     async batch(calls, options) {
       const answers: RpcAnswer[] = []
-      for (let at = 0; at < calls.length; at += MAX_BATCH) {
+      for (let at = 0; at < calls.length; at += MAX_CALLS_PER_BATCH) {
         const part = await exchange(async (url) => {
-          const asked = calls.slice(at, at + MAX_BATCH)
+          const asked = calls.slice(at, at + MAX_CALLS_PER_BATCH)
           const replies = await batches.send(url, asked)
           return asked.map(({ method }, index) => passing(answerOf(replies[index], method), options))
         })

@@ -5,7 +5,7 @@ import type { NetworkFees } from '../../fees.ts'
 import { aboveLimits, missingFunds, type Shortage } from '../../missing-funds.ts'
 import { remembered } from '../../rpc/remembered.ts'
 import { type Debt, debtOf, type PendingCall } from '../cost/debt.ts'
-import { leastFunds, type WaitingFunds } from '../cost/funding.ts'
+import { leastSignerFunds, type WaitingFunds } from '../cost/funding.ts'
 import { readDataFee } from '../cost/network-fees.ts'
 import type { Signer } from '../evm-signer.ts'
 import type { Fees, Hex } from '../network.ts'
@@ -114,7 +114,7 @@ export function watchOperators(options: {
   }
 
   const look = async (fees: Fees): Promise<readonly OperatorState[]> => {
-    const isPoor = seen.some(({ balance, isAuthorized }) => isAuthorized && balance < PLENTY * leastFunds(fees))
+    const isPoor = seen.some(({ balance, isAuthorized }) => isAuthorized && balance < PLENTY * leastSignerFunds(fees))
     const freshMs = isPoor ? FRESH_WHEN_POOR_MS : FRESH_MS
     const isFresh = now() >= seenAt && now() - seenAt < freshMs && problem === null
     if (!isFresh) {
@@ -145,14 +145,14 @@ export function watchOperators(options: {
       for (const signer of signers) {
         const state = states.find(({ address }) => address === signer.address)
         if (state === undefined || !canSign(state, fees) || (signer.problem?.() ?? null) !== null) continue
-        const isPoor = state.balance < PLENTY * leastFunds(fees)
+        const isPoor = state.balance < PLENTY * leastSignerFunds(fees)
         // A signer with ample funds can ignore transactions that were signed since the check. A transaction that was
         // mined since still counts, because the balance was read before.
         const later = isPoor ? await options.waiting(signer.address, fees) : []
         const signed = new Map([...state.pending, ...later].map((call) => [call.nonce, call]))
         const { owed } = debtOf([...signed.values()], state.nextNonce)
         const free = state.balance - owed
-        if (free >= leastFunds(fees)) able.push({ signer, gas: free / fees.maxFeePerGas })
+        if (free >= leastSignerFunds(fees)) able.push({ signer, gas: free / fees.maxFeePerGas })
       }
       return able
     },
@@ -208,7 +208,7 @@ const canSign = (state: Pick<OperatorState, 'isAuthorized' | 'balance' | 'due'>,
  * is more.
  */
 export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
-  const least = leastFunds(fees)
+  const least = leastSignerFunds(fees)
   return due > least ? due : least
 }
 
@@ -217,7 +217,7 @@ export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
  *
  * @param waiting the funds that NFTs without a transaction need in addition to pending transactions
  */
-export const lackOf = (
+export const lackOfSigner = (
   { blockchain, chainId }: Pick<WatchedNetwork, 'blockchain' | 'chainId'>,
   { address, balance, due, owed, raised, held }: Funds,
   fees: Fees,
@@ -245,5 +245,5 @@ function problemOf(
   if (authorized.length === 0) {
     return `the factory of ${blockchain} has authorized none of the signers: run \`gdn chain setup ${blockchain}\``
   }
-  return authorized.map((state) => lackOf(network, state, fees, waiting)).join('; ')
+  return authorized.map((state) => lackOfSigner(network, state, fees, waiting)).join('; ')
 }

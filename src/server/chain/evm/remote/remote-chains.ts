@@ -2,7 +2,7 @@ import type { Blockchain, EvmBlockchain } from '../../../../api/blockchains.ts'
 import { count } from '../../../../core/count.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import type { Log } from '../../../log.ts'
-import type { ChainSettings, Networks } from '../../../settings/types.ts'
+import type { ChainSettings, NetworkSettings } from '../../../settings/types.ts'
 import { findChain } from '../../../store/chains.ts'
 import { markBehind } from '../../../store/followers.ts'
 import { waitingMints } from '../../../store/nfts.ts'
@@ -60,7 +60,7 @@ export interface RemoteChains {
 
 export interface RemoteChainsOptions {
   db: Db
-  settings: Networks
+  settings: NetworkSettings
   openSigners: (settings: ChainSettings) => Promise<readonly Signer[]>
   now: () => number
   log: Log
@@ -103,7 +103,7 @@ export async function openRemoteChains({
     const chain = await findChain(on, blockchain)
     if (chain === null) {
       const newest = (await opened.get(blockchain)?.newestBlock())?.number ?? null
-      throw notSetUp(blockchain, await deploymentState(on, get(blockchain).network, newest))
+      throw networkNotSetUp(blockchain, await deploymentState(on, get(blockchain).network, newest))
     }
     factories.set(blockchain, chain.factory_address as Hex)
     return chain.factory_address as Hex
@@ -238,7 +238,7 @@ export async function deploymentState(
   return { state: `the deployment of its factory waits for finality${blocks}`, hasBegun: true }
 }
 
-export const notSetUp = (
+export const networkNotSetUp = (
   blockchain: EvmBlockchain,
   { state, hasBegun }: Awaited<ReturnType<typeof deploymentState>>,
   setup = `gdn chain setup ${blockchain} --admin-keystore admin.json`,

@@ -6,7 +6,7 @@ import type { BroadcastOutcome, EvmNetwork, EvmReceipt, Hex, PublicNetwork, RawL
 import { readQuantity } from '../quantity.ts'
 import { receiptOf } from '../receipt.ts'
 import { readFees } from './fees.ts'
-import { connectRemote, type Identity, type RemoteRpc } from './json-rpc.ts'
+import { connectRemote, type NodeIdentity, type RemoteRpc } from './json-rpc.ts'
 
 export interface RemoteNetworkOptions {
   blockchain: EvmBlockchain
@@ -176,7 +176,7 @@ function hasOwnEvents({ to, contractAddress, logs, logsBloom }: EventsOfReceipt)
 }
 
 /** Identifies the nodes of an EVM network. */
-export const chainIdentity = (chainId: number): Identity => ({
+export const chainIdentity = (chainId: number): NodeIdentity => ({
   method: 'eth_chainId',
   problem(answer) {
     const found = readQuantity(answer)

@@ -7,7 +7,7 @@ import { createBlockhashes, VALID_BLOCKS } from './blockhashes.ts'
 import { loadLiteSvm } from './load-litesvm.ts'
 import { digestOf, readSnapshot, type Snapshot, writeSnapshot } from './snapshot.ts'
 import { createVirtualMachine } from './virtual-machine.ts'
-import { readTransaction, signatureOf, type WireTransaction } from './wire.ts'
+import { decodeTransaction, signatureOf, type WireTransaction } from './wire.ts'
 
 /** Duration of a slot, as on the public network. */
 const SLOT_MS = 400
@@ -155,7 +155,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   }
 
   const outcomeOf = (raw: string, slot: number, taken: Set<string>): SendOutcome & { candidate?: WireTransaction } => {
-    const candidate = readTransaction(raw)
+    const candidate = decodeTransaction(raw)
     if (typeof candidate === 'string') return { outcome: 'rejected', reason: candidate }
     const { signature, blockhash } = candidate
     if (statuses.has(signature) || taken.has(signature)) return { outcome: 'known' }

@@ -12,7 +12,7 @@ export interface VirtualMachine {
   setTime(slot: number, timestamp: number): void
   /**
    * Executes a signed transaction. Returns its error, or null on success. Bytes that aren't a transaction abort the
-   * process, so validate them with `readTransaction` first.
+   * process, so validate them with `decodeTransaction` first.
    */
   execute(transaction: Uint8Array): string | null
   account(address: string): SolanaAccount | null

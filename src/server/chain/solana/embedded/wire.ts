@@ -23,7 +23,7 @@ export function signatureOf(bytes: Uint8Array): string {
  * Decodes a submitted transaction, or returns why it isn't one. Parsing is strict, because litesvm aborts the process
  * on bytes that it can't read. Only the form that gdn signs is accepted: one signature and a legacy message.
  */
-export function readTransaction(raw: string): WireTransaction | string {
+export function decodeTransaction(raw: string): WireTransaction | string {
   const bytes = Buffer.from(raw, 'base64')
   if (bytes.length > MAX_TRANSACTION_BYTES) return 'the transaction is too large'
   try {

@@ -7,7 +7,7 @@ import type { Db } from '../../../store/schema.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import type { Hindrance } from '../../rpc/watch-network.ts'
 import { watchNetworks } from '../../rpc/watch-networks.ts'
-import { lackOf, tokenCosts } from '../costs.ts'
+import { lackOfCluster, tokenCosts } from '../costs.ts'
 import type { SolanaSigner } from '../solana-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from './remote-solana.ts'
 
@@ -67,7 +67,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
   const addresses = new Map<SolanaBlockchain, string>()
   const addressOn = async (blockchain: SolanaBlockchain): Promise<string> => {
     const known = addresses.get(blockchain) ?? (await findChain(db, blockchain))?.factory_address
-    if (known === undefined) throw notSetUp(blockchain)
+    if (known === undefined) throw clusterNotSetUp(blockchain)
     addresses.set(blockchain, known)
     return known
   }
@@ -78,7 +78,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
     const costs = await tokenCosts(one.network, await one.network.computeUnitPrice())
     const balance = await one.network.balance(address)
     one.balance = balance
-    one.problem = lackOf(blockchain, address, balance, costs)
+    one.problem = lackOfCluster(blockchain, address, balance, costs)
     return { balance, costs }
   }
 
@@ -175,7 +175,7 @@ const otherSigner = (blockchain: SolanaBlockchain, accepted: string, { address }
     hint: 'Configure the keypair that it was set up with: no other can continue its collections.',
   })
 
-export const notSetUp = (blockchain: SolanaBlockchain): GdnError =>
+export const clusterNotSetUp = (blockchain: SolanaBlockchain): GdnError =>
   new GdnError('invalid_config', `${blockchain} is not set up: no signer is assigned to it`, {
     hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show the cost of tokens.`,
   })

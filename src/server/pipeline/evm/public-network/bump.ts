@@ -1,5 +1,5 @@
 import { parseTransaction } from 'viem'
-import { feesOf, highestFees, isTooLow } from '../../../chain/evm/cost/replacement-fees.ts'
+import { highestFees, isTooLow, offeredFees } from '../../../chain/evm/cost/replacement-fees.ts'
 import type { Hex, PublicNetwork } from '../../../chain/evm/network.ts'
 import type { AttemptRow } from '../../../store/attempts.ts'
 import { nonceOf, type TransactionRow } from '../../../store/transactions.ts'
@@ -61,7 +61,7 @@ export function createBumper(options: BumperOptions): Bumper {
         for (const behind of pending) {
           const { id, signer, raw } = behind.transaction
           if (signer !== first.transaction.signer || bumped.has(id)) continue
-          if (!isTooLow(highestFees(feesOf(parseTransaction(raw as Hex)), behind.earlier), suggested)) continue
+          if (!isTooLow(highestFees(offeredFees(parseTransaction(raw as Hex)), behind.earlier), suggested)) continue
           if (await signAgain(network, behind, null)) bumped.add(id)
         }
       }

@@ -1,4 +1,4 @@
-import { collectionEvents, mintsIn, TOPICS } from '../../../chain/evm/collection-events.ts'
+import { collectionEvents, EVENT_TOPICS, mintsIn } from '../../../chain/evm/collection-events.ts'
 import type { EvmNetwork, LogFilter, PublicNetwork, RawLog } from '../../../chain/evm/network.ts'
 import { isUnreachable, RpcError } from '../../../chain/rpc/rpc-answer.ts'
 import type { Log } from '../../../log.ts'
@@ -128,7 +128,7 @@ function filtersFor(
 ): LogFilter[] {
   const filters: LogFilter[] = []
   for (let at = 0; at < addresses.length; at += atOnce) {
-    filters.push({ from, to, addresses: addresses.slice(at, at + atOnce), topics: TOPICS })
+    filters.push({ from, to, addresses: addresses.slice(at, at + atOnce), topics: EVENT_TOPICS })
   }
   return filters
 }

@@ -2,7 +2,7 @@ import { parseTransaction } from 'viem'
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
 import { type AttemptRow, attemptsOf, CANCELS } from '../../../store/attempts.ts'
 import { nonceOf, type TransactionRow } from '../../../store/transactions.ts'
-import type { Observation, Outcome } from '../../driver.ts'
+import type { Observation, TransactionOutcome } from '../../driver.ts'
 import { type BumperOptions, createBumper } from './bump.ts'
 
 /** Broadcasts and looks up claimed transactions once. Returns the results in the same order. */
@@ -61,7 +61,7 @@ export function createPublicObserver(options: BumperOptions): Observe {
     )
     return claimed.map(({ id, raw }): Observation => {
       const receipt = mined.get(id)
-      if (receipt !== undefined && deep.has(receipt)) return outcomeOf(receipt, raw, attempts.get(id))
+      if (receipt !== undefined && deep.has(receipt)) return transactionOutcome(receipt, raw, attempts.get(id))
       if (lost.has(id)) return { state: 'lost', seen: {} }
       const waitMs = bumped.has(id) ? 0 : publicNetwork.pollMs
       const pending = { state: 'signed', waitMs, ...placeOf(receipt, attempts.get(id)) } as const
@@ -75,7 +75,11 @@ export function createPublicObserver(options: BumperOptions): Observe {
  *
  * @param raw the newest signing
  */
-export function outcomeOf(receipt: EvmReceipt, raw: string, attempts: readonly AttemptRow[] = []): Outcome {
+export function transactionOutcome(
+  receipt: EvmReceipt,
+  raw: string,
+  attempts: readonly AttemptRow[] = [],
+): TransactionOutcome {
   const { transactionHash, blockNumber, blockHash, gasUsed, feePaid, status } = receipt
   const mined = attempts.find(({ hash }) => hash === transactionHash)
   const place = {

@@ -7,13 +7,13 @@ import { withdrawTransfer } from '../../../state/transfers.ts'
 import { withdrawUpdates } from '../../../state/updates.ts'
 import { attemptsOf } from '../../../store/attempts.ts'
 import type { Store } from '../../../store/open-store.ts'
-import { lockOwners } from '../../../store/owner-events.ts'
+import { lockTokenOwners } from '../../../store/owner-events.ts'
 import type { Db } from '../../../store/schema.ts'
 import { isTransfer, isUpdate, type TransactionRow } from '../../../store/transactions.ts'
 import { endWatch, listWatched, updateWatched } from '../../../store/watched.ts'
-import { findMined, outcomeOf } from './observe.ts'
+import { findMined, transactionOutcome } from './observe.ts'
 
-export interface WatchOptions {
+export interface ReorgWatchOptions {
   store: Store
   network: EvmNetwork
   publicNetwork: PublicNetwork
@@ -28,7 +28,7 @@ export interface WatchOptions {
  *
  * @returns how many are still watched or pending again
  */
-export async function watchSettled({ store, network, publicNetwork, now, log }: WatchOptions): Promise<number> {
+export async function watchSettled({ store, network, publicNetwork, now, log }: ReorgWatchOptions): Promise<number> {
   const watched = await listWatched(store.db, network.blockchain)
   if (watched.length === 0) return 0
   const head = await publicNetwork.head()
@@ -64,12 +64,12 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
     if (receipt !== undefined && isStillDeployed(receipt, head, network)) {
       log.info({ ...facts, now: Number(receipt.blockNumber) }, 'a reorg moved a transaction to another block')
       // The new block may have another signing of the transaction, with other fees.
-      await updateWatched(store.db, row, outcomeOf(receipt, row.raw, attempts.get(row.id)).seen)
+      await updateWatched(store.db, row, transactionOutcome(receipt, row.raw, attempts.get(row.id)).seen)
       continue
     }
     log.warn(facts, 'a reorg removed the block of a transaction; it is pending again')
     await store.transaction(async (db) => {
-      await lockOwners(db, row.blockchain, 'shared')
+      await lockTokenOwners(db, row.blockchain, 'shared')
       if (await returnTransaction(db, row, now())) await withdraw(db, row)
     })
   }

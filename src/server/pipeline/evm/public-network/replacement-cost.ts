@@ -1,7 +1,7 @@
 import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { larger } from '../../../../core/units.ts'
-import { emptyCall, feesOf, highestFees, lowerFees, raiseFees } from '../../../chain/evm/cost/replacement-fees.ts'
+import { emptyCall, highestFees, lowerFees, offeredFees, raiseFees } from '../../../chain/evm/cost/replacement-fees.ts'
 import { budgetOf, dataCost, worstOfSignings } from '../../../chain/evm/cost/run-budget.ts'
 import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
 import type { Fees, Hex } from '../../../chain/evm/network.ts'
@@ -87,7 +87,7 @@ export async function replacementCost(
   }
   const lowest = limits.reduce<Limit | null>((low, one) => (low === null || one.after < low.after ? one : low), null)
   const raised = (suggested: Fees) =>
-    raiseFees(highestFees(feesOf(call), earlier), limitFees(suggested, maxFee)).maxFeePerGas
+    raiseFees(highestFees(offeredFees(call), earlier), limitFees(suggested, maxFee)).maxFeePerGas
   const needed = current === null ? null : exactCostAt(raised(lowerFees(current.suggested, 0n)))
   const prevents = limits.find(({ now }) => needed !== null && needed > now)
   return {

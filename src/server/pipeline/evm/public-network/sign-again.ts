@@ -6,19 +6,19 @@ import {
   chooseFees,
   emptyCall,
   type FeeLimit,
-  feesOf,
   highestFees,
   lowerFees,
+  offeredFees,
 } from '../../../chain/evm/cost/replacement-fees.ts'
 import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
-import type { FindSigner, SignedBytes } from '../../../chain/evm/evm-signer.ts'
+import type { EvmSignedBytes, FindSigner } from '../../../chain/evm/evm-signer.ts'
 import type { EvmNetwork, Fees, Hex, PublicNetwork } from '../../../chain/evm/network.ts'
 import type { Log } from '../../../log.ts'
 import { type AttemptRow, CANCELS, insertAttempts } from '../../../store/attempts.ts'
 import type { Store } from '../../../store/open-store.ts'
 import type { TransactionAction } from '../../../store/schema.ts'
 import { delaysOthers, lockRunOf, nonceOf, type TransactionRow, updateSigned } from '../../../store/transactions.ts'
-import { maxFeeOf, mayReplace, payableFee } from '../limit-fees.ts'
+import { maxGasPriceOf, mayReplace, payableFee } from '../limit-fees.ts'
 
 export interface SignAgainOptions {
   store: Store
@@ -45,7 +45,7 @@ export type Cause = TransactionAction | 'free' | null
 
 /** A signing that replaces earlier signings. */
 interface Replacement {
-  signed: SignedBytes
+  signed: EvmSignedBytes
   fees: Fees
   cancels: number
 }
@@ -131,7 +131,7 @@ async function signReplacement(
   const call = parseTransaction(transaction.raw as Hex)
   const { data = '0x', gas = 0n, to = null } = isEmptied(cause) ? emptyCall(signer.address) : call
   // No limit applies if the nonce is freed, because other work waits for it.
-  const runLimit = cancels === CANCELS.nothing ? await maxFeeOf(store.db, transaction) : null
+  const runLimit = cancels === CANCELS.nothing ? await maxGasPriceOf(store.db, transaction) : null
   // Suggested fees stay valid while the network's fees double. A requested replacement may offer less than that if the
   // limit of its run can't pay for more.
   const current = cause === null || transaction.run === null ? null : await readNetworkFees(network)
@@ -139,7 +139,7 @@ async function signReplacement(
   const payable = current === null ? null : await payableFee(store.db, current, transaction, signings, { gas, data })
   const suggested = await publicNetwork.suggestFees()
   const fees = chooseFees({
-    before: highestFees(feesOf(call), earlier),
+    before: highestFees(offeredFees(call), earlier),
     suggested: limitFees(payable === null ? suggested : lowerFees(suggested, payable), runLimit),
     runLimit: runLimit === null ? null : BigInt(runLimit),
     maxFee,
@@ -178,7 +178,11 @@ async function storeReplacement(
     if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), requested_action: null }))) {
       return 'lost'
     }
-    const first = { ...transaction, fees: feesOf(parseTransaction(transaction.raw as Hex)), cancels: CANCELS.nothing }
+    const first = {
+      ...transaction,
+      fees: offeredFees(parseTransaction(transaction.raw as Hex)),
+      cancels: CANCELS.nothing,
+    }
     const next = { raw, hash, fees, created_at: now(), cancels }
     await insertAttempts(db, [
       ...(earlier.length === 0 ? [attemptOf(transaction, 0, first)] : []),

@@ -23,7 +23,7 @@ const MOST_ROWS = 10_000
 /** Time limit of the search for the rows of one mint. */
 const SEARCH_MS = 5_000
 
-export interface ExplainOptions extends FileSources {
+export interface EvmExplainOptions extends FileSources {
   store: Store
   blockchain: EvmBlockchain
   chains: Pick<Chains, 'network'>
@@ -37,7 +37,7 @@ type Waiting = Awaited<ReturnType<typeof listMintable>>[number]
  * Returns a function that examines a mint on an EVM chain that the database doesn't have. If pending rows produce the
  * minted metadata directory, they get the transaction and continue as if it had been signed for them.
  */
-export function createExplainer(options: ExplainOptions): (row: UnknownMintRow) => Promise<Explanation> {
+export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMintRow) => Promise<Explanation> {
   const { store, blockchain, chains, now, log, onSigned } = options
 
   const explain = async (row: UnknownMintRow): Promise<Explanation> => {

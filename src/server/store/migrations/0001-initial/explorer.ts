@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { InitialDialect } from './dialect.ts'
 
 /** Creates the tables for lookups of the web explorer: runs, counts of NFTs, and words of titles and file names. */
-export async function createExplorer(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
+export async function createExplorerTables(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
   // A run's row is written with its first request.
   await db.schema
     .createTable('runs')

@@ -3,7 +3,7 @@ import { isPostgres } from '../../dialect.ts'
 import { createAccounts } from './accounts.ts'
 import { createChains } from './chains.ts'
 import { createCollections } from './collections.ts'
-import { createExplorer } from './explorer.ts'
+import { createExplorerTables } from './explorer.ts'
 import { postgres } from './postgres.ts'
 import { createProcessTables } from './processes.ts'
 import { createReferences } from './references.ts'
@@ -27,5 +27,5 @@ export async function createInitialSchema(db: Kysely<unknown>): Promise<void> {
   await createChains(db)
   await createStorage(db, dialect)
   await createWebhooks(db)
-  await createExplorer(db, dialect)
+  await createExplorerTables(db, dialect)
 }

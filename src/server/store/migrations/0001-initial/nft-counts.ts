@@ -11,14 +11,14 @@ export const CONDITIONS = {
   failed: `status = 'failed'`,
 } as const
 
-export type Count = keyof typeof CONDITIONS
+export type CountName = keyof typeof CONDITIONS
 
-const COUNTS = Object.keys(CONDITIONS) as Count[]
+const COUNTS = Object.keys(CONDITIONS) as CountName[]
 
 export const KEY = ['collection_id', 'run', 'bucket'] as const
 
 /** Returns a list in SQL with one entry for each count. */
-export const listCounts = (entry: (count: Count) => string, separator = ', ') => COUNTS.map(entry).join(separator)
+export const listCounts = (entry: (count: CountName) => string, separator = ', ') => COUNTS.map(entry).join(separator)
 
 /**
  * Creates the table of counts of NFTs by state. A run has one row for every 4,096 NFTs in the order of acceptance, so a

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { InitialDialect } from './dialect.ts'
-import { CONDITIONS, type Count, KEY, listCounts, nftCounts } from './nft-counts.ts'
+import { CONDITIONS, type CountName, KEY, listCounts, nftCounts } from './nft-counts.ts'
 
 export const sqlite: InitialDialect = {
   bytes: 'blob',
@@ -23,7 +23,7 @@ export const sqlite: InitialDialect = {
 }
 
 /** Returns SQL that is 1 if a row of the trigger is counted, and 0 otherwise. */
-const isIn = (row: 'old' | 'new', count: Count) =>
+const isIn = (row: 'old' | 'new', count: CountName) =>
   `(${CONDITIONS[count].replaceAll('status', `${row}.status`).replaceAll('step', `${row}.step`)})`
 
 const runOf = (row: 'old' | 'new') => `coalesce((select run from requests where id = ${row}.request_id), '')`

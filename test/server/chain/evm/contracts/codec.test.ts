@@ -5,7 +5,7 @@ import {
   encodeGrant,
   encodeMint,
   encodeTransfer,
-  MAX_BATCH,
+  MAX_TOKENS_PER_CALL,
   type MintRun,
 } from '../../../../../src/server/chain/evm/collection.ts'
 import { type Reader, readCollectionState, readOwnerOf } from '../../../../../src/server/chain/evm/collection-reads.ts'
@@ -41,7 +41,7 @@ afterAll(() => chain.node.stop())
 
 test('MAX_BATCH equals that of the contract', async () => {
   const collection = await makeCollection(chain)
-  expect(await collection.read.MAX_BATCH()).toBe(BigInt(MAX_BATCH))
+  expect(await collection.read.MAX_BATCH()).toBe(BigInt(MAX_TOKENS_PER_CALL))
 })
 
 describe('reads', () => {
@@ -143,10 +143,10 @@ describe('gas limits', () => {
   test.each([
     ['1 token', fresh(1)],
     ['2 receivers', fresh(2)],
-    ['200 receivers', fresh(MAX_BATCH)],
+    ['200 receivers', fresh(MAX_TOKENS_PER_CALL)],
     ['10 to one', fresh(1, 10)],
     ['11 to one', fresh(1, 11)],
-    ['200 to one', fresh(1, MAX_BATCH)],
+    ['200 to one', fresh(1, MAX_TOKENS_PER_CALL)],
     ['20 receivers of 10', fresh(20, 10)],
     ['18 receivers of 11', fresh(18, 11)],
   ])('suffice to mint %s, locked or not', async (_, runs) => {
@@ -160,7 +160,10 @@ describe('gas limits', () => {
 
   test('suffice to mint many runs to few receivers', async () => {
     const [one, two] = [dear(20), dear(20)]
-    const runs = Array.from({ length: MAX_BATCH }, (_, index) => ({ receiver: index % 2 ? one : two, count: 1 }))
+    const runs = Array.from({ length: MAX_TOKENS_PER_CALL }, (_, index) => ({
+      receiver: index % 2 ? one : two,
+      count: 1,
+    }))
     const { address } = await makeCollection(chain)
     const data = encodeMint({ startId: 1n, runs, digest: dear(32) })
     expect(await fits({ from: chain.operator, to: address, data }, mintGasLimit(runs, false))).toBeLessThan(LOOSE)
@@ -194,7 +197,7 @@ describe('gas limits', () => {
   /** A collection with 1,000 tokens, dynamic as a whole or by batch. */
   const withTokens = async (dynamic: boolean) => {
     const collection = await makeCollection(chain, { dynamic })
-    const runs = [{ receiver: chain.alice, count: MAX_BATCH }]
+    const runs = [{ receiver: chain.alice, count: MAX_TOKENS_PER_CALL }]
     for (let batch = 0; batch < 5; batch++) await collection.mint(runs, dear(32), !dynamic)
     return collection
   }
@@ -241,9 +244,9 @@ describe('gas limits', () => {
   })
 
   test('let 200 new receivers fit into 10 million gas, and any batch into a transaction’s 16.7 million', () => {
-    expect(mintGasLimit(fresh(MAX_BATCH), false)).toBeLessThan(10_000_000n)
-    expect(mintGasLimit(fresh(MAX_BATCH))).toBeLessThan(16_700_000n)
-    expect(grantGasLimit(fresh(MAX_BATCH).map((run) => run.receiver))).toBeLessThan(16_700_000n)
+    expect(mintGasLimit(fresh(MAX_TOKENS_PER_CALL), false)).toBeLessThan(10_000_000n)
+    expect(mintGasLimit(fresh(MAX_TOKENS_PER_CALL))).toBeLessThan(16_700_000n)
+    expect(grantGasLimit(fresh(MAX_TOKENS_PER_CALL).map((run) => run.receiver))).toBeLessThan(16_700_000n)
   })
 
   test('treat a collection as locked by default', () => {

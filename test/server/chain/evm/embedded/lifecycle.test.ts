@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { findAnvil } from '../../../../../src/server/chain/evm/embedded/anvil-binary.ts'
 import { spawnAnvil } from '../../../../../src/server/chain/evm/embedded/anvil-process.ts'
-import { filesOf, writePidfile } from '../../../../../src/server/chain/evm/embedded/pidfile.ts'
+import { nodeFilesOf, writePidfile } from '../../../../../src/server/chain/evm/embedded/pidfile.ts'
 import { startUpstreamStub } from '../../../../../src/server/chain/evm/embedded/upstream-stub.ts'
 import { GENESIS_TIMESTAMP, memoryBlockJournal } from '../../../../helpers/memory-block-journal.ts'
 import { stopProcess } from '../../../../helpers/processes.ts'
@@ -22,7 +22,7 @@ async function leaveOrphan(stateDir: string) {
     binary: findAnvil(),
     chainId: CHAIN_ID,
     upstreamUrl: stub.url,
-    ...filesOf(stateDir, 'polygon'),
+    ...nodeFilesOf(stateDir, 'polygon'),
     onSpawn: (pid) => writePidfile(pidfileOf(stateDir), pid),
   })
   whenDone(() => orphan.kill())
@@ -48,7 +48,7 @@ describe('the node of a backend that was killed', () => {
   test('exits when the backend was killed before the node listened and was recorded', async () => {
     const stub = await startUpstreamStub({ chainId: CHAIN_ID, timestamp: GENESIS_TIMESTAMP })
     await stub.close()
-    const { home, marker } = filesOf(temporaryDir(), 'polygon')
+    const { home, marker } = nodeFilesOf(temporaryDir(), 'polygon')
     const node = { binary: findAnvil(), chainId: CHAIN_ID, upstreamUrl: stub.url, home, marker, onSpawn: () => {} }
     await expect(spawnAnvil(node)).rejects.toThrow('ended with code 1 before it started listening')
   })
@@ -64,7 +64,7 @@ describe('the node of a backend that was killed', () => {
 
   test('is not confused with another process that reuses its pid', async () => {
     const stateDir = temporaryDir()
-    const stranger = bystander(filesOf(stateDir, 'polygon').marker)
+    const stranger = bystander(nodeFilesOf(stateDir, 'polygon').marker)
     writeFileSync(pidfileOf(stateDir), JSON.stringify({ pid: stranger.pid, startedAt: '1' }))
     const { events } = await start({ stateDir })
     expect(events.map(({ type }) => type)).not.toContain('orphan_ended')
