@@ -74,6 +74,14 @@ export class GdnCommand extends Command {
     this.allowExcessArguments(false)
   }
 
+  /** Whether flags after the first argument belong to another program. */
+  passesThrough = false
+
+  override passThroughOptions(passThrough = true): this {
+    this.passesThrough = passThrough
+    return super.passThroughOptions(passThrough)
+  }
+
   /** Overrides the usage line after the name if Commander's own is misleading. */
   usageLine: string
 }

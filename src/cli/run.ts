@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander'
 import { knowSecretsOf } from '../config/secret-variables.ts'
-import { type ErrorCode, GdnError } from '../core/errors.ts'
+import { type ErrorCode, flagError, GdnError } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
 import { redactText } from '../core/redact.ts'
 import { makeCommand, type Verb } from './catalogue.ts'
@@ -174,7 +174,9 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
     if (dashed !== undefined) throw dashed
   })
   try {
-    await command.parseAsync(spellAliases(argv, command.text.aliases ?? {}), { from: 'user' })
+    const spelled = spellAliases(argv, command.text.aliases ?? {})
+    refuseFlagsAsValues(command, spelled)
+    await command.parseAsync(spelled, { from: 'user' })
   } catch (error) {
     if (error instanceof GdnError) {
       const isInput = ['usage', 'invalid_input'].includes(error.code)
@@ -188,6 +190,20 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
       dashError(command.args.filter((word) => own.includes(word))) ??
       withQuotesHint(usageError(error, command, own), own)
     )
+  }
+}
+
+/** Throws for `--run --dry-run`, because commander would take the second flag as the value of the first. */
+function refuseFlagsAsValues(command: GdnCommand, argv: readonly string[]): void {
+  const flagOf = (word = '') => command.options.find(({ long, short }) => word === long || word === short)
+  for (let at = 0; at < argv.length && argv[at] !== '--'; at++) {
+    const flag = flagOf(argv[at])
+    if (flag === undefined && command.passesThrough && !argv[at]?.startsWith('-')) return
+    if (!flag?.required) continue
+    const next = flagOf(argv[++at]?.replace(/=.*/s, ''))
+    if (next === undefined) continue
+    const [name, value] = [flag.long ?? flag.flags, next.long ?? next.flags]
+    throw flagError(name, `needs a value, but ${value} follows`, `If ${value} is the value, use ${name}=${value}.`)
   }
 }
 

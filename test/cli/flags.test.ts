@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { COMMANDS, makeCommand } from '../../src/cli/catalogue.ts'
+import { COMMANDS, makeCommand, type Verb } from '../../src/cli/catalogue.ts'
 import type { Deps } from '../../src/cli/deps.ts'
 import { route } from '../../src/cli/route.ts'
+import { parse } from '../../src/cli/run.ts'
 import { VERSION } from '../../src/cli/version.ts'
 import { eachCase } from '../helpers/each-case.ts'
 import { cli, errorOf } from './harness.ts'
@@ -119,6 +120,39 @@ test('accepts every flag of every command before its name', async () => {
       }
     }
   }
+})
+
+test('takes no flag as the value of another flag, in every command', async () => {
+  let flags = 0
+  for (const verb of COMMANDS) {
+    const made = await makeCommand(verb, {} as Deps)
+    for (const { long, short, required } of made.options) {
+      for (const flag of required ? [long, short].filter((name) => name !== undefined) : []) {
+        flags += 1
+        const { code, stderr } = await cli([...verb.command.split(' '), flag, '--quiet'])
+        const said = stderr.split('\n')[0]
+        expect({ code, said }, verb.command).toEqual({
+          code: 2,
+          said: `error: ${long}: needs a value, but --quiet follows`,
+        })
+      }
+    }
+  }
+  expect(flags).toBeGreaterThan(300)
+  const { stderr } = await cli(['batch', 'mint', 'v.csv', '--run', '--dry-run'])
+  expect(stderr).toContain('If --dry-run is the value, use --run=--dry-run.')
+  expect((await cli(['nft', 'mint', '--run=--dry-run', '--title=--json'])).stderr).not.toContain('needs a value')
+})
+
+test('leaves the flags of a program that local exec runs alone', async () => {
+  const exec = COMMANDS.find(({ command }) => command === 'local exec')
+  const made = await makeCommand(exec as Verb, {} as Deps)
+  let got: unknown
+  made.action((words: string[]) => {
+    got = words
+  })
+  await parse(made, ['--fork', 'polygon', 'sh', '--fork', '--quiet'])
+  expect(got).toEqual(['sh', '--fork', '--quiet'])
 })
 
 test.each([[['-q', 'version']], [['--no-color', '-V']], [['--no-input', '--version']]])(
