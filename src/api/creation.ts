@@ -97,8 +97,8 @@ const OTHER_REFERENCE = 'the reference ID of another operation'
  * Whether a response has another reference ID than its request. A server without support for reference IDs returns
  * none.
  */
-const isOther = (answered: string | undefined, asked: string | undefined): boolean =>
-  answered !== undefined && asked !== undefined && answered !== asked
+const isOther = (returned: string | undefined, asked: string | undefined): boolean =>
+  returned !== undefined && asked !== undefined && returned !== asked
 
 export const acceptedTransaction = ({ response }: TransactionResponse): AcceptedIds => ({
   nfts: [],

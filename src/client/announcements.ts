@@ -1,9 +1,9 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { EndpointName } from '../api/endpoints.ts'
 import { CAPABILITIES, type Capability, HEADERS } from '../api/headers.ts'
-import { PASSING } from './answers.ts'
 import { type ObservedRateLimit, parseRateLimitPolicy } from './rate-limit-policy.ts'
-import type { TransportAnswer } from './transport.ts'
+import { PASSING } from './responses.ts'
+import type { TransportResponse } from './transport.ts'
 
 const HEADER_OF = Object.entries(CAPABILITIES) as [Capability, string][]
 
@@ -16,7 +16,7 @@ export class Announcements {
   #incarnation: string | null = null
 
   /** Records what the response of an endpoint announces. */
-  observe(name: EndpointName, { status, headers }: TransportAnswer): void {
+  observe(name: EndpointName, { status, headers }: TransportResponse): void {
     // The response of a proxy tells nothing about the server.
     const isOfServer = status < 500 && /json/.test(headers['content-type'] ?? '')
     for (const [capability, header] of HEADER_OF) {
@@ -36,7 +36,7 @@ export class Announcements {
    * Records the capabilities in one response, and ignores those in earlier responses. Returns whether the server honors
    * Idempotency-Key, or null if the response doesn't tell.
    */
-  learn({ status, headers }: TransportAnswer): boolean | null {
+  learn({ status, headers }: TransportResponse): boolean | null {
     const isHonored = headers[CAPABILITIES.idempotency] === 'yes'
     if (!isHonored && (status >= 500 || PASSING.has(status))) return null
     for (const [capability, header] of HEADER_OF) this.#capabilities.set(capability, headers[header] === 'yes')
@@ -64,5 +64,5 @@ export class Announcements {
 }
 
 /** Returns the blockchains whose coins have no value according to the server. `*` means all blockchains. */
-const namesWithoutValue = (headers: TransportAnswer['headers']): ReadonlySet<string> =>
+const namesWithoutValue = (headers: TransportResponse['headers']): ReadonlySet<string> =>
   new Set(headers[HEADERS.blockchainsWithoutValue]?.split(',').map((name) => name.trim()))

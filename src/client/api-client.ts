@@ -2,21 +2,21 @@ import type * as z from 'zod'
 import type { Blockchain } from '../api/blockchains.ts'
 import type { Contracts, EndpointName } from '../api/endpoints.ts'
 import type { Capability } from '../api/headers.ts'
-import type { Answered, Sent } from './outcome.ts'
+import type { ReceivedResponse, Sent } from './outcome.ts'
 import type { ObservedRateLimit } from './rate-limit-policy.ts'
 import type { RunLimit } from './run-limit.ts'
-import type { TransportAnswer } from './transport.ts'
+import type { TransportResponse } from './transport.ts'
 
 export type RequestOf<Name extends EndpointName> = z.input<Contracts[Name]['request']>
 export type ResponseOf<Name extends EndpointName> = z.output<Contracts[Name]['response']>
 
 /** A response, with its status, content type and first characters in `seen` for messages. */
-export type SeenAnswer = Answered & { seen: string; answer: TransportAnswer }
+export type SeenResponse = ReceivedResponse & { seen: string; response: TransportResponse }
 
 /** The result of one attempt. */
-export type SendResult = SeenAnswer | Exclude<Sent, Answered>
+export type SendResult = SeenResponse | Exclude<Sent, ReceivedResponse>
 
-export interface PlainAnswer {
+export interface PlainResponse {
   status: number
   headers: Readonly<Record<string, string>>
   json: unknown
@@ -56,7 +56,7 @@ export interface RawOptions extends CallOptions {
    */
   idempotencyKey: string | null
   /** Called with each response of any status, before an error is thrown for it. */
-  onAnswer?: (answer: TransportAnswer) => void
+  onResponse?: (response: TransportResponse) => void
 }
 
 /** The API of one server with one key. */
@@ -78,17 +78,17 @@ export interface ApiClient {
    *
    * @throws GdnError for an error response; `bad_answer` if the response doesn't match the schema
    */
-  decode<Name extends EndpointName>(name: Name, answer: TransportAnswer): Promise<ResponseOf<Name>>
+  decode<Name extends EndpointName>(name: Name, response: TransportResponse): Promise<ResponseOf<Name>>
   /**
    * Sends a raw body and returns the raw response if its status is 2xx. Checks neither against the schema.
    *
    * @throws GdnError as `call` does; `unknown_outcome` if a creating endpoint may have taken effect
    */
-  raw(endpoint: RawEndpoint, body: Uint8Array, options: RawOptions): Promise<TransportAnswer>
+  raw(endpoint: RawEndpoint, body: Uint8Array, options: RawOptions): Promise<TransportResponse>
   /** Uploads a file, given by its path or bytes. The returned URL is for file_fields. */
   upload(content: string | Uint8Array, name: string, options?: UploadOptions): Promise<{ url: string }>
   /** Sends GET to a path below the base URL, without the key. */
-  get(path: `/${string}`, options?: CallOptions): Promise<PlainAnswer>
+  get(path: `/${string}`, options?: CallOptions): Promise<PlainResponse>
   /** Returns whether the server announces a capability, or null if it hasn't responded yet. */
   supports(capability: Capability): boolean | null
   /** Returns the incarnation of the backend's database, or null if no backend of ours has responded yet. */

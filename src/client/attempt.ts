@@ -1,13 +1,13 @@
 import { redactBytes, redactSecrets } from '../core/secret.ts'
 import { isTimeUp } from '../core/time-up.ts'
-import { MAX_ANSWER_BYTES, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
+import { MAX_RESPONSE_BYTES, TransportError, type TransportRequest, type TransportResponse } from './transport.ts'
 
 /**
  * One attempt of a request, independent of the transport. It settles exactly once, limits the size of the response,
  * ends at the timeout or when the signal is aborted, and knows whether anything was sent.
  */
 export class Attempt {
-  readonly answer: Promise<TransportAnswer>
+  readonly response: Promise<TransportResponse>
   /** Whether the first byte of the request may have been sent. */
   sent = false
   settled = false
@@ -18,12 +18,12 @@ export class Attempt {
   readonly #timer: NodeJS.Timeout
   readonly #chunks: Uint8Array[] = []
   #size = 0
-  #resolve: (answer: TransportAnswer) => void = () => {}
+  #resolve: (response: TransportResponse) => void = () => {}
   #reject: (reason: unknown) => void = () => {}
 
   constructor(request: TransportRequest) {
     this.#request = request
-    this.answer = new Promise((resolve, reject) => {
+    this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
     })
@@ -47,7 +47,7 @@ export class Attempt {
   /** Adds a chunk of the response. If the response is too long, fails the attempt and returns false. */
   take(chunk: Uint8Array): boolean {
     this.#size += chunk.length
-    const { maxBytes = MAX_ANSWER_BYTES } = this.#request
+    const { maxBytes = MAX_RESPONSE_BYTES } = this.#request
     if (this.#size > maxBytes) {
       this.fail(`the response is longer than ${maxBytes / 1024 / 1024} MiB`)
       return false

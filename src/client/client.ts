@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { parseJson } from '../core/json.ts'
-import type { ApiClient, CallOptions, PlainAnswer, ResponseOf } from './api-client.ts'
+import type { ApiClient, CallOptions, PlainResponse, ResponseOf } from './api-client.ts'
 import { checkKey, parseBaseUrl } from './base-url.ts'
 import { decode, encode } from './codec.ts'
 import { Dispatch, type DispatchOptions } from './dispatch.ts'
 import { type RetryClock, SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 import { retryRead } from './retry-read.ts'
 import { type ClientServer, hintOf, postJson, readCreated, sendOnce, targetOf, urlOf } from './send-once.ts'
-import type { TransportAnswer } from './transport.ts'
+import type { TransportResponse } from './transport.ts'
 
 export interface ClientOptions extends DispatchOptions {
   baseUrl: string
@@ -41,7 +41,7 @@ export function createClient(options: ClientOptions): ApiClient {
       return await callEndpoint(server, name, await encode(name, request, apiVersion), callOptions)
     },
     send: async (name, body, sendOptions) => await sendOnce(server, await targetOf(server, name), body, sendOptions),
-    decode: async (name, answer) => await decode(name, await urlOf(server, name), answer),
+    decode: async (name, response) => await decode(name, await urlOf(server, name), response),
     async raw(endpoint, body, rawOptions) {
       const { callRaw } = await import('./call-raw.ts')
       return await callRaw(server, endpoint, body, rawOptions)
@@ -76,7 +76,7 @@ async function callEndpoint<Name extends EndpointName>(
 ): Promise<ResponseOf<Name>> {
   const { signal } = options
   const target = await targetOf(server, name)
-  const read = (answer: TransportAnswer) => decode(name, target.url, answer)
+  const read = (response: TransportResponse) => decode(name, target.url, response)
   if ((await loadEndpoint(name)).creates !== null) {
     const result = await sendOnce(server, target, body, { idempotencyKey: randomUUID(), signal })
     return await readCreated(name, result, await hintOf(name), read)
@@ -86,9 +86,9 @@ async function callEndpoint<Name extends EndpointName>(
   )
 }
 
-async function getPath(server: ClientServer, path: string, signal: AbortSignal | undefined): Promise<PlainAnswer> {
+async function getPath(server: ClientServer, path: string, signal: AbortSignal | undefined): Promise<PlainResponse> {
   const url = server.baseUrl + path
-  const answer = await retryRead(url, server.clock, signal, () => server.dispatch.get(url, signal))
-  const text = Buffer.from(answer.body).toString('utf8')
-  return { status: answer.status, headers: answer.headers, json: parseJson(answer.body), text }
+  const response = await retryRead(url, server.clock, signal, () => server.dispatch.get(url, signal))
+  const text = Buffer.from(response.body).toString('utf8')
+  return { status: response.status, headers: response.headers, json: parseJson(response.body), text }
 }

@@ -4,9 +4,9 @@ import { type FieldIssue, formatIssue, formatPath, validate } from '../api/valid
 import { type ApiVersion, DEFAULT_API_VERSION, inVersion } from '../api/versions.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
-import { badAnswer } from './answers.ts'
 import type { RequestOf, ResponseOf } from './api-client.ts'
-import type { TransportAnswer } from './transport.ts'
+import { badResponse } from './responses.ts'
+import type { TransportResponse } from './transport.ts'
 
 /**
  * Validates and encodes a request.
@@ -60,15 +60,15 @@ const requiredIn11 = (issues: readonly FieldIssue[]): string =>
 export async function decode<Name extends EndpointName>(
   name: Name,
   url: string,
-  answer: TransportAnswer,
+  response: TransportResponse,
 ): Promise<ResponseOf<Name>> {
-  const json = await jsonOf(name, url, answer)
+  const json = await jsonOf(name, url, response)
   const checked = validate((await loadEndpoint(name)).response, name === 'createnfttrans' ? withNfts(json) : json)
   if (checked.ok) return checked.value as ResponseOf<Name>
   const [first] = checked.issues
-  throw badAnswer(
+  throw badResponse(
     url,
-    answer,
+    response,
     `JSON that does not match the API's schema (${first === undefined ? '' : formatIssue(first)})`,
   )
 }
@@ -78,12 +78,12 @@ export async function decode<Name extends EndpointName>(
  *
  * @throws GdnError if the status isn't 2xx, or if the body isn't JSON
  */
-export async function jsonOf(name: string, url: string, answer: TransportAnswer): Promise<unknown> {
-  if (answer.status < 200 || answer.status > 299) {
-    const { answerError } = await import('./answer-error.ts')
-    throw answerError(name, url, answer)
+export async function jsonOf(name: string, url: string, response: TransportResponse): Promise<unknown> {
+  if (response.status < 200 || response.status > 299) {
+    const { responseError } = await import('./response-error.ts')
+    throw responseError(name, url, response)
   }
-  const json = parseJson(answer.body)
-  if (json === undefined) throw badAnswer(url, answer, 'a response that is not JSON')
+  const json = parseJson(response.body)
+  if (json === undefined) throw badResponse(url, response, 'a response that is not JSON')
   return json
 }

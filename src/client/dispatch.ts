@@ -2,10 +2,10 @@ import type { EndpointName } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
 import type { Secret } from '../core/secret.ts'
 import { Announcements } from './announcements.ts'
-import { isNotReady } from './answers.ts'
 import type { ClientPacer, SendPermit } from './pacer.ts'
+import { isNotReady } from './responses.ts'
 import { retryAfterMs } from './retry.ts'
-import { type Transport, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
+import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts'
 
 const DEFAULT_TIMEOUT_MS = 60_000
 /** How long to wait after a 429 that states no duration. */
@@ -54,7 +54,7 @@ export class Dispatch {
     extraMs = 0,
     beforeSending,
     notSent,
-  }: Post): Promise<TransportAnswer> {
+  }: Post): Promise<TransportResponse> {
     const { apiKey, transport, timeoutMs = DEFAULT_TIMEOUT_MS, pacer } = this.#options
     const request: TransportRequest = {
       method: 'POST',
@@ -70,19 +70,19 @@ export class Dispatch {
     }
     const once = async (permit: SendPermit | null) => {
       await beforeSending?.()
-      const answer = await transport.request(
+      const response = await transport.request(
         permit === null ? request : { ...request, mayLeave: () => permit.isValid() },
       )
       // Observed before the permission is released, because releasing shares the server's rate limit with other
       // processes.
-      if (name !== null) this.announced.observe(name, answer)
-      return answer
+      if (name !== null) this.announced.observe(name, response)
+      return response
     }
     return name === null || pacer === undefined ? await once(null) : await paced(pacer, name, signal, once, notSent)
   }
 
   /** Sends GET without the API key. */
-  async get(url: string, signal: AbortSignal | undefined): Promise<TransportAnswer> {
+  async get(url: string, signal: AbortSignal | undefined): Promise<TransportResponse> {
     const { transport, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options
     return await transport.request({ method: 'GET', url, headers: this.#usualHeaders(), timeoutMs, signal })
   }
@@ -100,15 +100,15 @@ async function paced(
   pacer: ClientPacer,
   name: EndpointName,
   signal: AbortSignal | undefined,
-  once: (permit: SendPermit) => Promise<TransportAnswer>,
+  once: (permit: SendPermit) => Promise<TransportResponse>,
   notSent = () => {},
-): Promise<TransportAnswer> {
+): Promise<TransportResponse> {
   for (;;) {
     const permit = await pacer.enter(name, signal)
     try {
-      const answer = await once(permit)
-      holdAsAsked(pacer, name, answer)
-      return answer
+      const response = await once(permit)
+      holdAsAsked(pacer, name, response)
+      return response
     } catch (error) {
       if (!(error instanceof TransportError)) throw error
       if (error.sent) permit.cut()
@@ -121,10 +121,10 @@ async function paced(
 }
 
 /** Delays later requests to the endpoint, in all processes, after a 429 or a response with Retry-After. */
-function holdAsAsked(pacer: ClientPacer, name: EndpointName, answer: TransportAnswer): void {
-  const { status, headers } = answer
+function holdAsAsked(pacer: ClientPacer, name: EndpointName, response: TransportResponse): void {
+  const { status, headers } = response
   // No delay if the signer lacks funds: a repeated command must see at once whether it is funded.
-  if ((status !== 429 && status !== 503) || isNotReady(answer)) return
+  if ((status !== 429 && status !== 503) || isNotReady(response)) return
   const asked = retryAfterMs(headers, Date.now())
   if (status === 429 || asked !== null) pacer.hold(name, Math.max(1, asked ?? DEFAULT_HOLD_MS))
 }

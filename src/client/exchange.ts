@@ -1,5 +1,5 @@
 import { redactHeaders, redactText } from '../core/redact.ts'
-import type { TransportAnswer, TransportRequest } from './transport.ts'
+import type { TransportRequest, TransportResponse } from './transport.ts'
 
 /** An HTTP exchange as `--debug` shows it. Keys, signatures and private keys are redacted. */
 export interface Exchange {
@@ -19,22 +19,22 @@ const MAX_BODY = 16 * 1024
 
 export function describeExchange(
   request: TransportRequest,
-  outcome: { answer: TransportAnswer } | { error: string },
+  outcome: { response: TransportResponse } | { error: string },
   ms: number,
 ): Exchange {
-  const answer = 'answer' in outcome ? outcome.answer : null
+  const response = 'response' in outcome ? outcome.response : null
   return {
     method: request.method,
     url: redactText(request.url),
-    status: answer?.status ?? null,
+    status: response?.status ?? null,
     ms,
     requestHeaders: redactHeaders(request.headers),
     requestBody:
       request.stream === undefined
         ? bodyText(request.body, request.headers['content-type'])
         : `<${request.stream.size} bytes>`,
-    responseHeaders: redactHeaders(answer?.headers ?? {}),
-    responseBody: bodyText(answer?.body, answer?.headers['content-type']),
+    responseHeaders: redactHeaders(response?.headers ?? {}),
+    responseBody: bodyText(response?.body, response?.headers['content-type']),
     error: 'error' in outcome ? redactText(outcome.error) : null,
   }
 }

@@ -2,11 +2,11 @@ import { HEADERS } from '../api/headers.ts'
 import { bootClock } from '../core/boot-clock.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
-import { badAnswer, describeAnswer, PASSING } from './answers.ts'
 import type { Backend } from './backend.ts'
+import { badResponse, describeResponse, PASSING } from './responses.ts'
 import { SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 import { retryRead } from './retry-read.ts'
-import { type Transport, type TransportAnswer, TransportError, type TransportRequest } from './transport.ts'
+import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts'
 
 type Identity = Pick<Backend, 'id' | 'incarnation'>
 
@@ -55,8 +55,8 @@ export class KnownBackends {
     if (backend !== undefined) return backend.identity
     const url = healthUrl(baseUrl)
     const once = () => this.#ask(transport, url, signal)
-    const answer = await retryRead(url, SYSTEM_RETRY_CLOCK, signal, once, how === 'once' ? 1 : undefined)
-    const identity = identityIn(url, answer)
+    const response = await retryRead(url, SYSTEM_RETRY_CLOCK, signal, once, how === 'once' ? 1 : undefined)
+    const identity = identityIn(url, response)
     this.#closed.delete(baseUrl)
     this.#known.set(baseUrl, { identity, trustedUntil: this.#now() + TRUST_MS })
     return identity
@@ -98,11 +98,11 @@ export class KnownBackends {
         }
         await checked
         try {
-          const answer = await transport.request(request)
-          const problem = changeOf(baseUrl, backend.identity, identityOf(answer))
+          const response = await transport.request(request)
+          const problem = changeOf(baseUrl, backend.identity, identityOf(response))
           if (problem !== null) throw new TransportError(problem.message, true, problem)
           backend.trustedUntil = this.#now() + TRUST_MS
-          return answer
+          return response
         } catch (error) {
           backend.trustedUntil = Number.NEGATIVE_INFINITY
           throw error
@@ -117,8 +117,8 @@ export class KnownBackends {
     const url = healthUrl(baseUrl)
     let problem: GdnError | null
     try {
-      const answer = await this.#ask(transport, url, signal)
-      problem = changeOf(baseUrl, expected, identityIn(url, answer))
+      const response = await this.#ask(transport, url, signal)
+      problem = changeOf(baseUrl, expected, identityIn(url, response))
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason
       throw new TransportError(error instanceof Error ? error.message : String(error), false, error)
@@ -130,29 +130,29 @@ export class KnownBackends {
    * Requests /healthz. Throws for temporary failures, because such a response doesn't tell which backend it is, or
    * whether it has an ID.
    */
-  async #ask(transport: Transport, url: string, signal: AbortSignal | undefined): Promise<TransportAnswer> {
+  async #ask(transport: Transport, url: string, signal: AbortSignal | undefined): Promise<TransportResponse> {
     const headers = { 'user-agent': this.#userAgent, accept: 'application/json' }
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
     const request: TransportRequest = { method: 'GET', url, headers, ...limits }
-    const answer = await transport.request(signal === undefined ? request : { ...request, signal })
-    if (answer.status < 500 && !PASSING.has(answer.status)) return answer
-    throw new TransportError(`it returned ${describeAnswer(answer)}`, true)
+    const response = await transport.request(signal === undefined ? request : { ...request, signal })
+    if (response.status < 500 && !PASSING.has(response.status)) return response
+    throw new TransportError(`it returned ${describeResponse(response)}`, true)
   }
 }
 
 const healthUrl = (baseUrl: string) => `${baseUrl}/healthz`
 
 /** Reads the identity in a response of /healthz. A server that isn't ours may return anything. */
-function identityIn(url: string, answer: TransportAnswer): Identity {
-  const json = parseJson(answer.body)
+function identityIn(url: string, response: TransportResponse): Identity {
+  const json = parseJson(response.body)
   if (json === null || typeof json !== 'object' || !('backend_id' in json)) return NONE
   const { backend_id: id, incarnation } = json as { backend_id: unknown; incarnation?: unknown }
-  if (!isUuid(id) || !isUuid(incarnation)) throw badAnswer(url, answer, 'a backend ID that is not a UUID')
+  if (!isUuid(id) || !isUuid(incarnation)) throw badResponse(url, response, 'a backend ID that is not a UUID')
   return { id, incarnation }
 }
 
 /** Returns the identity in the headers of a response, or null if there is none. A proxy may have sent the response. */
-function identityOf({ headers }: TransportAnswer): Identity | null {
+function identityOf({ headers }: TransportResponse): Identity | null {
   const [id, incarnation] = [headers[HEADERS.backendId], headers[HEADERS.incarnation]]
   return isUuid(id) && isUuid(incarnation) ? { id, incarnation } : null
 }

@@ -46,7 +46,7 @@ export function createLightTransport(): Transport {
       } catch (error) {
         attempt.fail(messageOf(error), error)
       }
-      return await attempt.answer
+      return await attempt.response
     },
     onDisconnect(listener) {
       listeners.push(listener)
@@ -74,17 +74,17 @@ function headersOf({ headers, body, stream }: TransportRequest): Record<string, 
 }
 
 function run(attempt: Attempt, { body, stream }: TransportRequest, outgoing: ClientRequest): void {
-  let answering = false
+  let responding = false
   attempt.cancel = (reason) => outgoing.destroy(reason)
   outgoing.on('socket', (socket) => markWhenConnected(attempt, socket))
   outgoing.on('response', (incoming) => {
-    answering = true
+    responding = true
     receive(attempt, incoming)
   })
   // A server may respond and close the connection before it has read the whole request. Its response then counts,
   // rather than the broken pipe.
   outgoing.on('error', (error) => {
-    if (!answering) attempt.fail(messageOf(error), error)
+    if (!responding) attempt.fail(messageOf(error), error)
   })
   outgoing.on('close', () => attempt.fail('the connection was closed before a response arrived'))
   if (stream === undefined) outgoing.end(body)

@@ -1,10 +1,10 @@
 import { HEADERS, IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
-import { isErrorForm, isForeignRefusal, isIdempotencyError, isNotNow, isNotReady } from './answers.ts'
+import { isErrorForm, isForeignRefusal, isIdempotencyError, isNotNow, isNotReady } from './responses.ts'
 import { retryAfterMs } from './retry.ts'
 
 /** A response. If the body isn't JSON, `json` is undefined, and `text` is the body. */
-export interface Answered {
+export interface ReceivedResponse {
   kind: 'answered'
   status: number
   headers: Readonly<Record<string, string>>
@@ -14,7 +14,7 @@ export interface Answered {
 
 /** The result of sending a request once. */
 export type Sent =
-  | Answered
+  | ReceivedResponse
   /** Nothing was sent. `stop` is set if a retry can't help, because another backend listens at the address. */
   | { kind: 'not_sent'; reason: string; error?: unknown; stop?: GdnError | undefined }
   /** The outcome is unknown. */

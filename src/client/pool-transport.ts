@@ -61,7 +61,7 @@ export function createPoolTransport(options: { proxy?: ProxyOptions | undefined 
       } catch (error) {
         attempt.fail(messageOf(error), error)
       }
-      return await attempt.answer
+      return await attempt.response
     },
     onDisconnect(listener) {
       dispatcher.on('disconnect', listener)
@@ -93,10 +93,10 @@ function handler(attempt: Attempt): Dispatcher.DispatchHandler {
       attempt.cancel = (reason) => controller.abort(reason)
       if (!attempt.leave()) controller.abort(new Error('the attempt is over'))
     },
-    onResponseStart(_controller, statusCode, answered) {
+    onResponseStart(_controller, statusCode, rawHeaders) {
       if (statusCode < 200) return
       status = statusCode
-      headers = joinHeaders(answered)
+      headers = joinHeaders(rawHeaders)
     },
     onResponseData(_controller, chunk) {
       attempt.take(chunk)

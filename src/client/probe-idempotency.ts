@@ -1,10 +1,10 @@
 import { GdnError, messageOf } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
-import { describeAnswer, isForeignRefusal } from './answers.ts'
 import type { LearnOptions } from './api-client.ts'
 import { jsonOf } from './codec.ts'
+import { describeResponse, isForeignRefusal } from './responses.ts'
 import { type ClientServer, postJson } from './send-once.ts'
-import { type TransportAnswer, TransportError } from './transport.ts'
+import { TransportError, type TransportResponse } from './transport.ts'
 
 /**
  * Every server has this endpoint, and creating commands don't use it otherwise, so the query takes no slot of another
@@ -30,9 +30,9 @@ export async function probeIdempotency(
   { signal, refresh = false, onSilence }: LearnOptions,
 ): Promise<boolean | null> {
   const body = new TextEncoder().encode(JSON.stringify(NOBODYS_NFT))
-  let answer: TransportAnswer
+  let response: TransportResponse
   try {
-    answer = await postJson(server, { name: ENDPOINT, url }, body, null, { signal })
+    response = await postJson(server, { name: ENDPOINT, url }, body, null, { signal })
   } catch (error) {
     // The backend isn't the expected one or couldn't be identified, so nothing may be sent.
     if (!refresh && error instanceof TransportError && error.cause instanceof GdnError) throw error.cause
@@ -41,11 +41,11 @@ export async function probeIdempotency(
     onSilence?.(messageOf(error))
     return null
   }
-  const json = parseJson(answer.body)
+  const json = parseJson(response.body)
   // Other JSON may be specific to this endpoint.
-  const isForeign = isForeignRefusal(answer.status, json) && (json === undefined || answer.status === 401)
-  const honored = isForeign ? null : server.dispatch.announced.learn(answer)
-  if (isForeign && !refresh) await jsonOf(ENDPOINT, url, answer)
-  if (honored === null) onSilence?.(`it returned ${describeAnswer(answer)}`)
+  const isForeign = isForeignRefusal(response.status, json) && (json === undefined || response.status === 401)
+  const honored = isForeign ? null : server.dispatch.announced.learn(response)
+  if (isForeign && !refresh) await jsonOf(ENDPOINT, url, response)
+  if (honored === null) onSilence?.(`it returned ${describeResponse(response)}`)
   return honored
 }

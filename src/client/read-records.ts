@@ -25,8 +25,8 @@ export async function* pagesOfNfts(
 ): AsyncGenerator<{ nfts: NftRecord[]; done: number }> {
   for (let from = 0; from < ids.length; from += perRequest) {
     const asked = new Set(ids.slice(from, from + perRequest))
-    const answer = await client.call('getnfts', { nft_gdn_ids: [...asked] }, { signal })
-    const byId = new Map(answer.nfts.map((nft) => [nft.nft_gdn_id, nft]))
+    const response = await client.call('getnfts', { nft_gdn_ids: [...asked] }, { signal })
+    const byId = new Map(response.nfts.map((nft) => [nft.nft_gdn_id, nft]))
     const nfts = [...asked].flatMap((id) => byId.get(id) ?? [])
     yield { nfts, done: Math.min(ids.length, from + perRequest) }
   }

@@ -3,7 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import { RETRIES, retryAfterMs } from './retry.ts'
 import type { RetryClock } from './retry-clock.ts'
-import { type TransportAnswer, TransportError } from './transport.ts'
+import { TransportError, type TransportResponse } from './transport.ts'
 
 const MAX_ATTEMPTS = 4
 const BUDGET_MS = 30_000
@@ -13,15 +13,15 @@ export async function retryRead(
   url: string,
   clock: RetryClock,
   signal: AbortSignal | undefined,
-  once: () => Promise<TransportAnswer>,
+  once: () => Promise<TransportResponse>,
   maxAttempts: number = MAX_ATTEMPTS,
-): Promise<TransportAnswer> {
+): Promise<TransportResponse> {
   const deadline = clock.now() + BUDGET_MS
   for (let attempt = 1; ; attempt++) {
     const result = await tryOnce(once, signal)
-    const answer = result instanceof TransportError ? null : result
-    if (answer !== null && !isPassing(answer.status)) return answer
-    const asked = answer === null ? null : retryAfterMs(answer.headers, Date.now())
+    const response = result instanceof TransportError ? null : result
+    if (response !== null && !isPassing(response.status)) return response
+    const asked = response === null ? null : retryAfterMs(response.headers, Date.now())
     const wait = asked === null ? backoffMs(attempt, RETRIES, clock.random) : asked + clock.random() * 100
     const mayRepeat = attempt < maxAttempts && clock.now() + wait <= deadline
     if (mayRepeat && (await isRested(clock, wait, signal))) continue
@@ -46,9 +46,9 @@ async function isRested(clock: RetryClock, ms: number, signal: AbortSignal | und
 }
 
 async function tryOnce(
-  once: () => Promise<TransportAnswer>,
+  once: () => Promise<TransportResponse>,
   signal: AbortSignal | undefined,
-): Promise<TransportAnswer | TransportError> {
+): Promise<TransportResponse | TransportError> {
   try {
     return await once()
   } catch (error) {

@@ -1,5 +1,5 @@
-import { statusOf } from './answers.ts'
 import type { CallOptions, ResponseOf } from './api-client.ts'
+import { statusOf } from './responses.ts'
 
 export type RunCosts = ResponseOf<'getruncosts'>['costs']
 

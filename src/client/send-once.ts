@@ -2,14 +2,14 @@ import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
 import { HEADERS, VALUE_ERRORS } from '../api/headers.ts'
 import { messageOf } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
-import { describeAnswer } from './answers.ts'
 import type { CallOptions, SendOptions, SendResult } from './api-client.ts'
 import { isBackendChange } from './backend.ts'
 import type { Dispatch, Post } from './dispatch.ts'
 import { attemptOutcome, unknownOutcome } from './outcome.ts'
+import { describeResponse } from './responses.ts'
 import type { RetryClock } from './retry-clock.ts'
 import type { RunLimit } from './run-limit.ts'
-import { type TransportAnswer, TransportError } from './transport.ts'
+import { TransportError, type TransportResponse } from './transport.ts'
 
 /** The server, and the settings that all requests of a client share. */
 export interface ClientServer {
@@ -43,7 +43,7 @@ export async function postJson(
   body: Uint8Array,
   key: string | null,
   { run, maxCost, waitSeconds, ...more }: PostOptions,
-): Promise<TransportAnswer> {
+): Promise<TransportResponse> {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (key !== null) headers[HEADERS.idempotencyKey] = key
   if (key !== null && onlyWithoutValue) headers[HEADERS.onlyWithoutValue] = 'yes'
@@ -85,17 +85,17 @@ export async function sendOnce(
 async function resultOf(
   { onlyWithoutValue }: ClientServer,
   { name, url }: RequestTarget,
-  answer: TransportAnswer,
+  response: TransportResponse,
 ): Promise<SendResult> {
-  const { status, headers } = answer
+  const { status, headers } = response
   if (onlyWithoutValue && status === 412 && headers[HEADERS.errorCode] === VALUE_ERRORS.hasValue) {
-    const { answerError } = await import('./answer-error.ts')
-    const stop = answerError(name ?? url, url, answer)
+    const { responseError } = await import('./response-error.ts')
+    const stop = responseError(name ?? url, url, response)
     return { kind: 'not_sent', reason: stop.message, stop, error: stop }
   }
-  const json = parseJson(answer.body)
-  const text = json === undefined ? { text: Buffer.from(answer.body).toString('utf8') } : {}
-  return { kind: 'answered', status, headers, json, ...text, seen: describeAnswer(answer), answer }
+  const json = parseJson(response.body)
+  const text = json === undefined ? { text: Buffer.from(response.body).toString('utf8') } : {}
+  return { kind: 'answered', status, headers, json, ...text, seen: describeResponse(response), response }
 }
 
 async function notSentResult({ url }: RequestTarget, error: unknown): Promise<SendResult> {
@@ -116,7 +116,7 @@ export async function readCreated<Response>(
   name: string,
   result: SendResult,
   hint: string | undefined,
-  read: (answer: TransportAnswer) => Promise<Response>,
+  read: (response: TransportResponse) => Promise<Response>,
 ): Promise<Response> {
   const { outcome } = attemptOutcome(result, Date.now())
   if (result.kind !== 'answered') {
@@ -124,9 +124,9 @@ export async function readCreated<Response>(
   }
   if (outcome === 'unknown') throw unknownOutcome(name, result.seen, hint)
   // For an error response, `read` throws the error.
-  if (outcome !== 'accepted') return await read(result.answer)
+  if (outcome !== 'accepted') return await read(result.response)
   try {
-    return await read(result.answer)
+    return await read(result.response)
   } catch (cause) {
     throw unknownOutcome(name, `the response does not match the API's schema: ${result.seen}`, hint, cause)
   }

@@ -25,7 +25,7 @@ export interface TransportRequest {
   mayLeave?: () => boolean
 }
 
-export interface TransportAnswer {
+export interface TransportResponse {
   status: number
   /** Names are in lower case. Repeated headers are joined with ", ". */
   headers: Readonly<Record<string, string>>
@@ -51,7 +51,7 @@ export class TransportError extends Error {
  * is sent, with the signal's reason.
  */
 export interface Transport {
-  request(request: TransportRequest): Promise<TransportAnswer>
+  request(request: TransportRequest): Promise<TransportResponse>
   /**
    * Registers a listener that is called when a connection ends. The next connection may reach another server at the
    * same address.
@@ -61,7 +61,7 @@ export interface Transport {
 }
 
 /** Maximum size of a response in bytes. It is enough for the listing of a very large collection. */
-export const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 
 /**
  * How long an idle connection is reused, in milliseconds. It is well below the 5 s after which servers close idle

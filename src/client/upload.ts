@@ -1,8 +1,8 @@
 import { GdnError } from '../core/errors.ts'
-import { lacksEndpoint, statusOf } from './answers.ts'
 import type { UploadOptions } from './api-client.ts'
 import { decode } from './codec.ts'
 import { multipartFile } from './multipart.ts'
+import { lacksEndpoint, statusOf } from './responses.ts'
 import { retryRead } from './retry-read.ts'
 import { type ClientServer, targetOf } from './send-once.ts'
 

@@ -1,6 +1,6 @@
 import { messageOf } from '../core/errors.ts'
 import { describeExchange, type Exchange } from './exchange.ts'
-import type { Transport, TransportAnswer } from './transport.ts'
+import type { Transport, TransportResponse } from './transport.ts'
 
 export type OnExchange = (exchange: Exchange) => void
 
@@ -9,7 +9,7 @@ export function watched(transport: Transport, onExchange: OnExchange): Transport
   return {
     async request(request) {
       const start = performance.now()
-      const tell = (outcome: { answer: TransportAnswer } | { error: string }) => {
+      const tell = (outcome: { response: TransportResponse } | { error: string }) => {
         try {
           onExchange(describeExchange(request, outcome, Math.round(performance.now() - start)))
         } catch {
@@ -17,9 +17,9 @@ export function watched(transport: Transport, onExchange: OnExchange): Transport
         }
       }
       try {
-        const answer = await transport.request(request)
-        tell({ answer })
-        return answer
+        const response = await transport.request(request)
+        tell({ response })
+        return response
       } catch (error) {
         tell({ error: messageOf(error) })
         throw error

@@ -175,14 +175,14 @@ export function startTimeLimit(timeoutMs: number, outer: AbortSignal | undefined
   }
 }
 
-interface AnswerRules {
+interface ResponseRules {
   maxBytes: number
   allowHtml: boolean
 }
 
 type Head = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
 
-export function checkAnswer(response: Head, label: string, { maxBytes, allowHtml }: AnswerRules): void {
+export function checkResponse(response: Head, label: string, { maxBytes, allowHtml }: ResponseRules): void {
   const { statusCode } = response
   if (statusCode === 204 || statusCode === 205) {
     throw new FetchFailure(`${label} returned ${statusCode} without a file`, { lasting: true })
@@ -207,7 +207,7 @@ function htmlPage(label: string): FetchFailure {
 }
 
 /** Throws if the first bytes show content that must not be stored. */
-export function checkHead(head: Uint8Array, label: string, rules: Pick<AnswerRules, 'allowHtml'>): void {
+export function checkHead(head: Uint8Array, label: string, rules: Pick<ResponseRules, 'allowHtml'>): void {
   const problem = contentProblem(head, rules)
   if (problem === 'an HTML page') throw htmlPage(label)
   if (problem !== null) throw new FetchFailure(`${label} returned ${problem}`, { lasting: true })

@@ -2,8 +2,8 @@ import type { Dispatcher } from 'undici'
 import { parseUrl } from '../core/parse-url.ts'
 import { decodeBody, limitBody } from './body.ts'
 import {
-  checkAnswer,
   checkHead,
+  checkResponse,
   createFileRequester,
   DEFAULT_FILE_TIMEOUT_MS,
   DEFAULT_MAX_BYTES,
@@ -56,7 +56,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
         const followed = await asker.follow(first, timeLimit)
         response = followed.response
         const { target } = followed
-        checkAnswer(response, target.label, { maxBytes, allowHtml })
+        checkResponse(response, target.label, { maxBytes, allowHtml })
         const { label } = target
         const contentEncoding = headerOf(response, 'content-encoding') ?? ''
         const decoded = decodeBody(response.body, { contentEncoding, label, maxBytes })

@@ -2,8 +2,8 @@ import type { Dispatcher } from 'undici'
 import { decodeBody, limitBody, tooLarge } from './body.ts'
 import { SNIFF_BYTES } from './content-type.ts'
 import {
-  checkAnswer,
   checkHead,
+  checkResponse,
   createFileRequester,
   DEFAULT_FILE_TIMEOUT_MS,
   DEFAULT_MAX_BYTES,
@@ -40,7 +40,7 @@ export function createProber(options: FetcherOptions): Prober {
       // A range was requested, so a partial response counts like a complete one, unless the complete file is too large.
       const isPart = response.statusCode === 206
       const { 'content-length': _ofThePart, ...headers } = response.headers
-      checkAnswer(isPart ? { statusCode: 200, headers } : response, label, { maxBytes, allowHtml })
+      checkResponse(isPart ? { statusCode: 200, headers } : response, label, { maxBytes, allowHtml })
       if (isPart && wholeSize(response) > maxBytes) throw tooLarge(label, maxBytes)
       const contentEncoding = headerOf(response, 'content-encoding') ?? ''
       const decoded = decodeBody(response.body, { contentEncoding, label, maxBytes })

@@ -1,8 +1,8 @@
 import {
-  type Answered,
   type AttemptOutcome,
   attemptOutcome,
   type NoEffect,
+  type ReceivedResponse,
   type Sent,
   UNKNOWN,
   type Unknown,
@@ -24,17 +24,17 @@ export type NoEffectAttempt = NoEffect & Failure
 export type UnknownAttempt = Unknown & Failure
 
 /** How a sender interprets responses. */
-export interface ResponseReader<Answer, Created> {
+export interface ResponseReader<Response, Created> {
   /** Returns the objects that a successful response proves to be created, or why it proves nothing. */
-  created(answer: Answer): Promise<{ created: Created } | Failure> | { created: Created } | Failure
-  refusal(answer: Answer): Promise<Failure> | Failure
+  created(response: Response): Promise<{ created: Created } | Failure> | { created: Created } | Failure
+  refusal(response: Response): Promise<Failure> | Failure
   /** Describes a response that proves nothing. */
-  describe(answer: Answer): string
+  describe(response: Response): string
 }
 
-export async function classify<Answer extends Answered, Created>(
-  result: Answer | Exclude<Sent, Answered>,
-  { created, refusal, describe }: ResponseReader<Answer, Created>,
+export async function classify<Response extends ReceivedResponse, Created>(
+  result: Response | Exclude<Sent, ReceivedResponse>,
+  { created, refusal, describe }: ResponseReader<Response, Created>,
 ): Promise<ClassifiedAttempt<Created>> {
   const outcome = attemptOutcome(result, Date.now())
   if (result.kind !== 'answered') {

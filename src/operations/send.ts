@@ -1,8 +1,8 @@
 import type { AcceptedIds, Creation } from '../api/creation.ts'
 import type { CreatingEndpoint } from '../api/endpoints.ts'
-import { statusOf } from '../client/answers.ts'
-import type { ApiClient, SeenAnswer } from '../client/api-client.ts'
+import type { ApiClient, SeenResponse } from '../client/api-client.ts'
 import { UNKNOWN } from '../client/outcome.ts'
+import { statusOf } from '../client/responses.ts'
 import type { RetryClock } from '../client/retry-clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
@@ -135,21 +135,21 @@ async function makeAttempt(sending: Sending): Promise<ClassifiedAttempt<Accepted
     signal,
     beforeSending: async () => await record?.sending(limit),
   })
-  return await classify<SeenAnswer, AcceptedIds>(result, {
+  return await classify<SeenResponse, AcceptedIds>(result, {
     describe: ({ seen }) => seen,
-    async created({ answer, seen }) {
+    async created({ response, seen }) {
       const message = `the response does not match the API's schema: ${seen}`
       try {
-        const response = await client.decode(endpoint, answer)
-        const problem = creates.problem(JSON.parse(request.body), response)
-        return problem === null ? { created: creates.accepted(response) } : { message: `${message} (${problem})` }
+        const decoded = await client.decode(endpoint, response)
+        const problem = creates.problem(JSON.parse(request.body), decoded)
+        return problem === null ? { created: creates.accepted(decoded) } : { message: `${message} (${problem})` }
       } catch (error) {
         return { message, error }
       }
     },
-    async refusal({ answer }) {
+    async refusal({ response }) {
       try {
-        await client.decode(endpoint, answer)
+        await client.decode(endpoint, response)
       } catch (error) {
         return { message: messageOf(error), error }
       }

@@ -1,4 +1,4 @@
-import { PASSING, statusOf } from '../client/answers.ts'
+import { PASSING, statusOf } from '../client/responses.ts'
 import { RETRIES } from '../client/retry.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError, messageOf } from '../core/errors.ts'

@@ -23,7 +23,7 @@ export interface Condition {
 export type Readiness = () => Promise<Condition>
 
 /** A database that takes longer to respond counts as not ready. */
-const ANSWER_WITHIN_MS = 2000
+const RESPONSE_WITHIN_MS = 2000
 /** Minimum free space on the disk, for a database and a file in transfer. */
 const LEAST_FREE_BYTES = 32 * 1024 * 1024
 
@@ -99,7 +99,7 @@ async function conditionOf({ db }: Store): Promise<Condition> {
     }
   }
   try {
-    const late = delay(ANSWER_WITHIN_MS, null, { ref: false })
+    const late = delay(RESPONSE_WITHIN_MS, null, { ref: false })
     const looked = await Promise.race([look(), late])
     if (looked !== null) return looked
     throw new Error('it does not respond')

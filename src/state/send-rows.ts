@@ -174,11 +174,11 @@ export function settleOpen(sql: Sql, runId: string): void {
       continue
     }
     sql.run("UPDATE requests SET outcome = 'unknown', unknown_after = ? WHERE id = ?", last, id)
-    moveRequest(sql, id, 'sent', 'unknown', NO_ANSWER)
+    moveRequest(sql, id, 'sent', 'unknown', NO_RESPONSE)
   }
 }
 
-export const NO_ANSWER = 'the request may have been sent, but no response was recorded'
+export const NO_RESPONSE = 'the request may have been sent, but no response was recorded'
 
 /** Records rows that were minted before, as a request that this run never sent. */
 export function enterFound(

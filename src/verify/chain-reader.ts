@@ -37,7 +37,7 @@ const TIMEOUT_MS = 20_000
 
 /** Maximum number of attempts for a failed call. */
 const ROUNDS = 3
-const NO_ANSWER: CallResult = { kind: 'failed', message: 'no response to this call' }
+const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response to this call' }
 
 /**
  * Whether a call is repeated. A failed call is repeated, because nodes also report temporary limits in a response. A
@@ -56,7 +56,7 @@ interface Asked {
   params: readonly unknown[]
 }
 
-interface Answer {
+interface Response {
   result?: unknown
   error?: { code?: unknown; message?: unknown }
 }
@@ -66,7 +66,7 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
   const { origin } = new URL(url)
 
   async function post(body: unknown): Promise<unknown> {
-    const answer = await retryRead(origin, clock, signal, () =>
+    const response = await retryRead(origin, clock, signal, () =>
       transport.request({
         method: 'POST',
         url,
@@ -76,26 +76,26 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
         signal,
       }),
     )
-    if (answer.status === 200) return parseJson(answer.body)
-    const { status } = answer
+    if (response.status === 200) return parseJson(response.body)
+    const { status } = response
     throw new GdnError('bad_answer', `no chain responds at ${origin}: HTTP ${status}`, { details: { status } })
   }
 
   async function ask(method: string): Promise<bigint> {
-    const answer = asAnswer(await post({ jsonrpc: '2.0', id: 1, method, params: [] }))
-    const { result } = answer ?? {}
+    const response = asResponse(await post({ jsonrpc: '2.0', id: 1, method, params: [] }))
+    const { result } = response ?? {}
     if (typeof result === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(result)) return BigInt(result)
     throw new GdnError(
       'bad_answer',
-      `no chain responds at ${origin}: ${answer === null ? 'the response is not JSON-RPC' : errorText(answer)}`,
+      `no chain responds at ${origin}: ${response === null ? 'the response is not JSON-RPC' : errorText(response)}`,
     )
   }
 
   async function askBatch(asked: readonly Asked[]): Promise<CallResult[]> {
     const requests = asked.map((one, id) => ({ jsonrpc: '2.0', id, ...one }))
-    const answered = await post(requests)
-    if (Array.isArray(answered)) {
-      const byId = new Map(answered.map((one): [unknown, unknown] => [asRecord(one)?.id, one]))
+    const responses = await post(requests)
+    if (Array.isArray(responses)) {
+      const byId = new Map(responses.map((one): [unknown, unknown] => [asRecord(one)?.id, one]))
       return requests.map(({ id }) => resultOf(byId.get(id)))
     }
     // Some nodes accept no batches.
@@ -112,11 +112,11 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
         const some = open.slice(at, at + MAX_BATCH)
         const asking = askBatch(some.flatMap((index) => asked[index] ?? []))
         // If a later round gets no response, the results of earlier rounds remain.
-        const answers = await (round === 1 ? asking : asking.catch(unanswered))
-        if (answers === null) return results
-        for (const [number, index] of some.entries()) results[index] = answers[number] ?? NO_ANSWER
+        const responses = await (round === 1 ? asking : asking.catch(unanswered))
+        if (responses === null) return results
+        for (const [number, index] of some.entries()) results[index] = responses[number] ?? NO_RESPONSE
       }
-      open = open.filter((index) => isOpen(results[index] ?? NO_ANSWER, round))
+      open = open.filter((index) => isOpen(results[index] ?? NO_RESPONSE, round))
       if (open.length === 0 || round === ROUNDS) return results
       await clock.sleep(backoffMs(round + 1, RETRIES, clock.random), signal)
     }
@@ -133,21 +133,21 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
 const asRecord = (value: unknown): Readonly<Record<string, unknown>> | null =>
   value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>) : null
 
-function asAnswer(value: unknown): Answer | null {
+function asResponse(value: unknown): Response | null {
   const record = asRecord(value)
-  return record === null || !('result' in record || 'error' in record) ? null : (record as Answer)
+  return record === null || !('result' in record || 'error' in record) ? null : (record as Response)
 }
 
-const errorText = ({ error }: Answer): string =>
+const errorText = ({ error }: Response): string =>
   typeof error?.message === 'string' ? error.message : 'an invalid response'
 
 function resultOf(value: unknown): CallResult {
-  const answer = asAnswer(value)
-  if (answer === null) return NO_ANSWER
-  if (typeof answer.result === 'string' && /^0x([0-9a-fA-F]{2})*$/.test(answer.result)) {
-    return { kind: 'value', data: answer.result }
+  const response = asResponse(value)
+  if (response === null) return NO_RESPONSE
+  if (typeof response.result === 'string' && /^0x([0-9a-fA-F]{2})*$/.test(response.result)) {
+    return { kind: 'value', data: response.result }
   }
-  const message = errorText(answer)
+  const message = errorText(response)
   // Nodes report a revert with code 3. Older nodes only mention it in the message.
-  return { kind: answer.error?.code === 3 || /revert/i.test(message) ? 'reverted' : 'failed', message }
+  return { kind: response.error?.code === 3 || /revert/i.test(message) ? 'reverted' : 'failed', message }
 }

@@ -47,7 +47,7 @@ export function createStorageReader(options: StorageReaderOptions): StorageReade
     const url = atGateway(options.gateway, ipfsUrl)
     if (url === null) return { kind: 'failed', message: `${JSON.stringify(ipfsUrl)} is not an ipfs URL` }
     try {
-      const answer = await retryRead(origin, clock, signal, () =>
+      const response = await retryRead(origin, clock, signal, () =>
         transport.request({
           method: 'GET',
           url,
@@ -56,10 +56,10 @@ export function createStorageReader(options: StorageReaderOptions): StorageReade
           signal,
         }),
       )
-      const { status } = answer
+      const { status } = response
       if (status === 404 || status === 410) return { kind: 'missing', message: `${ipfsUrl} is not at ${origin}` }
       if (status !== 200) return { kind: 'failed', message: `${origin} returned HTTP ${status}` }
-      return { kind: 'bytes', bytes: answer.body }
+      return { kind: 'bytes', bytes: response.body }
     } catch (error) {
       if (signal?.aborted !== true && error instanceof GdnError) return { kind: 'failed', message: error.message }
       throw error

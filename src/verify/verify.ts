@@ -54,7 +54,7 @@ export async function verifyNfts(
     }
     const [owner, uri] = [results[at++], results[at++]]
     jobs.push(async () => {
-      verifications[i] = await verify(storage, claim, owner ?? NO_ANSWER, uri ?? NO_ANSWER)
+      verifications[i] = await verify(storage, claim, owner ?? NO_RESPONSE, uri ?? NO_RESPONSE)
     })
   }
   const left = jobs[Symbol.iterator]()
@@ -65,7 +65,7 @@ export async function verifyNfts(
   return verifications
 }
 
-const NO_ANSWER: CallResult = { kind: 'failed', message: 'no response' }
+const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response' }
 
 async function readAll(chain: Pick<ChainReader, 'call'>, calls: Parameters<ChainReader['call']>[0]) {
   try {

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
-import { answerError } from '../client/answer-error.ts'
 import { unreachable } from '../client/network-error.ts'
-import { type TransportAnswer, TransportError } from '../client/transport.ts'
+import { responseError } from '../client/response-error.ts'
+import { TransportError, type TransportResponse } from '../client/transport.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { writeNewFile } from '../core/new-file.ts'
 import type { Secret } from '../core/secret.ts'
 import { quoted } from '../keystore/private-file.ts'
 import { type KeystoreSeal, prepareSeal } from '../keystore/seal.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
-import { readWalletAnswer, type ServiceWallet } from './read-answer.ts'
+import { readWalletResponse, type ServiceWallet } from './read-response.ts'
 import type { NameReservation } from './reservation.ts'
 import { type NewWallet, prove } from './store-key.ts'
 
@@ -20,7 +20,7 @@ export interface WalletSource {
   /** Returns a signed URL that has been checked. */
   signedUrl(): Promise<URL>
   /** Calls the URL once. Rejects with TransportError if there is no complete response. */
-  call(url: URL): Promise<TransportAnswer>
+  call(url: URL): Promise<TransportResponse>
 }
 
 export interface GenerateOptions {
@@ -54,14 +54,14 @@ export async function generateWallet(options: GenerateOptions): Promise<NewWalle
     const url = await source.signedUrl()
     signal.throwIfAborted()
     onStep?.('calling')
-    const answer = await callOnce(source, url)
+    const response = await callOnce(source, url)
     try {
       onStep?.('checking')
-      const read = readWalletAnswer(answer.body)
-      if (!read.ok) throw await setAside(options, seal, answer, read.problem)
+      const read = readWalletResponse(response.body)
+      if (!read.ok) throw await setAside(options, seal, response, read.problem)
       return await keep(options, seal, read)
     } finally {
-      answer.body.fill(0)
+      response.body.fill(0)
     }
   } finally {
     seal?.wipe()
@@ -70,19 +70,19 @@ export async function generateWallet(options: GenerateOptions): Promise<NewWalle
 }
 
 /** Calls the signed URL and returns a 2xx response. Never retries. */
-async function callOnce(source: WalletSource, url: URL): Promise<TransportAnswer> {
+async function callOnce(source: WalletSource, url: URL): Promise<TransportResponse> {
   // The shown URL has no query, because the query is secret until it expires.
   const shown = url.origin + url.pathname
-  let answer: TransportAnswer
+  let response: TransportResponse
   try {
-    answer = await source.call(url)
+    response = await source.call(url)
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
     throw error.sent ? lost(url, error.message, error) : unreachable(shown, error)
   }
-  if (answer.status >= 200 && answer.status <= 299) return answer
-  if (answer.status >= 500 || answer.status === 408) throw lost(url, `it returned ${answer.status}`)
-  throw answerError('the signed URL', shown, answer)
+  if (response.status >= 200 && response.status <= 299) return response
+  if (response.status >= 500 || response.status === 408) throw lost(url, `it returned ${response.status}`)
+  throw responseError('the signed URL', shown, response)
 }
 
 function lost({ origin }: URL, reason: string, cause?: unknown): GdnError {
@@ -96,7 +96,7 @@ function lost({ origin }: URL, reason: string, cause?: unknown): GdnError {
 async function setAside(
   { folder, reservation, otherFolders }: GenerateOptions,
   seal: KeystoreSeal,
-  { body, status }: TransportAnswer,
+  { body, status }: TransportResponse,
   problem: string,
 ): Promise<GdnError> {
   const said = `the signed URL returned ${status}, but the response ${problem}`

@@ -6,7 +6,7 @@ import type { CreatingEndpoint } from '../../src/api/endpoints.ts'
 import type { ApiClient } from '../../src/client/api-client.ts'
 import type { SeenBackend } from '../../src/client/backend.ts'
 import { createClient } from '../../src/client/client.ts'
-import { type TransportAnswer, TransportError, type TransportRequest } from '../../src/client/transport.ts'
+import { TransportError, type TransportRequest, type TransportResponse } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { operate } from '../../src/operations/operate.ts'
@@ -169,7 +169,7 @@ export class Service {
     return this.nfts.length + this.transactions.length
   }
 
-  async request(request: TransportRequest, killer: Killer): Promise<TransportAnswer> {
+  async request(request: TransportRequest, killer: Killer): Promise<TransportResponse> {
     const endpoint = new URL(request.url).pathname.replace('/api/v1/', '')
     const body = Buffer.from(request.body ?? []).toString('utf8')
     const reading = this.#read(endpoint, JSON.parse(body))
@@ -201,7 +201,7 @@ export class Service {
     return this.#answer(200, json)
   }
 
-  #read(endpoint: string, body: ReadingBody): TransportAnswer | null {
+  #read(endpoint: string, body: ReadingBody): TransportResponse | null {
     if (endpoint === 'getnftgdnids') {
       if (!this.listable) return this.#answer(403, refusal)
       const ids = this.nfts.map(({ id }) => id).filter((id) => !this.hidden.has(id))
@@ -283,7 +283,7 @@ export class Service {
     return { requests: body, request: body, response: { transaction_gdn_id: id, accepted_date: DATE } }
   }
 
-  #answer(status: number, json: unknown, more: Record<string, string> = {}): TransportAnswer {
+  #answer(status: number, json: unknown, more: Record<string, string> = {}): TransportResponse {
     const headers: Record<string, string> = { 'content-type': 'application/json', ...more }
     if (this.idempotency) headers['idempotency-supported'] = 'yes'
     if (this.references) headers['reference-ids-supported'] = 'yes'

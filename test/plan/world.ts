@@ -10,7 +10,7 @@ import { storeRows } from '../../src/batch/store-rows.ts'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ApiClient } from '../../src/client/api-client.ts'
 import { createClient } from '../../src/client/client.ts'
-import { type TransportAnswer, TransportError, type TransportRequest } from '../../src/client/transport.ts'
+import { TransportError, type TransportRequest, type TransportResponse } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { LocalContents } from '../../src/files/local-content.ts'
@@ -199,7 +199,7 @@ export class Server {
     this.#alias(body)
   }
 
-  async request({ url, body: bytes }: TransportRequest): Promise<TransportAnswer> {
+  async request({ url, body: bytes }: TransportRequest): Promise<TransportResponse> {
     const endpoint = new URL(url).pathname.replace('/api/v1/', '')
     const text = Buffer.from(bytes ?? []).toString('utf8')
     const body = JSON.parse(text) as Body
@@ -282,7 +282,7 @@ export class Server {
     }
   }
 
-  #relabel(body: Body): TransportAnswer {
+  #relabel(body: Body): TransportResponse {
     const named = (body.reference_ids ?? []).flatMap(
       (id) => this.#named.get(nameIn(body, String(body.operation), id)) ?? [],
     )
@@ -292,7 +292,7 @@ export class Server {
     return this.#answer(200, { requests: body, relabeled: changed.length })
   }
 
-  #alias(body: Body): TransportAnswer {
+  #alias(body: Body): TransportResponse {
     const nfts = body.nft_gdn_ids as string[]
     const named = (body.reference_ids ?? []).map((id, n) => ({
       id,
@@ -315,12 +315,12 @@ export class Server {
     return this.#answer(200, { requests: body, aliased: named.length })
   }
 
-  #otherLabel(): TransportAnswer {
+  #otherLabel(): TransportResponse {
     const json = { error: { title: 'Conflict', message: 'it belongs to another label' } }
     return this.#answer(409, json, { [HEADERS.errorCode]: REFERENCE_ERRORS.otherLabel })
   }
 
-  #accept(endpoint: string, body: Body): TransportAnswer {
+  #accept(endpoint: string, body: Body): TransportResponse {
     if (endpoint === 'createnft') {
       const label = typeof body.reference_label === 'string' ? body.reference_label : null
       if (label !== null && !this.#hasLabels) return this.#answer(400, refusal)
@@ -382,11 +382,11 @@ export class Server {
     return id
   }
 
-  #accepted(body: Body, id: string): TransportAnswer {
+  #accepted(body: Body, id: string): TransportResponse {
     return this.#answer(200, { requests: body, response: { transaction_gdn_id: id, accepted_date: DATE } })
   }
 
-  #answer(status: number, json: unknown, more: Record<string, string> = {}): TransportAnswer {
+  #answer(status: number, json: unknown, more: Record<string, string> = {}): TransportResponse {
     const ours: string[] = [CAPABILITIES.idempotency, CAPABILITIES.references, CAPABILITIES.updates]
     if (this.#hasLabels) ours.push(CAPABILITIES.labels)
     if (this.#hasAliases) ours.push(CAPABILITIES.aliases)

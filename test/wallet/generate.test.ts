@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { TransportAnswer } from '../../src/client/transport.ts'
+import type { TransportResponse } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { decrypt, openKeystore } from '../../src/keystore/open.ts'
@@ -34,7 +34,7 @@ beforeEach(() => {
   onTestFinished(() => rmSync(home, { recursive: true, force: true }))
 })
 
-const answer = (body: unknown, status = 200): TransportAnswer => ({
+const answer = (body: unknown, status = 200): TransportResponse => ({
   status,
   headers: { 'content-type': 'application/json' },
   body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
@@ -46,7 +46,7 @@ interface Made {
 }
 
 /** Generates a wallet with the given response of the service. */
-async function make(reply: () => TransportAnswer, more: Partial<GenerateOptions> = {}): Promise<Made> {
+async function make(reply: () => TransportResponse, more: Partial<GenerateOptions> = {}): Promise<Made> {
   const made: Made = { calls: 0, result: Promise.reject() }
   made.result.catch(() => {})
   made.result = generateWallet({
@@ -143,7 +143,7 @@ describe('a 2xx response without a valid wallet is set aside, encrypted, and non
 })
 
 /** Removes the folder of wallets when the response arrives. */
-function gone(given: TransportAnswer): TransportAnswer {
+function gone(given: TransportResponse): TransportResponse {
   rmSync(folder, { recursive: true, force: true })
   writeFileSync(folder, 'no folder any more')
   return given

@@ -27,7 +27,7 @@ const example = {
   receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
   metadata: [{ title: 'Dawn', description: 'The first of ten', file_fields: [] }],
 }
-const answerTo = (more: { sender_wallet_address?: string }) => ({
+const responseTo = (more: { sender_wallet_address?: string }) => ({
   message: 'The request to create and transfer NFTs was accepted.',
   requests: {
     contract_address: example.contract_address,
@@ -58,6 +58,6 @@ export const createnfttrans = defineCreatingEndpoint({
     }),
     nfts: z.array(z.looseObject({ nft_gdn_ids: z.string(), accepted_date: acceptedDate, ...referenceFields })),
   }),
-  example: { request: { ...example, ...sender }, response: answerTo(sender) },
-  v12: { request: createTransRequest12, example: { request: example, response: answerTo({}) } },
+  example: { request: { ...example, ...sender }, response: responseTo(sender) },
+  v12: { request: createTransRequest12, example: { request: example, response: responseTo({}) } },
 })

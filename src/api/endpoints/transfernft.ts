@@ -40,7 +40,7 @@ const example = {
   sender_wallet_address: '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
   receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
 }
-const answerTo = (more: { blockchain?: string }) => ({
+const responseTo = (more: { blockchain?: string }) => ({
   requests: {
     contract_address: example.contract_address,
     receiver_wallet_address: example.receiver_wallet_address,
@@ -72,6 +72,6 @@ export const transfernft = defineCreatingEndpoint({
     }),
     response: transactionResponse,
   }),
-  example: { request: { ...example, blockchain: 'polygon' }, response: answerTo({ blockchain: 'polygon' }) },
-  v12: { request: transferRequest12, example: { request: example, response: answerTo({}) } },
+  example: { request: { ...example, blockchain: 'polygon' }, response: responseTo({ blockchain: 'polygon' }) },
+  v12: { request: transferRequest12, example: { request: example, response: responseTo({}) } },
 })

@@ -3,9 +3,9 @@ import type { Endpoint } from '../endpoint.ts'
 import { loadEndpoints } from '../endpoints.ts'
 import { errorFormA, errorFormB } from '../errors.ts'
 import { type ApiVersion, DEFAULT_API_VERSION, inVersion } from '../versions.ts'
-import { RESPONSE_HEADERS } from './answers.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 import { operationOf } from './operation.ts'
+import { RESPONSE_HEADERS } from './responses.ts'
 import { pathParameters, SURROUNDINGS } from './surroundings.ts'
 
 const ABOUT = `Create NFT collections, create and transfer NFTs, and look them up.

@@ -1,8 +1,8 @@
 import type { Endpoint } from '../endpoint.ts'
 import { MAX_FILE_BYTES } from '../endpoints/files.ts'
-import { errorAnswers, headerRefs } from './answers.ts'
 import { ENDPOINT_NOTES } from './field-notes.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
+import { errorResponses, headerRefs } from './responses.ts'
 
 function describe({ permissions, needs, ratePerSecond, creates, origin }: Endpoint): string {
   const names = permissions.map((name) => `\`${name}\``)
@@ -113,7 +113,7 @@ export function operationOf(endpoint: Endpoint): Json {
           },
         },
       },
-      ...errorAnswers(statusesOf(endpoint), errorForm),
+      ...errorResponses(statusesOf(endpoint), errorForm),
     },
   }
 }

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { generatedWallet, WALLET_CREATE_PATH } from '../endpoints/getpresignedurl.ts'
 import { API_VERSIONS } from '../versions.ts'
-import { errorAnswers } from './answers.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
+import { errorResponses } from './responses.ts'
 
 /** A route of a server that isn't an endpoint of the contract. */
 export interface Surrounding {
@@ -15,7 +15,7 @@ export interface Surrounding {
 }
 
 const json = (schema: Json, example: unknown): Json => ({ 'application/json': { schema, example } })
-const answer = (description: string, content?: Json): Json =>
+const response = (description: string, content?: Json): Json =>
   content === undefined ? { description } : { description, content }
 const inPath = (name: string, description: string, schema: Json): Json => ({
   name,
@@ -64,8 +64,8 @@ export const SURROUNDINGS: readonly Surrounding[] = [
         inQuery('signature', text),
       ],
       responses: {
-        200: answer('The new wallet.', { 'application/json': { schema: jsonSchema(generatedWallet, 'output') } }),
-        ...errorAnswers([400, 403, 410, 421, 500], 'B'),
+        200: response('The new wallet.', { 'application/json': { schema: jsonSchema(generatedWallet, 'output') } }),
+        ...errorResponses([400, 403, 410, 421, 500], 'B'),
       },
     },
   },
@@ -91,11 +91,11 @@ export const SURROUNDINGS: readonly Surrounding[] = [
         ),
       },
       responses: {
-        200: answer(
+        200: response(
           'The JSON-RPC response, or the responses in order.',
           json({}, { jsonrpc: '2.0', id: 1, result: '0x1a' }),
         ),
-        ...errorAnswers([400, 404, 413, 415, 421, 500], 'A'),
+        ...errorResponses([400, 404, 413, 415, 421, 500], 'A'),
       },
     },
   },
@@ -107,10 +107,10 @@ export const SURROUNDINGS: readonly Surrounding[] = [
       tags: ['Chains and files'],
       summary: 'Get stored content by its CID',
       responses: {
-        200: answer('The content.', bytes),
-        206: answer('The requested range of bytes.', bytes),
-        304: answer('Unchanged: content under a CID never changes.'),
-        ...errorAnswers([404, 421, 500], 'A'),
+        200: response('The content.', bytes),
+        206: response('The requested range of bytes.', bytes),
+        304: response('Unchanged: content under a CID never changes.'),
+        ...errorResponses([404, 421, 500], 'A'),
       },
     },
   },
@@ -123,7 +123,7 @@ export const SURROUNDINGS: readonly Surrounding[] = [
       tags: ['Operation'],
       summary: 'Check whether the process is alive',
       responses: {
-        200: answer(
+        200: response(
           'The process is alive.',
           json(jsonSchema(health, 'output'), {
             status: 'ok',
@@ -132,7 +132,7 @@ export const SURROUNDINGS: readonly Surrounding[] = [
             incarnation: '5f0c2f0e-7d3b-4a8e-8a55-1c9b2e4d6f70',
           }),
         ),
-        ...errorAnswers([421], 'A'),
+        ...errorResponses([421], 'A'),
       },
     },
   },
@@ -145,11 +145,11 @@ export const SURROUNDINGS: readonly Surrounding[] = [
       tags: ['Operation'],
       summary: 'Check whether the server is ready',
       responses: {
-        200: answer(
+        200: response(
           'The server is ready.',
           json(jsonSchema(readiness, 'output'), { ready: true, problems: [], warnings: [] }),
         ),
-        503: answer(
+        503: response(
           'The server is not ready, for these reasons.',
           json(jsonSchema(readiness, 'output'), {
             ready: false,
@@ -157,7 +157,7 @@ export const SURROUNDINGS: readonly Surrounding[] = [
             warnings: [],
           }),
         ),
-        ...errorAnswers([421], 'A'),
+        ...errorResponses([421], 'A'),
       },
     },
   },
@@ -170,8 +170,8 @@ export const SURROUNDINGS: readonly Surrounding[] = [
       tags: ['Operation'],
       summary: 'Get metrics in the Prometheus text format',
       responses: {
-        200: answer('The metrics.', { 'text/plain': { schema: text } }),
-        ...errorAnswers([421, 500], 'A'),
+        200: response('The metrics.', { 'text/plain': { schema: text } }),
+        ...errorResponses([421, 500], 'A'),
       },
     },
   },
@@ -192,8 +192,8 @@ export const SURROUNDINGS: readonly Surrounding[] = [
         },
       ],
       responses: {
-        200: answer('An OpenAPI 3.1 document.', { 'application/json': { schema: { type: 'object' } } }),
-        ...errorAnswers([400, 421], 'A'),
+        200: response('An OpenAPI 3.1 document.', { 'application/json': { schema: { type: 'object' } } }),
+        ...errorResponses([400, 421], 'A'),
       },
     },
   },

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { withNfts } from '../../api/creation.ts'
 import { errorFormA } from '../../api/errors.ts'
-import { type Answered, type Sent, UNKNOWN } from '../../client/outcome.ts'
+import { type ReceivedResponse, type Sent, UNKNOWN } from '../../client/outcome.ts'
 import { type ClassifiedAttempt, classify, type NoEffectAttempt } from '../../operations/classify.ts'
 import { referencesOf } from '../../operations/reconcile/by-reference.ts'
 import { updateDrop } from '../../state/drops.ts'
@@ -43,8 +43,8 @@ export class Attempts {
   async make(job: Job, slot: { done(): void }, attempt: number): Promise<AttemptResult> {
     const { client, halt, emit, limit } = this.#context
     const cut = new AbortController()
-    const answered = new AbortController()
-    const onHalt = () => this.#context.later(GRACE_MS, answered.signal, () => cut.abort())
+    const settled = new AbortController()
+    const onHalt = () => this.#context.later(GRACE_MS, settled.signal, () => cut.abort())
     halt.addEventListener('abort', onHalt, { once: true })
     if (halt.aborted) onHalt()
     this.count++
@@ -62,7 +62,7 @@ export class Attempts {
       return verdict
     } finally {
       halt.removeEventListener('abort', onHalt)
-      answered.abort()
+      settled.abort()
       slot.done()
     }
   }
@@ -140,9 +140,9 @@ const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
 
 /** Classifies the result of an attempt with this number of rows. If a single row is too large, it counts as refused. */
 export async function verdictOf(result: Sent, rows: number): Promise<AttemptResult> {
-  const verdict = await classify<Answered, string[]>(result, {
+  const verdict = await classify<ReceivedResponse, string[]>(result, {
     created: ({ status, json }) => readIds(status, json, rows),
-    refusal: (answer) => ({ message: serverMessage(answer) }),
+    refusal: (response) => ({ message: serverMessage(response) }),
     describe: serverMessage,
   })
   const isTooLarge = verdict.outcome === 'no_effect' && verdict.cause === 'too_large'
@@ -161,7 +161,7 @@ function readIds(status: number, json: unknown, rows: number): { created: string
   return { created: ids }
 }
 
-function serverMessage({ status, json }: Answered): string {
+function serverMessage({ status, json }: ReceivedResponse): string {
   const parsed = errorFormA.safeParse(json)
   return parsed.success ? parsed.data.error.message : `the server returned ${status}`
 }

@@ -118,7 +118,7 @@ export class Sender {
   #tryOne(): Promise<void> {
     const mine = this.#trial.then(async () => {
       if (!this.#health.isSuspicious) return
-      if ((await this.#health.answersAgain()) && this.#queue.hasMore) await this.#sendFirst(this.#nextPart(1))
+      if ((await this.#health.respondsAgain()) && this.#queue.hasMore) await this.#sendFirst(this.#nextPart(1))
     })
     this.#trial = mine.catch(() => {})
     return mine

@@ -12,7 +12,7 @@ const SUSPICIOUS_IN_A_ROW = 3
 /** After this many consecutive unknown outcomes, the run stops, even if the server responds to queries. */
 const MAX_UNKNOWN_IN_A_ROW = 10
 /** Error codes which show that the server itself responded. */
-const ANSWERS: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbidden', 'rate_limited'])
+const RESPONSES: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbidden', 'rate_limited'])
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
 /** Determines from the outcomes of requests whether the server works, and waits until it does. */
@@ -70,7 +70,7 @@ export class ServerHealth {
    * Waits until the server itself responds to a harmless query. Returns false if it doesn't respond in time, or if the
    * run is stopped.
    */
-  async answersAgain(): Promise<boolean> {
+  async respondsAgain(): Promise<boolean> {
     const { client, halt } = this.#context
     const ask = async () => {
       try {
@@ -79,7 +79,7 @@ export class ServerHealth {
       } catch (error) {
         if (halt.aborted) return null
         if (!(error instanceof GdnError)) throw error
-        if (ANSWERS.has(error.code)) return null
+        if (RESPONSES.has(error.code)) return null
         return new GdnError('unreachable', `the server no longer responds: ${error.message}`, {
           hint: 'Nothing more was sent. Wait until the server responds.',
         })

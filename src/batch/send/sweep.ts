@@ -106,10 +106,10 @@ export class Sweeper {
   async #sweep(goesOn: (ended: boolean) => boolean, aside = false): Promise<void> {
     for await (const question of this.#questions()) {
       if (this.#context.halt.aborted) return
-      const answers = await this.#ask(question, aside)
-      if (answers === 'later') return
+      const responses = await this.#ask(question, aside)
+      if (responses === 'later') return
       let ended = true
-      for (const { request, rows } of question.requests) ended = (await this.#settle(request, rows, answers)) && ended
+      for (const { request, rows } of question.requests) ended = (await this.#settle(request, rows, responses)) && ended
       this.#context.emitRows()
       if (!goesOn(ended)) return
     }

@@ -1,7 +1,7 @@
 import { isEvm } from '../../api/blockchains.ts'
 import { hasFailed } from '../../api/nft-status.ts'
 import type { BatchOptions, PlannedEvent } from '../../batch/types.ts'
-import { lacksEndpoint, statusOf } from '../../client/answers.ts'
+import { lacksEndpoint, statusOf } from '../../client/responses.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError, type Place } from '../../core/errors.ts'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Blockchain, isBlockchain } from '../../api/blockchains.ts'
 import { loadEndpoint } from '../../api/endpoints.ts'
 import type { RawEndpoint } from '../../client/api-client.ts'
-import type { TransportAnswer } from '../../client/transport.ts'
+import type { TransportResponse } from '../../client/transport.ts'
 import { GdnError } from '../../core/errors.ts'
 import { GdnCommand, switchFlag, valueFlag, wordArgument } from '../command.ts'
 import { knownCollections } from '../connect/known-collections.ts'
@@ -84,15 +84,19 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
     await confirmSpending(deps, flags.yes, on, connection, what, await pricedOf(deps, connection, endpoint, body.value))
   } else await confirmLimit(deps, flags, connection, endpoint, body.value)
   const idempotencyKey = hasEffect ? (flags.idempotencyKey ?? randomUUID()) : null
-  let answer: TransportAnswer | null = null
-  const onAnswer = (given: TransportAnswer) => {
-    answer = given
+  let response: TransportResponse | null = null
+  const onResponse = (given: TransportResponse) => {
+    response = given
   }
   try {
-    const sending = client.raw(endpoint, Buffer.from(body.text), { idempotencyKey, signal: signals.signal, onAnswer })
+    const sending = client.raw(endpoint, Buffer.from(body.text), {
+      idempotencyKey,
+      signal: signals.signal,
+      onResponse,
+    })
     await awaitResponse(io, server.origin, sending)
   } finally {
-    if (answer !== null) await print(deps, flags, answer)
+    if (response !== null) await print(deps, flags, response)
     if (idempotencyKey !== null) io.debug(safe(`its Idempotency-Key: ${idempotencyKey}`))
   }
 }
@@ -161,7 +165,7 @@ async function blockchainOfRequest(
 }
 
 /** Prints the response if it is JSON. Other responses are part of the error. */
-async function print({ io }: Deps, { json }: ApiFlags, { body }: TransportAnswer): Promise<void> {
+async function print({ io }: Deps, { json }: ApiFlags, { body }: TransportResponse): Promise<void> {
   const text = Buffer.from(body).toString('utf8')
   let value: unknown
   try {

@@ -105,8 +105,8 @@ const exact = z.object({
  */
 async function pageOf(explorer: WebExplorer, what: string): Promise<string> {
   const query = `q=${encodeURIComponent(what.toWellFormed())}`
-  const answer = explorer.open ? await explorer.get(`/explorer/search?${query}`).catch(() => null) : null
-  const found = exact.safeParse(answer)
+  const response = explorer.open ? await explorer.get(`/explorer/search?${query}`).catch(() => null) : null
+  const found = exact.safeParse(response)
   if (!found.success) return `/go?${query}`
   const hit = found.data.exact
   switch (hit.kind) {

@@ -1,6 +1,6 @@
 import type { Permission } from '../../api/permissions.ts'
-import { lacksEndpoint } from '../../client/answers.ts'
 import type { ApiClient } from '../../client/api-client.ts'
+import { lacksEndpoint } from '../../client/responses.ts'
 import { GdnError } from '../../core/errors.ts'
 
 type Client = Pick<ApiClient, 'call' | 'send'>

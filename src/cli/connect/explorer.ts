@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { parseBaseUrl } from '../../client/base-url.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import { unreachable } from '../../client/network-error.ts'
-import { type TransportAnswer, TransportError } from '../../client/transport.ts'
+import { TransportError, type TransportResponse } from '../../client/transport.ts'
 import { proxyOf } from '../../config/proxy.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'
@@ -42,7 +42,7 @@ export async function connectExplorer(
   const proxy = server.loopback ? undefined : proxyOf(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   let cookie: string | null = null
-  const ask = async (path: string, body?: unknown): Promise<TransportAnswer> => {
+  const ask = async (path: string, body?: unknown): Promise<TransportResponse> => {
     const url = `${explorerBase(server)}${path}`
     const headers = {
       accept: 'application/json',
@@ -98,7 +98,7 @@ export function explorerBase({ baseUrl }: Pick<Server, 'baseUrl'>): string {
   return `${origin}${pathname.replace(/\/+$/, '')}`
 }
 
-function noExplorer({ origin }: Server, { status }: TransportAnswer): GdnError {
+function noExplorer({ origin }: Server, { status }: TransportResponse): GdnError {
   if (status >= 500) {
     return new GdnError('unreachable', `${origin} responds with HTTP ${status}`, { hint: 'Try again in a moment.' })
   }

@@ -1,6 +1,6 @@
 import { type Blockchain, chainIdOf, isEvm } from '../../api/blockchains.ts'
-import { statusOf } from '../../client/answers.ts'
 import { createTransport } from '../../client/create-transport.ts'
+import { statusOf } from '../../client/responses.ts'
 import { proxyOf } from '../../config/proxy.ts'
 import type { Server } from '../../config/server.ts'
 import { GdnError } from '../../core/errors.ts'

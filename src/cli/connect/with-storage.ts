@@ -1,7 +1,7 @@
-import { lacksEndpoint } from '../../client/answers.ts'
 import type { ApiClient } from '../../client/api-client.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import type { ProxyOptions } from '../../client/pool-transport.ts'
+import { lacksEndpoint } from '../../client/responses.ts'
 import type { Storage, StorageLine } from '../../client/storage/storage.ts'
 import type { OnExchange } from '../../client/watched-transport.ts'
 import type { Settings } from '../../config/settings.ts'
@@ -67,8 +67,8 @@ export function withStorage(client: ApiClient, surroundings: StorageSurroundings
  * returns 404 or 405. Other errors are reported by the upload itself.
  */
 async function takesUploads(client: ApiClient, signal: AbortSignal | undefined): Promise<boolean> {
-  const answer = await client.send('files', Buffer.from('{}'), { idempotencyKey: 'probe', signal })
-  return answer.kind !== 'answered' || !lacksEndpoint(answer.status)
+  const response = await client.send('files', Buffer.from('{}'), { idempotencyKey: 'probe', signal })
+  return response.kind !== 'answered' || !lacksEndpoint(response.status)
 }
 
 async function open(

@@ -1,6 +1,6 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import { lacksEndpoint } from '../../client/answers.ts'
 import type { ResponseOf } from '../../client/api-client.ts'
+import { lacksEndpoint } from '../../client/responses.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { NetworkFees } from '../../server/chain/fees.ts'
 import { type GdnCommand, valueFlag } from '../command.ts'
@@ -136,7 +136,7 @@ async function feesOfNode(node: Node, blockchain: Blockchain, signal: AbortSigna
   const [{ readNetworkFees }, { coinOf }, { RpcError }] = await Promise.all([
     import('../../server/chain/evm/cost/network-fees.ts'),
     import('../../server/settings/networks.ts'),
-    import('../../server/chain/rpc/rpc-answer.ts'),
+    import('../../server/chain/rpc/rpc-response.ts'),
   ])
   return await withNetwork(node, { blockchain, signal }, async (network) => {
     try {

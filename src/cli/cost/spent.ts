@@ -1,7 +1,7 @@
 import { reasonOfRun } from '../../api/finality-reason.ts'
 import { keptMaxCost, type Run } from '../../batch/runs/runs.ts'
 import type { RowCounts } from '../../batch/types.ts'
-import { statusOf } from '../../client/answers.ts'
+import { statusOf } from '../../client/responses.ts'
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'

@@ -1,10 +1,10 @@
 import { fileUrlProblem } from '../../api/file-url.ts'
 import { GdnError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
-import { describeAnswer } from '../answers.ts'
 import { multipartFile } from '../multipart.ts'
+import { describeResponse } from '../responses.ts'
 import { retryRead } from '../retry-read.ts'
-import type { TransportAnswer } from '../transport.ts'
+import type { TransportResponse } from '../transport.ts'
 import { readFileFacts } from './file-facts.ts'
 import { type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
 
@@ -33,9 +33,9 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
           timeoutMs: uploadTimeoutMs(body.size),
           signal,
         })
-      const answer = await retryRead(url, clock, signal, once)
-      const cid = cidIn(answer, api)
-      if (file.body.size <= BLOCK_BYTES && cid !== rawCid(file.sha256)) throw strange(answer, api)
+      const response = await retryRead(url, clock, signal, once)
+      const cid = cidIn(response, api)
+      if (file.body.size <= BLOCK_BYTES && cid !== rawCid(file.sha256)) throw strange(response, api)
       return { url: `ipfs://${cid}` }
     },
     close: () => transport.close(),
@@ -43,22 +43,22 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
 }
 
 /** Returns the CID in a response, which has a line of JSON for each file. The last line counts. */
-function cidIn(answer: TransportAnswer, api: string): string {
-  if (answer.status === 401 || answer.status === 403) {
-    throw new GdnError('forbidden', `the IPFS node at ${api} refused the request: ${describeAnswer(answer)}`, {
+function cidIn(response: TransportResponse, api: string): string {
+  if (response.status === 401 || response.status === 403) {
+    throw new GdnError('forbidden', `the IPFS node at ${api} refused the request: ${describeResponse(response)}`, {
       hint: 'Check that ipfs_api is the RPC API of a node that accepts requests from this machine.',
     })
   }
-  if (answer.status !== 200) throw strange(answer, api)
-  const lines = Buffer.from(answer.body).toString('utf8').trim().split('\n')
+  if (response.status !== 200) throw strange(response, api)
+  const lines = Buffer.from(response.body).toString('utf8').trim().split('\n')
   const last = parseJson(Buffer.from(lines.at(-1) ?? ''))
   const cid = last !== null && typeof last === 'object' && 'Hash' in last ? last.Hash : undefined
-  if (typeof cid !== 'string' || fileUrlProblem(`ipfs://${cid}`) !== null) throw strange(answer, api)
+  if (typeof cid !== 'string' || fileUrlProblem(`ipfs://${cid}`) !== null) throw strange(response, api)
   return cid
 }
 
-function strange(answer: TransportAnswer, api: string): GdnError {
-  return new GdnError('bad_answer', `${api} did not respond like an IPFS node: ${describeAnswer(answer)}`, {
+function strange(response: TransportResponse, api: string): GdnError {
+  return new GdnError('bad_answer', `${api} did not respond like an IPFS node: ${describeResponse(response)}`, {
     hint: 'Set ipfs_api to the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
   })
 }

@@ -6,7 +6,7 @@ import { refusalCode } from '../../object-store/refusal.ts'
 import { EMPTY_SHA256, signS3 } from '../../object-store/s3-signature.ts'
 import type { CallOptions } from '../api-client.ts'
 import { retryRead } from '../retry-read.ts'
-import type { TransportAnswer, TransportRequest } from '../transport.ts'
+import type { TransportRequest, TransportResponse } from '../transport.ts'
 import { type FileFacts, readFileFacts } from './file-facts.ts'
 import { type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
 
@@ -37,7 +37,7 @@ export function createS3Storage(options: S3Options): Storage {
     headers: Record<string, string>,
     file: FileFacts | null,
     { signal }: CallOptions,
-  ): Promise<TransportAnswer> {
+  ): Promise<TransportResponse> {
     // Signed again for each attempt, because a signature is valid only for minutes.
     const once = async () => {
       const sha256 = file?.sha256 ?? EMPTY_SHA256
@@ -69,8 +69,8 @@ export function createS3Storage(options: S3Options): Storage {
           'cache-control': FOR_EVER,
           'x-amz-checksum-sha256': Buffer.from(file.sha256, 'hex').toString('base64'),
         }
-        const answer = await exchange('PUT', url, headers, file, callOptions)
-        if (answer.status !== 200) throw refusal(answer, bucket, region)
+        const response = await exchange('PUT', url, headers, file, callOptions)
+        if (response.status !== 200) throw refusal(response, bucket, region)
       }
       return { url: objectUrl(options.publicUrl, key) }
     },
@@ -87,7 +87,7 @@ function extensionOf(name: string): string {
   return /^\.[a-z0-9]{1,8}$/.test(extension) ? extension : ''
 }
 
-function refusal({ status, headers, body }: TransportAnswer, bucket: string, region: string): GdnError {
+function refusal({ status, headers, body }: TransportResponse, bucket: string, region: string): GdnError {
   const code = refusalCode(body)
   const said = `the S3 storage refused the request: ${code ?? status}`
   const details = { status, code }

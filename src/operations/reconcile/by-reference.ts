@@ -1,6 +1,6 @@
 import type { CreatingEndpoint } from '../../api/endpoints.ts'
-import { statusOf } from '../../client/answers.ts'
 import type { ApiClient, RequestOf } from '../../client/api-client.ts'
+import { statusOf } from '../../client/responses.ts'
 import type { AcceptedObjects, OperationRequest } from '../../state/operations.ts'
 
 interface ReferenceDeps {
@@ -37,12 +37,12 @@ export async function acceptedByReference(
   if (wanted.length === 0) return null
   const of = kind === 'createcollection' ? {} : { contract_address, blockchain }
   const request = { operation: kind, reference_ids: wanted, ...of } as RequestOf<'getreferences'>
-  const answer = await client.call('getreferences', request, { signal }).catch((error: unknown) => {
+  const response = await client.call('getreferences', request, { signal }).catch((error: unknown) => {
     // The key may lack the permission to read. Then the collection or the owner determines the outcome.
     if (statusOf(error) !== undefined) return null
     throw error
   })
-  const records = wanted.map((id) => answer?.references.find((one) => one.reference_id === id && !one.is_free))
+  const records = wanted.map((id) => response?.references.find((one) => one.reference_id === id && !one.is_free))
   const [first] = records
   if (first === undefined || records.includes(undefined)) return null
   return {

@@ -56,8 +56,8 @@ const isRun: Exactly = async (explorer, viewer, text) => {
 
 /** Matches the ID of a request, and finds what the request created. */
 const isRequest: Exactly = async (explorer, viewer, text) => {
-  const answer = readJson(await requestSeen(explorer.db, viewer.accountId, text))
-  const ids = JSON.stringify(answer ?? null).match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
+  const response = readJson(await requestSeen(explorer.db, viewer.accountId, text))
+  const ids = JSON.stringify(response ?? null).match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
   const some = [...new Set(ids)].slice(0, MOST_HITS)
   const nfts = await nftHits(explorer, viewer, await nftsById(explorer.db, some))
   return nfts.length > 0 ? nfts : await collectionHits(explorer, viewer, some)

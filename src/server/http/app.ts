@@ -17,7 +17,7 @@ import type { Readiness } from '../readiness.ts'
 import { type ConnectionLimits, DEFAULT_CONNECTIONS, limitConnections } from './connections.ts'
 import { addDocs } from './docs.ts'
 import { addDraining } from './draining.ts'
-import { createErrorHandler, rawAnswer } from './errors.ts'
+import { createErrorHandler, rawResponse } from './errors.ts'
 import { addExplorer } from './explorer.ts'
 import { addExplorerPage } from './explorer-page.ts'
 import { addFaults, FAULT_HEADER } from './faults.ts'
@@ -136,7 +136,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       if (isLingering(socket)) return
       if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
       const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-      socket.end(rawAnswer(status, ours))
+      socket.end(rawResponse(status, ours))
     },
   })
   limitConnections(app.server, { ...DEFAULT_CONNECTIONS, ...options.connections }, { isTrusted, log })

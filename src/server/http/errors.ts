@@ -106,7 +106,7 @@ const UNREAD = {
 } as const
 
 /** Returns a response for input that isn't a request: invalid HTTP, headers that are too large, or a slow client. */
-export function rawAnswer(status: keyof typeof UNREAD, headers: Readonly<Record<string, string>>): string {
+export function rawResponse(status: keyof typeof UNREAD, headers: Readonly<Record<string, string>>): string {
   const body = JSON.stringify(formA(TITLES.badRequest, UNREAD[status]))
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,

@@ -3,7 +3,7 @@ import { messageOf } from '../../core/errors.ts'
 import type { Metrics } from '../metrics/types.ts'
 import type { Readiness } from '../readiness.ts'
 import type { BackendIdentity } from '../store/identity.ts'
-import { answerReadiness, healthBody } from './health.ts'
+import { healthBody, sendReadiness } from './health.ts'
 import { listen } from './listen.ts'
 
 export interface Health {
@@ -22,7 +22,7 @@ export async function startHealthServer(
     // Some monitors send HEAD. Node leaves out the body of the response.
     const isAsking = request.method === 'GET' || request.method === 'HEAD'
     const [path = ''] = isAsking ? (request.url ?? '').split('?') : []
-    answer(health, path, response).catch((error) => send(response, 503, { error: messageOf(error) }))
+    respond(health, path, response).catch((error) => send(response, 503, { error: messageOf(error) }))
   })
   const { url } = await listen(
     {
@@ -45,14 +45,14 @@ export async function startHealthServer(
   }
 }
 
-async function answer(
+async function respond(
   { version, identity, readiness, metrics }: Health,
   path: string,
   response: ServerResponse,
 ): Promise<void> {
   if (path === '/healthz') return send(response, 200, healthBody(version, identity))
   if (path === '/readyz') {
-    const { status, body } = await answerReadiness(readiness)
+    const { status, body } = await sendReadiness(readiness)
     return send(response, status, body)
   }
   if (path !== '/metrics') return send(response, 404, { error: 'this path does not exist' })

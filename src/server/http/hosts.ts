@@ -28,13 +28,13 @@ export function createHostCheck(bound: string, allowedHosts: readonly string[]):
   const local = isLoopbackHost(bound.toLowerCase())
   if (!local && allowedHosts.length === 0) return () => {}
   const allowed = new Set(allowedHosts.map((host) => host.toLowerCase()))
-  const answered = (header: string) => {
+  const isServed = (header: string) => {
     const host = hostName(header)
     return isLoopbackHost(host) || allowed.has(host) || (!local && isAddress(host))
   }
   return ({ headers, host }) => {
     // A proxy's X-Forwarded-Host is checked in addition to the received Host header, not instead of it.
-    if (answered(headers.host ?? '') && answered(host ?? '')) return
+    if (isServed(headers.host ?? '') && isServed(host ?? '')) return
     const what = local ? 'localhost' : 'its own names'
     throw new Refusal(421, TITLES.misdirected, `this server accepts only requests to ${what}, see --allowed-host`)
   }

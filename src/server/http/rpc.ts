@@ -33,10 +33,10 @@ export function addRpcRoutes(
       throw new Refusal(403, TITLES.forbidden, 'pages of other origins may only read this chain')
     }
     const { handleRpc } = await import('../chain/evm/embedded/rpc.ts')
-    const answer = await handleRpc(await networkOf(chains, blockchain), request.body)
+    const response = await handleRpc(await networkOf(chains, blockchain), request.body)
     // Waits, so that a client that sends a transaction and then calls the API sees its effect.
     if (sends(request.body)) await pipeline.ownersFollowed(blockchain)
-    return answer
+    return response
   })
 }
 

@@ -24,10 +24,10 @@ export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps
       const url = request.raw.url ?? ''
       const at = url.indexOf('?')
       const { claims, key } = await createWallet(deps, at < 0 ? '' : url.slice(at + 1))
-      const answer = spell(claims, key)
+      const response = spell(claims, key)
       key.destroy()
-      finished(reply.raw, () => answer.fill(0))
-      return reply.type('application/json; charset=utf-8').send(answer)
+      finished(reply.raw, () => response.fill(0))
+      return reply.type('application/json; charset=utf-8').send(response)
     })
   })
 }
@@ -41,9 +41,9 @@ function spell(request: SignedUrlClaims, { address, spelled }: ErasableKey): Buf
   const echo = JSON.stringify({ ...request, signature: '' })
   const before = Buffer.from(`{"request":${echo},"wallet":{"address":"${address}","private_key":"`)
   const after = Buffer.from('"}}')
-  const answer = Buffer.from(new ArrayBuffer(before.length + spelled.length + after.length))
-  before.copy(answer)
-  spelled.copy(answer, before.length)
-  after.copy(answer, before.length + spelled.length)
-  return answer
+  const response = Buffer.from(new ArrayBuffer(before.length + spelled.length + after.length))
+  before.copy(response)
+  spelled.copy(response, before.length)
+  after.copy(response, before.length + spelled.length)
+  return response
 }

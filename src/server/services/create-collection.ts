@@ -39,7 +39,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
       ? []
       : [{ reference_id, digest: operationDigest(createcollection.name, fieldsOf(parsed)) }]
   const scope = { scope_id: accountId, operation: createcollection.name }
-  const answer = (collection: string | KnownOperation) => ({
+  const response = (collection: string | KnownOperation) => ({
     request: {
       name: parsed.name,
       blockchain,
@@ -54,7 +54,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
     async findExisting() {
       if (reference_id === undefined) return null
       const [existing] = (await findAllNamed(store.db, scope, references)) ?? []
-      return existing === undefined ? null : answer(existing)
+      return existing === undefined ? null : response(existing)
     },
     async prepare() {
       refuseValue(deps, request, blockchain)
@@ -66,7 +66,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
       const id = newId()
       const named = references.map((reference) => ({ ...reference, target_id: id }))
       const existing = (await claimReferences(db, scope, named)).get(reference_id ?? '')
-      if (existing !== undefined) return answer(existing)
+      if (existing !== undefined) return response(existing)
       const collection = {
         id,
         account_id: accountId,
@@ -89,7 +89,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
       }
       await addCollection(db, { ...collection, ...(await facts.addressesFor(db, collection)) })
       await startChange(db, { accountId, run, requestId, acceptedAt, costCheck }, { id })
-      return answer(id)
+      return response(id)
     },
   })
   pipeline.collectionAccepted(blockchain)

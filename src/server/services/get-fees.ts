@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { getfees } from '../../api/endpoints/getfees.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
-import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
+import { isNoResponse } from '../chain/rpc/rpc-response.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
 import { badRequest, notNow, Refusal } from './refusal.ts'
@@ -58,13 +58,13 @@ async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
   try {
     return await gas.shortage()
   } catch (error) {
-    if (!isNoAnswer(error)) throw error
+    if (!isNoResponse(error)) throw error
     return null
   }
 }
 
 /** Returns the current fees. @throws Refusal 503 if no node returns them */
-export const returnedFees = (gas: GasFacts): ReturnType<GasFacts['fees']> => answered(gas, gas.fees(), 'its fees')
+export const returnedFees = (gas: GasFacts): ReturnType<GasFacts['fees']> => nodeResponse(gas, gas.fees(), 'its fees')
 
 /** Returns the current fees; null if no node returns them within a short time. */
 export async function feesIfKnown(gas: GasFacts): Promise<Awaited<ReturnType<GasFacts['fees']>> | null> {
@@ -77,11 +77,11 @@ export async function feesIfKnown(gas: GasFacts): Promise<Awaited<ReturnType<Gas
 }
 
 /** Resolves with the response of a node. @throws Refusal 503 if none does */
-export async function answered<Answer>(gas: GasFacts, asked: Promise<Answer>, what: string): Promise<Answer> {
+export async function nodeResponse<Response>(gas: GasFacts, asked: Promise<Response>, what: string): Promise<Response> {
   try {
     return await asked
   } catch (error) {
-    if (!isNoAnswer(error)) throw error
+    if (!isNoResponse(error)) throw error
     throw notNow(`no node of ${gas.blockchain} returned ${what}`, RETRY_SECONDS)
   }
 }

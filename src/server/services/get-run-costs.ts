@@ -22,7 +22,7 @@ import {
 } from '../store/run-costs.ts'
 import { findSeenRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
-import { answered, feesIfKnown, returnedFees } from './get-fees.ts'
+import { feesIfKnown, nodeResponse, returnedFees } from './get-fees.ts'
 import { heldReasons, signingProblem, stallOf } from './pending-reason.ts'
 import { badRequest, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -149,6 +149,6 @@ async function waitingOf(
 }
 
 async function untilFinal(gas: GasFacts, block: number): Promise<string | null> {
-  const blocks = await answered(gas, gas.blocksUntilFinal(block), 'its newest block')
+  const blocks = await nodeResponse(gas, gas.blocksUntilFinal(block), 'its newest block')
   return blocks === null ? null : finalityReason(blocks)
 }

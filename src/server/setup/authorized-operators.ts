@@ -1,7 +1,7 @@
 import type { Hex } from '../chain/evm/network.ts'
 import { isOperator } from '../chain/evm/registry.ts'
 import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
-import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
+import { isNoResponse } from '../chain/rpc/rpc-response.ts'
 
 /** Returns the first operator that isn't authorized by a factory as of a block; null if all are. */
 export async function findMissing(
@@ -26,7 +26,7 @@ export async function wereAuthorized(
   try {
     return (await findMissing(network, factory, operators, deep)) === null
   } catch (error) {
-    if (isNoAnswer(error)) return null
+    if (isNoResponse(error)) return null
     throw error
   }
 }

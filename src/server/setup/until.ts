@@ -1,6 +1,6 @@
 import { sleep } from '../../core/time.ts'
 import { inGwei } from '../../core/units.ts'
-import { isNoAnswer } from '../chain/rpc/rpc-answer.ts'
+import { isNoResponse } from '../chain/rpc/rpc-response.ts'
 import type { SetupOptions } from './options.ts'
 
 /** Returns the message for fees that are higher than the approved price. */
@@ -29,7 +29,7 @@ export async function until<Found>(
         if (failures > 1) say(what)
         failures = 0
       } catch (error) {
-        if (signal.aborted || !isNoAnswer(error)) throw signal.aborted ? signal.reason : error
+        if (signal.aborted || !isNoResponse(error)) throw signal.aborted ? signal.reason : error
         failures += 1
         // A single failure is common: one of several nodes lags by a block.
         if (failures === 2) say(`${what}: ${error.message}, retrying`)

@@ -31,7 +31,7 @@ export interface OpenStorageOptions {
 const ASK_AGAIN_MS = 2000
 const ASK_NOW_AND_THEN_MS = 30_000
 /** Timeout for the first check. A wrong configuration is detected sooner. */
-const FIRST_ANSWER_WITHIN_MS = 5000
+const FIRST_RESPONSE_WITHIN_MS = 5000
 const DAY_MS = 24 * 3600_000
 const SEND_AGAIN_MS = 60_000
 
@@ -202,12 +202,12 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
  */
 async function checkSoon(remote: RemoteFiles | null): Promise<void> {
   if (remote === null) return
-  const answered = await withTimeout(
+  const responded = await withTimeout(
     remote.check().then(() => true),
-    FIRST_ANSWER_WITHIN_MS,
+    FIRST_RESPONSE_WITHIN_MS,
   )
   // Later checks detect a late response.
-  if (answered === null) throw new StorageUnavailableError(`${remote.name} does not respond`)
+  if (responded === null) throw new StorageUnavailableError(`${remote.name} does not respond`)
 }
 
 const placeInDataDir = async (store: Store, dataDir: string) =>

@@ -125,7 +125,7 @@ describe('a provider over its rate limit', () => {
       now += provider.restMs()
     }
     expect(rests).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000])
-    provider.answered()
+    provider.responded()
     provider.limited(null)
     expect(provider.restMs()).toBe(1000)
     provider.limited(86_400_000)

@@ -7,7 +7,7 @@ import { collectionAddress, collectionInit } from '../../../src/server/chain/evm
 import { readCollectionState, readOwnerOf } from '../../../src/server/chain/evm/collection-reads.ts'
 import { encodeDeployFactory, encodeMake, factoryAddress } from '../../../src/server/chain/evm/factory.ts'
 import type { EvmNetwork, Hex, PublicNetwork, RawLog } from '../../../src/server/chain/evm/network.ts'
-import { RpcError } from '../../../src/server/chain/rpc/rpc-answer.ts'
+import { RpcError } from '../../../src/server/chain/rpc/rpc-response.ts'
 import { type FollowOptions, followOwners } from '../../../src/server/pipeline/evm/follow-owners.ts'
 import { createPublicOwnerFollower } from '../../../src/server/pipeline/evm/public-network/follow-owners.ts'
 import { rememberChain } from '../../../src/server/store/chains.ts'

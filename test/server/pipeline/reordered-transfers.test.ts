@@ -4,7 +4,7 @@ import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated
 import { type EmbeddedSigners, openEmbeddedSigners } from '../../../src/server/chain/evm/embedded/embedded-signers.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/evm-signer.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
-import { RpcError } from '../../../src/server/chain/rpc/rpc-answer.ts'
+import { RpcError } from '../../../src/server/chain/rpc/rpc-response.ts'
 import { createTransferStep } from '../../../src/server/pipeline/evm/transfer-step.ts'
 import { failBundle } from '../../../src/server/state/nfts.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'

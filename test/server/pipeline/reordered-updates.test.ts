@@ -6,7 +6,7 @@ import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/evm-signer.ts'
 import type { EvmNetwork, Hex } from '../../../src/server/chain/evm/network.ts'
-import { RpcError } from '../../../src/server/chain/rpc/rpc-answer.ts'
+import { RpcError } from '../../../src/server/chain/rpc/rpc-response.ts'
 import { createEvmUpdateStep } from '../../../src/server/pipeline/evm/update-step.ts'
 import { addUpdates, assignUpdates } from '../../../src/server/state/updates.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'

@@ -67,7 +67,7 @@ it('a process waits for a migration for longer than its query timeout', async ()
   let opened: Promise<Awaited<ReturnType<typeof openPostgres>>> | undefined
   await blocker.db.transaction().execute(async (db) => {
     await lockUntilCommit(db, 'migrations')
-    opened = openPostgres({ url, answerWithinMs: 200 })
+    opened = openPostgres({ url, responseWithinMs: 200 })
     opened.catch(() => {})
     await sql`select pg_sleep(1)`.execute(db)
   })

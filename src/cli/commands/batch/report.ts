@@ -230,7 +230,7 @@ interface ServerFacts {
   blockExplorer: string | null
 }
 
-const collectionAnswer = z.object({
+const collectionResponse = z.object({
   name: z.string(),
   transaction: z.object({ explorer_url: z.string().nullable() }).nullable(),
 })
@@ -254,7 +254,7 @@ async function readServerFacts(
       if (!explorer.open) return { ...nothing, isOurs: true }
       const path =
         `/explorer/collections/${encodeURIComponent(run.contractAddress)}?blockchain=${run.blockchain}` as const
-      const collection = collectionAnswer.safeParse(await explorer.get(path))
+      const collection = collectionResponse.safeParse(await explorer.get(path))
       return {
         isOurs: true,
         collection: collection.success ? collection.data.name : null,

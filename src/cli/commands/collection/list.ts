@@ -1,5 +1,5 @@
 import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
-import { lacksEndpoint } from '../../../client/answers.ts'
+import { lacksEndpoint } from '../../../client/responses.ts'
 import { GdnCommand } from '../../command.ts'
 import { knownCollections, readCollections } from '../../connect/known-collections.ts'
 import type { Connection, Deps } from '../../deps.ts'

@@ -1,5 +1,5 @@
 import { createTransport } from '../../../client/create-transport.ts'
-import type { TransportAnswer } from '../../../client/transport.ts'
+import type { TransportResponse } from '../../../client/transport.ts'
 import { isDataDirectory, localApiKey, runningBackend } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import type { Server } from '../../../config/server.ts'
@@ -44,7 +44,7 @@ export async function checkLocalBackend({ env, signals }: Deps, asked: Server | 
   }
 }
 
-async function askReady(url: string, signal: AbortSignal): Promise<TransportAnswer> {
+async function askReady(url: string, signal: AbortSignal): Promise<TransportResponse> {
   const transport = await createTransport('single')
   try {
     const request = { method: 'GET', url: `${url}/readyz`, headers: {}, timeoutMs: TIMEOUT_MS, signal } as const

@@ -49,14 +49,14 @@ async function knock(
   try {
     const { headers, body } = await ask('/healthz')
     const ended = now()
-    const answered = ok('server', `${server.origin} responds in ${ended - begun} ms`)
+    const responds = ok('server', `${server.origin} responds in ${ended - begun} ms`)
     const work = await ask('/readyz').then(
       ({ body }) => readinessFindings('backend', body, null),
       () => [],
     )
     return {
       findings: [
-        answered,
+        responds,
         ...compareClocks(headers.date, (begun + ended) / 2, server),
         ...versionOf(body, server),
         ...work,

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { transfernft, transferRequest12 } from '../../../api/endpoints/transfernft.ts'
-import { statusOf } from '../../../client/answers.ts'
+import { statusOf } from '../../../client/responses.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { DEFAULT_WAIT_MS } from '../../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'

@@ -10,7 +10,7 @@ import { safe } from '../../io/io.ts'
 import { VERSION } from '../../version.ts'
 
 /** Longer than for other requests, because the response can't be requested again. */
-const ANSWER_TIMEOUT_MS = 120_000
+const RESPONSE_TIMEOUT_MS = 120_000
 
 type Request = z.output<typeof getpresignedurl.request>
 
@@ -37,17 +37,17 @@ export async function walletSource(
       const debug = (what: string) =>
         io.debug(safe(`POST ${url.origin}${url.pathname} -> ${what} in ${Math.round(performance.now() - started)} ms`))
       try {
-        const answer = await transport.request({
+        const response = await transport.request({
           method: 'POST',
           url: url.href,
           headers: { 'user-agent': `gdn/${VERSION}`, accept: 'application/json' },
           body: new Uint8Array(),
-          timeoutMs: ANSWER_TIMEOUT_MS,
+          timeoutMs: RESPONSE_TIMEOUT_MS,
           // The first Ctrl-C doesn't abort the request, because the response is the only copy of a key.
           signal: signals.again,
         })
-        debug(`${answer.status}, ${answer.body.length} bytes`)
-        return answer
+        debug(`${response.status}, ${response.body.length} bytes`)
+        return response
       } catch (error) {
         debug(messageOf(error))
         throw error

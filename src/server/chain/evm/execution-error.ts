@@ -1,4 +1,4 @@
-import type { RpcError } from '../rpc/rpc-answer.ts'
+import type { RpcError } from '../rpc/rpc-response.ts'
 
 const REVERTED = 3
 

@@ -1,6 +1,6 @@
 import { decodeFunctionResult, encodeFunctionData, numberToHex } from 'viem'
 import { GdnError } from '../../../core/errors.ts'
-import { RpcError } from '../rpc/rpc-answer.ts'
+import { RpcError } from '../rpc/rpc-response.ts'
 import { gdnFactory } from './contracts/generated/artifacts.ts'
 import { isExecutionError } from './execution-error.ts'
 import type { EvmNetwork, Hex } from './network.ts'

@@ -13,7 +13,7 @@ export interface Provider {
   /** Resolves when this many calls may be sent; rejects with the signal's reason. */
   enter(calls: number, signal: AbortSignal): Promise<void>
   /** Records a successful response. */
-  answered(): void
+  responded(): void
   /** Records a rate limit: pauses for the requested time, or else with exponential backoff. */
   limited(ms: number | null): void
   /** Remaining pause in milliseconds. */
@@ -67,7 +67,7 @@ export function createProviders(
         if (calls > 1) paced.pace.pause(host, calls * paced.apartMs)
         leave()
       },
-      answered() {
+      responded() {
         inARow = 0
       },
       limited(ms) {

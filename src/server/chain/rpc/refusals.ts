@@ -1,6 +1,6 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { RpcError } from './rpc-answer.ts'
+import { RpcError } from './rpc-response.ts'
 
 /**
  * Runs `work`, and turns a node's JSON-RPC error into an error with the node's message.

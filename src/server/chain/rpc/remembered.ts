@@ -9,15 +9,15 @@ export function remembered<Value>(
   ask: () => Promise<Value>,
   now: () => number = () => performance.now(),
 ): () => Promise<Value> {
-  let last: { at: number; answer: Promise<Value> } | null = null
+  let last: { at: number; value: Promise<Value> } | null = null
   return () => {
     if (last === null || now() < last.at || now() - last.at >= freshMs) {
-      const asked = { at: now(), answer: ask() }
+      const asked = { at: now(), value: ask() }
       last = asked
-      asked.answer.catch(() => {
+      asked.value.catch(() => {
         if (last === asked) last = null
       })
     }
-    return last.answer
+    return last.value
   }
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { RpcError } from './rpc-answer.ts'
+import { RpcError } from './rpc-response.ts'
 
 export interface LoopbackRpc {
   url: string
@@ -8,7 +8,7 @@ export interface LoopbackRpc {
 }
 
 /** Returns the result of a call. Throws an RpcError, or anything else for an internal error. */
-export type AnswerCall = (method: string, params: readonly unknown[]) => unknown
+export type CallHandler = (method: string, params: readonly unknown[]) => unknown
 
 const PARSE_ERROR = -32700
 const INTERNAL = -32603
@@ -17,10 +17,10 @@ const METHOD_NOT_FOUND = -32601
 export const methodNotFound = (): RpcError => new RpcError(METHOD_NOT_FOUND, 'method not found')
 
 /** Serves JSON-RPC to a process on this machine, single calls and batches. */
-export async function serveLoopback(answer: AnswerCall): Promise<LoopbackRpc> {
+export async function serveLoopback(handle: CallHandler): Promise<LoopbackRpc> {
   const server = createServer(async (request, response) => {
     const reply = await readJson(request).then(
-      (body) => (Array.isArray(body) ? Promise.all(body.map((call) => replyTo(answer, call))) : replyTo(answer, body)),
+      (body) => (Array.isArray(body) ? Promise.all(body.map((call) => replyTo(handle, call))) : replyTo(handle, body)),
       () => ({ jsonrpc: '2.0', id: null, error: { code: PARSE_ERROR, message: 'parse error' } }),
     )
     response.setHeader('content-type', 'application/json')
@@ -42,11 +42,11 @@ export async function serveLoopback(answer: AnswerCall): Promise<LoopbackRpc> {
   }
 }
 
-async function replyTo(answer: AnswerCall, call: unknown): Promise<object> {
+async function replyTo(handle: CallHandler, call: unknown): Promise<object> {
   const { id = null, method, params } = (call ?? {}) as { id?: unknown; method?: unknown; params?: unknown }
   try {
     if (typeof method !== 'string') throw methodNotFound()
-    return { jsonrpc: '2.0', id, result: await answer(method, Array.isArray(params) ? params : []) }
+    return { jsonrpc: '2.0', id, result: await handle(method, Array.isArray(params) ? params : []) }
   } catch (error) {
     const { code, message, data } = error instanceof RpcError ? error : new RpcError(INTERNAL, 'internal error')
     return { jsonrpc: '2.0', id, error: { code, message, data } }

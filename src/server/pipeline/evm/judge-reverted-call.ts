@@ -1,7 +1,7 @@
 import { numberToHex } from 'viem'
 import { isExecutionError } from '../../chain/evm/execution-error.ts'
 import type { EvmNetwork, Hex, PublicNetwork } from '../../chain/evm/network.ts'
-import { isUnreachable, RpcError } from '../../chain/rpc/rpc-answer.ts'
+import { isUnreachable, RpcError } from '../../chain/rpc/rpc-response.ts'
 
 /** Maximum number of reverts that count as temporary, regardless of the response of the network. */
 export const PASSING_REVERTS = 3
@@ -41,8 +41,8 @@ export async function atFinality<Result>(
   try {
     return await ask(numberToHex(Math.max(0, (await head()) - finality + 1)))
   } catch (error) {
-    const answer = isUnreachable(error) ? error.cause : error
-    if (answer instanceof RpcError) return null
+    const response = isUnreachable(error) ? error.cause : error
+    if (response instanceof RpcError) return null
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import { readCollectionState, readOwnerOf } from '../../chain/evm/collection-reads.ts'
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
-import { RpcError } from '../../chain/rpc/rpc-answer.ts'
+import { RpcError } from '../../chain/rpc/rpc-response.ts'
 import type { Store } from '../../store/open-store.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 import { findTransferOf, transferFollowsUnfinal } from '../../store/transfers.ts'

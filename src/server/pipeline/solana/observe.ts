@@ -21,8 +21,8 @@ export async function observeSolana(
       const outcome = await outcomeOf(network, height, transaction, statuses[index] ?? null)
       if (outcome !== null) return outcome
       const pending = { state: 'signed', waitMs: network.pollMs ?? POLL_MS } as const
-      const answer = sent[index]
-      return answer?.outcome === 'rejected' ? { ...pending, refusal: answer.reason } : pending
+      const response = sent[index]
+      return response?.outcome === 'rejected' ? { ...pending, refusal: response.reason } : pending
     }),
   )
 }

@@ -9,8 +9,8 @@ import { sign } from './signature.ts'
 
 const TIMEOUT_MS = 10_000
 /** Maximum number of bytes to read from a response, which is only shown to people. */
-const MAX_ANSWER_BYTES = 1024
-const MAX_ANSWER = 200
+const MAX_RESPONSE_BYTES = 1024
+const MAX_RESPONSE = 200
 const MAX_HEADER_BYTES = 16 * 1024
 
 /** The result of one delivery attempt. */
@@ -122,19 +122,19 @@ async function readBeginning(
     for await (const bytes of body) {
       parts.push(bytes)
       size += bytes.length
-      if (size >= MAX_ANSWER_BYTES) break
+      if (size >= MAX_RESPONSE_BYTES) break
     }
   } catch {
   } finally {
     body.destroy()
   }
   // PostgreSQL can't store a NUL character in text.
-  const text = Buffer.concat(parts).subarray(0, MAX_ANSWER_BYTES).toString('utf8').replaceAll('\0', '')
-  return [...text].slice(0, MAX_ANSWER).join('')
+  const text = Buffer.concat(parts).subarray(0, MAX_RESPONSE_BYTES).toString('utf8').replaceAll('\0', '')
+  return [...text].slice(0, MAX_RESPONSE).join('')
 }
 
 /** Reuses the error messages for file downloads, because the same errors can occur here. */
 function reasonOf(error: unknown): string {
   const failure = error instanceof FetchFailure ? error : explainFailure(error, 'the receiver')
-  return failure.message.slice(0, MAX_ANSWER)
+  return failure.message.slice(0, MAX_RESPONSE)
 }

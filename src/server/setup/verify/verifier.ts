@@ -6,7 +6,7 @@ import { isRecord, parseJson } from '../../../core/json.ts'
 import { sleep } from '../../../core/time.ts'
 import type { DeployedContract } from './contracts.ts'
 
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 const TIMEOUT_MS = 30_000
 const POLL_MS = 3_000
 /** Number of consecutive failures after which a service counts as unreachable. */
@@ -62,7 +62,7 @@ export const rejected = (message: string): VerificationResult => ({
   message: excerpt(message),
 })
 
-interface Answer {
+interface VerifierResponse {
   status: number
   json: Record<string, unknown>
 }
@@ -79,7 +79,7 @@ export interface VerifierHttp {
   /**
    * Sends a request, and repeats it without a response: no request has an effect twice. @throws GdnError `unreachable`
    */
-  ask(request: Ask): Promise<Answer>
+  ask(request: Ask): Promise<VerifierResponse>
   /** Waits until the next poll. */
   wait(): Promise<void>
   close(): Promise<void>
@@ -90,10 +90,10 @@ const reasonOf = (cause: unknown) => excerpt(messageOf(cause) || (systemCode(cau
 
 export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry }: VerifierOptions): VerifierHttp {
   const { host } = new URL(url)
-  const limits = { maxResponseSize: MAX_ANSWER_BYTES, bodyTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS }
+  const limits = { maxResponseSize: MAX_RESPONSE_BYTES, bodyTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS }
   const agent = proxy === undefined ? new Agent(limits) : new EnvHttpProxyAgent({ ...limits, ...proxy })
 
-  const once = async ({ method, url: target, type, body }: Ask): Promise<Answer> => {
+  const once = async ({ method, url: target, type, body }: Ask): Promise<VerifierResponse> => {
     const headers = { accept: 'application/json', ...(type === undefined ? {} : { 'content-type': type }) }
     const response = await request(target, { method, headers, body: body ?? null, dispatcher: agent, signal })
     const text = await response.body.text()
@@ -110,8 +110,8 @@ export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry 
     async ask(what) {
       for (let attempt = 1; ; attempt++) {
         try {
-          const answer = await once(what)
-          if (answer.status !== TOO_MANY_REQUESTS) return answer
+          const response = await once(what)
+          if (response.status !== TOO_MANY_REQUESTS) return response
           // The status 429 also means that another submission of the contract is being verified, so it counts as no
           // failure.
           attempt = 0

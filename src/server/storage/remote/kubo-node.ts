@@ -61,14 +61,14 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
   }
 
   const read = async (path: string): Promise<StorageResponse> => {
-    const answer = await client.open(call(path))
-    if (answer.status === 200) return answer
-    throw refusal({ status: answer.status, body: await collect(answer.body, MAX_BLOCK_BYTES) })
+    const response = await client.open(call(path))
+    if (response.status === 200) return response
+    throw refusal({ status: response.status, body: await collect(response.body, MAX_BLOCK_BYTES) })
   }
 
-  const expectOk = (answer: StorageTextResponse): StorageTextResponse => {
-    if (answer.status !== 200) throw refusal(answer)
-    return answer
+  const expectOk = (response: StorageTextResponse): StorageTextResponse => {
+    if (response.status !== 200) throw refusal(response)
+    return response
   }
 
   return {
@@ -97,11 +97,11 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
     nodeBlocks: {
       async block(cid) {
         // Only local content is read, because the node would otherwise search the whole network for minutes.
-        const answer = await client.open(call(`block/get?arg=${cid}&offline=true`))
-        const body = await collect(answer.body, MAX_BLOCK_BYTES)
-        if (answer.status === 200) return body
+        const response = await client.open(call(`block/get?arg=${cid}&offline=true`))
+        const body = await collect(response.body, MAX_BLOCK_BYTES)
+        if (response.status === 200) return body
         if (/not found|blockstore/i.test(messageIn(body) ?? '')) return null
-        throw refusal({ status: answer.status, body })
+        throw refusal({ status: response.status, body })
       },
 
       async keep(cid) {

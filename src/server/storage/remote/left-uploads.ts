@@ -16,7 +16,7 @@ export interface LeftUploadsOptions {
   /** Returns the URL of a key with a query. An empty key stands for the bucket. */
   urlOf: (key: string, query: string) => string
   prefix: string
-  refusal: (answer: StorageTextResponse) => Error
+  refusal: (response: StorageTextResponse) => Error
 }
 
 /** Keys of gdn are CIDs in this spelling. Others may share the bucket. */

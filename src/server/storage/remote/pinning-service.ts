@@ -78,8 +78,8 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
         },
       }
       // Sent only once. After a lost response, the pin must be looked up first.
-      const answer = await client.askOnce(request)
-      return understand(answer.status, answer.body, (json) => pinIn(json) ?? undefined)
+      const response = await client.askOnce(request)
+      return understand(response.status, response.body, (json) => pinIn(json) ?? undefined)
     },
 
     async find(cid) {

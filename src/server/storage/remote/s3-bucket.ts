@@ -5,7 +5,7 @@ import { EMPTY_SHA256, signS3 } from '../../../object-store/s3-signature.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 import { leftUploads } from './left-uploads.ts'
 import type { RemoteFiles } from './remote-files.ts'
-import { type S3Answer, s3Refusal } from './s3-refusal.ts'
+import { type S3Response, s3Refusal } from './s3-refusal.ts'
 import { bytesOf, createS3Upload, sha256Hex } from './s3-upload.ts'
 import { collect, openStorageClient, type StorageClient, type StorageRequest } from './storage-client.ts'
 
@@ -41,7 +41,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
   }
   const ask = (request: StorageRequest, sha256?: string) => client.ask(() => signed(request, sha256))
 
-  const refusal = (answer: S3Answer) => s3Refusal({ name, place, region }, answer)
+  const refusal = (response: S3Response) => s3Refusal({ name, place, region }, response)
   const put = createS3Upload({ ask, urlOf, refusal })
 
   return {
@@ -65,17 +65,17 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
 
     async *read(cid, start, end) {
       const headers = { range: `bytes=${start}-${end - 1}` }
-      const answer = await client.open(await signed({ method: 'GET', url: urlOf(cid.toString()), headers }))
-      if (answer.status === 206) return void (yield* answer.body)
+      const response = await client.open(await signed({ method: 'GET', url: urlOf(cid.toString()), headers }))
+      if (response.status === 206) return void (yield* response.body)
       // Some servers ignore ranges.
-      if (answer.status === 200) return void (yield* within(answer.body, start, end))
-      const body = await collect(answer.body)
-      if (answer.status === 404) {
+      if (response.status === 200) return void (yield* within(response.body, start, end))
+      const body = await collect(response.body)
+      if (response.status === 404) {
         throw new StorageUnavailableError(`${name} does not return ${prefix}${cid}, which was stored there`, {
           hint: 'Check whether it was deleted, or whether the bucket is only eventually consistent.',
         })
       }
-      throw refusal({ ...answer, body })
+      throw refusal({ ...response, body })
     },
 
     tidy: leftUploads({

@@ -3,12 +3,12 @@ import { refusalCode } from '../../../object-store/refusal.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 import type { StorageTextResponse } from './storage-client.ts'
 
-export type S3Answer = Pick<StorageTextResponse, 'status' | 'headers' | 'body'>
+export type S3Response = Pick<StorageTextResponse, 'status' | 'headers' | 'body'>
 
 /** Returns the error for an unsuccessful response of S3, with a hint that names the setting to change. */
 export function s3Refusal(
   { name, place, region }: { name: string; place: string; region: string },
-  { status, headers, body }: S3Answer,
+  { status, headers, body }: S3Response,
 ): GdnError {
   const code = refusalCode(body)
   const said = `${name} rejected the request: ${code ?? status}`

@@ -5,7 +5,7 @@ import { FOR_EVER } from '../../../object-store/bucket.ts'
 import { refusalCode } from '../../../object-store/refusal.ts'
 import { unescapeXml } from './left-uploads.ts'
 import type { SpooledContent } from './remote-files.ts'
-import type { S3Answer } from './s3-refusal.ts'
+import type { S3Response } from './s3-refusal.ts'
 import type { StorageRequest, StorageTextResponse } from './storage-client.ts'
 
 /**
@@ -23,7 +23,7 @@ interface S3UploadOptions {
   /** Sends a signed request. */
   ask: (request: StorageRequest, sha256?: string) => Promise<StorageTextResponse>
   urlOf: (key: string, query?: string) => string
-  refusal: (answer: S3Answer) => GdnError
+  refusal: (response: S3Response) => GdnError
 }
 
 /** Returns a function that stores content under a key, whole or in parts. */
@@ -57,11 +57,11 @@ export function createS3Upload({
   }
 
   /** Returns whether the object already exists. */
-  const settle = (answer: StorageTextResponse): boolean => {
-    if (answer.status === 412) return true
+  const settle = (response: StorageTextResponse): boolean => {
+    if (response.status === 412) return true
     // Some services return 200 early, with the result in the body.
-    if (answer.status === 200 && refusalCode(answer.body) === undefined) return false
-    throw refusal(answer.status === 200 ? { ...answer, status: 500 } : answer)
+    if (response.status === 200 && refusalCode(response.body) === undefined) return false
+    throw refusal(response.status === 200 ? { ...response, status: 500 } : response)
   }
 
   const putParts = async (key: string, content: SpooledContent, headers: Record<string, string>): Promise<boolean> => {
@@ -76,9 +76,9 @@ export function createS3Upload({
         const { start, end, sha256 } = part
         const url = urlOf(key, `?partNumber=${tags.length + 1}&${upload}`)
         const body = { size: end - start, open: () => content.read(start, end) }
-        const answer = await ask({ method: 'PUT', url, body }, sha256)
-        const tag = answer.headers.etag
-        if (answer.status !== 200 || typeof tag !== 'string') throw refusal(answer)
+        const response = await ask({ method: 'PUT', url, body }, sha256)
+        const tag = response.headers.etag
+        if (response.status !== 200 || typeof tag !== 'string') throw refusal(response)
         tags.push(tag)
       }
       const list = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
@@ -86,10 +86,10 @@ export function createS3Upload({
       const body = { size: xml.length, open: () => bytesOf(xml) }
       const url = urlOf(key, `?${upload}`)
       const only = condition === undefined ? {} : { 'if-none-match': condition }
-      const answer = await ask({ method: 'POST', url, headers: only, body }, sha256Hex(xml))
+      const response = await ask({ method: 'POST', url, headers: only, body }, sha256Hex(xml))
       // An earlier attempt, whose response was lost, has completed the upload.
-      if (refusalCode(answer.body) === 'NoSuchUpload' && (await sizeOf(key)) === content.size) return true
-      return settle(answer)
+      if (refusalCode(response.body) === 'NoSuchUpload' && (await sizeOf(key)) === content.size) return true
+      return settle(response)
     } catch (error) {
       // Removes parts that would cost money. A failure of this cleanup is ignored.
       await ask({ method: 'DELETE', url: urlOf(key, `?${upload}`) }).catch(() => {})

@@ -74,7 +74,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
 
   const open = async ({ method, url, headers = {}, body }: StorageRequest): Promise<StorageResponse> => {
     const size = body?.size ?? null
-    const { statusCode, ...answer } = await request(url, {
+    const { statusCode, ...response } = await request(url, {
       method,
       headers: {
         ...headers,
@@ -88,7 +88,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
       signal: AbortSignal.timeout(longestMs(size)),
     })
     problem = isPassing(statusCode) ? `${name} returned HTTP ${statusCode}` : null
-    return { status: statusCode, headers: answer.headers, body: cut(answer.body) }
+    return { status: statusCode, headers: response.headers, body: cut(response.body) }
   }
 
   /** Yields the body. Converts errors to this client's errors. */
@@ -123,8 +123,8 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
         const last = attempt >= ATTEMPTS || closing.signal.aborted
         try {
           const { status, headers, body } = await open(await prepare())
-          const answer = { status, headers, body: await collect(body) }
-          if (last || !isPassing(status)) return answer
+          const response = { status, headers, body: await collect(body) }
+          if (last || !isPassing(status)) return response
         } catch (error) {
           if (last || isOwn(error)) throw failed(error)
         }

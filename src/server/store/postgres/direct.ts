@@ -9,7 +9,7 @@ export interface Direct {
 const LEAST_WAIT_MS = 200
 const MOST_WAIT_MS = 5000
 const LOOK_EVERY_MS = 3000
-const ANSWER_WITHIN_MS = 5000
+const RESPONSE_WITHIN_MS = 5000
 
 export interface DirectOptions {
   config: pg.ClientConfig
@@ -28,7 +28,7 @@ export function keepDirect({ config, open, onLost }: DirectOptions): Direct {
   const { signal } = closing
 
   const once = async (): Promise<boolean> => {
-    const client = new pg.Client({ ...config, query_timeout: ANSWER_WITHIN_MS })
+    const client = new pg.Client({ ...config, query_timeout: RESPONSE_WITHIN_MS })
     const gone = new Promise<void>((resolve) => {
       client.once('error', () => resolve())
       client.once('end', () => resolve())

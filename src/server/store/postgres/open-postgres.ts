@@ -22,13 +22,13 @@ export interface PostgresOptions {
   /** For inspection only: doesn't migrate, and accepts an older schema. */
   unchecked?: boolean
   /** Timeout of a statement. Tests use a shorter one. */
-  answerWithinMs?: number
+  responseWithinMs?: number
 }
 
 const CONNECTIONS = 10
 const CONNECT_WITHIN_MS = 5000
 /** Default timeout of a statement. If it expires, the server is gone and the system hasn't noticed. */
-const ANSWER_WITHIN_MS = 60_000
+const RESPONSE_WITHIN_MS = 60_000
 /** Delay until the first keepalive probe of a connection without a statement timeout. */
 const KEEP_ALIVE_AFTER_MS = 10_000
 const LEAST_VERSION = 15
@@ -66,8 +66,13 @@ const systemUser = () => userInfo().username
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const address = parseDatabaseUrl(options.url, systemUser)
   const direct = options.directUrl === undefined ? address : parseDatabaseUrl(options.directUrl, systemUser)
-  const { connections = CONNECTIONS, answerWithinMs = ANSWER_WITHIN_MS, beside = false, unchecked = false } = options
-  const db = connect({ ...clientConfig(address), max: connections, query_timeout: answerWithinMs })
+  const {
+    connections = CONNECTIONS,
+    responseWithinMs = RESPONSE_WITHIN_MS,
+    beside = false,
+    unchecked = false,
+  } = options
+  const db = connect({ ...clientConfig(address), max: connections, query_timeout: responseWithinMs })
   // Works without a statement timeout: an index of millions of rows takes minutes, and other processes wait for the
   // first.
   const patiently = async (work: (db: Kysely<Schema>) => Promise<void>) => {

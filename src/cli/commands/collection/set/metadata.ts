@@ -1,5 +1,5 @@
-import { lacksEndpoint } from '../../../../client/answers.ts'
 import { createTransport } from '../../../../client/create-transport.ts'
+import { lacksEndpoint } from '../../../../client/responses.ts'
 import { proxyOf } from '../../../../config/proxy.ts'
 import { canonicalJson } from '../../../../core/canonical-json.ts'
 import { GdnError } from '../../../../core/errors.ts'

@@ -1,7 +1,7 @@
 import { decodeAbiParameters, encodeFunctionData, keccak256, numberToHex, parseAbi, serializeTransaction } from 'viem'
 import { GdnError } from '../../../../core/errors.ts'
 import type { CurrentFees, NetworkFees, WorstFees } from '../../fees.ts'
-import { RpcError } from '../../rpc/rpc-answer.ts'
+import { RpcError } from '../../rpc/rpc-response.ts'
 import { encodeMint } from '../collection.ts'
 import { EMBEDDED_FEES } from '../evm-signer.ts'
 import type { EvmNetwork, Fees, Hex } from '../network.ts'
@@ -155,8 +155,8 @@ export async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
   const { call, raw } = sample()
   const bytes = (raw.length - 2) / 2
   const ask = async (to: Hex, data: Hex): Promise<Hex | null> => {
-    const answer = await orNull(request<unknown>('eth_call', [{ to, data }, 'latest']))
-    return typeof answer === 'string' && /^0x([0-9a-f]{64}){1,3}$/i.test(answer) ? (answer as Hex) : null
+    const response = await orNull(request<unknown>('eth_call', [{ to, data }, 'latest']))
+    return typeof response === 'string' && /^0x([0-9a-f]{64}){1,3}$/i.test(response) ? (response as Hex) : null
   }
   const fee = encodeFunctionData({ abi: ORACLES, functionName: 'getL1Fee', args: [raw] })
   const gas = encodeFunctionData({

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import type { Now } from '../../../../core/time.ts'
 import type { BlockJournal } from '../../../store/block-journal.ts'
-import { isUnreachable, RpcError } from '../../rpc/rpc-answer.ts'
+import { isUnreachable, RpcError } from '../../rpc/rpc-response.ts'
 import type { EvmNetwork, EvmReceipt, Hex } from '../network.ts'
 import { receiptOf } from '../receipt.ts'
 import { findAnvil } from './anvil-binary.ts'
@@ -200,10 +200,10 @@ async function readReceipts(rpc: NodeRpc, hashes: readonly Hex[]): Promise<(EvmR
   const receipts: (EvmReceipt | null)[] = []
   for (let at = 0; at < hashes.length; at += RECEIPT_BATCH) {
     const some = hashes.slice(at, at + RECEIPT_BATCH)
-    const answers = await rpc.batch(some.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })))
-    for (const answer of answers) {
-      if ('error' in answer) throw answer.error
-      receipts.push(receiptOf(answer.result))
+    const responses = await rpc.batch(some.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })))
+    for (const response of responses) {
+      if ('error' in response) throw response.error
+      receipts.push(receiptOf(response.result))
     }
   }
   return receipts

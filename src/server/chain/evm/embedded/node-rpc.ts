@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
-import { type RpcAnswer, type RpcCall, RpcError } from '../../rpc/rpc-answer.ts'
+import { type RpcCall, RpcError, type RpcResponse } from '../../rpc/rpc-response.ts'
 import type { NodeAddress } from './node-address.ts'
 
 /** JSON-RPC with one anvil. Rejects with GdnError `unreachable` on any failure other than a response of the node. */
@@ -8,7 +8,7 @@ export interface NodeRpc {
   /** @throws RpcError if the node returns an error */
   call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
   /** Sends one HTTP request; returns the responses in the order of the calls. */
-  batch(calls: readonly RpcCall[]): Promise<RpcAnswer[]>
+  batch(calls: readonly RpcCall[]): Promise<RpcResponse[]>
   close(): void
 }
 
@@ -24,17 +24,17 @@ export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
   const post = (body: unknown) => postJson(agent, { host, port }, body)
   return {
     async call<Result>(method: string, params: readonly unknown[] = []) {
-      const answer = answerOf(await post({ jsonrpc: '2.0', id: 0, method, params }))
-      if ('error' in answer) throw answer.error
-      return answer.result as Result
+      const response = nodeResponseOf(await post({ jsonrpc: '2.0', id: 0, method, params }))
+      if ('error' in response) throw response.error
+      return response.result as Result
     },
     async batch(calls) {
       if (calls.length === 0) return []
       const reply = await post(calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })))
       if (!Array.isArray(reply) || reply.length !== calls.length)
         throw nodeUnreachable('returned an invalid response to a batch')
-      const answers = new Map(reply.map((one: { id: number }) => [one.id, one]))
-      return calls.map((_, id) => answerOf(answers.get(id)))
+      const responses = new Map(reply.map((one: { id: number }) => [one.id, one]))
+      return calls.map((_, id) => nodeResponseOf(responses.get(id)))
     },
     close: () => agent.destroy(),
   }
@@ -44,7 +44,7 @@ export function nodeUnreachable(what: string, cause?: unknown): GdnError {
   return new GdnError('unreachable', `the embedded chain ${what}`, { hint: 'Try again.', cause })
 }
 
-function answerOf(reply: unknown): RpcAnswer {
+function nodeResponseOf(reply: unknown): RpcResponse {
   const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined) return { error: new RpcError(error.code ?? -32603, error.message ?? '', error.data) }
   if (result === undefined) throw nodeUnreachable('returned an invalid response')

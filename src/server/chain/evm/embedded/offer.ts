@@ -1,5 +1,5 @@
 import { keccak256 } from 'viem'
-import type { RpcAnswer } from '../../rpc/rpc-answer.ts'
+import type { RpcResponse } from '../../rpc/rpc-response.ts'
 import type { BroadcastOutcome, Hex } from '../network.ts'
 import type { NodeRpc } from './node-rpc.ts'
 import { legacyChainId } from './raw-transaction.ts'
@@ -12,13 +12,13 @@ import { legacyChainId } from './raw-transaction.ts'
 const BATCH = 30
 
 /** Submits the transactions to the node's pool in this order. */
-export async function handIn(rpc: NodeRpc, raws: readonly Hex[]): Promise<RpcAnswer[]> {
-  const answers: RpcAnswer[] = []
+export async function handIn(rpc: NodeRpc, raws: readonly Hex[]): Promise<RpcResponse[]> {
+  const responses: RpcResponse[] = []
   for (let at = 0; at < raws.length; at += BATCH) {
     const calls = raws.slice(at, at + BATCH).map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
-    answers.push(...(await rpc.batch(calls)))
+    responses.push(...(await rpc.batch(calls)))
   }
-  return answers
+  return responses
 }
 
 /**
@@ -42,10 +42,10 @@ export async function offer(rpc: NodeRpc, chainId: number, raws: readonly Hex[])
  * in a block, regardless of the error message ("nonce too low", "already imported").
  */
 async function offerOurs(rpc: NodeRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
-  const answers = await handIn(rpc, raws)
-  const outcomes = answers.map((answer, index): BroadcastOutcome => {
-    if ('result' in answer) return { hash: answer.result as Hex, outcome: 'accepted' }
-    return { hash: hashOf(raws[index] ?? '0x'), outcome: 'rejected', reason: answer.error.message }
+  const responses = await handIn(rpc, raws)
+  const outcomes = responses.map((response, index): BroadcastOutcome => {
+    if ('result' in response) return { hash: response.result as Hex, outcome: 'accepted' }
+    return { hash: hashOf(raws[index] ?? '0x'), outcome: 'rejected', reason: response.error.message }
   })
   const refused = outcomes.filter(({ outcome }) => outcome === 'rejected').map(({ hash }) => hash)
   const found = await haveTransactions(rpc, [...new Set(refused)])
@@ -55,12 +55,12 @@ async function offerOurs(rpc: NodeRpc, raws: readonly Hex[]): Promise<BroadcastO
 }
 
 async function haveTransactions(rpc: NodeRpc, hashes: readonly Hex[]): Promise<Set<Hex>> {
-  const answers = await rpc.batch(hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })))
-  return new Set(hashes.filter((_, index) => hasResult(answers[index])))
+  const responses = await rpc.batch(hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })))
+  return new Set(hashes.filter((_, index) => hasResult(responses[index])))
 }
 
-function hasResult(answer: RpcAnswer | undefined): boolean {
-  return answer !== undefined && 'result' in answer && answer.result !== null
+function hasResult(response: RpcResponse | undefined): boolean {
+  return response !== undefined && 'result' in response && response.result !== null
 }
 
 function hashOf(raw: Hex): Hex {

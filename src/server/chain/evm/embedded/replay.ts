@@ -1,6 +1,6 @@
 import { GdnError } from '../../../../core/errors.ts'
 import type { BlockJournal, HashedBlock } from '../../../store/block-journal.ts'
-import { RpcError } from '../../rpc/rpc-answer.ts'
+import { RpcError } from '../../rpc/rpc-response.ts'
 import type { Hex } from '../network.ts'
 import { poolStatus, type Tip } from './mine.ts'
 import type { NodeRpc } from './node-rpc.ts'
@@ -52,9 +52,9 @@ export async function replayJournal(
 }
 
 async function replayBlock(rpc: NodeRpc, block: HashedBlock<Hex>): Promise<void> {
-  for (const answer of await handIn(rpc, block.transactions)) {
-    if ('error' in answer) {
-      throw damaged(`a transaction of block ${block.number} is now rejected (${answer.error.message})`)
+  for (const response of await handIn(rpc, block.transactions)) {
+    if ('error' in response) {
+      throw damaged(`a transaction of block ${block.number} is now rejected (${response.error.message})`)
     }
   }
   try {
@@ -70,11 +70,11 @@ async function checkHashes(rpc: NodeRpc, journal: BlockJournal<Hex>, blocks: rea
     method: 'eth_getBlockByNumber',
     params: [`0x${number.toString(16)}`, false],
   }))
-  const answers = await rpc.batch(calls)
+  const responses = await rpc.batch(calls)
   let last: Hex | undefined
   for (const [index, { number, hash }] of blocks.entries()) {
-    const answer = answers[index]
-    const mined = answer !== undefined && 'result' in answer ? (answer.result as { hash: Hex } | null) : null
+    const response = responses[index]
+    const mined = response !== undefined && 'result' in response ? (response.result as { hash: Hex } | null) : null
     if (mined === null) throw damaged(`block ${number} was not mined`)
     if (hash === null) await journal.recordHash(number, mined.hash)
     else if (hash !== mined.hash) throw damaged(`block ${number} has the hash ${mined.hash} instead of ${hash}`)

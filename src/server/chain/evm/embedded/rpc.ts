@@ -1,6 +1,6 @@
 import { isRecord } from '../../../../core/json.ts'
 import { READ_METHODS } from '../../rpc/read-methods.ts'
-import { isUnreachable, RpcError } from '../../rpc/rpc-answer.ts'
+import { isUnreachable, RpcError } from '../../rpc/rpc-response.ts'
 import type { EvmNetwork } from '../network.ts'
 import { sendRaw } from './send-raw.ts'
 
@@ -40,7 +40,7 @@ type Reply =
  * @returns the response body for HTTP status 200; never rejects
  */
 export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unknown> {
-  if (!Array.isArray(body)) return answer(chain, body, { sent: Promise.resolve(), gas: READ_GAS })
+  if (!Array.isArray(body)) return respond(chain, body, { sent: Promise.resolve(), gas: READ_GAS })
   if (body.length === 0) return failure(null, INVALID_REQUEST, 'the batch is empty')
   if (body.length > MAX_BATCH) {
     return failure(null, INVALID_REQUEST, `a batch has at most ${MAX_BATCH} calls, but this one has ${body.length}`)
@@ -50,7 +50,7 @@ export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unkno
   const gas = Math.min(READ_GAS, Math.floor(BATCH_GAS / body.filter(executes).length))
   return Promise.all(
     body.map((call: unknown) => {
-      const reply = answer(chain, call, { sent, gas })
+      const reply = respond(chain, call, { sent, gas })
       if (isSend(call)) sent = Promise.all([sent, reply])
       return reply
     }),
@@ -63,7 +63,7 @@ interface Terms {
   gas: number
 }
 
-async function answer(chain: EvmNetwork, call: unknown, terms: Terms): Promise<Reply> {
+async function respond(chain: EvmNetwork, call: unknown, terms: Terms): Promise<Reply> {
   if (!isRecord(call)) return failure(null, INVALID_REQUEST, 'a call must be an object')
   const { method, params = [] } = call
   const id = isId(call.id) ? call.id : null

@@ -1,4 +1,4 @@
-import { RpcError } from '../../rpc/rpc-answer.ts'
+import { RpcError } from '../../rpc/rpc-response.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
 
 /** "Server error": the code with which nodes reject a transaction. */

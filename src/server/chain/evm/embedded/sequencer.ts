@@ -1,7 +1,7 @@
 import { messageOf } from '../../../../core/errors.ts'
 import type { Now } from '../../../../core/time.ts'
 import type { BlockJournal } from '../../../store/block-journal.ts'
-import { isUnreachable } from '../../rpc/rpc-answer.ts'
+import { isUnreachable } from '../../rpc/rpc-response.ts'
 import type { BroadcastOutcome, Hex } from '../network.ts'
 import { type MinedBlock, mineBlock, poolStatus } from './mine.ts'
 import { nodeUnreachable } from './node-rpc.ts'

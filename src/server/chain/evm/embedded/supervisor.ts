@@ -1,5 +1,5 @@
 import { sleep } from '../../../../core/time.ts'
-import { isUnreachable } from '../../rpc/rpc-answer.ts'
+import { isUnreachable } from '../../rpc/rpc-response.ts'
 import type { AnvilProcess } from './anvil-process.ts'
 import type { Tip } from './mine.ts'
 import { type NodeRpc, nodeUnreachable } from './node-rpc.ts'

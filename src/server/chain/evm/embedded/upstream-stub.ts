@@ -38,16 +38,16 @@ export function genesisHash({ chainId, timestamp }: Genesis): Hex {
  * forked anvil mined 700 to 1,080 at any size.
  */
 export async function startUpstreamStub(genesis: Genesis): Promise<LoopbackRpc> {
-  const answers = answersOf(genesis)
+  const methods = stubMethods(genesis)
   return await serveLoopback((method, params) => {
-    if (!Object.hasOwn(answers, method)) throw methodNotFound()
-    return answers[method]?.(params)
+    if (!Object.hasOwn(methods, method)) throw methodNotFound()
+    return methods[method]?.(params)
   })
 }
 
-type Answers = Record<string, (params: readonly unknown[]) => unknown>
+type StubMethods = Record<string, (params: readonly unknown[]) => unknown>
 
-function answersOf(genesis: Genesis): Answers {
+function stubMethods(genesis: Genesis): StubMethods {
   const block = genesisBlock(genesis)
   const balance = quantity(GENESIS_BALANCE)
   return {

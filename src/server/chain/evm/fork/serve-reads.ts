@@ -1,7 +1,7 @@
 import type { GdnError } from '../../../../core/errors.ts'
 import type { Providers } from '../../rpc/providers.ts'
 import { READ_METHODS } from '../../rpc/read-methods.ts'
-import { RpcError } from '../../rpc/rpc-answer.ts'
+import { RpcError } from '../../rpc/rpc-response.ts'
 import { type LoopbackRpc, methodNotFound, serveLoopback } from '../../rpc/serve-loopback.ts'
 import { connectRemote } from '../remote/json-rpc.ts'
 import { chainIdentity } from '../remote/remote-network.ts'

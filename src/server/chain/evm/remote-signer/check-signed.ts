@@ -18,7 +18,7 @@ type Parsed = ReturnType<typeof parseTransaction>
 export async function checkSigned(
   asked: UnsignedTransaction,
   account: Hex,
-  answer: unknown,
+  response: unknown,
   host: string,
 ): Promise<{ raw: Hex; hash: Hex }> {
   const fail = (problem: string, cause?: unknown) =>
@@ -26,8 +26,9 @@ export async function checkSigned(
       hint: 'Nothing was stored or sent. Check the signer before you continue.',
       cause,
     })
-  if (typeof answer !== 'string' || !RAW.test(answer) || answer.length % 2 !== 0) throw fail('it is not hex bytes')
-  const raw = answer.toLowerCase() as Hex
+  if (typeof response !== 'string' || !RAW.test(response) || response.length % 2 !== 0)
+    throw fail('it is not hex bytes')
+  const raw = response.toLowerCase() as Hex
   let found: Parsed
   try {
     found = parseTransaction(raw)

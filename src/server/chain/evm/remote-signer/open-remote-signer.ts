@@ -49,8 +49,8 @@ export function openRemoteSigner(entry: RemoteSignerEntry, options: RemoteSigner
       const known = pause()
       if (known !== null) throw known
       try {
-        const answer = await rpc.call('eth_signTransaction', [paramsOf(transaction, address)])
-        const signed = await checkSigned(transaction, address, rawIn(answer), rpc.host)
+        const response = await rpc.call('eth_signTransaction', [paramsOf(transaction, address)])
+        const signed = await checkSigned(transaction, address, rawIn(response), rpc.host)
         inARow = 0
         failed = null
         return signed
@@ -111,8 +111,8 @@ function paramsOf(transaction: UnsignedTransaction, from: Hex): Record<string, u
  * Returns the signed bytes in a response. Geth and its forks return an object with the bytes and the fields. Others
  * return only the bytes.
  */
-const rawIn = (answer: unknown): unknown =>
-  typeof answer === 'object' && answer !== null && 'raw' in answer ? answer.raw : answer
+const rawIn = (response: unknown): unknown =>
+  typeof response === 'object' && response !== null && 'raw' in response ? response.raw : response
 
 const isMissingMethod = (error: unknown): boolean =>
   error instanceof GdnError &&

@@ -5,7 +5,7 @@ import { isObject, parseJson } from '../../../../core/json.ts'
 import type { Secret } from '../../../../core/secret.ts'
 
 /** Far above the size of any transaction, because some signers return its fields in addition to its bytes. */
-const MAX_ANSWER_BYTES = 2 * 1024 * 1024
+const MAX_RESPONSE_BYTES = 2 * 1024 * 1024
 const TOKEN_REFUSED: ReadonlySet<number> = new Set([401, 403])
 
 export interface SignerRpcOptions {
@@ -32,7 +32,7 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
   const { host } = new URL(url)
   const agent = new Agent({
     connections: 8,
-    maxResponseSize: MAX_ANSWER_BYTES,
+    maxResponseSize: MAX_RESPONSE_BYTES,
     // Verify certificates regardless of NODE_TLS_REJECT_UNAUTHORIZED.
     connect: { ...tls, timeout: timeoutMs, rejectUnauthorized: true },
   })
@@ -78,8 +78,8 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
           },
         )
       }
-      const answer = objectIn(parseJson(text))
-      const error = objectIn(answer?.error)
+      const response = objectIn(parseJson(text))
+      const error = objectIn(response?.error)
       if (error !== null) {
         const why = excerpt(textOrJson(error.message ?? 'without a reason'))
         throw new GdnError('refused', `the signer at ${host} refused ${method}: ${why}`, {
@@ -88,10 +88,10 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
       }
       // Some servers return JSON-RPC errors with an HTTP error status, but never results.
       if (status >= 400) throw new GdnError('unreachable', `the signer at ${host} returned HTTP ${status}`)
-      if (answer === null || answer.result === undefined) {
+      if (response === null || response.result === undefined) {
         throw new GdnError('bad_answer', `the signer at ${host} did not return a JSON-RPC response`)
       }
-      return answer.result
+      return response.result
     },
 
     close: () => agent.destroy(),
@@ -100,7 +100,7 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
 
 function reasonOf(cause: unknown, { aborted }: AbortSignal, timeoutMs: number): string {
   if (aborted) return `did not respond within ${timeoutMs} ms`
-  if (systemCode(cause) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return `returned more than ${MAX_ANSWER_BYTES} bytes`
+  if (systemCode(cause) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return `returned more than ${MAX_RESPONSE_BYTES} bytes`
   return `does not respond (${excerpt(messageOf(cause))})`
 }
 

@@ -1,6 +1,6 @@
 import type { Providers } from '../../rpc/providers.ts'
-import type { RpcCall } from '../../rpc/rpc-answer.ts'
-import { answerOf, isTooMuch, NodeFailed, passing } from './answers.ts'
+import type { RpcCall } from '../../rpc/rpc-response.ts'
+import { isTooMuch, NodeFailed, passing, rpcResponseOf } from './responses.ts'
 
 /** Maximum number of calls for which one node must respond, so that the results are consistent. */
 export const MAX_CALLS_PER_BATCH = 100
@@ -33,14 +33,14 @@ export function createBatches(
     const reply = await post(url, bodies)
     if (Array.isArray(reply)) {
       if (reply.length !== calls.length) throw new NodeFailed('a node returned an invalid response to a batch')
-      const byId = new Map(reply.map((answer: { id?: unknown } | null) => [answer?.id, answer]))
+      const byId = new Map(reply.map((response: { id?: unknown } | null) => [response?.id, response]))
       return bodies.map(({ id }) => byId.get(id))
     }
     // The node returned one error for the whole batch. One call exceeds a limit, the rate limit is reached, or the
     // batch is too long.
     if (reply !== null) {
-      const answer = passing(answerOf(reply, 'a batch'))
-      if ('error' in answer && isTooMuch(answer.error) && !/batch/i.test(answer.error.message)) {
+      const response = passing(rpcResponseOf(reply, 'a batch'))
+      if ('error' in response && isTooMuch(response.error) && !/batch/i.test(response.error.message)) {
         return calls.map(() => reply)
       }
     }

@@ -1,9 +1,9 @@
 import { inGwei } from '../../../../core/units.ts'
-import { RpcError } from '../../rpc/rpc-answer.ts'
+import { RpcError } from '../../rpc/rpc-response.ts'
 import type { Fees, Hex } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
-import { NodeFailed } from './answers.ts'
 import type { RemoteRpc } from './json-rpc.ts'
+import { NodeFailed } from './responses.ts'
 
 /** Priority fee if a node doesn't suggest one. */
 const USUAL_PRIORITY_FEE = 1_000_000_000n

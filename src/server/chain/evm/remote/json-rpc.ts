@@ -3,10 +3,10 @@ import { backoffMs } from '../../../../core/backoff.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { sleep } from '../../../../core/time.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
-import type { RpcAnswer, RpcCall } from '../../rpc/rpc-answer.ts'
-import { answerOf, NodeFailed, passing, rpcOutcome } from './answers.ts'
+import type { RpcCall, RpcResponse } from '../../rpc/rpc-response.ts'
 import { createBatches, MAX_CALLS_PER_BATCH } from './batches.ts'
 import { openNodeConnections } from './node-connections.ts'
+import { NodeFailed, passing, rpcOutcome, rpcResponseOf } from './responses.ts'
 
 /** How to check that a node belongs to the right network. */
 export interface NodeIdentity {
@@ -44,7 +44,7 @@ export interface RemoteRpc {
    * @param options.refusals whether an internal error of a node counts as its response. Some nodes report every
    * rejection as an internal error
    */
-  batch(calls: readonly RpcCall[], options?: { refusals?: boolean }): Promise<RpcAnswer[]>
+  batch(calls: readonly RpcCall[], options?: { refusals?: boolean }): Promise<RpcResponse[]>
   close(): Promise<void>
 }
 
@@ -73,7 +73,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       const outcome = rpcOutcome(reply)
       onRequest(provider.host, outcome)
       if (outcome === 'limited') provider.limited(null)
-      else provider.answered()
+      else provider.responded()
       return reply
     } catch (error) {
       const limited = error instanceof NodeFailed && error.limited
@@ -106,11 +106,11 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
 
   const askChain = async (url: string): Promise<void> => {
     const reply = await post(url, { jsonrpc: '2.0', id: 0, method: identity.method, params: [] })
-    const answer = answerOf(reply, identity.method)
+    const response = rpcResponseOf(reply, identity.method)
     const { host } = new URL(url)
-    if ('error' in answer)
-      throw new NodeFailed(`the node at ${host} does not return its chain`, { cause: answer.error })
-    const problem = identity.problem(answer.result)
+    if ('error' in response)
+      throw new NodeFailed(`the node at ${host} does not return its chain`, { cause: response.error })
+    const problem = identity.problem(response.result)
     if (problem === null) return
     throw new GdnError('invalid_config', `the node at ${host} ${problem}`, {
       hint: 'Configure an RPC URL of the right network.',
@@ -169,21 +169,21 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   return {
     async call<Result>(method: string, params: readonly unknown[]) {
       const body = { jsonrpc: '2.0', id: 0, method, params }
-      const answer = await exchange(async (url) => passing(answerOf(await post(url, body), method)))
-      if ('error' in answer) throw answer.error
-      return answer.result as Result
+      const response = await exchange(async (url) => passing(rpcResponseOf(await post(url, body), method)))
+      if ('error' in response) throw response.error
+      return response.result as Result
     },
     async batch(calls, options) {
-      const answers: RpcAnswer[] = []
+      const responses: RpcResponse[] = []
       for (let at = 0; at < calls.length; at += MAX_CALLS_PER_BATCH) {
         const part = await exchange(async (url) => {
           const asked = calls.slice(at, at + MAX_CALLS_PER_BATCH)
           const replies = await batches.send(url, asked)
-          return asked.map(({ method }, index) => passing(answerOf(replies[index], method), options))
+          return asked.map(({ method }, index) => passing(rpcResponseOf(replies[index], method), options))
         })
-        answers.push(...part)
+        responses.push(...part)
       }
-      return answers
+      return responses
     },
     async close() {
       signal?.removeEventListener('abort', cut)

@@ -1,9 +1,9 @@
 import { Agent, request } from 'undici'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { parseRetryAfter } from '../../../../core/time.ts'
-import { NodeFailed } from './answers.ts'
+import { NodeFailed } from './responses.ts'
 
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 const TOO_MANY_REQUESTS = 429
 const TOO_LARGE = 413
 
@@ -26,7 +26,7 @@ interface NodeConnectionsOptions {
 }
 
 export function openNodeConnections({ timeoutMs, onDisconnect }: NodeConnectionsOptions): NodeConnections {
-  const agent = new Agent({ connections: 16, maxResponseSize: MAX_ANSWER_BYTES, connectTimeout: timeoutMs })
+  const agent = new Agent({ connections: 16, maxResponseSize: MAX_RESPONSE_BYTES, connectTimeout: timeoutMs })
   const inFlight = new Set<AbortController>()
   agent.on('disconnect', (origin) => onDisconnect(new URL(origin).origin))
 

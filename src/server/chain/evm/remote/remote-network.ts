@@ -1,7 +1,7 @@
 import { keccak256 } from 'viem'
 import { chainIdOf, type EvmBlockchain } from '../../../../api/blockchains.ts'
 import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
-import type { RpcAnswer } from '../../rpc/rpc-answer.ts'
+import type { RpcResponse } from '../../rpc/rpc-response.ts'
 import type { BroadcastOutcome, EvmNetwork, EvmReceipt, Hex, PublicNetwork, RawLog } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
 import { receiptOf } from '../receipt.ts'
@@ -89,8 +89,8 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
       const hashes: (Hex | null)[] = []
       for (let at = 0; at < numbers.length; at += BLOCKS_OF_ONE_NODE) {
         const some = numbers.slice(at, at + BLOCKS_OF_ONE_NODE)
-        const [top = null, ...answer] = (await rpc.batch([head, ...some].map(blockCall))).map(hashOf)
-        hashes.push(...answer.map((hash) => (top === null ? null : hash)))
+        const [top = null, ...response] = (await rpc.batch([head, ...some].map(blockCall))).map(hashOf)
+        hashes.push(...response.map((hash) => (top === null ? null : hash)))
       }
       return hashes
     },
@@ -100,10 +100,10 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
         method: 'eth_getLogs',
         params: [{ fromBlock: quantity(from), toBlock: quantity(to), address, topics: [topics] }],
       }))
-      const answers = await rpc.batch([...asked, ...blocks.map(blockCall)])
+      const responses = await rpc.batch([...asked, ...blocks.map(blockCall)])
       return {
-        logs: answers.slice(0, asked.length).flatMap((answer) => (resultOf(answer) ?? []) as RawLog[]),
-        hashes: answers.slice(asked.length).map(hashOf),
+        logs: responses.slice(0, asked.length).flatMap((response) => (resultOf(response) ?? []) as RawLog[]),
+        hashes: responses.slice(asked.length).map(hashOf),
       }
     },
 
@@ -140,7 +140,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     request: (method, params) => rpc.call(method, params),
     broadcast: (raws) => handIn(rpc, raws),
     async receipts(hashes) {
-      return (await rpc.batch(receiptCalls(hashes))).map((answer) => effectOf(resultOf(answer)))
+      return (await rpc.batch(receiptCalls(hashes))).map((response) => effectOf(resultOf(response)))
     },
     close: () => rpc.close(),
   }
@@ -178,21 +178,21 @@ function hasOwnEvents({ to, contractAddress, logs, logsBloom }: EventsOfReceipt)
 /** Identifies the nodes of an EVM network. */
 export const chainIdentity = (chainId: number): NodeIdentity => ({
   method: 'eth_chainId',
-  problem(answer) {
-    const found = readQuantity(answer)
+  problem(response) {
+    const found = readQuantity(response)
     return found === BigInt(chainId) ? null : `belongs to chain ${found}, not ${chainId}`
   },
 })
 
 const blockCall = (number: number) => ({ method: 'eth_getBlockByNumber', params: [quantity(number), false] })
-const hashOf = (answer: RpcAnswer): Hex | null => (resultOf(answer) as { hash: Hex } | null)?.hash ?? null
+const hashOf = (response: RpcResponse): Hex | null => (resultOf(response) as { hash: Hex } | null)?.hash ?? null
 
 const quantity = (value: number): Hex => `0x${value.toString(16)}`
 
-function resultOf(answer: RpcAnswer | undefined): unknown {
-  if (answer === undefined) return null
-  if ('error' in answer) throw answer.error
-  return answer.result
+function resultOf(response: RpcResponse | undefined): unknown {
+  if (response === undefined) return null
+  if ('error' in response) throw response.error
+  return response.result
 }
 
 /**
@@ -202,20 +202,20 @@ function resultOf(answer: RpcAnswer | undefined): unknown {
  */
 async function handIn(rpc: RemoteRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
   const calls = raws.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
-  const answers = await rpc.batch(calls, { refusals: true })
+  const responses = await rpc.batch(calls, { refusals: true })
   const hashes = raws.map((raw) => keccak256(raw))
-  const refused = hashes.filter((_, index) => 'error' in (answers[index] ?? {}))
+  const refused = hashes.filter((_, index) => 'error' in (responses[index] ?? {}))
   const found = await rpc.batch(refused.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })))
   const known = new Set(refused.filter((hash, index) => isTransaction(found[index], hash)))
   return hashes.map((hash, index): BroadcastOutcome => {
-    const answer = answers[index]
-    if (answer === undefined || 'result' in answer) return { hash, outcome: 'accepted' }
+    const response = responses[index]
+    if (response === undefined || 'result' in response) return { hash, outcome: 'accepted' }
     if (known.has(hash)) return { hash, outcome: 'known' }
-    return { hash, outcome: 'rejected', reason: answer.error.message }
+    return { hash, outcome: 'rejected', reason: response.error.message }
   })
 }
 
-function isTransaction(answer: RpcAnswer | undefined, hash: Hex): boolean {
-  if (answer === undefined || 'error' in answer || answer.result === null) return false
-  return (answer.result as { hash?: Hex }).hash === hash
+function isTransaction(response: RpcResponse | undefined, hash: Hex): boolean {
+  if (response === undefined || 'error' in response || response.result === null) return false
+  return (response.result as { hash?: Hex }).hash === hash
 }

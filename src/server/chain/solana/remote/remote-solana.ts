@@ -5,7 +5,7 @@ import { clusterName } from '../../../settings/solana-clusters.ts'
 import { connectRemote } from '../../evm/remote/json-rpc.ts'
 import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
 import { remembered } from '../../rpc/remembered.ts'
-import { isNoAnswer, RpcError } from '../../rpc/rpc-answer.ts'
+import { isNoResponse, RpcError } from '../../rpc/rpc-response.ts'
 import { TOKEN_2022 } from '../key.ts'
 import type { Lifetime, SendOutcome, SignatureStatus, SolanaAccount, SolanaNetwork } from '../network.ts'
 import { SUPPLY_AT } from '../read-mint.ts'
@@ -151,7 +151,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     } catch (error) {
       const reason = messageOf(error)
       if (error instanceof RpcError && ALREADY.test(reason)) return { outcome: 'known' }
-      if (isNoAnswer(error)) {
+      if (isNoResponse(error)) {
         return { outcome: 'rejected', reason }
       }
       throw error

@@ -1,6 +1,6 @@
 import { collectionEvents, EVENT_TOPICS, mintsIn } from '../../../chain/evm/collection-events.ts'
 import type { EvmNetwork, LogFilter, PublicNetwork, RawLog } from '../../../chain/evm/network.ts'
-import { isUnreachable, RpcError } from '../../../chain/rpc/rpc-answer.ts'
+import { isUnreachable, RpcError } from '../../../chain/rpc/rpc-response.ts'
 import type { Log } from '../../../log.ts'
 import { collectionAddresses, firstDeployed, hasCollections } from '../../../store/collections.ts'
 import { rememberStartBlock, startBlock } from '../../../store/followers.ts'
@@ -72,14 +72,14 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     // Read after the head, because a collection in a block was accepted before that block.
     const addresses = await collectionAddresses(store.db, blockchain)
     const asked = [to, ...(cursor === null ? [] : [cursor.block_number])]
-    const answer = await publicNetwork
+    const response = await publicNetwork
       .logs(filtersFor({ from, to, addresses }, range), asked)
       .catch((error: unknown) => {
         if (error instanceof RpcError && range.refused(to - from + 1, error.message)) return null
         throw error
       })
-    if (answer === null) return true
-    const { logs, hashes } = answer
+    if (response === null) return true
+    const { logs, hashes } = response
     const [last, before] = hashes
     // This node lags behind the one with the head.
     if (last === null || last === undefined || before === null) return false

@@ -25,7 +25,7 @@ import {
   predictCollection,
 } from '../../../../../src/server/chain/evm/factory.ts'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
-import { RpcError } from '../../../../../src/server/chain/rpc/rpc-answer.ts'
+import { RpcError } from '../../../../../src/server/chain/rpc/rpc-response.ts'
 import { type DevNode, type SentTransaction, startDevNode } from '../../../../helpers/evm-devnode.ts'
 import { type RevertName, revertName } from './revert.ts'
 

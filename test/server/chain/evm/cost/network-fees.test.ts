@@ -3,7 +3,7 @@ import { costOf, readNetworkFees, worstCost } from '../../../../../src/server/ch
 import { EMBEDDED_FEES } from '../../../../../src/server/chain/evm/evm-signer.ts'
 import type { EvmNetwork, Hex, PublicNetwork } from '../../../../../src/server/chain/evm/network.ts'
 import type { NetworkFees } from '../../../../../src/server/chain/fees.ts'
-import { RpcError } from '../../../../../src/server/chain/rpc/rpc-answer.ts'
+import { RpcError } from '../../../../../src/server/chain/rpc/rpc-response.ts'
 
 const hex = (value: number | bigint): Hex => `0x${value.toString(16)}`
 const gwei = (value: number) => hex(Math.round(value * 1e9))

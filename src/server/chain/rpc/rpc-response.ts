@@ -18,10 +18,10 @@ export interface RpcCall {
   params: readonly unknown[]
 }
 
-export type RpcAnswer = { result: unknown } | { error: RpcError }
+export type RpcResponse = { result: unknown } | { error: RpcError }
 
 export const isUnreachable = (error: unknown): error is GdnError =>
   error instanceof GdnError && error.code === 'unreachable'
 
 /** Checks whether an error means that no node responded, or that a node rejected the request. */
-export const isNoAnswer = (error: unknown): error is Error => error instanceof RpcError || isUnreachable(error)
+export const isNoResponse = (error: unknown): error is Error => error instanceof RpcError || isUnreachable(error)

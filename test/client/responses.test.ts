@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isErrorForm } from '../../src/client/answers.ts'
+import { isErrorForm } from '../../src/client/responses.ts'
 
 test.each([{ error: { title: 'T', message: 'm' } }, { errorCode: 'C', message: 'm', detail: [] }])(
   '%j is an error of the API',

@@ -19,7 +19,7 @@ export interface ServiceWallet {
  *
  * @param body of a 2xx response
  */
-export function readWalletAnswer(body: Uint8Array): ServiceWallet | { ok: false; problem: string } {
+export function readWalletResponse(body: Uint8Array): ServiceWallet | { ok: false; problem: string } {
   const wrong = (problem: string) => ({ ok: false, problem }) as const
   const json = parseJson(body)
   if (json === undefined) return wrong('is not JSON')

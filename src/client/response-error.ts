@@ -5,39 +5,39 @@ import { HEADERS, REFERENCE_ERRORS, VALUE_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { redactText } from '../core/redact.ts'
-import { type AnswerDetails, badAnswer, describeAnswer, isNotNow, isNotReady } from './answers.ts'
-import type { TransportAnswer } from './transport.ts'
+import { badResponse, describeResponse, isNotNow, isNotReady, type ResponseDetails } from './responses.ts'
+import type { TransportResponse } from './transport.ts'
 
 /** Returns the error for a response whose status isn't 2xx. */
-export function answerError(name: EndpointName | string, url: string, answer: TransportAnswer): GdnError {
-  const said = readErrorForm(parseJson(answer.body))
-  const details: AnswerDetails = { status: answer.status, ...said }
-  const words = said === null ? describeAnswer(answer) : sentence(said)
-  if (isNotReady(answer)) {
+export function responseError(name: EndpointName | string, url: string, response: TransportResponse): GdnError {
+  const said = readErrorForm(parseJson(response.body))
+  const details: ResponseDetails = { status: response.status, ...said }
+  const words = said === null ? describeResponse(response) : sentence(said)
+  if (isNotReady(response)) {
     return new GdnError('not_ready', said?.message ?? words, {
       hint: 'Nothing was accepted. Fund the signer or set the network up, as the message says. Then repeat the request.',
       details,
     })
   }
-  if (isNotNow(answer)) {
+  if (isNotNow(response)) {
     return new GdnError('unreachable', `the server is temporarily unavailable: ${words}`, {
       hint: 'Try again later.',
       details,
     })
   }
-  if (answer.headers[HEADERS.errorCode] === REFERENCE_ERRORS.conflict) {
+  if (response.headers[HEADERS.errorCode] === REFERENCE_ERRORS.conflict) {
     return new GdnError('refused', words, {
       hint: 'Nothing was created. Use another ID, or send the content that belongs to this ID.',
       details,
     })
   }
-  if (answer.headers[HEADERS.errorCode] === VALUE_ERRORS.hasValue) {
+  if (response.headers[HEADERS.errorCode] === VALUE_ERRORS.hasValue) {
     return new GdnError('not_confirmed', words, {
       hint: 'Run the same command again for the blockchain that the message names, or add --yes to confirm the cost.',
       details,
     })
   }
-  switch (answer.status) {
+  switch (response.status) {
     case 401:
       return new GdnError('unauthorized', `the server requires a valid API key: ${words}`, {
         hint: `Set GDN_API_KEY, or run \`gdn auth login --base-url ${new URL(url).origin}\`.`,
@@ -54,9 +54,9 @@ export function answerError(name: EndpointName | string, url: string, answer: Tr
         details,
       })
     default:
-      return said !== null && answer.status >= 400 && answer.status < 500
+      return said !== null && response.status >= 400 && response.status < 500
         ? new GdnError('refused', words, { hint: refusalHint(words), details })
-        : badAnswer(url, answer)
+        : badResponse(url, response)
   }
 }
 

@@ -138,7 +138,7 @@ const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
 }
 
 /** Returns the description of an error response. */
-function errorAnswer(status: number, form: ErrorForm): Json {
+function errorResponse(status: number, form: ErrorForm): Json {
   const [title, description, message] = ERRORS[status] ?? ['', '', '']
   const example = form === 'A' ? { error: { title, message } } : { errorCode: errorCodeOf(title), message, detail: [] }
   return {
@@ -148,5 +148,5 @@ function errorAnswer(status: number, form: ErrorForm): Json {
   }
 }
 
-export const errorAnswers = (statuses: readonly number[], form: ErrorForm): Json =>
-  Object.fromEntries([...new Set(statuses)].sort().map((status) => [String(status), errorAnswer(status, form)]))
+export const errorResponses = (statuses: readonly number[], form: ErrorForm): Json =>
+  Object.fromEntries([...new Set(statuses)].sort().map((status) => [String(status), errorResponse(status, form)]))

@@ -1,7 +1,7 @@
 import { GdnError } from '../../../../core/errors.ts'
 import type { RpcOutcome } from '../../rpc/providers.ts'
-import type { RpcAnswer } from '../../rpc/rpc-answer.ts'
-import { RpcError } from '../../rpc/rpc-answer.ts'
+import type { RpcResponse } from '../../rpc/rpc-response.ts'
+import { RpcError } from '../../rpc/rpc-response.ts'
 import { isExecutionError } from '../execution-error.ts'
 
 /** Maximum length of a node's message. It is logged and becomes part of the reason why an NFT failed. */
@@ -91,7 +91,7 @@ const FORMS: Readonly<Record<string, (result: unknown) => boolean>> = {
  *
  * @throws NodeFailed if the result doesn't have the form of its method
  */
-export function answerOf(reply: unknown, method: string): RpcAnswer {
+export function rpcResponseOf(reply: unknown, method: string): RpcResponse {
   const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined && error !== null) {
     return { error: errorIn(error) }
@@ -108,13 +108,13 @@ export function answerOf(reply: unknown, method: string): RpcAnswer {
  * @param refusals whether an internal error of a node counts as the response to the call
  * @throws NodeFailed for an error that isn't about the call
  */
-export function passing(answer: RpcAnswer, { refusals = false } = {}): RpcAnswer {
-  if (!('error' in answer)) return answer
-  const { error } = answer
+export function passing(response: RpcResponse, { refusals = false } = {}): RpcResponse {
+  if (!('error' in response)) return response
+  const { error } = response
   const { code, message } = error
   const isBusy = PASSING_CODES.has(code) || LIMIT.test(message) || NOT_NOW.test(message)
   const saysNothing = ((isBusy && !isTooMuch(error)) || LACKS_BLOCK.test(message)) && !isExecutionError(error)
-  if (!saysNothing || (refusals && error.code === INTERNAL)) return answer
+  if (!saysNothing || (refusals && error.code === INTERNAL)) return response
   throw new NodeFailed(`a node failed: ${error.message}`, { cause: error })
 }
 

@@ -2,10 +2,10 @@ import { CAPABILITIES, CHAIN_ERRORS, HEADERS, IDEMPOTENCY_ERRORS } from '../api/
 import { GdnError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
 import { redactText } from '../core/redact.ts'
-import type { TransportAnswer } from './transport.ts'
+import type { TransportResponse } from './transport.ts'
 
 /** The `details` of an error that the server's response caused. */
-export interface AnswerDetails {
+export interface ResponseDetails {
   status: number
   title?: string
   message?: string
@@ -29,7 +29,7 @@ export function lacksEndpoint(response: unknown): boolean {
 }
 
 /** Describes a response for messages: `502 text/html "<html><body>Bad gateway…"`. */
-export function describeAnswer({ status, headers, body }: TransportAnswer): string {
+export function describeResponse({ status, headers, body }: TransportResponse): string {
   const type = headers['content-type'] ?? 'no content type'
   // Redacted before it is truncated, because half of a secret would not be recognized.
   const text = redactText(Buffer.from(body.subarray(0, 4096)).toString('utf8'))
@@ -43,13 +43,13 @@ export function describeAnswer({ status, headers, body }: TransportAnswer): stri
  * Returns whether a response proves that nothing was accepted and that the same request may be accepted later. The
  * status 503 alone doesn't prove that, because it may come from a proxy. Only our backend adds these headers.
  */
-export function isNotNow({ status, headers }: Pick<TransportAnswer, 'status' | 'headers'>): boolean {
+export function isNotNow({ status, headers }: Pick<TransportResponse, 'status' | 'headers'>): boolean {
   return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[CAPABILITIES.idempotency] === 'yes'
 }
 
 /** Returns whether nothing is accepted until the operator of the backend has acted. */
-export const isNotReady = (answer: Pick<TransportAnswer, 'status' | 'headers'>): boolean =>
-  isNotNow(answer) && answer.headers[HEADERS.errorCode] === CHAIN_ERRORS.notReady
+export const isNotReady = (response: Pick<TransportResponse, 'status' | 'headers'>): boolean =>
+  isNotNow(response) && response.headers[HEADERS.errorCode] === CHAIN_ERRORS.notReady
 
 /** Temporary failures: Request Timeout, Too Early, Too Many Requests. */
 export const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
@@ -84,7 +84,7 @@ const MAX_ERROR_TEXT = 10_000
  * @param text the body of the response
  */
 export function isIdempotencyError(
-  { status, headers }: Pick<TransportAnswer, 'status' | 'headers'>,
+  { status, headers }: Pick<TransportResponse, 'status' | 'headers'>,
   text: string,
 ): boolean {
   if (!KEY_ERROR_STATUS.has(status)) return false
@@ -94,18 +94,18 @@ export function isIdempotencyError(
 }
 
 /** Returns the error for a response that doesn't match the API's schema. */
-export function badAnswer(
+export function badResponse(
   url: string,
-  answer: TransportAnswer,
+  response: TransportResponse,
   fault = 'a response that is not from the API',
 ): GdnError {
-  const redirected = answer.status >= 300 && answer.status < 400
-  return new GdnError('bad_answer', `${url} returned ${fault}: ${describeAnswer(answer)}`, {
+  const redirected = response.status >= 300 && response.status < 400
+  return new GdnError('bad_answer', `${url} returned ${fault}: ${describeResponse(response)}`, {
     hint: redirected
-      ? `Check the base URL. gdn does not follow redirects, and this one points to ${answer.headers.location ?? 'nowhere'}.`
-      : answer.status >= 500
+      ? `Check the base URL. gdn does not follow redirects, and this one points to ${response.headers.location ?? 'nowhere'}.`
+      : response.status >= 500
         ? 'The server has a problem. Try again later.'
         : 'Check the base URL: another server may be listening there.',
-    details: { status: answer.status } satisfies AnswerDetails,
+    details: { status: response.status } satisfies ResponseDetails,
   })
 }
