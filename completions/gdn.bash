@@ -219,7 +219,7 @@ __gdn_bundles() {
     'nft history') REPLY='server-12647a output-1891a3' ;;
     'nft verify') REPLY='flags-53e557 verifying-2dc4e2 server-12647a output-1891a3' ;;
     'batch template') REPLY='flags-6dc3e8 server-da4928 output-b31709' ;;
-    'batch validate') REPLY='flags-c94b26 server-12647a output-1891a3' ;;
+    'batch validate') REPLY='flags-492dfe server-12647a output-1891a3' ;;
     'batch preview') REPLY='flags-d2e2c9 server-12647a output-1891a3' ;;
     'batch rehearse') REPLY='flags-e663aa run-ce9282 server-da4928 output-1891a3' ;;
     'batch mint') REPLY='flags-112622 run-2f3651 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
@@ -466,7 +466,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-c94b26') REPLY='--contract -c @collections Collection of the drop
+    'flags-492dfe') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -477,6 +477,7 @@ __gdn_flags() {
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
+--unrevealed - file Also check the placeholder and the rules of an unrevealed drop
 --preview - - Draw the images of the first rows (terminal only)' ;;
     'flags-d2e2c9') REPLY='--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file

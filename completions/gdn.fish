@@ -303,7 +303,7 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-6dc3e8 server-da4928 output-b31709'
     case 'batch validate'
-      printf '%s\n' 'flags-c94b26 server-12647a output-1891a3'
+      printf '%s\n' 'flags-492dfe server-12647a output-1891a3'
     case 'batch preview'
       printf '%s\n' 'flags-d2e2c9 server-12647a output-1891a3'
     case 'batch rehearse'
@@ -651,7 +651,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-c94b26'
+    case 'flags-492dfe'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -663,6 +663,7 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time' \
+        '--unrevealed - file Also check the placeholder and the rules of an unrevealed drop' \
         '--preview - - Draw the images of the first rows (terminal only)'
     case 'flags-d2e2c9'
       printf '%s\n' '--to - file File to write (<manifest>-preview.html)' \

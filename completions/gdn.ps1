@@ -215,7 +215,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft history' = 'server-12647a output-1891a3'
     'nft verify' = 'flags-53e557 verifying-2dc4e2 server-12647a output-1891a3'
     'batch template' = 'flags-6dc3e8 server-da4928 output-b31709'
-    'batch validate' = 'flags-c94b26 server-12647a output-1891a3'
+    'batch validate' = 'flags-492dfe server-12647a output-1891a3'
     'batch preview' = 'flags-d2e2c9 server-12647a output-1891a3'
     'batch rehearse' = 'flags-e663aa run-ce9282 server-da4928 output-1891a3'
     'batch mint' = 'flags-112622 run-2f3651 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
@@ -459,7 +459,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-c94b26' = '--contract -c @collections Collection of the drop
+    'flags-492dfe' = '--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -470,6 +470,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
+--unrevealed - file Also check the placeholder and the rules of an unrevealed drop
 --preview - - Draw the images of the first rows (terminal only)'
     'flags-d2e2c9' = '--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file

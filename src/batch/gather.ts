@@ -161,8 +161,9 @@ export async function readManifestRows(
     drafted = 0
     if (to !== 'draft') await store.write((sql) => moveDraft(sql, to.set))
   }
+  const file = store.drop.manifest ?? undefined
   const problem = (issue: ManifestIssue) => {
-    if (issueCount++ < MAX_ISSUES) issues.push(issue)
+    if (issueCount++ < MAX_ISSUES) issues.push({ ...issue, place: { file, ...issue.place } })
   }
   for await (const block of items.blocks?.() ?? singly(items)) {
     for (const item of block) {

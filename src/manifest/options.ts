@@ -1,7 +1,7 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { Place } from '../core/errors.ts'
 import type { ColumnMapping, ColumnNaming } from './columns.ts'
-import type { ManifestIssue, ManifestRow } from './row.ts'
+import type { ManifestIssue, ManifestRow, RowProblem } from './row.ts'
 
 export interface ManifestOptions extends ColumnNaming {
   /** Null if a column of the manifest specifies it. */
@@ -25,6 +25,8 @@ export interface ManifestOptions extends ColumnNaming {
   localFiles: boolean
   /** Folders whose files are allowed, in addition to the manifest's own folder. */
   fileFolders?: readonly string[]
+  /** Returns why the command rejects a valid row, or null. */
+  checkRow?: ((row: ManifestRow) => RowProblem | null) | undefined
   /** Called for the URL of each file, valid or not, with its location. */
   onFileUrl?: ((url: string, place: Place) => void) | undefined
   /** Called for each local file with its location. */

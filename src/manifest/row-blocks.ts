@@ -1,4 +1,5 @@
 import { BoundedMap } from '../core/bounded-map.ts'
+import type { Place } from '../core/errors.ts'
 import { unescapeCell } from '../core/spreadsheet-text.ts'
 import { type Built, RowBuilder } from './build-row.ts'
 import { type Column, columnSetProblems, parseColumnName, spellingOf } from './columns.ts'
@@ -8,7 +9,7 @@ import { createFileCheck, type InspectFile } from './local-files.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { applyRequest } from './request.ts'
-import type { InvalidRow, ManifestIssue, ManifestItem } from './row.ts'
+import type { InvalidRow, ManifestIssue, ManifestItem, RowProblem } from './row.ts'
 import type { OpenSource } from './source.ts'
 import { CELLS_SAMPLED, suggestColumns, type UnknownColumn } from './suggest-columns.ts'
 import type { ManifestTarget } from './target.ts'
@@ -44,8 +45,8 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   if (missing === null) return void (await reader.return?.())
   const builder = new RowBuilder(open.name, open.folder, options, missing)
   const check = createFileCheck([open.folder, ...(options.fileFolders ?? [])])
-  const { onFileWarning, onRow } = options
-  const settling: Settling = { file: open.name, check, onFileWarning, onRow }
+  const { checkRow, onFileWarning, onRow } = options
+  const settling: Settling = { file: open.name, check, checkRow, onFileWarning, onRow }
   for await (const records of continued(first, reader)) {
     const items: ManifestItem[] = []
     for (const record of records) {
@@ -54,7 +55,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
         const cells = unescaped(record, columns, { file: open.name, onUnescaped: options.onUnescaped })
         options.onCells?.(record.line, cells)
         const built = builder.fromCells({ line: record.line, columns, cells, trusted: true })
-        if (isDone(built)) {
+        if (checkRow === undefined && isDone(built)) {
           items.push(built)
           options.onRow?.(built.row, 'columns')
         } else await settle(built, columns, settling, items)
@@ -205,8 +206,8 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
   if (applied.issues.length > 0) return yield applied.issues.map((issue) => ({ issue }))
   const builder = new RowBuilder(open.name, open.folder, applied.options)
   const check = createFileCheck([open.folder, ...(applied.options.fileFolders ?? [])])
-  const { onFileWarning, onRow } = applied.options
-  const settling: Settling = { file: open.name, check, onFileWarning, onRow }
+  const { checkRow, onFileWarning, onRow } = applied.options
+  const settling: Settling = { file: open.name, check, checkRow, onFileWarning, onRow }
   const readKeys = createKeyReader(open.name, open.folder, applied.options)
   const buildItem = async (record: JsonRecord, items: ManifestItem[]) => {
     if ('issue' in record) return items.push(record)
@@ -294,16 +295,16 @@ function isDone(built: Built): built is Extract<Built, { row: unknown }> {
   return 'row' in built && built.row.localFiles.length === 0
 }
 
-interface Settling extends Pick<ManifestOptions, 'onFileWarning' | 'onRow'> {
+interface Settling extends Pick<ManifestOptions, 'checkRow' | 'onFileWarning' | 'onRow'> {
   file: string
   check: InspectFile
 }
 
-/** Checks the local files of a built row. Then adds the row or its problems. */
+/** Checks the local files of a built row, and whether the command accepts the row. Then adds the row or its problems. */
 async function settle(
   built: Built,
   columns: readonly (Column | undefined)[] | null,
-  { file, check, onFileWarning, onRow }: Settling,
+  { file, check, checkRow, onFileWarning, onRow }: Settling,
   items: ManifestItem[],
 ): Promise<void> {
   const { line, localFiles } = 'row' in built ? built.row : built
@@ -329,6 +330,25 @@ async function settle(
     items.push({ issue: { place, ...problem, message: `${field} ${problem.message}` }, invalidRow })
   }
   if (!isGood || !('row' in built)) return
+  const rejected = checkRow?.(built.row) ?? null
+  if (rejected !== null) {
+    items.push({ issue: rejectedIssue(rejected, columns, { file, line }), invalidRow })
+    return
+  }
   items.push(built)
   onRow?.(built.row, columns === null ? 'metadata' : 'columns')
 }
+
+function rejectedIssue(
+  { key, message, hint }: RowProblem,
+  columns: readonly (Column | undefined)[] | null,
+  row: Pick<Place, 'file' | 'line'>,
+): ManifestIssue {
+  if (key === null) return { place: row, message: `the row ${message}`, hint }
+  const column = columns?.find((one) => one !== undefined && metadataKey(one) === key)
+  const field = column?.name ?? key
+  return { place: { ...row, field, column: column?.position }, message: `${field} ${message}`, hint }
+}
+
+const metadataKey = ({ role }: Column): string | null =>
+  'key' in role ? (role.kind === 'attr' ? null : role.key) : role.kind

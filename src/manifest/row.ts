@@ -33,6 +33,15 @@ export interface ManifestIssue {
   hint?: string | undefined
 }
 
+/** A problem of a valid row that the command rejects. */
+export interface RowProblem {
+  /** The metadata key that has the problem; null for the whole row. */
+  key: string | null
+  /** The problem, without the name of the key. */
+  message: string
+  hint: string
+}
+
 /** The known fields of a row with a problem, to show with the problem. */
 export interface InvalidRow {
   line: number

@@ -21,7 +21,7 @@ import { type PlannedRun, plannedRun } from '../plan/planned.ts'
 import { nowOf } from '../plan/seen-nfts.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf } from '../state/rows.ts'
-import { committable, type ReadCommitment } from './read-commitment.ts'
+import type { ReadCommitment } from './read-commitment.ts'
 
 /** A row that is not revealed, and the reason. */
 export interface LeftRow {
@@ -86,7 +86,7 @@ export async function withRevealPlan<Result>(
   use: (plan: RevealPlan) => Promise<Result>,
 ): Promise<Result> {
   return await lookingAtRun(options, async (store) => {
-    await readManifestRows(store, committable(readManifest()), 'draft')
+    await readManifestRows(store, readManifest(), 'draft')
     await learnSupport(client, options.signal)
     const { contractAddress, blockchain, signal } = options
     const hasReferences = client.supports('references') === true

@@ -3,7 +3,7 @@ import { isIpfsUrl } from '../core/ipfs-url.ts'
 import { sha256Of } from '../core/sha256-of.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
-import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
+import type { ManifestRow, RowProblem } from '../manifest/row.ts'
 import { Commitment, rowContentHash } from './leaves.ts'
 
 /** A manifest with the commitment to its rows. */
@@ -20,14 +20,14 @@ export interface ReadCommitment {
 /**
  * Reads all rows, hashes their files, and returns the commitment to them. Memory grows by 40 bytes per row.
  *
- * @returns null if the manifest has problems. Read its `committable` items to report them
+ * @returns null if the manifest has problems, or an `uncommittable` row
  */
 export async function readCommitment(items: AsyncIterable<ManifestItem>): Promise<ReadCommitment | null> {
   const { contentOf, hashOf } = contentHashes()
   const contents: Buffer[] = []
   const lines: number[] = []
-  for await (const item of committable(items)) {
-    if ('issue' in item) return null
+  for await (const item of items) {
+    if ('issue' in item || uncommittable(item.row) !== null) return null
     contents.push(await contentOf(item.row))
     lines.push(item.row.line)
   }
@@ -50,38 +50,29 @@ export function contentHashes(): Pick<ReadCommitment, 'contentOf' | 'hashOf'> {
   return { contentOf: hash, hashOf }
 }
 
-/** Yields the items of a manifest. Reports rows that can't be committed to or revealed as problems. */
-export async function* committable(items: AsyncIterable<ManifestItem>): AsyncGenerator<ManifestItem> {
-  for await (const item of items) {
-    const issue = 'row' in item ? issueOf(item.row) : null
-    yield issue === null ? item : { issue }
-  }
-}
-
 const OWN_KEYS = [PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT]
 
-function issueOf({ line, metadata, localFiles }: ManifestRow): ManifestIssue | null {
-  const issue = (field: string, message: string, hint: string) => ({ place: { line, field }, message, hint })
+/** Returns why a row can't be committed to or revealed, or null. */
+export function uncommittable({ metadata, localFiles }: ManifestRow): RowProblem | null {
   const extras = extraKeys(metadata)
+  const files = metadata.file_fields.map(({ key }) => key)
+  const own = [...files, ...extras].find((key) => OWN_KEYS.includes(key))
+  if (own !== undefined) return { key: own, message: 'is reserved for the reveal', hint: 'Choose another key.' }
   const local = new Set(localFiles.map(({ key }) => key))
-  for (const { key } of metadata.file_fields) {
-    if (OWN_KEYS.includes(key)) return issue(key, 'is reserved for the reveal', 'Choose another key.')
-    if (!local.has(key)) {
-      return issue(key, 'is a URL, whose content can change before the reveal', 'Use a local file.')
-    }
-  }
-  for (const key of extras) {
-    if (OWN_KEYS.includes(key)) return issue(key, 'is reserved for the reveal', 'Choose another key.')
+  const remote = files.find((key) => !local.has(key))
+  if (remote !== undefined) {
+    const message = 'is a URL, whose content can change before the reveal'
+    return { key: remote, message, hint: 'Use a local file.' }
   }
   for (const key of ['title', 'description', ...extras]) {
     const value = metadata[key]
     // A metadata file doesn't show which of its values are files, so text must not look like a file.
     if (typeof value === 'string' && isIpfsUrl(value)) {
-      return issue(key, 'begins like the URL of a file', 'Use a local file, or another text.')
+      return { key, message: 'begins like the URL of a file', hint: 'Use a local file, or another text.' }
     }
   }
   const count = metadataItems(metadata)
   if (count < MAX_METADATA_ITEMS) return null
   const message = `has ${count} metadata items, which leaves no room for the salt of the reveal: at most ${MAX_METADATA_ITEMS} are allowed`
-  return issue(PROVENANCE_SALT, message, 'Remove an item, or make it an attribute.')
+  return { key: null, message, hint: 'Remove an item, or make it an attribute.' }
 }

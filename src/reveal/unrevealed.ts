@@ -9,9 +9,12 @@ import { makePrivateFolder } from '../core/private-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
+import { NO_MANIFEST_HINT } from '../manifest/source.ts'
 import { openStateIfThere } from '../state/open-state.ts'
 import { leafOf, leavesIn, saltOf } from './leaves.ts'
-import { committable, contentHashes, type ReadCommitment } from './read-commitment.ts'
+import { contentHashes, type ReadCommitment } from './read-commitment.ts'
+
+const NO_PLACEHOLDER_HINT = 'Check the path, or create a JSON file with the metadata of one NFT (docs/reveal.md).'
 
 /** The metadata of NFTs before they are revealed. */
 export type Placeholder = Pick<ManifestRow, 'metadata' | 'localFiles'>
@@ -29,7 +32,7 @@ export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: 
       const { message, hint, place } = item.issue
       throw new GdnError('invalid_input', message, {
         place: { file, ...place },
-        hint,
+        hint: hint === NO_MANIFEST_HINT ? NO_PLACEHOLDER_HINT : hint,
       })
     }
     rows.push(item.row)
@@ -74,7 +77,7 @@ export async function* unrevealedItems(
   leaves: string,
 ): AsyncGenerator<ManifestItem> {
   let n = 0
-  for await (const item of committable(items)) {
+  for await (const item of items) {
     if ('issue' in item) {
       yield item
       continue

@@ -33,6 +33,11 @@ export function serverFlagsAgain({ baseUrl, profile, local, stateDir }: ServerFl
   return given.map((flag) => ` ${flag}`).join('')
 }
 
+export const unrevealedAgain = ({ unrevealed }: Pick<BatchMintFlags, 'unrevealed'>): string =>
+  valuesAgain({ unrevealed })
+    .map((flag) => ` ${flag}`)
+    .join('')
+
 const valuesAgain = (values: Readonly<Record<string, string | undefined>>): string[] =>
   Object.entries(values).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name} ${shellWord(safe(value))}`],

@@ -98,6 +98,10 @@ export function addCheckFlag(command: GdnCommand): GdnCommand {
   return switchFlag(command, '--check-files', 'Request every file URL first, a few at a time')
 }
 
+export function addUnrevealedFlag(command: GdnCommand, about: string, group?: string): GdnCommand {
+  return valueFlag(command, '--unrevealed <file>', about, { group, parse: notEmpty })
+}
+
 const RUN = 'Run'
 
 /** Adds the flags that control a run. */

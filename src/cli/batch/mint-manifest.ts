@@ -19,7 +19,7 @@ import { safe } from '../io/io.ts'
 import { createOutput } from '../render/output.ts'
 import { FileUrls } from './check-files.ts'
 import type { BatchMintFlags } from './flags.ts'
-import { flagsAgain } from './flags-again.ts'
+import { flagsAgain, unrevealedAgain } from './flags-again.ts'
 import { LocalFiles } from './local-files.ts'
 import { MappedColumns, manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
 import { printEditedRows } from './print-edited-rows.ts'
@@ -34,9 +34,12 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
   const view = flags.dryRun ? (await import('./dry-run.ts')).DRY_RUN_VIEW : summaryView(flags.stateDir)
   const output = createOutput(deps.io, flags, view, { manifest })
   const plansOffline = flags.dryRun === true && flags.lookup === false
-  const opened = await openManifest(deps, manifest, flags, plansOffline ? 'once' : 'patiently')
+  const { openUnrevealed, uncommittable } = await import('./unrevealed.ts')
+  const opened = await openManifest(deps, manifest, flags, {
+    how: plansOffline ? 'once' : 'patiently',
+    checkRow: flags.unrevealed === undefined ? undefined : uncommittable,
+  })
   const { settings } = opened
-  const { openUnrevealed } = await import('./unrevealed.ts')
   const { check, beforeSending, ...sending } = await openUnrevealed(deps, opened, flags)
   const { options } = sending
   const { sendAndPrint } = await import('./send-run.ts')
@@ -74,12 +77,11 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
 
 /** Returns the command that resumes the mint of a manifest; undefined if resuming requires the run's name. */
 function mintAgain(manifest: string, flags: BatchMintFlags): string | undefined {
-  const { run, again, unrevealed, newRows, allowExchanged, inOrder } = flags
+  const { run, again, newRows, allowExchanged, inOrder } = flags
   if (manifest === '-' || again) return undefined
   return [
-    `gdn batch mint ${shellWord(safe(manifest))}${flagsAgain(flags)}`,
+    `gdn batch mint ${shellWord(safe(manifest))}${flagsAgain(flags)}${unrevealedAgain(flags)}`,
     ...(run === undefined ? [] : [`--run ${shellWord(safe(run))}`]),
-    ...(unrevealed === undefined ? [] : [`--unrevealed ${shellWord(safe(unrevealed))}`]),
     ...(newRows === true ? ['--new-rows'] : []),
     ...(allowExchanged === true ? ['--allow-exchanged'] : []),
     ...(inOrder === true ? ['--in-order'] : []),
@@ -101,7 +103,7 @@ export async function openManifest(
   deps: Deps,
   manifest: string,
   flags: BatchMintFlags,
-  how: 'once' | 'patiently' = 'patiently',
+  { how = 'patiently', checkRow }: { how?: 'once' | 'patiently' } & Pick<ManifestOptions, 'checkRow'> = {},
 ): Promise<OpenedManifest> {
   if (manifest === '-' && flags.run === undefined) {
     throw new GdnError('usage', 'is required for a manifest from standard input', {
@@ -127,6 +129,7 @@ export async function openManifest(
     readManifest(manifestSource(deps, manifest), {
       ...fromFlags,
       ...asTarget(collection),
+      checkRow,
       onFileUrl: files?.add,
       onLocalFile: localFiles.add,
       onMapped: mapped.add,

@@ -1,4 +1,4 @@
-import { isEvm } from '../../api/blockchains.ts'
+import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { hasFailed } from '../../api/nft-status.ts'
 import type { BatchOptions, PlannedEvent } from '../../batch/types.ts'
 import { lacksEndpoint, statusOf } from '../../client/responses.ts'
@@ -7,12 +7,13 @@ import { count } from '../../core/count.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { type ManifestItem, readManifest } from '../../manifest/read.ts'
-import { committable, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
+import { type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import {
   editedLines,
   keepLeaves,
   keptCommitment,
   leavesPath,
+  type Placeholder,
   readPlaceholder,
   unrevealedItems,
 } from '../../reveal/unrevealed.ts'
@@ -22,6 +23,8 @@ import { changeOnce } from '../request/change-once.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { planFlagsAgain } from './flags-again.ts'
 import { manifestOptions } from './manifest-options.ts'
+
+export { uncommittable }
 
 interface Unrevealed {
   options: BatchOptions
@@ -65,19 +68,13 @@ export async function openUnrevealed(
       },
     }
   }
-  const { blockchain, contractAddress, stateDir } = options
-  if (!isEvm(blockchain)) {
-    throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`, { place: { flag: '--unrevealed' } })
-  }
+  const { blockchain, stateDir } = options
   refuseStandardInput(options.manifestPath ?? '-')
-  const placeholder = await readPlaceholder(
-    readManifest({ path: file }, { ...manifestOptions(deps, {}), blockchain, receiver: contractAddress }),
-    file,
-  )
+  const placeholder = await openPlaceholder(deps, file, blockchain)
   const progress = await deps.io.progress('Hashing the rows and their files')
   const rows = await readCommitment(read()).finally(() => progress.stop())
   // Reading the rows again reports their problems.
-  if (rows === null) return { options, read: () => committable(read()) }
+  if (rows === null) return { options, read }
   const { provenance, seed } = rows.commitment
   if (kept?.commitment && kept.commitment.provenance !== provenance) {
     throw editedRows(kept.run, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
@@ -93,6 +90,17 @@ export async function openUnrevealed(
       await keepLeaves(stateDir, rows)
     },
   }
+}
+
+const ANY_RECEIVER = `0x${'1'.repeat(40)}`
+
+/** Returns the placeholder of an unrevealed drop from its file. @throws GdnError `usage`, `invalid_input` */
+export async function openPlaceholder(deps: Deps, file: string, blockchain: Blockchain): Promise<Placeholder> {
+  if (!isEvm(blockchain)) {
+    throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`, { place: { flag: '--unrevealed' } })
+  }
+  const options = { ...manifestOptions(deps, {}), blockchain, receiver: ANY_RECEIVER }
+  return await readPlaceholder(readManifest({ path: file }, options), file)
 }
 
 const committed = () =>

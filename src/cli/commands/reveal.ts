@@ -3,13 +3,14 @@ import { storeRunMaxCost } from '../../batch/runs/runs.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
+import type { ManifestIssue } from '../../manifest/row.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import { because, codeOfWait } from '../../operations/waiting.ts'
 import { applyUpdates } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { noteNfts } from '../../plan/note-changes.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
-import { committable, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
+import { type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import { editedLines, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
@@ -33,6 +34,7 @@ import { heldText, limitChanges, permitChanges, spendingOfChanges } from '../pla
 import { confirmNames, storeNames } from '../plan/store-names.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
+import { throwProblems } from './batch/validate.ts'
 
 export type RevealFlags = BatchMintFlags & ReaderFlags
 
@@ -74,7 +76,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   const { io, signals } = deps
   const output = createOutput(io, flags, VIEW, { manifest })
   refuseStandardInput(manifest)
-  const opened = await openManifest(deps, manifest, flags)
+  const opened = await openManifest(deps, manifest, flags, { checkRow: uncommittable })
   const { options, read } = opened
   const { blockchain, contractAddress: contract_address } = options
   if (!isEvm(blockchain)) throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`)
@@ -152,15 +154,18 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   }
 }
 
+const MAX_ISSUES = 1_000
+
 async function hashRows({ io }: Deps, { read, options }: OpenedManifest): Promise<ReadCommitment> {
   const progress = await io.progress('Hashing the rows and their files')
   const rows = await readCommitment(read()).finally(() => progress.stop())
   if (rows !== null) return rows
-  for await (const item of committable(read())) {
-    if (!('issue' in item)) continue
-    const { message, hint, place } = item.issue
-    throw new GdnError('invalid_manifest', message, { place, hint })
+  const issues: ManifestIssue[] = []
+  let issueCount = 0
+  for await (const item of read()) {
+    if ('issue' in item && issueCount++ < MAX_ISSUES) issues.push(item.issue)
   }
+  throwProblems({ issues, issueCount }, null)
   const place = { file: options.manifestPath ?? undefined }
   throw new GdnError('refused', 'the manifest was edited while it was read', { place, hint: 'Run the command again.' })
 }

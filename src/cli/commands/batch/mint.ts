@@ -3,13 +3,13 @@ import {
   addRunFlags,
   addSendingFlags,
   addTargetFlags,
+  addUnrevealedFlag,
   type BatchMintFlags,
   PACE_ALIASES,
   TARGET_ALIASES,
 } from '../../batch/flags.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { notEmpty } from '../../flags/parse.ts'
 
 export function command(deps: Deps, run = mint): GdnCommand {
   const mintCommand = new GdnCommand({
@@ -27,14 +27,10 @@ export function command(deps: Deps, run = mint): GdnCommand {
   addTargetFlags(mintCommand)
   addCheckFlag(mintCommand)
   addRunFlags(mintCommand)
-  valueFlag(
+  addUnrevealedFlag(
     mintCommand,
-    '--unrevealed <file>',
     'Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`',
-    {
-      group: 'Run',
-      parse: notEmpty,
-    },
+    'Run',
   )
   addSendingFlags(mintCommand)
   return mintCommand.action(async (manifest: string, flags: BatchMintFlags) => {

@@ -10,8 +10,14 @@ import { shellWord } from '../../../core/shell-word.ts'
 import { type ManifestSummary, validateManifest } from '../../../manifest/read.ts'
 import { RowWarnings } from '../../../manifest/row-warnings.ts'
 import { checkFiles, type FileCheck, FileUrls, printWarnings } from '../../batch/check-files.ts'
-import { addCheckFlag, addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../../batch/flags.ts'
-import { flagsAgain } from '../../batch/flags-again.ts'
+import {
+  addCheckFlag,
+  addTargetFlags,
+  addUnrevealedFlag,
+  type BatchMintFlags,
+  TARGET_ALIASES,
+} from '../../batch/flags.ts'
+import { flagsAgain, unrevealedAgain } from '../../batch/flags-again.ts'
 import { MappedColumns, manifestOptions, manifestSource } from '../../batch/manifest-options.ts'
 import { duplicateWarnings } from '../../batch/row-warnings.ts'
 import { configuredServer } from '../../batch/which-server.ts'
@@ -65,6 +71,7 @@ export function command(deps: Deps, run = validate): GdnCommand {
   validateCommand.argument('<manifest>')
   addTargetFlags(validateCommand)
   addCheckFlag(validateCommand)
+  addUnrevealedFlag(validateCommand, 'Also check the placeholder and the rules of an unrevealed drop')
   switchFlag(validateCommand, '--preview', 'Draw the images of the first rows (terminal only)')
   addServerFlags(validateCommand)
   addOutputFlags(validateCommand)
@@ -75,8 +82,11 @@ export function command(deps: Deps, run = validate): GdnCommand {
 
 export async function validate(deps: Deps, manifest: string, flags: ValidateFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW, { manifest })
+  const { unrevealed } = flags
+  const drop = unrevealed === undefined ? null : await import('../../batch/unrevealed.ts')
+  drop?.refuseStandardInput(manifest)
   const settings = await deps.settings(flags)
-  const options = manifestOptions(deps, flags, settings)
+  const options = manifestOptions(deps, { ...flags, dynamic: drop !== null }, settings)
   const source = manifestSource(deps, manifest)
   const mapped = new MappedColumns(deps.io, settings)
   const urls = flags.checkFiles === true ? new FileUrls() : null
@@ -91,6 +101,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
     {
       ...options,
       blockchain,
+      checkRow: drop?.uncommittable,
       onMapped: mapped.add,
       onFileWarning,
       onUnescaped,
@@ -109,6 +120,9 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const { rows, receivers, files, target } = found
   throwProblems(found, { errors: check?.errors ?? [], warnings })
   const { contractAddress } = target
+  if (unrevealed !== undefined && target.blockchain !== null) {
+    await drop?.openPlaceholder(deps, unrevealed, target.blockchain)
+  }
   refuseContract(flags.contract, target.blockchain)
   await output.one({
     valid: true,
@@ -128,7 +142,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const minted = await mintedRun(deps, manifest, flags, settings)
   const next =
     minted === null
-      ? `Mint them: gdn batch mint ${again}`
+      ? `Mint them: gdn batch mint ${again}${unrevealedAgain(flags)}`
       : `The run ${safe(minted.name)} has minted this manifest. To show what differs now: gdn plan ${again}`
   const missing = await missingFlags(deps, settings, contractAddress, target.blockchain)
   deps.io.note([`${summary} ${next}`, ...missing].join('\n'))
