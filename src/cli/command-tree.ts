@@ -7,7 +7,7 @@ export interface CommandTree {
   summary: string
   groups: TreeGroup[]
   commands: TreeCommand[]
-  /** The global flags, which every command accepts and `gdn` itself too. */
+  /** The global flags, which `gdn` and all its commands accept. */
   flags: TreeFlag[]
   topics: { name: string; summary: string }[]
   exit_codes: TreeExitCode[]

@@ -99,7 +99,7 @@ const LONG_COMMON_NAMES = [...MEANINGS.keys()].filter((name) => name.length > 3)
 /** Returns all names of a column, in lower case with underscores. */
 export const namesOf = (column: (typeof COLUMN_NAMES)[number]): readonly string[] => [column, ...COMMON_NAMES[column]]
 
-/** Normalizes names that differ only in case, spaces, hyphens, and the encoding of accented letters. */
+/** Normalizes a name: names that differ only in case, spaces, hyphens or the encoding of accents get the same form. */
 const folded = (name: string): string =>
   name.slice(0, MAX_FOLDED).normalize('NFC').trim().toLowerCase().replaceAll(/[ -]+/g, '_')
 

@@ -170,7 +170,7 @@ export class State extends StateReader {
 }
 
 /**
- * Opens the state of a state directory, and creates it if there is none.
+ * Opens the state of a state directory. Creates the state if it doesn't exist.
  *
  * @throws GdnError `native_missing` without SQLite; `data_dir` if the file can't be used, is damaged or has another
  *   schema

@@ -13,7 +13,7 @@ export const getisgdnnft = defineEndpoint({
     .strictObject({
       receiver_wallet_address: address,
       blockchain,
-      // The parameter table says string, the sample has a list. Both contain one ID.
+      // The parameter table says string, but the sample has a list. Both contain one ID.
       nft_gdn_ids: oneOrMore(nftGdnId, 1),
     })
     .check(checkAddresses('receiver_wallet_address')),

@@ -8,7 +8,7 @@ const EVERY_MS = 500
 const COALESCED = new Set<BatchEvent['type']>(['rows', 'looking_up', 'reconciling'])
 
 /**
- * Prints a run as NDJSON on stdout: one line for each event, with the API's field names, and the summary as the last
+ * Prints a run as NDJSON on stdout: one line for each event, in snake case, and the summary as the last
  * line. Prints coalesced events at most twice a second, and always prints the newest of them before any other event.
  */
 export class EventLines {

@@ -71,7 +71,7 @@ export const ROOT_FLAGS = [
 const MOST_FLAGS = [
   ['    --local', 'Use the local backend (gdn local start)'],
   ['    --base-url <url>', 'URL of the server'],
-  ['    --json', 'Print JSON, with the field names of the API'],
+  ['    --json', 'Print JSON'],
   ['-o, --output <mode>', 'Output format: table, json, ndjson, csv or ids (table)'],
 ] as const
 

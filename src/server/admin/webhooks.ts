@@ -96,7 +96,8 @@ function shownDelivery(row: Delivery): ShownDelivery {
 }
 
 /**
- * Returns the account of an email address. Creates it if it is new. Without an address, returns the local account.
+ * Returns the account of an email address. Creates the account if it doesn't exist. Without an address, returns the
+ * local account.
  *
  * @throws GdnError `data_dir` if there is no local account yet
  */

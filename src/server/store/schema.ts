@@ -186,8 +186,8 @@ export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | Tran
 /**
  * reverted: executed without effect.
  *
- * lost: can never be executed, and its work is signed again. On EVM chains another transaction used its nonce, on
- * Solana it expired.
+ * lost: can never be executed, and its work is signed again. On EVM chains, another transaction used its nonce. On
+ * Solana, the transaction expired.
  *
  * cancelled: an empty transaction that an operator requested used its nonce, and its work has failed.
  */

@@ -29,7 +29,8 @@ export interface BusOptions {
 
 /**
  * Wakes the processes of a database with LISTEN on a dedicated connection and NOTIFY on any connection. A transaction
- * pooler can't deliver notifications. Without the server's own address, work is found by polling every two seconds.
+ * pooler can't deliver notifications. Without a direct connection, workers find new work by polling the database every
+ * 2 s.
  */
 export function openBus({ store, onWord }: BusOptions): Bus {
   const { postgres, db } = store
