@@ -25,7 +25,7 @@ import {
 } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
 import { relocated as relocatedRows } from './identity/moved-files.ts'
-import { type RequestPlan, RequestPlanBuilder } from './plan.ts'
+import { type RequestPlan, RequestPlanBuilder } from './request-plan.ts'
 import { leaveBurnedCopies } from './rows/burned-copies.ts'
 import { type KeptRow, keptRow, RowNamer } from './rows/manifest-row.ts'
 import { withRoomForMarker } from './rows/marker.ts'
@@ -309,9 +309,9 @@ export function withoutMinted(
   { renamed = [], adopted = [] }: { renamed?: readonly KeptRow[]; adopted?: readonly KeptRow[] },
 ): RequestPlan {
   const rest = plan.without(new Set([...renamed, ...adopted].map(({ position }) => position)))
-  const left = new Set(renamed.map(({ position }) => position)).size
-  store.moved('pending', 'accepted', plan.rows - rest.rows - left)
-  store.counts = { ...store.counts, pending: rest.rows, total: store.counts.total - left }
+  const renamedRows = new Set(renamed.map(({ position }) => position)).size
+  store.moved('pending', 'accepted', plan.rows - rest.rows - renamedRows)
+  store.counts = { ...store.counts, pending: rest.rows, total: store.counts.total - renamedRows }
   return rest
 }
 

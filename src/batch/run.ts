@@ -14,11 +14,11 @@ import { endRun } from '../state/runs.ts'
 import { enterRows } from './enter-rows.ts'
 import { relabelOnServer } from './identity/other-labels.ts'
 import { storeAliases } from './identity/store-pairs.ts'
-import type { RequestPlan } from './plan.ts'
 import { prepare } from './prepare.ts'
 import { markRows } from './reconcile/mark-rows.ts'
 import { readOthers } from './reconcile/others.ts'
 import { reconcile } from './reconcile/reconcile.ts'
+import type { RequestPlan } from './request-plan.ts'
 import { checkMarkerKey } from './rows/marker.ts'
 import { openRows } from './rows/row-counts.ts'
 import { leaseStoredRun } from './runs/open-stored-run.ts'
@@ -83,7 +83,7 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
   const sends = options.reconcileOnly !== true
   const mints = plannedMints(store, gathered.rows, plan)
   const permitted = (sends ? await deps.permit?.(planned, drop.maxCost, mints) : null) ?? null
-  const limit = runLimit(drop.id, { permitted, given: options.maxCostWei, kept: drop.maxCost })
+  const limit = runLimit(drop.id, { permitted, commandLimit: options.maxCostWei, storedLimit: drop.maxCost })
   if (sends) await deps.confirm?.(planned, limit, mints)
   await keepLimits(store, options)
   const { contractAddress: contract, blockchain, signal } = options

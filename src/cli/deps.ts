@@ -96,7 +96,7 @@ export type PermitSpending = (spending: Spending | WalletSpending) => Promise<bi
 export type QuoteSpending = (
   spending: Spending | WalletSpending,
   gas: (() => Promise<{ gas: bigint; bytes: number } | null>) | null,
-  refuseAbove?: (limit: { given: bigint | null; only: 'mint' | undefined }) => Promise<void>,
+  refuseAbove?: (limit: { commandLimit: bigint | null; only: 'mint' | undefined }) => Promise<void>,
 ) => Promise<void>
 
 /** The effect of a command and the facts that it depends on. The keys are NFT IDs, names of settings, or `request`. */

@@ -8,9 +8,9 @@ interface Limits {
   /** The limit with which requests were permitted, or null. It overrides the other limits. */
   permitted?: bigint | null
   /** The limit that this command was given, in wei. */
-  given?: bigint | null | undefined
+  commandLimit?: bigint | null | undefined
   /** The limit that is stored with the run on this machine, in wei. */
-  kept?: bigint | null
+  storedLimit?: bigint | null
 }
 
 /** Returns the limit in wei, or null if there is none. */
@@ -23,8 +23,8 @@ export const setsLimit = ({ maxCost }: RunLimit): boolean => maxCost?.endsWith('
 /**
  * Returns the run and cost limit for requests. Only a limit that this command was given can raise the server's limit.
  */
-export function runLimit(run: string, { permitted = null, given = null, kept = null }: Limits): RunLimit {
+export function runLimit(run: string, { permitted = null, commandLimit = null, storedLimit = null }: Limits): RunLimit {
   if (permitted !== null) return { run, maxCost: String(permitted) }
-  if (given !== null) return { run, maxCost: `${given};set` }
-  return kept === null ? { run } : { run, maxCost: String(kept) }
+  if (commandLimit !== null) return { run, maxCost: `${commandLimit};set` }
+  return storedLimit === null ? { run } : { run, maxCost: String(storedLimit) }
 }

@@ -45,8 +45,8 @@ export function checkIds(ids: unknown): void {
 }
 
 /** @throws GdnError `invalid_input` for anything but a path or bytes */
-export function checkFile(asked: unknown): asserts asked is FileToUpload {
-  const file = (asked as Partial<FileToUpload> | null | undefined)?.file
+export function checkFile(input: unknown): asserts input is FileToUpload {
+  const file = (input as Partial<FileToUpload> | null | undefined)?.file
   if ((typeof file === 'string' && file !== '') || file instanceof Uint8Array) return
   throw invalid('file', 'must be a path, or the bytes of a file')
 }

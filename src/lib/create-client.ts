@@ -30,16 +30,16 @@ export function createClient(options: ClientOptions = {}): Client {
     baseUrl: connection.baseUrl,
     api: apiOf(connection.client),
     createCollection: (async (request, options) => {
-      const [asked, how] = [copyOf(request), checked(options)]
-      return await (await atMostOnce()).createCollection(asked, how)
+      const [input, how] = [copyOf(request), checked(options)]
+      return await (await atMostOnce()).createCollection(input, how)
     }) as Client['createCollection'],
     mint: async (request, options) => {
-      const [asked, how] = [copyOf(request), checked(options)]
-      return await (await atMostOnce()).mint(asked, how)
+      const [input, how] = [copyOf(request), checked(options)]
+      return await (await atMostOnce()).mint(input, how)
     },
     transfer: async (request, options) => {
-      const [asked, how] = [copyOf(request), checked(options)]
-      return await (await atMostOnce()).transfer(asked, how)
+      const [input, how] = [copyOf(request), checked(options)]
+      return await (await atMostOnce()).transfer(input, how)
     },
     async waitForNfts(ids, options = {}) {
       checkIds(ids)
@@ -53,8 +53,8 @@ export function createClient(options: ClientOptions = {}): Client {
 
 function apiOf(client: () => Promise<ApiClient>): Api {
   const methodOf = (name: EndpointName) => async (request: RequestOf<EndpointName>, options?: CallOptions) => {
-    const asked = copyOf(request)
-    return await (await client()).call(name, asked, options)
+    const input = copyOf(request)
+    return await (await client()).call(name, input, options)
   }
   const methods = Object.fromEntries(ENDPOINT_NAMES.map((name) => [name, methodOf(name)])) as unknown as Api
   return { ...methods, files: async (file, options) => await upload(await client(), file, options) }
@@ -77,8 +77,8 @@ function checked(options: OperationOptions): OperationOptions {
   return { ...options }
 }
 
-async function upload(client: ApiClient, asked: FileToUpload, options?: CallOptions) {
-  checkFile(asked)
-  const { file, name } = asked
+async function upload(client: ApiClient, input: FileToUpload, options?: CallOptions) {
+  checkFile(input)
+  const { file, name } = input
   return await client.upload(file, name ?? (typeof file === 'string' ? basename(file) : 'file'), options)
 }

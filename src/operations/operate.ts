@@ -181,8 +181,8 @@ class CommandSender {
   async #permit(id: string): Promise<RunLimit | null> {
     const { operation } = this.#journal
     if (this.#permitted?.id !== id) {
-      const kept = id === operation.id ? (operation.request?.maxCost ?? null) : null
-      this.#permitted = { id, limit: (await this.#wanted.permit?.(id, kept)) ?? null }
+      const storedLimit = id === operation.id ? (operation.request?.maxCost ?? null) : null
+      this.#permitted = { id, limit: (await this.#wanted.permit?.(id, storedLimit)) ?? null }
     }
     return this.#permitted.limit
   }
@@ -285,10 +285,10 @@ class CommandSender {
     const isNamed = referencesOf(operation.request.body).length > 0
     if (!isNamed && (this.#wanted.keptAs === undefined || this.#wanted.mayForget)) return
     const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)
-    const given = await this.#deps.state.read((sql) => givenToOthers(sql, operation, ids)).catch(() => [])
-    if (given.length === 0) return
+    const assigned = await this.#deps.state.read((sql) => givenToOthers(sql, operation, ids)).catch(() => [])
+    if (assigned.length === 0) return
     const reason = 'the response contains NFTs of an earlier operation'
     await this.#journal.unknown(reason)
-    throw unknownOperation(operation, this.#creates, reason, given)
+    throw unknownOperation(operation, this.#creates, reason, assigned)
   }
 }

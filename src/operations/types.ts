@@ -41,9 +41,9 @@ export interface WantedRequest {
    * Called before this process sends the first request, including a repeated one. May reject. Returns the run that pays
    * for the operation, or null for none.
    *
-   * @param kept the limit in wei that an earlier attempt of the operation stated; null if there is none
+   * @param storedLimit the limit in wei that an earlier attempt of the operation stated; null if there is none
    */
-  permit?(id: string, kept: bigint | null): Promise<RunLimit | null>
+  permit?(id: string, storedLimit: bigint | null): Promise<RunLimit | null>
   /** Builds the request. Called only before it is sent. May prompt, upload and reject. */
   request(): Promise<object>
 }

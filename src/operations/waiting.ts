@@ -62,9 +62,9 @@ export async function poll<Value>(
     for (let wait = firstMs; ; wait = Math.min(wait * factor, maxMs)) {
       const value = await ask(deadline - now())
       if (value !== undefined) return value
-      const left = deadline - now()
-      if (left <= 0) return undefined
-      await sleep(Math.min(wait, left), signal)
+      const remainingMs = deadline - now()
+      if (remainingMs <= 0) return undefined
+      await sleep(Math.min(wait, remainingMs), signal)
     }
   } catch (error) {
     if (isTimeUp(signal.reason)) return undefined
@@ -161,7 +161,7 @@ export async function waitForNfts(
   { timeoutMs, isDone = ({ status }) => isFinal(status), isAccepted = false, mustExist = false, onLook }: NftWait,
 ): Promise<WaitedForNfts> {
   const seen = new Map<string, NftRecord>()
-  const recordsOf = (some: readonly string[]) => some.flatMap((id) => seen.get(id) ?? [])
+  const recordsOf = (nftIds: readonly string[]) => nftIds.flatMap((id) => seen.get(id) ?? [])
   const stillPending = () =>
     ids.filter((id) => {
       const record = seen.get(id)
@@ -175,9 +175,9 @@ export async function waitForNfts(
     await pollServer(deps, timeoutMs, async (reading) => {
       for (const [id, record] of await readNfts(reading, stillPending())) seen.set(id, record)
       if (mustExist && deps.client.supports('references') === true) refuseUnknown(ids.filter((id) => !seen.has(id)))
-      const left = stillPending()
-      onLook?.({ pending: left.length, records: recordsOf(left) })
-      return left.length === 0 ? true : undefined
+      const pending = stillPending()
+      onLook?.({ pending: pending.length, records: recordsOf(pending) })
+      return pending.length === 0 ? true : undefined
     })
     return waited((pending) =>
       pending.length > 0 ? stillPendingAfter(timeoutMs, pending, recordsOf(pending)) : failedMints(recordsOf(ids)),
@@ -191,7 +191,7 @@ export async function waitForNfts(
 
 function stillPendingAfter(timeoutMs: number, pending: readonly string[], records: readonly NftRecord[]): GdnError {
   const reason = records.length === 0 ? ': the server returns no NFT with this ID' : pendingReason(records)
-  const reasons = new Map(records.map((one) => [one.nft_gdn_id, one.pending_reason ?? null]))
+  const reasons = new Map(records.map((record) => [record.nft_gdn_id, record.pending_reason ?? null]))
   const nfts = pending.map((nft_gdn_id) => ({ nft_gdn_id, pending_reason: reasons.get(nft_gdn_id) ?? null }))
   return pendingAfter(timeoutMs, count(pending.length, 'NFT'), reason, { nft_gdn_ids: pending, nfts })
 }
@@ -430,7 +430,7 @@ export async function waitForCollection(
       const { collections } = await client.call('getcollections', request, { signal }).catch((error: unknown) => {
         throw lacksEndpoint(error) ? addressElsewhere(id) : error
       })
-      record = collections.find((one) => one.transaction_gdn_ids === id) ?? record
+      record = collections.find((collection) => collection.transaction_gdn_ids === id) ?? record
       see(record ?? {})
       return record !== null && isSettled(record)
     },

@@ -159,8 +159,8 @@ const relativeTo = (folder: string, path: string): string => relative(folder, pa
 export async function refuseOtherFile(path: string): Promise<void> {
   const folder = await stat(dirname(path)).catch(() => null)
   if (folder?.isDirectory() !== true) throw noPlace(path, 'its folder does not exist', 'Create it first.')
-  const found = await stat(path).catch(() => null)
-  if (found === null || (found.isFile() && found.size === 0) || (await beginsAsPlan(path))) return
+  const stats = await stat(path).catch(() => null)
+  if (stats === null || (stats.isFile() && stats.size === 0) || (await beginsAsPlan(path))) return
   throw noPlace(path, 'already exists and is not a saved plan', 'Use another path.')
 }
 
@@ -185,8 +185,8 @@ const MAX_ROWLESS = 1024 * 1024
 
 /** Returns whether a JSON file contains neither a plan nor a row, so that the user may have mistaken it for a plan. */
 export async function hasNoRows(path: string): Promise<boolean> {
-  const found = await stat(path)
-  if (extname(path).toLowerCase() !== '.json' || !found.isFile() || found.size > MAX_ROWLESS) return false
+  const stats = await stat(path)
+  if (extname(path).toLowerCase() !== '.json' || !stats.isFile() || stats.size > MAX_ROWLESS) return false
   const text = (await readFile(path, 'utf8')).trim()
   const value = parseJson(text)
   if (isObject(value)) return value.title === undefined && value.metadata === undefined
@@ -200,8 +200,8 @@ export async function hasNoRows(path: string): Promise<boolean> {
 export async function readPlanHeader(path: string, signal: AbortSignal): Promise<PlanHeader | null> {
   if (!(await beginsAsPlan(path))) return null
   for await (const text of linesIn(path, signal)) {
-    const found = parseJson(text)
-    const version = isObject(found) ? found.gdn_plan : null
+    const parsed = parseJson(text)
+    const version = isObject(parsed) ? parsed.gdn_plan : null
     if (Number.isSafeInteger(version) && version !== VERSION) {
       throw bad(
         path,
@@ -209,7 +209,7 @@ export async function readPlanHeader(path: string, signal: AbortSignal): Promise
         'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.',
       )
     }
-    const checked = header.safeParse(found)
+    const checked = header.safeParse(parsed)
     if (!checked.success) throw edited(path)
     const { manifest } = checked.data
     return { ...checked.data, manifest: manifest === null ? null : resolve(await realpath(dirname(path)), manifest) }
@@ -238,13 +238,13 @@ export async function* readPlan(
       continue
     }
     hash.update(`${text}\n`)
-    const found = parseJson(text)
-    const burning = burn.safeParse(found)
+    const parsed = parseJson(text)
+    const burning = burn.safeParse(parsed)
     if (burning.success) {
       await saved.burn(burning.data.burn)
       continue
     }
-    const checked = line.safeParse(found)
+    const checked = line.safeParse(parsed)
     if (!checked.success) throw edited(path)
     const { row, changes } = checked.data
     const localFiles = row.localFiles.map((file) => ({ ...file, path: resolve(folder, file.path) }))

@@ -7,8 +7,8 @@ import { addsUnnamed, hasUnnamed } from '../../state/unnamed-rows.ts'
 import type { Gathered } from '../gather.ts'
 import { type OtherLabel, refuseMintedElsewhere, shownLabels } from '../identity/other-labels.ts'
 import { type Pair, pairsOfOthers } from '../identity/pairing.ts'
-import { positionsOf, type RequestPlan } from '../plan.ts'
 import { readOthers } from '../reconcile/others.ts'
+import { positionsOf, type RequestPlan } from '../request-plan.ts'
 import type { Adopted, KeptRow } from '../rows/manifest-row.ts'
 import { isSharedScope } from '../rows/row-key.ts'
 import { noteOfUnnamed, notesOfRenamed } from '../runs/moved-run.ts'
@@ -308,12 +308,12 @@ async function* sentFirst(
 /** Yields the rows that the run never sent. Leaves out NFTs that were assigned to another row meanwhile. */
 async function* unsent(
   store: StoredRun,
-  found: AsyncIterable<FoundRow>,
+  rows: AsyncIterable<FoundRow>,
   open: ReadonlyMap<number, boolean> | null,
 ): AsyncGenerator<FoundRow> {
-  for await (const one of found) {
-    if (open?.get(one.row.position) === true) continue
-    if ((await store.read((sql) => givenNfts(sql, [one.match.id]))).size === 0) yield one
+  for await (const foundRow of rows) {
+    if (open?.get(foundRow.row.position) === true) continue
+    if ((await store.read((sql) => givenNfts(sql, [foundRow.match.id]))).size === 0) yield foundRow
   }
 }
 

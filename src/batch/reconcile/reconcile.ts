@@ -62,8 +62,8 @@ interface Decision {
  */
 export async function reconcile(context: RunContext, surroundings: ReconcileInputs): Promise<Reconciled | null> {
   const open = await openSendings(context.store, surroundings.markerKey)
-  const left = await leftToServer(context)
-  open.sendings = open.sendings.filter(({ request, taken }) => taken !== null || !left.has(request.id))
+  const leftToRepeat = await leftToServer(context)
+  open.sendings = open.sendings.filter(({ request, taken }) => taken !== null || !leftToRepeat.has(request.id))
   if (open.sendings.length === 0) return null
   const named = await adoptNamed(context, open.sendings)
   open.sendings = open.sendings.filter(({ id }) => !named.has(id))
@@ -84,12 +84,13 @@ export async function reconcile(context: RunContext, surroundings: ReconcileInpu
  */
 async function leftToServer(context: RunContext): Promise<Set<number>> {
   if (context.options.reconcileOnly === true) return new Set()
-  const left = new Set<number>()
+  const repeatable = new Set<number>()
   for (const request of await resendable(context.store)) {
     if (context.notResolved.has(request.id)) continue
-    if (await isRepeatable(context.client, request, { signal: context.halt, refresh: false })) left.add(request.id)
+    if (await isRepeatable(context.client, request, { signal: context.halt, refresh: false }))
+      repeatable.add(request.id)
   }
-  return left
+  return repeatable
 }
 
 /**
@@ -110,14 +111,15 @@ async function adoptNamed(context: RunContext, sendings: readonly UnknownRow[]):
   if (mints instanceof GdnError) return new Set()
   const now = Date.now()
   return await store.write((sql) => {
-    const given = givenNfts(
+    const alreadyAssigned = givenNfts(
       sql,
       [...mints.values()].map(({ nft_gdn_id }) => nft_gdn_id),
     )
     const adopted = new Set<string>()
     for (const { id, reference } of named) {
       const mint = mints.get(reference)
-      if (mint === undefined || given.has(mint.nft_gdn_id) || otherLabelOf(mint, options.label) !== null) continue
+      if (mint === undefined || alreadyAssigned.has(mint.nft_gdn_id) || otherLabelOf(mint, options.label) !== null)
+        continue
       giveNft(sql, id, mint.nft_gdn_id, { now, by: 'found' })
       adopted.add(id)
     }
@@ -282,11 +284,11 @@ function settle(
     decision.verdicts.set(copy, verdict)
     if (verdict.kind === 'undecided' && verdict.passing) decision.passing = true
   }
-  const left = superseded.slice()
+  const unmatched = superseded.slice()
   for (const id of late) {
     const owner = matches.find((match) => match.id === id)?.owner ?? ''
-    const at = left.findIndex(({ owners }) => owners.includes(owner))
-    const [sending] = left.splice(Math.max(0, at), 1)
+    const at = unmatched.findIndex(({ owners }) => owners.includes(owner))
+    const [sending] = unmatched.splice(Math.max(0, at), 1)
     if (sending !== undefined) decision.late.push({ id, sending })
   }
 }

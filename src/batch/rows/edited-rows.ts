@@ -128,10 +128,11 @@ export function pairsOf(
       if (!positions.has(record.position)) continue
       const row = keptRow(record)
       const now = rowFields(row, drop.manifest)
-      for (const one of best) {
-        const score = similarity(...comparable(one, now)) + (one.line === row.row.line ? 0.5 : 0)
+      for (const candidate of best) {
+        const score = similarity(...comparable(candidate, now)) + (candidate.line === row.row.line ? 0.5 : 0)
         const { line } = row.row
-        if (score > one.score) Object.assign(one, { score, now: { line, position: record.position, ...now } })
+        if (score > candidate.score)
+          Object.assign(candidate, { score, now: { line, position: record.position, ...now } })
       }
     }
     const last = page.at(-1)
@@ -139,12 +140,12 @@ export function pairsOf(
     after = last.position
   }
   const taken = new Set<number>()
-  for (const one of best.toSorted((a, b) => b.score - a.score)) {
-    if (one.now === null) continue
-    const [from, to] = comparable(one, one.now)
-    const isLike = one.score > Math.max(Object.keys(from).length, Object.keys(to).length) / 2
-    if (isLike && !taken.has(one.now.position)) taken.add(one.now.position)
-    else one.now = null
+  for (const candidate of best.toSorted((a, b) => b.score - a.score)) {
+    if (candidate.now === null) continue
+    const [from, to] = comparable(candidate, candidate.now)
+    const isLike = candidate.score > Math.max(Object.keys(from).length, Object.keys(to).length) / 2
+    if (isLike && !taken.has(candidate.now.position)) taken.add(candidate.now.position)
+    else candidate.now = null
   }
   return best.map(({ key, line, fields, files, gone, now }) => ({
     line,

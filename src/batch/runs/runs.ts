@@ -117,7 +117,7 @@ export async function openRun(
     (run) => run.runName === wanted || isOf(run, (manifest) => namesFile(wanted, manifest)),
     ({ id }) => wanted.length >= 4 && id.startsWith(wanted),
   ]
-  const find = (ways: typeof exact) => ways.map((way) => runs.filter(way)).find((found) => found.length > 0)
+  const find = (ways: typeof exact) => ways.map((way) => runs.filter(way)).find((matching) => matching.length > 0)
   const candidates =
     find(exact) ?? (await refuseOtherPaths({ wanted, path, realPath, all, limits })) ?? find(byName) ?? []
   const named = contract === undefined ? [] : candidates.filter((run) => sameAddress(run.contractAddress, contract))

@@ -1,4 +1,4 @@
-import type { RequestPlan } from '../plan.ts'
+import type { RequestPlan } from '../request-plan.ts'
 
 /** Rows of a planned request that are sent together: all rows, or a part if the server rejects so many. */
 export interface RequestPart {

@@ -6,7 +6,7 @@ import { dropRetries, isForNow, mayRetry, type Retries, stopOf, waitBefore } fro
 import { type RowRequest, readRowRequest, requestsWith, rowsOfRequest } from '../../state/row-requests.ts'
 import { beginSending, sendRows } from '../../state/send-rows.ts'
 import { stoppedByLabel } from '../identity/other-labels.ts'
-import type { RequestPlan } from '../plan.ts'
+import type { RequestPlan } from '../request-plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { MintEndpoint } from '../types.ts'

@@ -4,7 +4,7 @@ import { sha256Of } from '../../core/sha256-of.ts'
 import { IN_FLIGHT } from '../../operations/defaults.ts'
 import { enterUpload, uploadsOf } from '../../state/drops.ts'
 import type { RowsIn } from '../../state/rows.ts'
-import type { RequestPlan } from '../plan.ts'
+import type { RequestPlan } from '../request-plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import type { FileUrlOf } from './request.ts'
 

@@ -158,9 +158,16 @@ async function printPlan(
   const { io } = deps
   if (connection !== null && finished === null && deps.quote !== null) {
     const { blockchain } = options
-    const given = limit?.wei ?? null
+    const commandLimit = limit?.wei ?? null
     const maxFee = flags.maxFeeGwei ?? null
-    const spending = await spendingOfRun(deps, plan, { connection, blockchain, given, kept: null, maxFee, others: 0 })
+    const spending = await spendingOfRun(deps, plan, {
+      connection,
+      blockchain,
+      commandLimit,
+      storedLimit: null,
+      maxFee,
+      others: 0,
+    })
     // The typical gas of accepted rows isn't known.
     const isAll = spending?.count === plan.rows.pending + plan.rows.unknown
     if (spending !== null) await deps.quote(spending, isAll ? async () => meter.total() : null)

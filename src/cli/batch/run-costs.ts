@@ -104,9 +104,9 @@ export async function withEnoughCost(
 export interface Limits {
   connection: Connection
   blockchain: Blockchain
-  /** The cost limit of this command (`given`) and of the run (`kept`), in wei. */
-  given: bigint | null
-  kept: bigint | null
+  /** The cost limit of this command (`commandLimit`) and of the run (`storedLimit`), in wei. */
+  commandLimit: bigint | null
+  storedLimit: bigint | null
   /** The maximum fee of this command, in wei. */
   maxFee: bigint | null
   /** Requests in addition to the mints. */
@@ -129,15 +129,15 @@ export async function permitRun(deps: Deps, planned: PlannedEvent, limits: Limit
 export async function spendingOfRun(
   deps: Deps,
   { run, rows }: Pick<PlannedEvent, 'run' | 'rows'>,
-  { connection, blockchain, given, kept, maxFee, others }: Limits,
+  { connection, blockchain, commandLimit, storedLimit, maxFee, others }: Limits,
 ): Promise<{ connection: Connection; blockchain: Blockchain; kind: 'nft'; count: number; run: SpendingRun } | null> {
   const isFeeRaised =
     rows.accepted > 0 && (await raisedLimits(deps, connection, { run: run.id, maxCost: null, maxFee })).length > 0
   const freed = isFeeRaised ? rows.accepted : 0
   const count = rows.pending + rows.unknown + others + freed
   // A cost limit of this command also lets accepted rows continue.
-  if (count === 0 && given === null) return null
-  const maxCost = given ?? kept
+  if (count === 0 && commandLimit === null) return null
+  const maxCost = commandLimit ?? storedLimit
   return {
     connection,
     blockchain,
@@ -148,7 +148,7 @@ export async function spendingOfRun(
       isOperation: false,
       canLimit: true,
       accepted: rows.accepted - freed,
-      maxCost: maxCost === null ? null : { wei: maxCost, isSet: given !== null },
+      maxCost: maxCost === null ? null : { wei: maxCost, isSet: commandLimit !== null },
     },
   }
 }
@@ -167,10 +167,10 @@ export interface RunQuestion {
 export async function questionOfRun(
   deps: Deps,
   { run, rows, receivers }: PlannedEvent,
-  { connection, blockchain, given, maxFee, ...reading }: Omit<Limits, 'kept' | 'others'> & ReadRows,
+  { connection, blockchain, commandLimit, maxFee, ...reading }: Omit<Limits, 'storedLimit' | 'others'> & ReadRows,
 ): Promise<RunQuestion | null> {
   const accepted = rows.accepted + rows.unknown
-  const limits = { run: run.id, maxCost: given, maxFee }
+  const limits = { run: run.id, maxCost: commandLimit, maxFee }
   const mayRaise = accepted > 0 && (await costsMoney(deps, blockchain, connection))
   const raised = mayRaise ? await raisedLimits(deps, connection, limits) : []
   const mint = `Mint ${count(rows.pending, 'NFT')} for ${count(receivers, 'receiver')}`

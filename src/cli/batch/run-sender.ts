@@ -56,7 +56,7 @@ export interface RunSending {
   /** The NFT changes that follow the mints, and their maximum use. */
   changes?: Required<Pick<Unsent, 'changes' | 'worst'>> | undefined
   /** The cost limit of this command, in wei. If undefined, the limit is read from the flags. */
-  given?: bigint | null
+  commandLimit?: bigint | null
   /** The command that resumes the run. Default: `gdn batch resume`. */
   resumedBy?: string | undefined
   /** Whether `gdn apply` sends the run. It also retries rows and updates edited ones. */
@@ -129,7 +129,7 @@ export class RunSender {
       shortage: () => this.#shortage(),
       sufficientLimit: () => this.#sufficientLimit(),
       onEvent: (event) => this.#tell(event),
-      permit: (planned, kept, mints) => this.#permit(planned, kept, mints),
+      permit: (planned, storedLimit, mints) => this.#permit(planned, storedLimit, mints),
       confirm: (planned, runLimit, mints) => this.#confirm(planned, runLimit, mints),
       beforeSending: (planned, runLimit) => this.#beforeSending(planned, runLimit),
     }
@@ -164,9 +164,9 @@ export class RunSender {
     this.#sending.onEvent?.(event)
   }
 
-  async #permit(planned: PlannedEvent, kept: bigint | null, mints: PlannedMints): Promise<bigint | null> {
+  async #permit(planned: PlannedEvent, storedLimit: bigint | null, mints: PlannedMints): Promise<bigint | null> {
     const { options, others = 0, isApplied } = this.#sending
-    const { stated, maxCost: given, maxFee } = this.#limits
+    const { stated, maxCost: commandLimit, maxFee } = this.#limits
     // `gdn apply` compares its saved plan with the NFTs instead.
     if (!isApplied) await checkRunPlan(this.#deps, options, planned, mints)
     await stated?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, others)))
@@ -174,8 +174,8 @@ export class RunSender {
     return await permitRun(this.#deps, planned, {
       connection: this.#connection,
       blockchain,
-      given,
-      kept,
+      commandLimit,
+      storedLimit,
       maxFee,
       others,
     })
@@ -210,12 +210,12 @@ export class RunSender {
     const { blockchain } = options
     const connection = this.#connection
     const worst = () => worstOfMints(mints, others)
-    const priced = { limit, kept: limitIn(runLimit), maxFee, run: planned.run.id, worst }
+    const priced = { limit, storedLimit: limitIn(runLimit), maxFee, run: planned.run.id, worst }
     if (flags.yes) {
       if (planned.rows.pending > 0) await noteCost(this.#deps, connection, blockchain, priced)
       return
     }
-    const question = await questionOfRun(this.#deps, planned, { ...options, connection, given: limit, maxFee })
+    const question = await questionOfRun(this.#deps, planned, { ...options, connection, commandLimit: limit, maxFee })
     if (question === null) return
     const { what, accepted } = question
     await confirmSpending(this.#deps, false, blockchain, connection, what, { ...priced, accepted })

@@ -63,17 +63,17 @@ export async function sendRun(deps: Deps, sending: RunSending): Promise<SentRun>
 
 async function limitsOf(
   deps: Deps,
-  { settings, options, flags, given }: RunSending,
+  { settings, options, flags, commandLimit }: RunSending,
   { client, server }: Connection,
 ): Promise<RunLimits> {
   const { blockchain } = options
   const { maxCost, maxFeeGwei } = options.reconcileOnly === true ? {} : flags
   const stated =
-    maxCost === undefined || given !== undefined
+    maxCost === undefined || commandLimit !== undefined
       ? null
       : await costLimit(deps, { ...flags, maxCost }, settings, blockchain, { client, server })
   const maxFee = maxFeeGwei === undefined ? null : await feeLimit(deps, maxFeeGwei, blockchain, { client, server })
-  return { stated, maxCost: given === undefined ? (stated?.wei ?? null) : given, maxFee }
+  return { stated, maxCost: commandLimit === undefined ? (stated?.wei ?? null) : commandLimit, maxFee }
 }
 
 /** Writes the job summary. @throws GdnError if rows are not as requested */

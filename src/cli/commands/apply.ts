@@ -119,11 +119,11 @@ export function command(deps: Deps, run = apply): GdnCommand {
   }) as GdnCommand
 }
 
-export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Promise<void> {
+export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags): Promise<void> {
   const { io } = deps
-  const output = createOutput(io, given, VIEW, { manifest })
-  const opened = await openPlanSource(deps, manifest, given)
-  const flags = opened.allowDuplicates === true ? { ...given, allowDuplicates: true } : given
+  const output = createOutput(io, typedFlags, VIEW, { manifest })
+  const opened = await openPlanSource(deps, manifest, typedFlags)
+  const flags = opened.allowDuplicates === true ? { ...typedFlags, allowDuplicates: true } : typedFlags
   const connection = await deps.connect(opened.settings, 'bulk')
   try {
     await openPlan(deps, connection, opened, opened.takeOver, async (plan) => {
@@ -133,7 +133,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       printBriefly(deps, warnings)
       const { blockchain, contractAddress: contract_address, stateDir } = opened.options
       const limit = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
-      const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, given: limit, manifest })
+      const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, commandLimit: limit, manifest })
       const paid =
         pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => NOTHING_KNOWN
       if (limit !== null && plan.run.isKnown) await storeRunMaxCost(stateDir, plan.run.id, limit)
@@ -146,7 +146,7 @@ export async function apply(deps: Deps, manifest: string, given: ApplyFlags): Pr
       const minted = await mint(deps, connection, opened, plan, {
         ...flags,
         yes,
-        given: limit,
+        commandLimit: limit,
         resumedBy: again,
       }).catch((error: unknown) => {
         throw stoppedAfter(error, noChangeOutcomes(), { all, minted: null, again })
@@ -221,7 +221,7 @@ async function* rowsOf(plan: ChangePlan) {
 
 interface Given {
   /** The cost limit of this command, in wei. */
-  given: bigint | null
+  commandLimit: bigint | null
 }
 
 /** Returns the sentence that says where to find all changes of the plan. */
@@ -284,18 +284,23 @@ async function confirmPlan(
   const burns = flags.only === 'mint' ? 0 : counts.burn
   if (burns > 0) await checkBurns(io, plan, { ...flags, isList })
   if (pending > 0) {
-    const { id: run, maxCost: kept } = plan.run
-    const limited = { blockchain, run, given: flags.given, kept }
+    const { id: run, maxCost: storedLimit } = plan.run
+    const limited = { blockchain, run, commandLimit: flags.commandLimit, storedLimit }
     await refuseAboveLimit(deps, connection, { ...limited, reserved: () => reservedForPlan(plan, flags) })
   }
   if (pending === 0) {
     if (flags.yes) return true
     await confirmNames(io, plan)
-    const raised = { run: plan.run.id, maxCost: flags.given, effect: ACCEPTED_GO_ON }
+    const raised = { run: plan.run.id, maxCost: flags.commandLimit, effect: ACCEPTED_GO_ON }
     await confirmRaise(deps, false, blockchain, connection, raised)
     return false
   }
-  const priced = { limit: flags.given, kept: plan.run.maxCost, run: plan.run.id, worst: () => worstOfPlan(plan, flags) }
+  const priced = {
+    limit: flags.commandLimit,
+    storedLimit: plan.run.maxCost,
+    run: plan.run.id,
+    worst: () => worstOfPlan(plan, flags),
+  }
   if (flags.yes) {
     await noteCost(deps, connection, blockchain, priced)
     return true
@@ -360,25 +365,25 @@ async function mint(
   { resumedBy, ...flags }: ApplyFlags & Given & { resumedBy: string },
 ): Promise<Minted> {
   const { counts, run } = plan
-  const { given } = flags
+  const { commandLimit } = flags
   const changes = flags.only === 'mint' ? 0 : counts.update + counts.transfer + counts.burn
   if (counts.mint === 0) {
-    const limit = await permitChanges(deps, connection, options.blockchain, { run, count: changes, given })
-    const isSent = changes > 0 || given !== null
-    const carried = isSent ? await limitChanges(deps, connection, options, { limit, given }) : limit
+    const limit = await permitChanges(deps, connection, options.blockchain, { run, count: changes, commandLimit })
+    const isSent = changes > 0 || commandLimit !== null
+    const carried = isSent ? await limitChanges(deps, connection, options, { limit, commandLimit }) : limit
     if (plan.unsettled === 0)
       return { rows: 0, left: NONE_LEFT, warnings: [], notes: [], failure: null, limit: carried }
     // An earlier command was interrupted while it waited for accepted rows. Nothing is sent.
     const settling = { ...options, reconcileOnly: true }
     const sending = { settings, options: settling, read: null, flags, resumedBy, isApplied: true, run: runBatch }
-    return { ...(await runMints(deps, plan, { ...sending, given: null })), limit: carried }
+    return { ...(await runMints(deps, plan, { ...sending, commandLimit: null })), limit: carried }
   }
   let limit: RunLimit = { run: run.id }
   const sending = {
     settings,
     options: {
       ...options,
-      maxCostWei: given ?? undefined,
+      maxCostWei: commandLimit ?? undefined,
       keepEdited: true,
       // Labels are already replaced at this point, so rows match by their reference IDs alone.
       adopt: false,
@@ -389,7 +394,7 @@ async function mint(
     resumedBy,
     isApplied: true,
     run: runBatch,
-    given,
+    commandLimit,
     others: changes,
     changes: flags.only === 'mint' ? undefined : await changesLeft(counts, noChangeOutcomes()),
     beforeSending: async (_planned: PlannedEvent, _connection: Connection, permitted: RunLimit) => {

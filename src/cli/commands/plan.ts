@@ -143,11 +143,11 @@ async function quotePlan(
 ): Promise<void> {
   if (deps.quote === null) return
   const { counts, run } = plan
-  const kept = run.maxCost === null ? null : { wei: run.maxCost, isSet: false }
-  const minting = { id: run.id, isOperation: false, canLimit: true, accepted: 0, maxCost: kept }
+  const storedMaxCost = run.maxCost === null ? null : { wei: run.maxCost, isSet: false }
+  const minting = { id: run.id, isOperation: false, canLimit: true, accepted: 0, maxCost: storedMaxCost }
   const nfts = { kind: 'nft', count: pendingCount(counts), run: counts.mint > 0 ? minting : null } as const
-  const refuseAbove: Parameters<QuoteSpending>[2] = async ({ given, only }) => {
-    const limited = { blockchain, run: run.id, given, kept: run.maxCost }
+  const refuseAbove: Parameters<QuoteSpending>[2] = async ({ commandLimit, only }) => {
+    const limited = { blockchain, run: run.id, commandLimit, storedLimit: run.maxCost }
     await refuseAboveLimit(deps, connection, { ...limited, reserved: () => reservedForPlan(plan, { only }) })
   }
   await deps.quote({ connection, blockchain, ...nfts }, () => typicalOfPlan(plan), refuseAbove)

@@ -99,16 +99,17 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         const intent = { collection: { blockchain, contract_address }, manifest: { provenance } }
         deps.checkPlan?.(intent, { rows: { to_reveal: plan.pending } })
       }
-      const given = hasEffect ? await limitOf(deps, connection, opened, plan, flags) : null
+      const commandLimit = hasEffect ? await limitOf(deps, connection, opened, plan, flags) : null
       let outcomes = noOutcomes()
       let paid = NOTHING_KNOWN
       let ended: GdnError | null = null
       if (sends) {
-        const changes = { run: plan.run, count: plan.pending, given }
+        const changes = { run: plan.run, count: plan.pending, commandLimit }
         const limit = await permitChanges(deps, connection, blockchain, changes)
-        await confirm(deps, connection, opened, plan, { ...flags, given })
-        if (given !== null && plan.run.isKnown) await storeRunMaxCost(options.stateDir, plan.run.id, given)
-        const carried = await limitChanges(deps, connection, options, { limit, given })
+        await confirm(deps, connection, opened, plan, { ...flags, commandLimit })
+        if (commandLimit !== null && plan.run.isKnown)
+          await storeRunMaxCost(options.stateDir, plan.run.id, commandLimit)
+        const carried = await limitChanges(deps, connection, options, { limit, commandLimit })
         await storeNames(deps, connection, options, plan)
         const paidSince = await meterRun(deps, connection, plan.run.id)
         const sent = await send(deps, connection, opened, { plan, flags, limit: carried })
@@ -186,10 +187,11 @@ async function checkCommitment(
   const { provenance } = rows.commitment
   const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
   try {
-    const [found] = 'reason' in verifier ? [] : await verifier.chain.call([{ to, data: provenanceOfCall(provenance) }])
-    if (found?.kind === 'value' && found.data !== '0x' && BigInt(found.data) > 0n) return
-    if (found === undefined || found.kind === 'failed') {
-      const why = 'reason' in verifier ? verifier.reason : (found?.message ?? 'no response')
+    const [committed] =
+      'reason' in verifier ? [] : await verifier.chain.call([{ to, data: provenanceOfCall(provenance) }])
+    if (committed?.kind === 'value' && committed.data !== '0x' && BigInt(committed.data) > 0n) return
+    if (committed === undefined || committed.kind === 'failed') {
+      const why = 'reason' in verifier ? verifier.reason : (committed?.message ?? 'no response')
       throw new GdnError('unreachable', `the commitment of ${to} can't be read: ${why}`, {
         hint: 'Nothing was sent. Use --rpc-url <url> to read the commitment from a node of the chain.',
       })
@@ -197,9 +199,14 @@ async function checkCommitment(
   } finally {
     await close()
   }
-  const kept = await keptCommitment(options)
-  if (kept?.commitment)
-    throw editedRows(kept.run, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
+  const committedRun = await keptCommitment(options)
+  if (committedRun?.commitment)
+    throw editedRows(
+      committedRun.run,
+      options.manifestPath,
+      await editedLines(stateDir, committedRun.commitment, rows),
+      flags,
+    )
   throw new GdnError(
     'refused',
     `no commitment of the collection ${to} matches this manifest with ${count(rows.commitment.rows, 'row')}`,
@@ -239,13 +246,19 @@ async function limitOf(
   { run, pending, accepted }: RevealPlan,
   flags: RevealFlags,
 ): Promise<bigint | null> {
-  const given = await enforcedLimit(deps, flags, settings, blockchain, connection)
+  const commandLimit = await enforcedLimit(deps, flags, settings, blockchain, connection)
   const reserved = async () => reservedForChanges(await worstOfChanges('update', pending - accepted))
-  await refuseAboveLimit(deps, connection, { blockchain, run: run.id, given, kept: run.maxCost, reserved })
+  await refuseAboveLimit(deps, connection, {
+    blockchain,
+    run: run.id,
+    commandLimit,
+    storedLimit: run.maxCost,
+    reserved,
+  })
   if (flags.dryRun && pending > 0) {
-    await deps.quote?.(spendingOfChanges(connection, blockchain, { run, count: pending, given }), null)
+    await deps.quote?.(spendingOfChanges(connection, blockchain, { run, count: pending, commandLimit }), null)
   }
-  return given
+  return commandLimit
 }
 
 /** @throws GdnError `not_confirmed` */
@@ -254,17 +267,17 @@ async function confirm(
   connection: Connection,
   { options: { blockchain } }: OpenedManifest,
   plan: RevealPlan,
-  flags: RevealFlags & { given: bigint | null },
+  flags: RevealFlags & { commandLimit: bigint | null },
 ): Promise<void> {
   const { io } = deps
   const { pending, accepted, run } = plan
   if (pending === 0) {
-    const raised = { run: run.id, maxCost: flags.given, effect: ACCEPTED_GO_ON }
+    const raised = { run: run.id, maxCost: flags.commandLimit, effect: ACCEPTED_GO_ON }
     return await confirmRaise(deps, flags.yes, blockchain, connection, raised)
   }
   const priced = {
-    limit: flags.given,
-    kept: run.maxCost,
+    limit: flags.commandLimit,
+    storedLimit: run.maxCost,
     run: run.id,
     worst: () => worstOfChanges('update', pending - accepted),
   }

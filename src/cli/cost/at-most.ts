@@ -37,7 +37,7 @@ export interface PricedRequests {
   /** The cost limit of this command, in wei; null if it has none. */
   limit: bigint | null
   /** The limit of the run that is stored on this machine. */
-  kept?: bigint | null
+  storedLimit?: bigint | null
   /** Finds the blockchain of the requests if the command doesn't specify it. */
   findBlockchain?(): Promise<Blockchain | null>
   /** The maximum fee of this command, in wei. */
@@ -63,42 +63,42 @@ export async function atMostText(
   deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client' | 'server'>,
   blockchain: Blockchain | null,
-  { limit: given, kept = null, maxFee = null, run, worst, accepted = null }: PricedRequests,
+  { limit: commandLimit, storedLimit = null, maxFee = null, run, worst, accepted = null }: PricedRequests,
 ): Promise<string> {
   if (blockchain === null || !isEvm(blockchain) || isWithoutValue(blockchain, connection)) return ''
-  const [found, costs] = await Promise.all([
+  const [foundFees, costs] = await Promise.all([
     soon(deps, feesOfServer(deps, blockchain, connection)),
     run === undefined ? null : soon(deps, costsOf(connection, run, deps.signals.signal)),
   ])
-  const fresh = found === null ? null : await worst()
+  const fresh = foundFees === null ? null : await worst()
   const use = fresh === null ? null : withAccepted(fresh, accepted)
   const highest = maxFee ?? maxFeeOfRun(costs)
-  const needed = found === null || use === null ? null : await costOfRun(use, found.fees, highest)
+  const needed = foundFees === null || use === null ? null : await costOfRun(use, foundFees.fees, highest)
   // The server's counted amount already includes accepted rows.
   const added = costs?.counted == null ? use : fresh
-  const enough =
-    found === null || added?.estimate === undefined
+  const sufficient =
+    foundFees === null || added?.estimate === undefined
       ? null
-      : await sufficientFor(reservedFor(added), found.fees, { costs, maxFee: highest })
-  const limit = limitOfRun({ given, kept }, costs)
+      : await sufficientFor(reservedFor(added), foundFees.fees, { costs, maxFee: highest })
+  const limit = limitOfRun({ commandLimit, storedLimit }, costs)
   const { counted, left, payable } = limit === null ? { counted: 0n, left: null, payable: 0n } : leftOf(limit, costs)
   const isReserved = left !== null && payable > left
   if (needed === null && left === null) return ''
-  if (found !== null && needed !== 0n) await noteMaxFee(deps, found, highest)
-  const coin = found?.coin ?? 'coins'
-  if (found !== null && use !== null && needed !== null) {
-    await noteFunds(deps, found, { needed, smallest: smallestIn(use, run), payable: limit && payable })
+  if (foundFees !== null && needed !== 0n) await noteMaxFee(deps, foundFees, highest)
+  const coin = foundFees?.coin ?? 'coins'
+  if (foundFees !== null && use !== null && needed !== null) {
+    await noteFunds(deps, foundFees, { needed, smallest: smallestIn(use, run), payable: limit && payable })
   }
-  if (found !== null && use?.estimate !== undefined && enough !== null && limit !== null) {
-    const then = countedAt(costs, found.fees, highest)
-    const typical = await typicalCost(use.estimate, withinMaxFee(found.fees, highest))
-    const estimate = { typical, reserved: enough - then }
+  if (foundFees !== null && use?.estimate !== undefined && sufficient !== null && limit !== null) {
+    const then = countedAt(costs, foundFees.fees, highest)
+    const typical = await typicalCost(use.estimate, withinMaxFee(foundFees.fees, highest))
+    const estimate = { typical, reserved: sufficient - then }
     const note = noteOfLimit(estimate, { counted: then, left: larger(0n, limit - then), isReserved, coin })
     if (note !== null) deps.io.note(safe(note))
   }
   const atFees = needed === null ? null : `${inCoins(needed, 'up')} ${coin}`
   if (limit === null || left === null) {
-    if (found !== null && use !== null) deps.io.note(safe(await noteOfRise(use, found, highest)))
+    if (foundFees !== null && use !== null) deps.io.note(safe(await noteOfRise(use, foundFees, highest)))
     return needed === 0n
       ? ', which needs no transaction'
       : `, for an estimated maximum of ${atFees} at the current fees`
@@ -222,18 +222,18 @@ export async function noteCost(
   blockchain: Blockchain,
   requests: PricedRequests,
 ): Promise<void> {
-  const { limit, kept = null, maxFee = null, worst } = requests
-  if ((limit ?? kept) !== null) {
+  const { limit, storedLimit = null, maxFee = null, worst } = requests
+  if ((limit ?? storedLimit) !== null) {
     await atMostText(deps, connection, blockchain, requests)
     return
   }
   if (!isEvm(blockchain) || isWithoutValue(blockchain, connection)) return
-  const found = await soon(deps, feesOfServer(deps, blockchain, connection))
-  if (found === null) return
+  const foundFees = await soon(deps, feesOfServer(deps, blockchain, connection))
+  if (foundFees === null) return
   const use = await worst()
-  const needed = await costOfRun(use, found.fees, maxFee)
-  if (needed !== 0n) await noteMaxFee(deps, found, maxFee)
-  await noteFunds(deps, found, { needed, smallest: smallestIn(use, requests.run), payable: null })
+  const needed = await costOfRun(use, foundFees.fees, maxFee)
+  if (needed !== 0n) await noteMaxFee(deps, foundFees, maxFee)
+  await noteFunds(deps, foundFees, { needed, smallest: smallestIn(use, requests.run), payable: null })
 }
 
 /**
@@ -250,11 +250,11 @@ export async function sufficientLimit(
   try {
     // Reads the unsent rows before the costs. A row that is accepted in between counts twice, instead of not at all.
     const use = await reserved()
-    const found = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
-    if (found === null) return null
+    const foundFees = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
+    if (foundFees === null) return null
     const costs = await costsOf(connection, run, signal)
-    const maxFee = await maxFeeAfterRaise(costs, found)
-    return inCoins(await sufficientFor(use, found.fees, { costs, maxFee }), 'up')
+    const maxFee = await maxFeeAfterRaise(costs, foundFees)
+    return inCoins(await sufficientFor(use, foundFees.fees, { costs, maxFee }), 'up')
   } catch (error) {
     if (error instanceof GdnError) return null
     throw error
@@ -308,9 +308,9 @@ export async function shortageOfRun(
     // Reads the unsent rows before the costs. A row that is accepted in between counts twice, instead of not at all.
     const { rows, changes = 0, worst, smallestMint = 0n, reserved = reservedForChanges(worst) } = await unsent()
     const costs = connection.client.supports('runCosts') === true ? await costsOf(connection, run, signal) : null
-    const found = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
-    const lack = found?.shortage ?? null
-    if (found === null || lack === null) return null
+    const foundFees = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
+    const lack = foundFees?.shortage ?? null
+    if (foundFees === null || lack === null) return null
     const [{ missingFunds }, { leastSignerFunds, reserveFor }, { waitingForFees, waitsForLowerFees }] =
       await Promise.all([
         import('../../server/chain/missing-funds.ts'),
@@ -318,9 +318,10 @@ export async function shortageOfRun(
         import('../../server/chain/evm/cost/run-fee.ts'),
       ])
     const reason =
-      costs?.waiting ?? (costs?.max_fee == null ? null : waitingForFees(costs.max_fee, { base: found.fees.typical }))
+      costs?.waiting ??
+      (costs?.max_fee == null ? null : waitingForFees(costs.max_fee, { base: foundFees.fees.typical }))
     if (reason !== null && (waitsForLowerFees(reason) || isStuck(reason))) return reason
-    const { fees, coin } = found
+    const { fees, coin } = foundFees
     const { signer, balance, needed, waitingNfts: nfts } = lack
     const payer = { role: 'signer', address: signer, blockchain, coin } as const
     // The smallest transaction leaves the highest reserve. Only that reserve counts.
@@ -329,7 +330,7 @@ export async function shortageOfRun(
     const maxFee = maxFeeOfRun(costs)
     const cost = await costOfRun(worst, fees, maxFee)
     const all = { nfts, unsent: rows, changes, wei: needed - lack.reserve + cost + reserve }
-    const limit = limitOfRun({ given: null, kept: null }, costs)
+    const limit = limitOfRun({ commandLimit: null, storedLimit: null }, costs)
     if (limit === null) return missingFunds(payer, balance, balance + 1n, all)
     const { counted, left, payable } = leftOf(limit, costs)
     // If no accepted rows or changes wait for funds, new funds don't release any reserved amount.

@@ -10,7 +10,7 @@ import { confirmRaise } from './confirm-spending.ts'
 
 interface Stated {
   /** Returns the limit of this command, or rejects it. Null if the command has none. */
-  given: (() => Promise<RunLimit | null>) | null
+  commandLimit: (() => Promise<RunLimit | null>) | null
   /** Stores the operation's limit in wei, for repetitions of the command. */
   keep(wei: bigint | null): Promise<void>
   /** Whether to raise a limit without a prompt. */
@@ -22,20 +22,20 @@ interface Stated {
  * earlier attempt. A repeated request isn't enough, because it doesn't change the limit that the first one set.
  *
  * @throws GdnError `max_cost` if the operation was accepted without a limit, or if its transaction may cost more; what
- * `given` throws
+ * `commandLimit` throws
  */
 export async function limitAccepted(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
   connection: Pick<Connection, 'client' | 'server'>,
   { id, request, accepted }: AcceptedOperation,
-  { given, keep, yes }: Stated,
+  { commandLimit, keep, yes }: Stated,
 ): Promise<void> {
   const { client } = connection
   const {
     io,
     signals: { signal },
   } = deps
-  if (given === null && request.maxCost === null) return
+  if (commandLimit === null && request.maxCost === null) return
   await client.learnIdempotency({ signal })
   const isLimiting = client.supports('runCosts') === true
   const costs = isLimiting ? await costsOf(connection, id, signal) : null
@@ -45,25 +45,25 @@ export async function limitAccepted(
     throw tooLate(why)
   }
   if (costs === null && isLimiting) return await refuse('without a limit')
-  const limit = given === null ? null : await given()
+  const limit = commandLimit === null ? null : await commandLimit()
   const stated = limit === null ? null : limitIn(limit)
-  const wei = given === null ? request.maxCost : stated
+  const wei = commandLimit === null ? request.maxCost : stated
   if (wei === null || costs === null) return
   const before = costs.max_cost === null ? null : BigInt(costs.max_cost)
   // A stored limit only lowers the server's limit, because the user may have set a lower one elsewhere.
-  const changes = before === null || (given === null ? before > wei : before !== wei)
-  if (given !== null && changes) {
+  const changes = before === null || (commandLimit === null ? before > wei : before !== wei)
+  if (commandLimit !== null && changes) {
     const raised = { run: id, maxCost: wei, effect: 'The accepted request can then be sent.' }
     await confirmRaise(deps, yes, costs.blockchain as Blockchain, connection, raised)
   }
-  if (given !== null) await keep(wei)
+  if (commandLimit !== null) await keep(wei)
   if (changes) {
     const { contract_address = await addressOf(connection, accepted.transaction_gdn_id, signal) } = JSON.parse(
       request.body,
     )
     if (contract_address === null) return await refuse('and its collection has no address yet')
     const limited = { run: id, contract_address, blockchain: costs.blockchain as Blockchain, max_cost: String(wei) }
-    const only_lower = given === null ? true : undefined
+    const only_lower = commandLimit === null ? true : undefined
     await client.call('setrunmaxcost', { ...limited, only_lower }, { signal })
   }
   const after = changes ? ((await costsOf(connection, id, signal)) ?? costs) : costs

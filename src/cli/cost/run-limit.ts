@@ -28,9 +28,9 @@ interface LimitedRequests {
   /** The run whose limit applies to the requests. */
   run: string
   /** The cost limit of this command, in wei; null if it has none. */
-  given: bigint | null
+  commandLimit: bigint | null
   /** The limit that is stored on this machine, in wei; null if there is none. */
-  kept: bigint | null
+  storedLimit: bigint | null
   /** Whether this is a single request that may already be accepted. */
   isOperation?: boolean
   reserved(): Promise<CostReservation>
@@ -45,7 +45,7 @@ interface LimitedRequests {
 export async function refuseAboveLimit(
   deps: Deps,
   connection: Pick<Connection, 'client' | 'server'>,
-  { blockchain, run, given, kept, isOperation = false, reserved }: LimitedRequests,
+  { blockchain, run, commandLimit, storedLimit, isOperation = false, reserved }: LimitedRequests,
 ): Promise<void> {
   const { client } = connection
   const { signal } = deps.signals
@@ -54,7 +54,7 @@ export async function refuseAboveLimit(
   const costs = await costsOf(connection, run, signal)
   // The request was already accepted, so its cost is already counted.
   if (isOperation && costs !== null) return
-  const limit = limitOfRun({ given, kept }, costs)
+  const limit = limitOfRun({ commandLimit, storedLimit }, costs)
   if (limit === null) return
   // Uses the server's fees, because they decide what the server accepts. Ignores GDN_RPC_URL.
   const { fees, coin } = await findFees({ ...deps, env: {} }, {}, blockchain, async () => connection)
@@ -67,7 +67,7 @@ export async function refuseAboveLimit(
   // More funds don't change what is left of a limit, so a reason about funds is omitted.
   const waiting = costs?.waiting?.startsWith('waiting ') !== true ? '' : ` More may be left later: ${costs.waiting}.`
   // For accepted requests, the backend still spends up to the earlier limit.
-  const before = limitOfRun({ given: null, kept }, costs)
+  const before = limitOfRun({ commandLimit: null, storedLimit }, costs)
   const stays = before === null || before === limit ? '' : ` The limit of the run remains ${inCoins(before)} ${name}.`
   throw new GdnError(
     'max_cost',
@@ -81,11 +81,11 @@ export async function refuseAboveLimit(
 
 /** Returns the limit of a run: that of this command, or else the lower one of this machine and the server. */
 export function limitOfRun(
-  { given, kept }: Pick<LimitedRequests, 'given' | 'kept'>,
+  { commandLimit, storedLimit }: Pick<LimitedRequests, 'commandLimit' | 'storedLimit'>,
   costs: RunCosts | null,
 ): bigint | null {
   const known = costs?.max_cost == null ? null : BigInt(costs.max_cost)
-  return given ?? (known === null || (kept !== null && kept < known) ? kept : known)
+  return commandLimit ?? (known === null || (storedLimit !== null && storedLimit < known) ? storedLimit : known)
 }
 
 /** Returns the maximum fee of a run in wei; null if it has none. */

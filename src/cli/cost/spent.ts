@@ -95,8 +95,8 @@ async function reportedBy(
       return { costs: UNKNOWN_COSTS, problem: 'The server of the run does not report its cost.' }
     }
     if (!isUnsent) throw error
-    const kept = await keptMaxCost(settings.stateDir, run.id)
-    return { costs: { ...NOTHING, max_cost_wei: kept === null ? null : String(kept) }, problem: null }
+    const storedMaxCost = await keptMaxCost(settings.stateDir, run.id)
+    return { costs: { ...NOTHING, max_cost_wei: storedMaxCost === null ? null : String(storedMaxCost) }, problem: null }
   } finally {
     await client.close()
   }

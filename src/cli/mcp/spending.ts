@@ -35,14 +35,14 @@ interface CountedRun {
 }
 
 /** The lowest useful `max_cost`, in wei. */
-interface Enough {
+interface UsefulLimit {
   least: bigint
   /** Whether any higher `max_cost` is useful too, because the run sends only what fits into its limit. */
   isAnyMore: boolean
 }
 
 /** The most that requests can cost, in wei. */
-interface Most {
+interface CostBound {
   /** Maximum cost of the whole run. Each request carries it, and the server enforces it. Null if the server can't. */
   limit: bigint | null
   /** Maximum cost of the run, or of the requests alone if the server enforces no limit. */
@@ -50,7 +50,7 @@ interface Most {
   /** Cost of the run's earlier transactions that are final. A reorg can still move others to more expensive blocks. */
   before: bigint
   /** A lower `max_cost` with which the requests would count less, or null if there is none. */
-  enough: Enough | null
+  usefulLimit: UsefulLimit | null
 }
 
 /**
@@ -79,22 +79,22 @@ export class Ledger {
    * @throws GdnError `not_confirmed`, `max_cost`, `usage`
    */
   permit(deps: Deps): PermitSpending {
-    return async (asked) => {
-      if (asked.kind === 'wallet') {
-        await this.#permitWallet(deps, asked)
+    return async (spending) => {
+      if (spending.kind === 'wallet') {
+        await this.#permitWallet(deps, spending)
         return null
       }
-      const spending = await located(asked)
-      const fees = await feesOnPublicNetwork(deps, spending)
+      const locatedSpending = await located(spending)
+      const fees = await feesOnPublicNetwork(deps, locatedSpending)
       if (fees === null) return null
-      const { limit, price, known } = await this.#unitsOf(deps, spending, fees)
-      const most = await mostOf(deps, spending, known)
+      const { limit, price, known } = await this.#unitsOf(deps, locatedSpending, fees)
+      const bound = await costBoundOf(deps, locatedSpending, known)
       // No await between the check and the count, so that concurrent calls can't pass the check together.
-      const run = this.#countedRun(spending, most)
-      const added = larger(0n, most.total - run.before - run.counted)
-      this.#count(added, price, limit, most.enough)
+      const run = this.#countedRun(locatedSpending, bound)
+      const added = larger(0n, bound.total - run.before - run.counted)
+      this.#count(added, price, limit, bound.usefulLimit)
       run.counted += added
-      return most.limit
+      return bound.limit
     }
   }
 
@@ -104,25 +104,25 @@ export class Ledger {
    * @param applied the arguments of `apply`, if the command that requests the quote previews it
    * @throws GdnError `max_cost` if `apply` would refuse the requests
    */
-  async quote(deps: Deps, [asked, gas, refuseAbove]: Parameters<QuoteSpending>, applied?: Values): Promise<string> {
-    if (asked.kind === 'wallet') return await this.#quoteWallet(deps, asked)
-    const spending = await located(asked)
-    const { blockchain, run } = spending
-    const fees = await feesOnPublicNetwork(deps, spending)
-    const given = fees === 'unknown' ? null : await givenLimit(deps, spending, applied?.max_cost)
-    if (applied !== undefined) await refuseAbove?.({ given, only: applied.only === 'mint' ? 'mint' : undefined })
-    if (fees === null) return costsNothing(blockchain, given ?? (run?.maxCost?.isSet ? run.maxCost.wei : null))
+  async quote(deps: Deps, [spending, gas, refuseAbove]: Parameters<QuoteSpending>, applied?: Values): Promise<string> {
+    if (spending.kind === 'wallet') return await this.#quoteWallet(deps, spending)
+    const locatedSpending = await located(spending)
+    const { blockchain, run } = locatedSpending
+    const fees = await feesOnPublicNetwork(deps, locatedSpending)
+    const commandLimit = fees === 'unknown' ? null : await commandLimitOf(deps, locatedSpending, applied?.max_cost)
+    if (applied !== undefined) await refuseAbove?.({ commandLimit, only: applied.only === 'mint' ? 'mint' : undefined })
+    if (fees === null) return costsNothing(blockchain, commandLimit ?? (run?.maxCost?.isSet ? run.maxCost.wei : null))
     const where =
       blockchain === null
         ? 'The blockchain is unknown, so its coins may have value.'
         : `The coins of ${blockchain} have value.`
-    const enough = { least: 0n, isAnyMore: true }
-    const limited = given === null ? null : { limit: given, total: given, before: 0n, enough }
-    const most = fees === 'unknown' ? null : (limited ?? (await mostOf(deps, spending, fees)))
-    const cost = fees === 'unknown' || most === null ? [] : [await costText(most, fees, gas)]
+    const usefulLimit = { least: 0n, isAnyMore: true }
+    const limited = commandLimit === null ? null : { limit: commandLimit, total: commandLimit, before: 0n, usefulLimit }
+    const bound = fees === 'unknown' ? null : (limited ?? (await costBoundOf(deps, locatedSpending, fees)))
+    const cost = fees === 'unknown' || bound === null ? [] : [await costText(bound, fees, gas)]
     const left = await leftText(async () => {
-      const { limit, price } = await this.#unitsOf(deps, spending, fees)
-      return [this.#leftOf(most === null ? 0n : most.total - most.before, price, limit, most?.enough), limit]
+      const { limit, price } = await this.#unitsOf(deps, locatedSpending, fees)
+      return [this.#leftOf(bound === null ? 0n : bound.total - bound.before, price, limit, bound?.usefulLimit), limit]
     })
     return [where, ...cost, left].join(' ')
   }
@@ -170,23 +170,23 @@ export class Ledger {
    *
    * @throws GdnError `max_cost` if it exceeds what is left
    */
-  #count(amount: bigint, price: Money | null, limit: Money, enough: Enough | null = null): void {
-    this.#leftOf(amount, price, limit, enough)
+  #count(amount: bigint, price: Money | null, limit: Money, usefulLimit: UsefulLimit | null = null): void {
+    this.#leftOf(amount, price, limit, usefulLimit)
     this.#counted += costIn(amount, price)
   }
 
   /**
    * Returns what is left of the limit before an amount in wei is counted.
    *
-   * @param enough a lower `max_cost` that the error can suggest
+   * @param usefulLimit a lower `max_cost` that the error can suggest
    * @throws GdnError `max_cost` if the amount exceeds what is left
    */
-  #leftOf(amount: bigint, price: Money | null, limit: Money, enough: Enough | null = null): Money {
+  #leftOf(amount: bigint, price: Money | null, limit: Money, usefulLimit: UsefulLimit | null = null): Money {
     const left = { ...limit, amount: limit.amount - this.#counted }
     const cost = { ...limit, amount: costIn(amount, price) }
     if (cost.amount <= left.amount) return left
-    const isLess = enough !== null && enough.least < amount && costIn(enough.least, price) <= left.amount
-    const useful = isLess && (enough.isAnyMore ? limitText(left) : `${inCoins(enough.least, 'up')} or more`)
+    const isLess = usefulLimit !== null && usefulLimit.least < amount && costIn(usefulLimit.least, price) <= left.amount
+    const useful = isLess && (usefulLimit.isAnyMore ? limitText(left) : `${inCoins(usefulLimit.least, 'up')} or more`)
     const plan = useful ? `Make a plan with max_cost ${useful}, or ask` : 'Ask'
     throw new GdnError(
       'max_cost',
@@ -200,7 +200,7 @@ export class Ledger {
    * the same operation is repeated. After a restore, the backend may have lost the cost of a run, so the run is counted
    * again.
    */
-  #countedRun({ run, connection }: Spending, { limit, before }: Most): CountedRun {
+  #countedRun({ run, connection }: Spending, { limit, before }: CostBound): CountedRun {
     if (run === null || (limit === null && !run.isOperation)) return { before, counted: 0n }
     const key = `${connection.client.incarnation()} ${run.id}`
     const known = this.#runs.get(key) ?? { before, counted: 0n }
@@ -234,8 +234,8 @@ async function leftText(find: () => Promise<readonly [left: Money, limit: Money]
   }
 }
 
-async function located(asked: Spending): Promise<Spending> {
-  return { ...asked, blockchain: asked.blockchain ?? (await asked.findBlockchain?.()) ?? null }
+async function located(spending: Spending): Promise<Spending> {
+  return { ...spending, blockchain: spending.blockchain ?? (await spending.findBlockchain?.()) ?? null }
 }
 
 /**
@@ -245,13 +245,17 @@ async function located(asked: Spending): Promise<Spending> {
 const nameOf = (coin: string | null): string => (coin !== null && /^[a-z0-9]{1,12}$/i.test(coin) ? coin : 'coins')
 
 /** Returns sentences with the maximum cost and, if known, the typical cost. */
-async function costText(most: Most, { fees, coin }: FoundFees, gas: Parameters<QuoteSpending>[1]): Promise<string> {
+async function costText(
+  bound: CostBound,
+  { fees, coin }: FoundFees,
+  gas: Parameters<QuoteSpending>[1],
+): Promise<string> {
   const name = nameOf(coin)
   const used = await gas?.()
   const estimate = used == null ? '' : `Estimated cost: ${inCoins(await typicalCost(used, fees), 'up')} ${name}. `
   // Without a limit on the server, fees can rise above the estimate.
-  const maximum = most.limit === null ? 'Estimated maximum' : 'Maximum'
-  return `${estimate}${maximum}: ${inCoins(most.total - most.before, 'up')} ${name}.`
+  const maximum = bound.limit === null ? 'Estimated maximum' : 'Maximum'
+  return `${estimate}${maximum}: ${inCoins(bound.total - bound.before, 'up')} ${name}.`
 }
 
 /**
@@ -259,7 +263,7 @@ async function costText(most: Most, { fees, coin }: FoundFees, gas: Parameters<Q
  *
  * @throws GdnError if the server can't enforce the limit
  */
-async function givenLimit(deps: Deps, { blockchain, connection }: Spending, text: unknown): Promise<bigint | null> {
+async function commandLimitOf(deps: Deps, { blockchain, connection }: Spending, text: unknown): Promise<bigint | null> {
   if (text === undefined || blockchain === null) return null
   const flags = { maxCost: maxCost(String(text), '--max-cost') }
   return await enforcedLimit(deps, flags, connection.settings, blockchain, connection)
@@ -309,18 +313,23 @@ async function priceIn(
 }
 
 /** Returns the maximum cost of requests on a public network. */
-async function mostOf(deps: Deps, spending: Spending, found: FoundFees): Promise<Most> {
+async function costBoundOf(deps: Deps, spending: Spending, foundFees: FoundFees): Promise<CostBound> {
   const { connection, run } = spending
   const { client } = connection
   const { signal } = deps.signals
   await client.learnIdempotency({ signal })
   const hasLimits = client.supports('runCosts') === true
-  if (hasLimits && run?.canLimit) return await limitedRun(deps, spending, run, found)
+  if (hasLimits && run?.canLimit) return await limitedRun(deps, spending, run, foundFees)
   // The limit of an operation, or of a plan's changes, is checked against their cost at the current fees.
   const takesLimit = hasLimits && (run === null || run.isOperation)
-  const enough = takesLimit ? { least: await worstCaseOf(spending, found.fees), isAnyMore: false } : null
-  const max = found.max ?? (await maxFeeOf(deps, spending)) ?? found.fees.offered * MOST_RAISES
-  return { limit: null, total: await worstCaseOf(spending, { ...found.fees, offered: max }), before: 0n, enough }
+  const usefulLimit = takesLimit ? { least: await worstCaseOf(spending, foundFees.fees), isAnyMore: false } : null
+  const max = foundFees.max ?? (await maxFeeOf(deps, spending)) ?? foundFees.fees.offered * MOST_RAISES
+  return {
+    limit: null,
+    total: await worstCaseOf(spending, { ...foundFees.fees, offered: max }),
+    before: 0n,
+    usefulLimit,
+  }
 }
 
 /** Returns the limit of a run. An existing limit is neither raised nor lowered, because the user may have set it. */
@@ -329,7 +338,7 @@ async function limitedRun(
   spending: Spending,
   { id, isOperation, accepted, maxCost }: SpendingRun,
   { fees }: FoundFees,
-): Promise<Most> {
+): Promise<CostBound> {
   const { client } = spending.connection
   const { signal } = deps.signals
   const costs = await costsOf({ client }, id, signal)
@@ -339,8 +348,8 @@ async function limitedRun(
   const own = maxCost?.wei ?? known ?? paid + (await worstCaseOf(withMore(spending, accepted), fees))
   const limit = known !== null && known < own ? known : own
   const least = paid + (await worstCaseOf({ kind: 'nft', count: 1 }, fees))
-  const enough = isOperation ? null : { least, isAnyMore: true }
-  return { limit, total: limit, before: BigInt(costs?.final_fee_paid ?? 0), enough }
+  const usefulLimit = isOperation ? null : { least, isAnyMore: true }
+  return { limit, total: limit, before: BigInt(costs?.final_fee_paid ?? 0), usefulLimit }
 }
 
 const withMore = (spending: SpendingKind, nfts: number): SpendingKind =>

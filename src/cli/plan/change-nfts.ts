@@ -102,7 +102,7 @@ interface ChangesOfRun {
   run: Pick<ChangePlan['run'], 'id' | 'maxCost'>
   count: number
   /** The cost limit of the run that this command was given, in wei. */
-  given: bigint | null
+  commandLimit: bigint | null
 }
 
 /**
@@ -116,20 +116,20 @@ export async function permitChanges(
   blockchain: Blockchain,
   changes: ChangesOfRun,
 ): Promise<RunLimit> {
-  const { run, count, given } = changes
-  const isFree = count === 0 && given === null
+  const { run, count, commandLimit } = changes
+  const isFree = count === 0 && commandLimit === null
   const permitted = isFree ? null : await deps.permit(spendingOfChanges(connection, blockchain, changes))
-  return runLimit(run.id, { permitted, given, kept: run.maxCost })
+  return runLimit(run.id, { permitted, commandLimit, storedLimit: run.maxCost })
 }
 
 /** Returns what the changes of a run spend. */
 export function spendingOfChanges(
   connection: Connection,
   blockchain: Blockchain,
-  { run: { id }, count, given }: ChangesOfRun,
+  { run: { id }, count, commandLimit }: ChangesOfRun,
 ): Spending {
   const limited = { id, isOperation: false, canLimit: true, accepted: 0 }
-  const run = given === null ? null : { ...limited, maxCost: { wei: given, isSet: true } }
+  const run = commandLimit === null ? null : { ...limited, maxCost: { wei: commandLimit, isSet: true } }
   return { connection, blockchain, kind: 'nft', count, run }
 }
 
@@ -142,10 +142,10 @@ export async function limitChanges(
   deps: Deps,
   connection: Connection,
   { blockchain, contractAddress: contract }: Opened['options'],
-  { limit, given }: { limit: RunLimit; given: bigint | null },
+  { limit, commandLimit }: { limit: RunLimit; commandLimit: bigint | null },
 ): Promise<RunLimit> {
   const carried = await setRunLimit(connection.client, { limit, contract, blockchain, signal: deps.signals.signal })
-  if (given !== null) await warnOfSigned(deps, connection, { limit: given, run: limit.run })
+  if (commandLimit !== null) await warnOfSigned(deps, connection, { limit: commandLimit, run: limit.run })
   return carried
 }
 

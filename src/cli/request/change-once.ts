@@ -9,7 +9,7 @@ import { paidFeeOf } from '../cost/paid.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { WaitFlags } from '../flags/wait.ts'
 import type { DataRecord } from '../render/cells.ts'
-import { type OperationFlags, operateOnce } from './operate.ts'
+import { type OperationFlags, operateOnce } from './operate-once.ts'
 import { showWait } from './waiting.ts'
 
 interface Change {

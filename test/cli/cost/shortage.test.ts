@@ -119,7 +119,7 @@ test.each([
   async (waiting, hint) => {
     const { deps, connection } = on({}, { max_cost: '1', counted: '0', waiting })
     const reserved = async () => reservedForChanges({ gasLimit: REQUEST, bytes: 0 })
-    const requests = { blockchain: 'base', run: 'run', given: null, kept: null, reserved } as const
+    const requests = { blockchain: 'base', run: 'run', commandLimit: null, storedLimit: null, reserved } as const
     await expect(refuseAboveLimit(deps, connection, requests)).rejects.toMatchObject({
       code: 'max_cost',
       hint: expect.stringMatching(hint),

@@ -286,8 +286,8 @@ test.each([
 
 test('quotes the max_cost of a plan whose command has no such flag, and refuses one that is too low or has no effect', async () => {
   const ledger = new Ledger(POL(ONE))
-  const refuseAbove = async ({ given }: { given: bigint | null }) => {
-    if (given !== null && given < PER_NFT) throw new GdnError('max_cost', 'too low')
+  const refuseAbove = async ({ commandLimit }: { commandLimit: bigint | null }) => {
+    if (commandLimit !== null && commandLimit < PER_NFT) throw new GdnError('max_cost', 'too low')
   }
   const quoted = (max_cost: string, network: Network = {}) =>
     ledger.quote(deps, [spending(2, network), null, refuseAbove], { max_cost })

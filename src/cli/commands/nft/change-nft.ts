@@ -16,7 +16,7 @@ import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { shortAddress } from '../../render/fit-columns.ts'
 import type { View } from '../../render/view.ts'
-import { addOperationFlags, type OperationFlags, quoteOperation } from '../../request/operate.ts'
+import { addOperationFlags, type OperationFlags, quoteOperation } from '../../request/operate-once.ts'
 import { blockchainOf } from './blockchain-of.ts'
 import { neverMinted } from './nft-errors.ts'
 

@@ -19,7 +19,7 @@ import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
 import { askAddress, askLine, orAsk } from '../../prompt/ask-missing.ts'
 import { isV12 } from '../../request/api-version.ts'
 import { nameFields } from '../../request/named-addresses.ts'
-import type { OperationFlags } from '../../request/operate.ts'
+import type { OperationFlags } from '../../request/operate-once.ts'
 import { blockchainOf, knownBlockchain } from './blockchain-of.ts'
 import { neverMinted, noNft } from './nft-errors.ts'
 

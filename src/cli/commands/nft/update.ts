@@ -18,7 +18,7 @@ import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import { checkRequest } from '../../request/check-request.ts'
-import { addOperationFlags, quoteOperation } from '../../request/operate.ts'
+import { addOperationFlags, quoteOperation } from '../../request/operate-once.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
 import {
   addBlockchainFlag,

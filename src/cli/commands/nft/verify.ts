@@ -206,15 +206,15 @@ async function proveToken(deps: Deps, flags: VerifyNftFlags, token: NamedToken, 
 
 type ProvenanceData = ReturnType<typeof provenanceData>
 
-const provenanceData = (found: Provenance | null) =>
-  found === null
+const provenanceData = (provenance: Provenance | null) =>
+  provenance === null
     ? null
     : {
-        hash: found.hash,
-        row: found.row,
-        rows: found.rows,
-        first_token_id: found.firstTokenId,
-        is_revealed: found.isRevealed,
+        hash: provenance.hash,
+        row: provenance.row,
+        rows: provenance.rows,
+        first_token_id: provenance.firstTokenId,
+        is_revealed: provenance.isRevealed,
       }
 
 function provenanceText({ hash, row, rows, firstTokenId, isRevealed }: Provenance, tokenId: string): string {
@@ -315,8 +315,8 @@ async function readChain(
       metadataUrl: metadata_url ?? null,
       requested: asRequested(request_metadata),
     }
-    const [found] = await verifyNfts(verifier.chain, verifier.storage, [claim])
-    const verification = found ?? { verified: null, reason: 'no response' }
+    const [verified] = await verifyNfts(verifier.chain, verifier.storage, [claim])
+    const verification = verified ?? { verified: null, reason: 'no response' }
     if (verification.verified !== true) return { verification, provenance: null }
     const { verifyProvenance } = await import('../../../reveal/verify-provenance.ts')
     const token = { contractAddress: contract_address, tokenId: token_id }

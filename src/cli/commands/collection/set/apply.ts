@@ -103,16 +103,16 @@ export async function applySettings(
       const sleep = () => deps.sleep(network.publicNetwork.pollMs, deps.signals.signal)
       const nonce = await untilIdle(network, from, sleep)
       // An interrupted command may have already made some of the changes.
-      const { changes: left } = await compare()
-      deps.checkPlan?.(intentOf(left))
-      refuseChanged(intentOf(changes), intentOf(left), { isBegun: true, hint: CHANGED_HINT })
-      await deps.permit({ ...spending, most: left.reduce((sum, change) => sum + costOf(offer, change).most, 0n) })
+      const { changes: remaining } = await compare()
+      deps.checkPlan?.(intentOf(remaining))
+      refuseChanged(intentOf(changes), intentOf(remaining), { isBegun: true, hint: CHANGED_HINT })
+      await deps.permit({ ...spending, most: remaining.reduce((sum, change) => sum + costOf(offer, change).most, 0n) })
       // All files are uploaded before any transaction is sent.
       const calls: Hex[] = []
-      for (const change of left) calls.push(encodeOwnerCall(await change.call()))
-      for (const [index, change] of left.entries()) {
+      for (const change of remaining) calls.push(encodeOwnerCall(await change.call()))
+      for (const [index, change] of remaining.entries()) {
         isSending = true
-        progress.update(`Changing ${change.setting} (${index + 1} of ${left.length})`)
+        progress.update(`Changing ${change.setting} (${index + 1} of ${remaining.length})`)
         const data = calls[index] ?? '0x'
         const call = { to: contract, data, gas: costOf(offer, change).gas, fees: offer.fees }
         const { transactionHash, gasUsed, feePaid } = await sendCall(network, signer, nonce + index, call, sleep)

@@ -73,16 +73,19 @@ export async function operateOnce(
   let permitted: RunLimit | null = null
   // With --operation, the server may already know the operation even if this machine doesn't.
   let isRepeated = operation !== undefined
-  const permit = async (id: string, kept: bigint | null): Promise<RunLimit | null> => {
+  const permit = async (id: string, storedLimit: bigint | null): Promise<RunLimit | null> => {
     if (limit !== undefined) return limit
     const { blockchain, endpoint } = wanted
     const isLimited = cost.maxCost !== undefined
-    const given = isLimited ? await operationLimit(deps, connection, cost, { ...wanted, findBlockchain, id }) : null
-    own = given ?? kept
-    const maxCost = own === null ? null : { wei: own, isSet: given !== null }
+    const commandLimit = isLimited
+      ? await operationLimit(deps, connection, cost, { ...wanted, findBlockchain, id })
+      : null
+    own = commandLimit ?? storedLimit
+    const maxCost = own === null ? null : { wei: own, isSet: commandLimit !== null }
     const run = operationRun(id, endpoint, maxCost)
     const ofSession = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
-    permitted = ofSession === null && own === null ? null : runLimit(id, { permitted: ofSession, given, kept })
+    permitted =
+      ofSession === null && own === null ? null : runLimit(id, { permitted: ofSession, commandLimit, storedLimit })
     return permitted
   }
   const state = await openState(settings.stateDir, { signal: signals.signal })
@@ -115,9 +118,9 @@ export async function operateOnce(
       reporter.done()
       if (limit === undefined && isRepeated) {
         const { id, request } = accepted
-        const given = cost.maxCost === undefined ? null : async () => permitted ?? (await permit(id, null))
+        const commandLimit = cost.maxCost === undefined ? null : async () => permitted ?? (await permit(id, null))
         const keep = (wei: bigint | null) => state.write((sql) => storeRequestMaxCost(sql, request, wei))
-        await limitAccepted(deps, connection, accepted, { given, keep, yes })
+        await limitAccepted(deps, connection, accepted, { commandLimit, keep, yes })
       }
       const ending = await act(accepted)
       if (!ending.ended) io.note('Run the same command to resume it, or add --again to send another.')
@@ -185,16 +188,16 @@ async function operationLimit(
       hint: 'Add --blockchain <name>.',
     })
   }
-  const given = await enforcedLimit(deps, flags, settings, blockchain, connection)
+  const commandLimit = await enforcedLimit(deps, flags, settings, blockchain, connection)
   await refuseAboveLimit(deps, connection, {
     blockchain,
     run: id,
-    given,
-    kept: null,
+    commandLimit,
+    storedLimit: null,
     isOperation: true,
     reserved: async () => reservedForChanges(await worstOfRequest(endpoint, Object(content))),
   })
-  return given
+  return commandLimit
 }
 
 /** Events after which the server may already have accepted the request, perhaps with another cost limit. */
