@@ -262,6 +262,16 @@ test('names the first 10 rows that changed after the plan was created', () => {
       changes: [change],
       what: 'title is Ranger',
     }))
+  const [row] = (changedSince({ count: 1, rows: moved(1) }).details as { rows: object[] }).rows
+  expect(row).toEqual({
+    ...{ key: 'r0', line: 2, what: 'title is Ranger' },
+    changes: [
+      {
+        ...{ action: 'update', want: 'update', nft_gdn_id: 'n', token_id: '1', revision: 0, changes: fields },
+        ...{ reason: null, reference_id: null },
+      },
+    ],
+  })
   const message = (count: number) => changedSince({ count, rows: moved(count) }).message.split('\n')
   expect(message(1)).toEqual(['changed after the plan was created: line 2 (title is Ranger)'])
   expect(message(2).slice(1)).toEqual(['  line 2 (title is Ranger)', '  line 3 (title is Ranger)'])

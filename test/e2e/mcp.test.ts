@@ -277,6 +277,14 @@ describe('gdn mcp', () => {
     expect(status.answer.data).toMatchObject({ deployed: 2, unknown: 0 })
     const results = await call('batch_results', { run: 'drop.csv' })
     expect(results.answer.data).toHaveLength(2)
+    for (const [tool, values] of [
+      ['batch_mint', { manifest: 'drop.csv', contract }],
+      ['batch_retry', { run: 'drop.csv' }],
+    ] as const) {
+      const { answer: finished } = await call(tool, values)
+      const next = expect.stringMatching(/, so there is nothing to do\.$/)
+      expect(finished).toMatchObject({ status: 'ok', plan_id: null, next, data: { to_send: 0 } })
+    }
 
     // An edited row is planned and applied.
     await writeFile(
@@ -312,6 +320,10 @@ describe('gdn mcp', () => {
       await call('batch_mint', { dry_run: false, plan_id: plan.plan_id, manifest: 'other.csv' }),
       await call('batch_mint', { dry_run: false, plan_id: '../../etc/passwd' }),
     ]
+    expect(refused[2]?.answer.error).toMatchObject({
+      message: 'plan_id: belongs to batch_mint',
+      hint: 'Nothing was sent. Call batch_mint with dry_run false.',
+    })
     for (const { answer } of refused) {
       expect(JSON.stringify(answer.error)).toMatch(/Nothing was sent\.|must match format/)
     }

@@ -1,4 +1,5 @@
 import { count } from '../../core/count.ts'
+import { isRecord } from '../../core/json.ts'
 import type { CommandOutcome } from './call.ts'
 import type { Tool, Values } from './tools.ts'
 
@@ -31,9 +32,15 @@ export function obstacleOf(
   if (nothing !== undefined && Array.isArray(outcome.data) && outcome.data.length === 0) {
     return `${nothing}, so there is nothing to do.`
   }
+  if (command.startsWith('batch ') && isFinished(outcome) && values.verify !== true) {
+    return `${command === 'batch retry' ? 'No row is to be retried' : 'The run is finished'}, so there is nothing to do.`
+  }
   if (command !== 'collection set' || canSign) return null
   return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
 }
+
+/** Returns whether a dry run of a batch command found that its run is finished. */
+const isFinished = ({ data }: CommandOutcome): boolean => isRecord(data) && data.order === 'Nothing is left to send'
 
 function obstacleOfApply({ only, max_cost, max_burns }: Values, outcome: CommandOutcome): string | null {
   const all = recordsIn(outcome).map(({ action }) => String(action))

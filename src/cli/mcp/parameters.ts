@@ -1,5 +1,8 @@
-/** Matches a flag and the placeholder of its value. The first group is the flag alone. */
-export const FLAG = /(?<![\w-])(--[a-z][a-z-]*|-[a-zA-Z])(?![\w-])(?:[ =]<[^>\n]*>)?/g
+/**
+ * Matches a flag and the placeholder of its value, if the value is only a placeholder. The first group is the flag
+ * alone.
+ */
+export const FLAG = /(?<![\w-])(--[a-z][a-z-]*|-[a-zA-Z])(?![\w-])(?:[ =]<[^>\n]*>(?=[.,;:)\]'"`]*(?:\s|$)))?/g
 
 /** Replaces the flags in a text with the names of a tool's parameters. A flag without a parameter stays. */
 export const withParameters = (text: string, words: ReadonlyMap<string, string>): string =>

@@ -14,6 +14,12 @@ const NOT_FINAL = new Set([
   ...['interrupted', 'terminated', 'run_busy', 'data_dir', 'data_dir_busy', 'not_confirmed', 'max_cost'],
 ])
 
+/** Why an NFT that a plan would change is no longer in it, by command. */
+const WITHOUT: Readonly<Record<string, string>> = {
+  'nft burn': 'is already burned',
+  'nft freeze': 'is already frozen or burned',
+}
+
 const DONE_BEFORE = 'This plan ran before. Nothing was repeated.'
 
 interface Started {
@@ -97,7 +103,11 @@ export class RunningPlans {
     await this.#plans.save({ ...plan, state: 'started' })
     const isBegun = plan.state === 'started'
     const checkPlan: CheckPlan = (intent, atStart = {}) =>
-      refuseChanged(plan.shown, isBegun ? intent : { ...intent, ...atStart }, { isBegun, hint: hintOf(plan) })
+      refuseChanged(plan.shown, isBegun ? intent : { ...intent, ...atStart }, {
+        isBegun,
+        hint: hintOf(plan),
+        without: WITHOUT[tool.command],
+      })
     const outcome = await this.#runner.run(plan.argv, { ...running, checkPlan })
     const answer = { ...firstPageOf(outcome), plan_id: plan.id }
     const isFinal = outcome.code === 0 || !NOT_FINAL.has(outcome.error?.code ?? 'unexpected')

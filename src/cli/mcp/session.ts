@@ -103,14 +103,12 @@ export class McpSession {
       throw usage('plan_id', 'is required to change anything', 'Nothing was sent. Call with dry_run true first.')
     }
     const plan = await this.#plans.get(String(id))
-    const isOther =
-      plan.tool !== tool.name || (Object.keys(values).length > 0 && !isDeepStrictEqual(plan.values, values))
-    if (isOther)
-      throw usage(
-        'plan_id',
-        'belongs to another tool or has other arguments',
-        'Nothing was sent. Omit the other arguments.',
-      )
+    if (plan.tool !== tool.name) {
+      throw usage('plan_id', `belongs to ${plan.tool}`, `Nothing was sent. Call ${plan.tool} with dry_run false.`)
+    }
+    if (Object.keys(values).length > 0 && !isDeepStrictEqual(plan.values, values)) {
+      throw usage('plan_id', 'has other arguments', 'Nothing was sent. Omit the other arguments.')
+    }
     return await this.#running.do(tool, plan, context, async () => await this.#planning.check(tool, plan, caller))
   }
 }

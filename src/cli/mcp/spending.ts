@@ -111,7 +111,11 @@ export class Ledger {
     const fees = await feesOnPublicNetwork(deps, locatedSpending)
     const commandLimit = fees === 'unknown' ? null : await commandLimitOf(deps, locatedSpending, applied?.max_cost)
     if (applied !== undefined) await refuseAbove?.({ commandLimit, only: applied.only === 'mint' ? 'mint' : undefined })
-    if (fees === null) return costsNothing(blockchain, commandLimit ?? (run?.maxCost?.isSet ? run.maxCost.wei : null))
+    if (fees === null) {
+      const limit = commandLimit ?? (run?.maxCost?.isSet ? run.maxCost.wei : null)
+      const known = limit === null ? 'unknown' : await feesOf(deps, locatedSpending)
+      return costsNothing(blockchain, limit, known === 'unknown' ? null : known.coin)
+    }
     const where =
       blockchain === null
         ? 'The blockchain is unknown, so its coins may have value.'
@@ -215,12 +219,12 @@ const NOTHING_SENT = 'Nothing was sent. '
 const costIn = (amount: bigint, price: Money | null): bigint => (price === null ? amount : worthAtMost(amount, price))
 
 /** @param limit the `max_cost` argument in wei; null if there is none */
-const costsNothing = (blockchain: Blockchain | null, limit: bigint | null = null) =>
+const costsNothing = (blockchain: Blockchain | null, limit: bigint | null = null, coin: string | null = null) =>
   [
     `This costs nothing: ${blockchain ?? 'the blockchain'} is an embedded chain or a test network.`,
     ...(limit === null
       ? []
-      : [`Its coins have no value, but max_cost still applies: at most ${inCoins(limit)} coins.`]),
+      : [`Its coins have no value, but max_cost still applies: at most ${inCoins(limit)} ${nameOf(coin)}.`]),
   ].join(' ')
 
 /** Returns a sentence that says what is left of the limit, or why nothing may be sent. */
@@ -275,11 +279,12 @@ const notAllowed = (message: string) =>
   })
 
 /** Returns the fees of a public network, `unknown` if they can't be estimated, or null where coins have no value. */
-async function feesOnPublicNetwork(
-  deps: Deps,
-  { blockchain, connection }: Spending,
-): Promise<FoundFees | 'unknown' | null> {
-  if (!(await costsMoney(deps, blockchain, connection))) return null
+async function feesOnPublicNetwork(deps: Deps, spending: Spending): Promise<FoundFees | 'unknown' | null> {
+  return (await costsMoney(deps, spending.blockchain, spending.connection)) ? await feesOf(deps, spending) : null
+}
+
+/** Returns the fees of a network, or `unknown` if they can't be estimated. */
+async function feesOf(deps: Deps, { blockchain, connection }: Spending): Promise<FoundFees | 'unknown'> {
   // Solana fees aren't estimated.
   if (blockchain === null || !isEvm(blockchain)) return 'unknown'
   try {
@@ -337,14 +342,14 @@ async function limitedRun(
   deps: Deps,
   spending: Spending,
   { id, isOperation, accepted, maxCost }: SpendingRun,
-  { fees }: FoundFees,
+  { fees, coin }: FoundFees,
 ): Promise<CostBound> {
   const { client } = spending.connection
   const { signal } = deps.signals
   const costs = await costsOf({ client }, id, signal)
   const paid = BigInt(costs?.fee_paid ?? 0)
   const known = costs?.max_cost == null ? null : BigInt(costs.max_cost)
-  if (known !== null && maxCost?.isSet === true && maxCost.wei !== known) throw otherLimit(known)
+  if (known !== null && maxCost?.isSet === true && maxCost.wei !== known) throw otherLimit(known, coin)
   const own = maxCost?.wei ?? known ?? paid + (await worstCaseOf(withMore(spending, accepted), fees))
   const limit = known !== null && known < own ? known : own
   const least = paid + (await worstCaseOf({ kind: 'nft', count: 1 }, fees))
@@ -355,8 +360,8 @@ async function limitedRun(
 const withMore = (spending: SpendingKind, nfts: number): SpendingKind =>
   spending.kind === 'nft' ? { kind: 'nft', count: spending.count + nfts } : spending
 
-const otherLimit = (wei: bigint) =>
-  new GdnError('usage', `the run has the limit of ${inCoins(wei)} coins, which gdn mcp does not change`, {
+const otherLimit = (wei: bigint, coin: string | null) =>
+  new GdnError('usage', `the run has the limit of ${inCoins(wei)} ${nameOf(coin)}, which gdn mcp does not change`, {
     place: { field: 'max_cost' },
     hint: 'Nothing was sent. Omit max_cost, or ask the operator to change the limit.',
   })

@@ -35,6 +35,8 @@ const NOTES = 'notes'
 /** The text that replaces a command. */
 interface Replaced {
   text: string
+  /** The tool that the text names, or null if it names a command. */
+  tool: Tool | null
   /** The verb that replaces "run", or null if a person has to run the command. */
   verb: string | null
 }
@@ -51,6 +53,8 @@ const SAVE_AGAIN = /\b(r)un `gdn plan <manifest> --out <file>` again(?:, and rev
 const APPLY_SAVED = /^To apply it, run `gdn apply [^`]*`\.$/
 /** Replaced in notes: the plans of the tool `apply` are saved anyway. */
 const SAVED_WITH_PRUNE = /\bonly by a plan that was saved with --prune and --out$/
+/** Removed from notes: a sentence about a flag that no tool has. */
+const WITH_AGAIN = /^With --again, [^.]*\.(?: |$)/
 /** Replaced in hints: the arguments of a plan can't be changed, so another flag requires a new plan. */
 const SAME_COMMAND = /\b(r)un the same command with(?= --)/gi
 
@@ -100,7 +104,8 @@ export class Wording {
   #field(name: string, field: unknown): unknown {
     if (LISTS.has(name) && Array.isArray(field)) return field.map((one) => this.record(one))
     if (name === NOTES && Array.isArray(field)) {
-      return field.map((one) => (typeof one === 'string' ? this.message(one) : one))
+      const notes = field.map((one) => (typeof one === 'string' ? this.message(one.replace(WITH_AGAIN, '')) : one))
+      return notes.filter((one) => one !== '')
     }
     if (name === 'place') return this.#place(field)
     if (typeof field !== 'string') return field
@@ -118,18 +123,21 @@ export class Wording {
     const flags: string[] = []
     let commands = 0
     const parameters = (part: string) => {
-      const named = withParameters(part, this.#tool.words)
-      flags.push(...[...named.matchAll(FLAG)].flatMap(([, flag = '']) => (flag.startsWith('--') ? [flag] : [])))
-      return named
+      const reworded = withParameters(part, words)
+      flags.push(...[...reworded.matchAll(FLAG)].flatMap(([, flag = '']) => (flag.startsWith('--') ? [flag] : [])))
+      return reworded
     }
-    let result = ''
-    let end = 0
-    for (const match of text.matchAll(COMMAND)) {
+    const named = [...text.matchAll(COMMAND)].flatMap((match) => {
       const [whole, quoted, bare = ''] = match
       const replaced = quoted === undefined ? this.#named(bare) : this.#called(quoted)
-      if (replaced === null) continue
-      const before = parameters(text.slice(end, match.index))
-      end = match.index + whole.length
+      return replaced === null ? [] : { ...replaced, start: match.index, end: match.index + whole.length }
+    })
+    const words = new Map([...named.flatMap(({ tool }) => [...(tool?.words ?? [])]), ...this.#tool.words])
+    let result = ''
+    let end = 0
+    for (const replaced of named) {
+      const before = parameters(text.slice(end, replaced.start))
+      end = replaced.end
       const { verb } = replaced
       result += before.replace(/\b[Rr]un $/, (run) =>
         verb === null ? run : run[0] === 'R' ? verb : verb.toLowerCase(),
@@ -146,21 +154,21 @@ export class Wording {
     if (command === null) return null
     const rest = words.slice(command.name.length)
     const tool = this.#toolbox.offeredOf(command.name)
-    return { text: `${tool?.name ?? `gdn ${command.name}`}${rest}`, verb: tool && CALL }
+    return { text: `${tool?.name ?? `gdn ${command.name}`}${rest}`, tool, verb: tool && CALL }
   }
 
   /** Returns the tool call that is equivalent to a command line, or the command line itself if there is none. */
   #called(line: string): Replaced {
-    const words = line.match(/"[^"]*"|'[^']*'|<[^>]*>|[^\s]+/g) ?? []
+    const words = line.match(/(?:"[^"]*"|'[^']*'|<[^>]*>|[^\s])+/g) ?? []
     const command = this.#commandIn(words)
     const tool = command && this.#toolbox.offeredOf(command.name)
-    if (command === null || tool === null) return { text: `\`gdn ${line}\``, verb: null }
+    if (command === null || tool === null) return { text: `\`gdn ${line}\``, tool: null, verb: null }
     const rest = words.slice(command.name.split(' ').length)
-    if (rest.includes('--help')) return { text: `${tool.name}'s schema`, verb: 'See ' }
+    if (rest.includes('--help')) return { text: `${tool.name}'s schema`, tool, verb: 'See ' }
     const values = valuesOf(rest, command, tool)
-    if (values === null) return { text: `\`gdn ${line}\``, verb: null }
+    if (values === null) return { text: `\`gdn ${line}\``, tool: null, verb: null }
     const given = Object.keys(values).length === 0 ? '' : ` ${JSON.stringify(values)}`
-    return { text: `${tool.name}${given}`, verb: CALL }
+    return { text: `${tool.name}${given}`, tool, verb: CALL }
   }
 
   #commandIn([noun = '', verb = '']: readonly string[]): TreeCommand | null {
@@ -199,4 +207,5 @@ function valuesOf(words: readonly string[], command: TreeCommand, tool: Tool): R
   return values
 }
 
-const unquoted = (word: string) => word.replace(/^(["'])(.*)\1$/s, '$2')
+const unquoted = (word: string) =>
+  word.replace(/"([^"]*)"|'([^']*)'|\\'/g, (_, double, single) => double ?? single ?? "'")

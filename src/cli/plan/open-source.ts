@@ -8,6 +8,7 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
+import type { NftChange } from '../../plan/compare.ts'
 import { hasNoRows, type PlanHeader, readPlan, readPlanHeader } from '../../plan/plan-file.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { openManifest } from '../batch/mint-manifest.ts'
@@ -140,6 +141,16 @@ const MAX_MOVED = 10
 export const changePlace = ({ line, key }: { line: number | null; key: string } = { line: null, key: '' }): string =>
   line === null ? `row ${safe(key)}` : `line ${line}`
 
+/** Returns the fields of a change for machine-readable output, without those of its row. */
+export const changeRecord = (change: NftChange) => ({
+  nft_gdn_id: change.nftGdnId,
+  token_id: change.tokenId,
+  revision: change.revision,
+  changes: change.fields,
+  reason: change.reason,
+  reference_id: change.reference,
+})
+
 /** Returns the error for a saved plan whose rows have changed since. */
 export function changedSince({ count, rows }: ChangePlan['moved']): GdnError {
   const shown = rows.slice(0, MAX_MOVED).map((row) => `${changePlace(row)} (${row.what})`)
@@ -147,6 +158,12 @@ export function changedSince({ count, rows }: ChangePlan['moved']): GdnError {
   const list = shown.length === 1 ? ` ${shown[0]}` : shown.map((one) => `\n  ${one}`).join('')
   return new GdnError('refused', `changed after the plan was created:${list}`, {
     hint: AGAIN,
-    details: { count, rows },
+    details: {
+      count,
+      rows: rows.map(({ changes, ...row }) => ({
+        ...row,
+        changes: changes.map((change) => ({ action: change.action, want: change.want, ...changeRecord(change) })),
+      })),
+    },
   })
 }

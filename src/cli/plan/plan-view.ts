@@ -9,7 +9,7 @@ import type { View } from '../render/view.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { wrapLine } from '../text/wrap.ts'
 import { foldedCount, groupLines, groupOf, type Obstacles, wayOut } from './obstacles.ts'
-import { changePlace } from './open-source.ts'
+import { changePlace, changeRecord } from './open-source.ts'
 
 /** Maximum number of changes in a terminal, apart from burns and transfers. */
 const MAX_SHOWN = 50
@@ -29,20 +29,8 @@ export const PLAN_VIEW: View = {
 
 /** Returns a change for the machine-readable output. */
 export const planRecord = (change: PlannedChange): DataRecord => {
-  const { action, want, line, key, title, nftGdnId, tokenId, revision, fields, reason, reference } = change
-  return {
-    action,
-    want,
-    line,
-    key,
-    title,
-    nft_gdn_id: nftGdnId,
-    token_id: tokenId,
-    revision,
-    changes: fields,
-    reason,
-    reference_id: reference,
-  }
+  const { action, want, line, key, title } = change
+  return { action, want, line, key, title, ...changeRecord(change) }
 }
 
 /** Returns a plan note for the machine-readable output. Notes come after the changes. */

@@ -12,20 +12,28 @@ interface Difference {
   after: unknown
 }
 
+interface Refusing {
+  isBegun: boolean
+  hint: string
+  without?: string | undefined
+}
+
 /**
  * Refuses an intent that differs from the one that was shown.
  *
  * @param isBegun whether parts of it may be done already, so that they are missing from `now`
  * @param hint what the user can do
+ * @param without why a shown part may be missing from `now`
  * @throws GdnError `refused`, which names the first difference
  */
-export function refuseChanged(shown: Intent, now: Intent, { isBegun, hint }: { isBegun: boolean; hint: string }): void {
+export function refuseChanged(shown: Intent, now: Intent, { isBegun, hint, without }: Refusing): void {
   // The shown intent was stored as JSON, which has no undefined fields.
   const present = JSON.parse(JSON.stringify(now)) as Intent
   const names = Object.keys({ ...present, ...(isBegun ? {} : shown) })
   for (const name of names) {
     const difference = differenceOf(shown[name], present[name], '')
-    if (difference !== null) throw new GdnError('refused', safe(`${name}: ${sentenceOf(difference)}`), { hint })
+    if (difference !== null)
+      throw new GdnError('refused', safe(`${name}: ${sentenceOf(difference, without)}`), { hint })
   }
 }
 
@@ -41,9 +49,11 @@ function differenceOf(before: unknown, after: unknown, path: string): Difference
   return { path, before, after }
 }
 
-function sentenceOf({ path, before, after }: Difference): string {
-  if (path === '')
-    return before === undefined ? 'would also change, but was not shown' : 'no longer needs the change that was shown'
+function sentenceOf(
+  { path, before, after }: Difference,
+  without = 'no longer needs the change that was shown',
+): string {
+  if (path === '') return before === undefined ? 'would also change, but was not shown' : without
   const [old, present] = [textOf(before), textOf(after)]
   return old === null || present === null
     ? `${path} changed after it was shown`

@@ -43,3 +43,15 @@ test.each([
 ])('a plan of apply with %j and %j can be run', (actions, values) => {
   expect(obstacleOf(apply, values, outcomeOf(actions), false)).toBe(null)
 })
+
+const FINISHED = { run: 'drop', to_send: 0, order: 'Nothing is left to send' }
+
+test.each([
+  ['batch mint', FINISHED, {}, 'The run is finished, so there is nothing to do.'],
+  ['batch resume', FINISHED, {}, 'The run is finished, so there is nothing to do.'],
+  ['batch retry', FINISHED, {}, 'No row is to be retried, so there is nothing to do.'],
+  ['batch mint', FINISHED, { verify: true }, null],
+  ['batch mint', { ...FINISHED, order: 'Requests are sent in any order' }, {}, null],
+])('a plan of %s with %j and %j has the obstacle %j', (command, data, values, reason) => {
+  expect(obstacleOf({ command } as Tool, values, { code: 0, data, error: null }, false)).toBe(reason)
+})

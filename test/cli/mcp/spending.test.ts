@@ -294,7 +294,7 @@ test('quotes the max_cost of a plan whose command has no such flag, and refuses 
   const left = 'The session has 1 POL of 1 POL left.'
   expect(await quoted('0.5')).toBe(`The coins of polygon have value. Maximum: 0.5 POL. ${left}`)
   expect(await quoted('0.5', { loopback: true, simulated: true })).toBe(
-    'This costs nothing: polygon is an embedded chain or a test network. Its coins have no value, but max_cost still applies: at most 0.5 coins.',
+    'This costs nothing: polygon is an embedded chain or a test network. Its coins have no value, but max_cost still applies: at most 0.5 POL.',
   )
   for (const network of [{}, { loopback: true, simulated: true }]) {
     await expect(quoted('0.0000001', network)).rejects.toMatchObject({ code: 'max_cost' })
@@ -432,7 +432,7 @@ test('neither raises nor lowers the limit that a run has', async () => {
     await expect(limited({ wei, isSet: true }, 10n * LIMITED)).rejects.toMatchObject({
       code: 'usage',
       place: { field: 'max_cost' },
-      message: 'the run has the limit of 0.002 coins, which gdn mcp does not change',
+      message: 'the run has the limit of 0.002 POL, which gdn mcp does not change',
     })
   }
   expect(await limited({ wei: 10n * LIMITED, isSet: true }, 10n * LIMITED)).toBe(10n * LIMITED)

@@ -86,7 +86,7 @@ test('no tool plans what its max_cost would refuse', async () => {
       expect({ tool, planned }, JSON.stringify(planned.error)).toMatchObject({ tool, planned: { status: 'planned' } })
       const sufficient = await session.call(tool, { ...values, max_cost: '5' })
       expect({ tool, sufficient }, JSON.stringify(sufficient.error)).toMatchObject({
-        sufficient: { status: 'planned', cost: expect.stringContaining('max_cost still applies: at most 5 coins.') },
+        sufficient: { status: 'planned', cost: expect.stringContaining('max_cost still applies: at most 5 POL.') },
       })
       const refused = await session.call(tool, { ...values, max_cost: '0.000000001' })
       expect({ tool, refused }).toMatchObject({ tool, refused: { error: { code: 'max_cost' } } })

@@ -65,6 +65,23 @@ describe('errors and hints of tools', () => {
     expect(found).toEqual([])
   })
 
+  test('keep the whole value of a flag, for any text of the source', async () => {
+    const texts = await textsOfSource()
+    const found = toolbox.offered.flatMap((tool) =>
+      texts.flatMap((text) => {
+        const own = text.replace(/`gdn [^`]*`/g, '')
+        const values = [...own.matchAll(/(--[a-z-]+) (?!<[^>]*>$)([^\s`]*=[^\s`]*)/g)].filter(([, flag = '']) =>
+          tool.words.has(flag),
+        )
+        return values.flatMap(([, flag = '', value = '']) => {
+          const wanted = `${tool.words.get(flag)} ${value}`
+          return shown(tool.command, text)?.includes(wanted) ? [] : [`${tool.name}: ${wanted} in ${text}`]
+        })
+      }),
+    )
+    expect(found).toEqual([])
+  })
+
   test('name the parameter in the place of its flag', () => {
     for (const tool of toolbox.offered) {
       for (const [flag, property] of tool.words) {
@@ -142,6 +159,26 @@ describe('errors and hints of tools', () => {
     ],
     ['nft list', 'gdn reads it by itself, 5 - 3.', 'gdn reads it by itself, 5 - 3.'],
     ['nft mint', 'Add --title. Run `gdn nft mint --help` for examples.', 'Add title.'],
+    [
+      'nft mint',
+      'Set --attr <name>=<value>, or --title <title>: then go on.',
+      'Set attr <name>=<value>, or title: then go on.',
+    ],
+    [
+      'batch mint',
+      'Add the column, or use --map <column>=image to read another column as image.',
+      'Add the column, or use map <column>=image to read another column as image.',
+    ],
+    [
+      'plan',
+      "Run `gdn batch mint drop.csv --map 'My Mood'=attr:Mood --map <column>=title`.",
+      'Call batch_mint {"manifest":"drop.csv","map":["My Mood=attr:Mood","<column>=title"]}.',
+    ],
+    [
+      'batch results',
+      'Run `gdn batch mint` with the manifest. On a server without reference IDs, add --adopt.',
+      'Call batch_mint with the manifest. On a server without reference IDs, add adopt.',
+    ],
     ['nft mint', 'Run the same command with --max-cost 2 or more.', 'Make a new plan with max_cost 2 or more.'],
   ])('of gdn %s: %s', (command, hint, wanted) => {
     expect(shown(command, hint)).toBe(wanted)
@@ -165,6 +202,18 @@ describe('errors and hints of tools', () => {
     expect(inToolWords(answer, toolbox.of('apply'), toolbox).data).toEqual({
       notes: ['Add take_over to replace them.'],
     })
+  })
+
+  test.each([
+    ['With --again, gdn mints every row a second time.', []],
+    [
+      'With --again, gdn mints every row a second time. To mint a burned row again, give it another id.',
+      ['To mint a burned row again, give it another id.'],
+    ],
+    ['Nothing is left to do: all 3 rows are deployed.', ['Nothing is left to do: all 3 rows are deployed.']],
+  ])('leave out the note on a flag that no tool has: %s', (note, notes) => {
+    const answer = { ...failedAnswer(null), data: { notes: [note] } }
+    expect(inToolWords(answer, toolbox.of('batch mint'), toolbox).data).toEqual({ notes })
   })
 
   test('are changed in fields of ours, never in data', () => {
