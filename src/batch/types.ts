@@ -1,5 +1,6 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { Capability } from '../api/headers.ts'
+import type { MintEndpoint } from '../api/mint-endpoints.ts'
 import type { CallOptions, RequestOf, ResponseOf, UploadOptions } from '../client/api-client.ts'
 import type { SeenBackend } from '../client/backend.ts'
 import type { Sent } from '../client/outcome.ts'
@@ -10,9 +11,6 @@ import type { LockTiming } from '../core/lock-holder.ts'
 import type { Now } from '../core/time.ts'
 import type { ManifestItem, ManifestReading } from '../manifest/read.ts'
 import type { RawDatabase } from '../sqlite/driver.ts'
-
-/** The endpoints to which a batch sends its rows. */
-export type MintEndpoint = 'createnft' | 'creatednft' | 'createnfttrans'
 
 /** The other endpoints that a batch calls. They create nothing, so their requests may be repeated. */
 export type ReadEndpoint =

@@ -1,16 +1,14 @@
+import type { MintEndpoint } from '../api/mint-endpoints.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { hashOf, otherRequest } from './operations.ts'
 import type { OperationState } from './transitions.ts'
 
 /**
- * The endpoints that rows are sent to. Operations of creatednft are recorded as createnft, with the same names, and the
- * run records that they are dynamic.
+ * The kind of a row's operation. `createnft` includes creatednft, because they share their reference IDs. The run
+ * records that they are dynamic.
  */
-export type RowEndpoint = 'createnft' | 'creatednft' | 'createnfttrans'
-
-/** The kind of a row's operation. `createnft` includes creatednft, because they share their reference IDs. */
-export type MintOperation = Exclude<RowEndpoint, 'creatednft'>
+export type MintOperation = Exclude<MintEndpoint, 'creatednft'>
 
 /**
  * The outcome of a request with rows; null while in flight. `found`: never sent, because its rows had been minted
@@ -25,7 +23,7 @@ export interface RowRequest {
   outcome: RequestOutcome | null
   /** The number of the last request when the outcome became unknown. Requests with higher numbers were sent later. */
   unknownAfter: number | null
-  endpoint: RowEndpoint
+  endpoint: MintEndpoint
   key: string
   body: string
   /** Whether the server honored Idempotency-Key before the first attempt; null if that was unknown. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { MintEndpoint } from '../api/mint-endpoints.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { addAttempt, endLastAttempt } from './attempts.ts'
@@ -6,11 +7,11 @@ import { insertedId } from './collections.ts'
 import type { Drop } from './drops.ts'
 import { hashOf } from './operations.ts'
 import { giveNft } from './row-outcomes.ts'
-import { lastRequest, type RowEndpoint } from './row-requests.ts'
+import { lastRequest } from './row-requests.ts'
 import { moveOperation, moveRequest, type OperationState } from './transitions.ts'
 
 export interface NewRowRequest {
-  endpoint: RowEndpoint
+  endpoint: MintEndpoint
   key: string
   body: string
   /** Whether the server honors Idempotency-Key; null if unknown. */
@@ -67,7 +68,7 @@ function enterRequest(
 function enterRow(
   sql: Sql,
   { id, scope, collectionId }: Drop,
-  kind: RowEndpoint,
+  kind: MintEndpoint,
   { key, line, content }: NewRowRequest['rows'][number],
   { request, position, now }: { request: number; position: number; now: number },
 ): string {

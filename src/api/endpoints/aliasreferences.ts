@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { address, blockchain, oneOrMore } from '../fields.ts'
+import { MINT_ENDPOINTS } from '../mint-endpoints.ts'
 import { nftGdnId } from '../nft-record.ts'
 import { referenceId, referenceLabel } from '../reference-id.ts'
 import { MAX_REFERENCES_PER_REQUEST } from './getreferences.ts'
@@ -13,7 +14,7 @@ export const aliasreferences = defineEndpoint({
   permissions: ['nft:create'],
   request: z
     .strictObject({
-      operation: z.enum(['createnft', 'createnfttrans', 'creatednft']),
+      operation: z.enum(MINT_ENDPOINTS),
       contract_address: address,
       blockchain,
       reference_ids: oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST),

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { address, blockchain } from '../fields.ts'
+import { MINT_ENDPOINTS } from '../mint-endpoints.ts'
 import { referenceId, referenceLabel } from '../reference-id.ts'
 
 /** Maximum number of reference IDs in one response. */
@@ -14,7 +15,7 @@ export const getcontentreferences = defineEndpoint({
   permissions: ['nft:read'],
   request: z
     .strictObject({
-      operation: z.enum(['createnft', 'createnfttrans', 'creatednft']),
+      operation: z.enum(MINT_ENDPOINTS),
       contract_address: address,
       blockchain,
       reference_label: referenceLabel,

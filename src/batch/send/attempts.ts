@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { withNfts } from '../../api/creation.ts'
 import { errorFormA } from '../../api/errors.ts'
+import type { MintEndpoint } from '../../api/mint-endpoints.ts'
 import { type ReceivedResponse, type Sent, UNKNOWN } from '../../client/outcome.ts'
 import { type ClassifiedAttempt, classify, type NoEffectAttempt } from '../../operations/classify.ts'
 import { referencesOf } from '../../operations/reconcile/by-reference.ts'
@@ -8,7 +9,6 @@ import { updateDrop } from '../../state/drops.ts'
 import { notNew } from '../../state/known-nfts.ts'
 import { acceptRows, doubtRows, forgetRequest, noEffectOfRows, refuseRows } from '../../state/send-rows.ts'
 import type { RunContext } from '../runs/run-context.ts'
-import type { MintEndpoint } from '../types.ts'
 
 /** The outcome of an attempt. If it was accepted, `created` has the IDs of its NFTs. */
 export type AttemptResult = ClassifiedAttempt<string[]>

@@ -1,4 +1,5 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { MINT_ENDPOINTS } from '../../api/mint-endpoints.ts'
 import { costsOf, type RunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins, larger } from '../../core/units.ts'
@@ -175,14 +176,7 @@ const CHANGES = {
 /** As long as the longest symbol that a backend derives from a name. */
 const SYMBOL = 'NAMES'
 
-const PRICED = new Set([
-  ...Object.keys(CHANGES),
-  'createcollection',
-  'freezenft',
-  'createnfttrans',
-  'createnft',
-  'creatednft',
-])
+const PRICED = new Set([...Object.keys(CHANGES), ...MINT_ENDPOINTS, 'createcollection', 'freezenft'])
 
 /** Returns whether `worstOfRequest` supports an endpoint. */
 export const isPriced = (endpoint: string): boolean => PRICED.has(endpoint)

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { MINT_ENDPOINTS } from '../../api/mint-endpoints.ts'
 import { type RunLimit, runLimit } from '../../client/run-limit.ts'
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
@@ -203,7 +204,7 @@ async function operationLimit(
 /** Events after which the server may already have accepted the request, perhaps with another cost limit. */
 const REPEATED: ReadonlySet<OperationEvent['type']> = new Set(['going_on', 'in_doubt', 'found', 'lost'])
 
-const MINTS: ReadonlySet<string> = new Set(['createnft', 'creatednft', 'createnfttrans'])
+const MINTS: ReadonlySet<string> = new Set(MINT_ENDPOINTS)
 
 function kindOf({ endpoint, content }: Pick<WantedByCommand, 'endpoint' | 'content'>): SpendingKind {
   if (endpoint === 'createcollection') {

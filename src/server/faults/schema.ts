@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { ENDPOINT_NAMES, type EndpointName } from '../../api/endpoints.ts'
+import { MINT_ENDPOINTS } from '../../api/mint-endpoints.ts'
 
-/** Endpoints whose requests create NFTs. */
-export const MINTING: readonly EndpointName[] = ['createnft', 'creatednft', 'createnfttrans']
+/** The endpoints whose requests create NFTs, for a lookup by any name. */
+export const MINTING: readonly EndpointName[] = MINT_ENDPOINTS
 
 const MAX_WAIT_MS = 600_000
 

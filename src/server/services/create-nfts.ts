@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { canonicalAddress, checksumAddress, evmAddressProblem } from '../../api/address.ts'
 import type { createnft } from '../../api/endpoints/createnft.ts'
+import type { MintEndpoint } from '../../api/mint-endpoints.ts'
 import { operationDigest } from '../../api/operation-digest.ts'
 import { newId } from '../../core/ids.ts'
 import { addNfts } from '../state/nfts.ts'
@@ -26,8 +27,6 @@ import { refuseUnlessTransferable } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
 
-type Endpoint = 'createnft' | 'creatednft' | 'createnfttrans'
-
 /** The fields of all three endpoints. */
 type Parsed = z.output<typeof createnft.request> & { sender_wallet_address?: string | undefined }
 
@@ -46,11 +45,11 @@ const ENDPOINTS = {
 } as const
 
 /** Returns the service of an endpoint that creates NFTs. */
-export const createNftsService = (endpoint: Endpoint) => (deps: ServiceDeps, request: Request) =>
+export const createNftsService = (endpoint: MintEndpoint) => (deps: ServiceDeps, request: Request) =>
   acceptNfts(deps, request, endpoint)
 
 /** Accepts NFTs by adding a row for each. NFTs whose reference IDs already exist aren't created again. */
-async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: Endpoint) {
+async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: MintEndpoint) {
   const { store, pipeline, now } = deps
   const { accountId, parsed, run } = request
   const { contract_address: contractAddress, blockchain, reference_ids } = parsed
@@ -100,7 +99,7 @@ async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: Endpoin
 }
 
 /** Returns the reference IDs of a request with the digests of their operations; empty if the request has none. */
-function referencesOf(parsed: Parsed, endpoint: Endpoint): WantedReference[] {
+function referencesOf(parsed: Parsed, endpoint: MintEndpoint): WantedReference[] {
   const { metadata: list, receiver_wallet_address, sender_wallet_address, reference_label, reference_kinds } = parsed
   return (parsed.reference_ids ?? []).map((reference_id, index) => {
     const metadata = list[index] as Parsed['metadata'][number]
@@ -111,7 +110,7 @@ function referencesOf(parsed: Parsed, endpoint: Endpoint): WantedReference[] {
   })
 }
 
-function responseFor({ parsed, body }: Request, endpoint: Endpoint, acceptedAt: number, nfts: readonly Accepted[]) {
+function responseFor({ parsed, body }: Request, endpoint: MintEndpoint, acceptedAt: number, nfts: readonly Accepted[]) {
   const { contract_address, sender_wallet_address, receiver_wallet_address, reference_ids, reference_label } = parsed
   return {
     message: ENDPOINTS[endpoint].message,
@@ -132,7 +131,7 @@ function responseFor({ parsed, body }: Request, endpoint: Endpoint, acceptedAt: 
 }
 
 /** Checks a request outside of the transaction that accepts it. */
-async function checkNfts(deps: ServiceDeps, request: Request, endpoint: Endpoint, collection: CollectionRow) {
+async function checkNfts(deps: ServiceDeps, request: Request, endpoint: MintEndpoint, collection: CollectionRow) {
   const { isDynamic, isGrant } = ENDPOINTS[endpoint]
   const { blockchain, metadata, sender_wallet_address } = request.parsed
   refuseValue(deps, request, blockchain)

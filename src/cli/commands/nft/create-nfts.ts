@@ -1,5 +1,6 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
+import type { MintEndpoint } from '../../../api/mint-endpoints.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
@@ -32,7 +33,7 @@ interface NftRequest {
 }
 
 interface NftCreation {
-  endpoint: 'createnft' | 'creatednft' | 'createnfttrans'
+  endpoint: MintEndpoint
   request: NftRequest
   localFiles: readonly LocalFile[]
   flags: NftFlags
