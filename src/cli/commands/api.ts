@@ -60,7 +60,7 @@ export function command(deps: Deps, run = api): GdnCommand {
   switchFlag(apiCommand, '--json', 'Print the response on one line, even in a terminal', 'Output')
   addServerFlags(apiCommand)
   addCommonFlags(apiCommand)
-  return apiCommand.action(async (word: string, flags: ApiFlags) => await run(deps, word, flags)) as GdnCommand
+  return apiCommand.action(async (word: string, flags: ApiFlags) => await run(deps, word, flags))
 }
 
 function headerValue(raw: string, flag: string): string {

@@ -116,7 +116,7 @@ export function command(deps: Deps, run = apply): GdnCommand {
   addOutputFlags(applyCommand)
   return applyCommand.action(async (manifest: string, flags: ApplyFlags) => {
     await run(deps, manifest, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags): Promise<void> {

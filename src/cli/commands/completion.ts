@@ -36,7 +36,7 @@ export function command(deps: Deps, run = completion): GdnCommand {
   })
   wordArgument(completionCommand, '<shell>', SHELLS)
   addCommonFlags(completionCommand)
-  return completionCommand.action(async (shell: string) => await run(deps, shell)) as GdnCommand
+  return completionCommand.action(async (shell: string) => await run(deps, shell))
 }
 
 const BASH_LAZY = 'gdn completion bash > ~/.local/share/bash-completion/completions/gdn'

@@ -69,7 +69,7 @@ export function command(deps: Deps, run = cost): GdnCommand {
   addOutputFlags(costCommand)
   return costCommand.action(async (manifest: string, flags: EstimateFlags) => {
     await run(deps, manifest, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): Promise<void> {

@@ -38,7 +38,7 @@ export function command(deps: Deps, run = doctor): GdnCommand {
   valueFlag(doctorCommand, '--config <file>', 'Configuration of a backend to check', { parse: notEmpty })
   addDataDirFlag(doctorCommand)
   addOutputFlags(doctorCommand)
-  return doctorCommand.action(async (flags: DoctorFlags) => await run(deps, flags)) as GdnCommand
+  return doctorCommand.action(async (flags: DoctorFlags) => await run(deps, flags))
 }
 
 export async function doctor(deps: Deps, flags: DoctorFlags): Promise<void> {

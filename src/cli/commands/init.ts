@@ -47,7 +47,7 @@ export function command(deps: Deps, run = init): GdnCommand {
   switchFlag(initCommand, '-y, --yes', 'Replace an existing profile of this name')
   addStateDirFlag(initCommand)
   addOutputFlags(initCommand)
-  return initCommand.action(async (flags: InitFlags) => await run(deps, flags)) as GdnCommand
+  return initCommand.action(async (flags: InitFlags) => await run(deps, flags))
 }
 
 export async function init(deps: Deps, flags: InitFlags): Promise<void> {

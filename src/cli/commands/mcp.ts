@@ -64,7 +64,7 @@ export function command(deps: Deps, run = mcp): GdnCommand {
   })
   addServerFlags(mcpCommand)
   addCommonFlags(mcpCommand)
-  return mcpCommand.action(async (flags: McpFlags) => await run(deps, flags)) as GdnCommand
+  return mcpCommand.action(async (flags: McpFlags) => await run(deps, flags))
 }
 
 export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {

@@ -34,7 +34,7 @@ export function command(deps: Deps, run = open): GdnCommand {
   addJsonFlag(openCommand, 'Print the URL as JSON without opening it')
   return openCommand.action(async (what: string | undefined, flags: OpenFlags) => {
     await run(deps, what, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function open(deps: Deps, what: string | undefined, flags: OpenFlags): Promise<void> {

@@ -65,7 +65,7 @@ export function command(deps: Deps, run = plan): GdnCommand {
   addOutputFlags(planCommand, ['markdown'], (file) => `To save the plan, use --out ${file}.`)
   return planCommand.action(async (manifest: string, flags: PlanFlags) => {
     await run(deps, manifest, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function plan(deps: Deps, manifest: string, { output: mode, ...flags }: PlanFlags): Promise<void> {

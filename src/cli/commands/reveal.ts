@@ -69,7 +69,7 @@ export function command(deps: Deps, run = reveal): GdnCommand {
   addOutputFlags(revealCommand)
   return revealCommand.action(async (manifest: string, flags: RevealFlags) => {
     await run(deps, manifest, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): Promise<void> {

@@ -21,9 +21,7 @@ export function command(deps: Deps, run = schema): GdnCommand {
   })
   wordArgument(schemaCommand, '[name]', SCHEMA_NAMES)
   addOutputFlags(schemaCommand)
-  return schemaCommand.action(
-    async (name: string | undefined, flags: OutputFlags) => await run(deps, name, flags),
-  ) as GdnCommand
+  return schemaCommand.action(async (name: string | undefined, flags: OutputFlags) => await run(deps, name, flags))
 }
 
 export async function schema({ io }: Pick<Deps, 'io'>, word: string | undefined, flags: OutputFlags): Promise<void> {

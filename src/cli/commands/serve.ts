@@ -133,7 +133,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
     parse: notEmpty,
   })
   addJsonFlag(serveCommand, 'Print one line of JSON when the backend is ready')
-  return serveCommand.action(async (flags: ServeFlags) => await run(deps, flags)) as GdnCommand
+  return serveCommand.action(async (flags: ServeFlags) => await run(deps, flags))
 }
 
 /** Serves until a signal arrives. A stop by signal counts as success. */

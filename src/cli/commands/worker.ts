@@ -74,7 +74,7 @@ export function command(deps: Deps, run = worker): GdnCommand {
   )
   valueFlag(workerCommand, '--log-file <file>', 'Write the log to this file instead of stderr', { parse: notEmpty })
   addJsonFlag(workerCommand, 'Print one line of JSON when the worker is ready')
-  return workerCommand.action(async (flags: WorkerFlags) => await run(deps, flags)) as GdnCommand
+  return workerCommand.action(async (flags: WorkerFlags) => await run(deps, flags))
 }
 
 /** Works until a signal arrives. A stop by signal counts as success. */

@@ -45,7 +45,7 @@ export function command(deps: Deps, run = login): GdnCommand {
   switchFlag(loginCommand, '--no-check', 'Save the key without checking it')
   addServerFlags(loginCommand)
   addOutputFlags(loginCommand)
-  return loginCommand.action(async (flags: LoginFlags) => await run(deps, flags)) as GdnCommand
+  return loginCommand.action(async (flags: LoginFlags) => await run(deps, flags))
 }
 
 export async function login(deps: Deps, flags: LoginFlags): Promise<void> {

@@ -26,7 +26,7 @@ export function command(deps: Deps, run = logout): GdnCommand {
   switchFlag(logoutCommand, '--all', 'Delete every saved key')
   addServerFlags(logoutCommand)
   addOutputFlags(logoutCommand)
-  return logoutCommand.action(async (flags: LogoutFlags) => await run(deps, flags)) as GdnCommand
+  return logoutCommand.action(async (flags: LogoutFlags) => await run(deps, flags))
 }
 
 export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {

@@ -37,7 +37,7 @@ export function command(deps: Deps, run = status): GdnCommand {
   )
   addServerFlags(statusCommand)
   addOutputFlags(statusCommand)
-  return statusCommand.action(async (flags: StatusFlags) => await run(deps, flags)) as GdnCommand
+  return statusCommand.action(async (flags: StatusFlags) => await run(deps, flags))
 }
 
 /** A key and where it was found. */

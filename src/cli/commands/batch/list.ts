@@ -27,7 +27,7 @@ export function command(deps: Deps, run = list): GdnCommand {
   switchFlag(listCommand, '--all', 'Include single commands, each as a run of one request')
   addServerFlags(listCommand)
   addOutputFlags(listCommand)
-  return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
+  return listCommand.action(async (flags: ListFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {

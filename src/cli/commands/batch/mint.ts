@@ -35,7 +35,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   addSendingFlags(mintCommand)
   return mintCommand.action(async (manifest: string, flags: BatchMintFlags) => {
     await run(deps, manifest, flags)
-  }) as GdnCommand
+  })
 }
 
 /** Loads the minting code separately, because loading everything at once opens more files than some machines permit. */

@@ -67,7 +67,7 @@ export function command(deps: Deps, run = preview): GdnCommand {
   addOutputFlags(previewCommand)
   return previewCommand.action(async (manifest: string, flags: PreviewFlags) => {
     await run(deps, manifest, flags)
-  }) as GdnCommand
+  })
 }
 
 const MAX_ISSUES = 1000

@@ -37,7 +37,7 @@ export function command(deps: Deps, run = reconcile): GdnCommand {
   addOutputFlags(reconcileCommand)
   return reconcileCommand.action(async (name: string | undefined, flags: ReconcileFlags) => {
     await run(deps, name, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function reconcile(deps: Deps, given: string | undefined, flags: ReconcileFlags): Promise<void> {

@@ -35,7 +35,7 @@ export function command(deps: Deps, run = rehearse): GdnCommand {
   addOutputFlags(rehearseCommand)
   return rehearseCommand.action(async (manifest: string, flags: RehearseFlags) => {
     await run(deps, manifest, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function rehearse(deps: Deps, manifest: string, flags: RehearseFlags): Promise<void> {

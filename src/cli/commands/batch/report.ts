@@ -81,9 +81,7 @@ export function command(deps: Deps, run = report): GdnCommand {
   })
   addServerFlags(reportCommand)
   addOutputFlags(reportCommand)
-  return reportCommand.action(
-    async (name: string | undefined, flags: ReportFlags) => await run(deps, name, flags),
-  ) as GdnCommand
+  return reportCommand.action(async (name: string | undefined, flags: ReportFlags) => await run(deps, name, flags))
 }
 
 export async function report(deps: Deps, given: string | undefined, flags: ReportFlags): Promise<void> {

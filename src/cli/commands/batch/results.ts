@@ -88,9 +88,7 @@ export function command(deps: Deps, run = results): GdnCommand {
   addVerifyFlags(resultsCommand)
   addServerFlags(resultsCommand)
   addOutputFlags(resultsCommand)
-  return resultsCommand.action(
-    async (name: string | undefined, flags: ResultsFlags) => await run(deps, name, flags),
-  ) as GdnCommand
+  return resultsCommand.action(async (name: string | undefined, flags: ResultsFlags) => await run(deps, name, flags))
 }
 
 export async function results(deps: Deps, given: string | undefined, flags: ResultsFlags): Promise<void> {

@@ -23,9 +23,7 @@ export function command(deps: Deps, run = resume): GdnCommand {
   switchFlag(resumeCommand, '--retry-failed', 'Also retry rows that were rejected or whose NFT failed')
   addPaceFlags(resumeCommand)
   addSendingFlags(resumeCommand)
-  return resumeCommand.action(
-    async (name: string | undefined, flags: ResumeFlags) => await run(deps, name, flags),
-  ) as GdnCommand
+  return resumeCommand.action(async (name: string | undefined, flags: ResumeFlags) => await run(deps, name, flags))
 }
 
 export async function resume(deps: Deps, given: string | undefined, flags: ResumeFlags): Promise<void> {

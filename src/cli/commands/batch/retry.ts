@@ -24,9 +24,7 @@ export function command(deps: Deps, run = retry): GdnCommand {
   switchFlag(retryCommand, '--absent', 'Retry absent rows with an unknown outcome instead of failed rows')
   addPaceFlags(retryCommand)
   addSendingFlags(retryCommand)
-  return retryCommand.action(
-    async (name: string | undefined, flags: RetryFlags) => await run(deps, name, flags),
-  ) as GdnCommand
+  return retryCommand.action(async (name: string | undefined, flags: RetryFlags) => await run(deps, name, flags))
 }
 
 export async function retry(deps: Deps, given: string | undefined, flags: RetryFlags): Promise<void> {

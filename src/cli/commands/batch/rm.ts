@@ -48,7 +48,7 @@ export function command(deps: Deps, run = rm): GdnCommand {
   addOutputFlags(rmCommand)
   return rmCommand.action(async (name: string | undefined, flags: RmFlags) => {
     await run(deps, name, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function rm(deps: Deps, name: string | undefined, flags: RmFlags): Promise<void> {

@@ -31,9 +31,7 @@ export function command(deps: Deps, run = status): GdnCommand {
   switchFlag(statusCommand, '--costs', 'Get the cost of the run so far from its server')
   addServerFlags(statusCommand)
   addOutputFlags(statusCommand)
-  return statusCommand.action(
-    async (name: string | undefined, flags: StatusFlags) => await run(deps, name, flags),
-  ) as GdnCommand
+  return statusCommand.action(async (name: string | undefined, flags: StatusFlags) => await run(deps, name, flags))
 }
 
 export async function status(deps: Deps, given: string | undefined, flags: StatusFlags): Promise<void> {

@@ -37,7 +37,7 @@ export function command(deps: Deps, run = template): GdnCommand {
   valueFlag(templateCommand, '--receiver <address>', 'Receiver of the rows', { parse: addressOrName })
   addStateDirFlag(templateCommand)
   addCommonFlags(templateCommand)
-  return templateCommand.action(async (flags: TemplateFlags) => await run(deps, flags)) as GdnCommand
+  return templateCommand.action(async (flags: TemplateFlags) => await run(deps, flags))
 }
 
 // Addresses from the examples of EIP-55, and of Solana's system accounts.

@@ -77,7 +77,7 @@ export function command(deps: Deps, run = validate): GdnCommand {
   addOutputFlags(validateCommand)
   return validateCommand.action(async (manifest: string, flags: ValidateFlags) => {
     await run(deps, manifest, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function validate(deps: Deps, manifest: string, flags: ValidateFlags): Promise<void> {

@@ -48,7 +48,7 @@ export function command(deps: Deps, run = setup): GdnCommand {
   addTimeoutFlag(setupCommand, 'How long the command may take (1h after you confirm)')
   addChainFlags(setupCommand)
   addOutputFlags(setupCommand)
-  return setupCommand.action(async (word: string, flags: SetupFlags) => await run(deps, word, flags)) as GdnCommand
+  return setupCommand.action(async (word: string, flags: SetupFlags) => await run(deps, word, flags))
 }
 
 export async function setup(deps: Deps, word: string, flags: SetupFlags): Promise<void> {

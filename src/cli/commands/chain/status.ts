@@ -69,7 +69,7 @@ export function command(deps: Deps, run = status): GdnCommand {
   addBlockchainArgument(statusCommand)
   addChainFlags(statusCommand)
   addOutputFlags(statusCommand)
-  return statusCommand.action(async (word: string, flags: StatusFlags) => await run(deps, word, flags)) as GdnCommand
+  return statusCommand.action(async (word: string, flags: StatusFlags) => await run(deps, word, flags))
 }
 
 export async function status(deps: Deps, word: string, flags: StatusFlags): Promise<void> {

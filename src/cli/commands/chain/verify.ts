@@ -62,7 +62,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
   addTimeoutFlag(verifyCommand, 'How long the command may take (5m for the results)')
   addChainFlags(verifyCommand)
   addOutputFlags(verifyCommand)
-  return verifyCommand.action(async (word: string, flags: VerifyFlags) => await run(deps, word, flags)) as GdnCommand
+  return verifyCommand.action(async (word: string, flags: VerifyFlags) => await run(deps, word, flags))
 }
 
 export async function verify(deps: Deps, word: string, flags: VerifyFlags): Promise<void> {

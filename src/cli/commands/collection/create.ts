@@ -94,7 +94,7 @@ export function command(deps: Deps, run = create): GdnCommand {
   addOperationFlags(createCommand)
   addServerFlags(createCommand)
   addOutputFlags(createCommand)
-  return createCommand.action(async (flags: CreateFlags) => await run(deps, flags)) as GdnCommand
+  return createCommand.action(async (flags: CreateFlags) => await run(deps, flags))
 }
 
 export async function create(deps: Deps, flags: CreateFlags): Promise<void> {

@@ -45,7 +45,7 @@ export function command(deps: Deps, run = set): GdnCommand {
   addSetFlags(setCommand)
   return setCommand.action(async (address: string | undefined, flags: SetFlags) => {
     await run(deps, address, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function set(deps: Deps, address: string | undefined, flags: SetFlags): Promise<void> {

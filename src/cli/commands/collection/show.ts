@@ -35,7 +35,7 @@ export function command(deps: Deps, run = show): GdnCommand {
   addOutputFlags(showCommand)
   return showCommand.action(async (names: string[], flags: ShowFlags) => {
     await run(deps, [...names, ...(flags.transactionGdnId ?? [])], flags)
-  }) as GdnCommand
+  })
 }
 
 export async function show(deps: Deps, given: readonly string[], flags: ShowFlags): Promise<void> {

@@ -24,7 +24,7 @@ export function command(deps: Deps, run = get): GdnCommand {
   wordArgument(getCommand, '<name>', SETTINGS_SHOWN)
   addServerFlags(getCommand)
   addOutputFlags(getCommand)
-  return getCommand.action(async (name: string, flags: GetFlags) => await run(deps, name, flags)) as GdnCommand
+  return getCommand.action(async (name: string, flags: GetFlags) => await run(deps, name, flags))
 }
 
 export async function get(deps: Deps, name: string, flags: GetFlags): Promise<void> {

@@ -26,7 +26,7 @@ export function command(deps: Deps, run = list): GdnCommand {
   switchFlag(listCommand, '--profiles', 'List the profiles instead; gdn config set profile <name> selects one')
   addServerFlags(listCommand)
   addOutputFlags(listCommand)
-  return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
+  return listCommand.action(async (flags: ListFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {

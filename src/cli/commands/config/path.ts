@@ -19,7 +19,7 @@ export function command(deps: Deps, run = path): GdnCommand {
   })
   addStateDirFlag(pathCommand)
   addOutputFlags(pathCommand)
-  return pathCommand.action(async (flags: PathFlags) => await run(deps, flags)) as GdnCommand
+  return pathCommand.action(async (flags: PathFlags) => await run(deps, flags))
 }
 
 export async function path(deps: Deps, flags: PathFlags): Promise<void> {

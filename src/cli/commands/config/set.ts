@@ -47,7 +47,7 @@ export function command(deps: Deps, run = set): GdnCommand {
   addOutputFlags(setCommand)
   return setCommand.action(async (name: string, value: string, flags: SetFlags) => {
     await run(deps, name, value, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function set(deps: Deps, name: string, value: string, flags: SetFlags): Promise<void> {

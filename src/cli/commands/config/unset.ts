@@ -35,7 +35,7 @@ export function command(deps: Deps, run = unset): GdnCommand {
     parse: notEmpty,
   })
   addOutputFlags(unsetCommand)
-  return unsetCommand.action(async (name: string, flags: UnsetFlags) => await run(deps, name, flags)) as GdnCommand
+  return unsetCommand.action(async (name: string, flags: UnsetFlags) => await run(deps, name, flags))
 }
 
 export async function unset(deps: Deps, name: string, flags: UnsetFlags): Promise<void> {

@@ -23,7 +23,7 @@ export function command(deps: Deps, run = exportAll): GdnCommand {
   exportCommand.argument('<file>')
   addDatabasePlace(exportCommand)
   addOutputFlags(exportCommand)
-  return exportCommand.action(async (file: string, flags: ExportFlags) => await run(deps, file, flags)) as GdnCommand
+  return exportCommand.action(async (file: string, flags: ExportFlags) => await run(deps, file, flags))
 }
 
 export async function exportAll(deps: Deps, file: string, flags: ExportFlags): Promise<void> {

@@ -21,7 +21,7 @@ export function command(deps: Deps, run = importAll): GdnCommand {
   importCommand.argument('<file>')
   addDatabasePlace(importCommand)
   addOutputFlags(importCommand)
-  return importCommand.action(async (file: string, flags: ImportFlags) => await run(deps, file, flags)) as GdnCommand
+  return importCommand.action(async (file: string, flags: ImportFlags) => await run(deps, file, flags))
 }
 
 export async function importAll(deps: Deps, file: string, flags: ImportFlags): Promise<void> {

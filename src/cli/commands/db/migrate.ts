@@ -20,7 +20,7 @@ export function command(deps: Deps, run = migrate): GdnCommand {
   })
   addDatabasePlace(migrateCommand)
   addOutputFlags(migrateCommand)
-  return migrateCommand.action(async (flags: MigrateFlags) => await run(deps, flags)) as GdnCommand
+  return migrateCommand.action(async (flags: MigrateFlags) => await run(deps, flags))
 }
 
 export async function migrate(deps: Deps, flags: MigrateFlags): Promise<void> {

@@ -19,7 +19,7 @@ export function command(deps: Deps, run = status): GdnCommand {
   })
   addDatabasePlace(statusCommand)
   addOutputFlags(statusCommand)
-  return statusCommand.action(async (flags: StatusFlags) => await run(deps, flags)) as GdnCommand
+  return statusCommand.action(async (flags: StatusFlags) => await run(deps, flags))
 }
 
 export async function status(deps: Deps, flags: StatusFlags): Promise<void> {

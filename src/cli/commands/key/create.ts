@@ -69,7 +69,7 @@ export function command(deps: Deps, run = create): GdnCommand {
   })
   addDataDirFlag(createCommand)
   addOutputFlags(createCommand)
-  return createCommand.action(async (flags: CreateFlags) => await run(deps, flags)) as GdnCommand
+  return createCommand.action(async (flags: CreateFlags) => await run(deps, flags))
 }
 
 /** Parses `nft:create,nft:read`, or `all`. */

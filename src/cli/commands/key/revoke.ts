@@ -20,7 +20,7 @@ export function command(deps: Deps, run = revoke): GdnCommand {
   revokeCommand.argument('<id or prefix>')
   addDataDirFlag(revokeCommand)
   addOutputFlags(revokeCommand)
-  return revokeCommand.action(async (word: string, flags: RevokeFlags) => await run(deps, word, flags)) as GdnCommand
+  return revokeCommand.action(async (word: string, flags: RevokeFlags) => await run(deps, word, flags))
 }
 
 export async function revoke(deps: Deps, word: string, flags: RevokeFlags): Promise<void> {

@@ -51,7 +51,7 @@ export function command(deps: Deps, run = exec): GdnCommand {
     },
   )
   addCommonFlags(execCommand)
-  return execCommand.action(async (words: string[], flags: ExecFlags) => await run(deps, words, flags)) as GdnCommand
+  return execCommand.action(async (words: string[], flags: ExecFlags) => await run(deps, words, flags))
 }
 
 export async function exec(deps: Deps, words: readonly string[], flags: ExecFlags): Promise<void> {

@@ -53,7 +53,7 @@ export function command(deps: Deps, run = listen): GdnCommand {
   valueFlag(listenCommand, '--email <address>', 'E-mail address of the account (the local account)', { parse: email })
   addDataDirFlag(listenCommand)
   addJsonFlag(listenCommand, 'Print a line of JSON for each event and each response')
-  return listenCommand.action(async (flags: ListenFlags) => await run(deps, flags)) as GdnCommand
+  return listenCommand.action(async (flags: ListenFlags) => await run(deps, flags))
 }
 
 export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {

@@ -27,7 +27,7 @@ export function command(deps: Deps, run = logs): GdnCommand {
   switchFlag(logsCommand, '-f, --follow', 'Show new lines until Ctrl-C')
   valueFlag(logsCommand, '--lines <n>', 'Number of lines to show, from the end (100)', { parse: integer(0, 1_000_000) })
   addCommonFlags(logsCommand)
-  return logsCommand.action(async (flags: LogsFlags) => await run(deps, flags)) as GdnCommand
+  return logsCommand.action(async (flags: LogsFlags) => await run(deps, flags))
 }
 
 export async function logs(deps: Deps, flags: LogsFlags): Promise<void> {

@@ -37,7 +37,7 @@ export function command(deps: Deps, run = reset): GdnCommand {
   })
   switchFlag(resetCommand, '-y, --yes', "Don't prompt")
   addOutputFlags(resetCommand)
-  return resetCommand.action(async (flags: ResetFlags) => await run(deps, flags)) as GdnCommand
+  return resetCommand.action(async (flags: ResetFlags) => await run(deps, flags))
 }
 
 export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void> {

@@ -39,7 +39,7 @@ export function command(deps: Deps, run = start): GdnCommand {
   addServedApiFlags(startCommand)
   addStoredFilesFlags(startCommand)
   addOutputFlags(startCommand)
-  return startCommand.action(async (flags: StartFlags) => await run(deps, flags)) as GdnCommand
+  return startCommand.action(async (flags: StartFlags) => await run(deps, flags))
 }
 
 export async function start(deps: Deps, flags: StartFlags): Promise<void> {

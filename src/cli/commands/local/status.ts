@@ -14,7 +14,7 @@ export function command(deps: Deps, run = status): GdnCommand {
     ],
   })
   addOutputFlags(statusCommand)
-  return statusCommand.action(async (flags: OutputFlags) => await run(deps, flags)) as GdnCommand
+  return statusCommand.action(async (flags: OutputFlags) => await run(deps, flags))
 }
 
 export async function status({ io, env }: Deps, flags: OutputFlags): Promise<void> {

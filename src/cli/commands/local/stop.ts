@@ -17,7 +17,7 @@ export function command(deps: Deps, run = stop): GdnCommand {
     examples: [['Stop the local backend', 'gdn local stop']],
   })
   addOutputFlags(stopCommand)
-  return stopCommand.action(async (flags: OutputFlags) => await run(deps, flags)) as GdnCommand
+  return stopCommand.action(async (flags: OutputFlags) => await run(deps, flags))
 }
 
 export async function stop(deps: Deps, flags: OutputFlags): Promise<void> {

@@ -32,7 +32,7 @@ export function command(deps: Deps, run = burn): GdnCommand {
     ],
   })
   addChangeFlags(burnCommand, 'all NFTs are burned')
-  return burnCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags)) as GdnCommand
+  return burnCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags))
 }
 
 export async function burn(deps: Deps, given: readonly string[], flags: ChangeFlags): Promise<void> {

@@ -36,7 +36,7 @@ export function command(deps: Deps, run = freeze): GdnCommand {
     ],
   })
   addChangeFlags(freezeCommand, 'all NFTs are frozen')
-  return freezeCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags)) as GdnCommand
+  return freezeCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags))
 }
 
 /**

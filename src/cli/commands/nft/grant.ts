@@ -45,7 +45,7 @@ export function command(deps: Deps, run = grant): GdnCommand {
   addOperationFlags(grantCommand)
   addServerFlags(grantCommand)
   addOutputFlags(grantCommand)
-  return grantCommand.action(async (flags: GrantFlags) => await run(deps, flags)) as GdnCommand
+  return grantCommand.action(async (flags: GrantFlags) => await run(deps, flags))
 }
 
 export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {

@@ -59,7 +59,7 @@ export function command(deps: Deps, run = history): GdnCommand {
   historyCommand.argument('<nft_gdn_id>')
   addServerFlags(historyCommand)
   addOutputFlags(historyCommand)
-  return historyCommand.action(async (id: string, flags: HistoryFlags) => await run(deps, id, flags)) as GdnCommand
+  return historyCommand.action(async (id: string, flags: HistoryFlags) => await run(deps, id, flags))
 }
 
 export async function history(deps: Deps, id: string, flags: HistoryFlags): Promise<void> {

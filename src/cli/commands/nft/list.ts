@@ -45,7 +45,7 @@ export function command(deps: Deps, run = list): GdnCommand {
   valueFlag(listCommand, '--limit <n>', 'List only the first n NFTs', { parse: integer(1, 100_000_000) })
   addServerFlags(listCommand)
   addOutputFlags(listCommand)
-  return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
+  return listCommand.action(async (flags: ListFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {

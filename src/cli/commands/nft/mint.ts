@@ -56,7 +56,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   addDuplicatesFlag(mintCommand, BATCH)
   addServerFlags(mintCommand)
   addOutputFlags(mintCommand)
-  return mintCommand.action(async (flags: MintFlags) => await run(deps, flags)) as GdnCommand
+  return mintCommand.action(async (flags: MintFlags) => await run(deps, flags))
 }
 
 export async function mint(deps: Deps, flags: MintFlags): Promise<void> {

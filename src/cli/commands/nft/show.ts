@@ -56,7 +56,7 @@ export function command(deps: Deps, run = show): GdnCommand {
   addOutputFlags(showCommand)
   return showCommand.action(async (ids: string[], flags: ShowFlags) => {
     await run(deps, [...ids, ...(flags.nftGdnId ?? [])], flags)
-  }) as GdnCommand
+  })
 }
 
 export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags): Promise<void> {

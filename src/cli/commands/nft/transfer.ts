@@ -74,7 +74,7 @@ export function command(deps: Deps, run = transfer): GdnCommand {
   addOutputFlags(transferCommand)
   return transferCommand.action(async (id: string | undefined, flags: TransferFlags) => {
     await run(deps, id, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function transfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<void> {

@@ -95,7 +95,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
   addOutputFlags(verifyCommand)
   return verifyCommand.action(async (id: string | undefined, flags: VerifyNftFlags) => {
     await run(deps, id, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function verify(deps: Deps, id: string | undefined, flags: VerifyNftFlags): Promise<void> {

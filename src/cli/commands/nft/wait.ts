@@ -41,7 +41,7 @@ export function command(deps: Deps, run = wait): GdnCommand {
   addOutputFlags(waitCommand)
   return waitCommand.action(async (ids: string[], flags: WaitCommandFlags) => {
     await run(deps, [...ids, ...(flags.nftGdnId ?? [])], flags)
-  }) as GdnCommand
+  })
 }
 
 export async function wait(deps: Deps, ids: readonly string[], flags: WaitCommandFlags): Promise<void> {

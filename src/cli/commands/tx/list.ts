@@ -37,7 +37,7 @@ export function command(deps: Deps, run = list): GdnCommand {
   })
   addDataDirFlag(listCommand)
   addOutputFlags(listCommand)
-  return listCommand.action(async (flags: ListFlags) => await run(deps, flags)) as GdnCommand
+  return listCommand.action(async (flags: ListFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {

@@ -36,9 +36,7 @@ export function command(deps: Deps, run = release): GdnCommand {
   switchFlag(releaseCommand, '-y, --yes', "Don't prompt")
   addDataDirFlag(releaseCommand)
   addOutputFlags(releaseCommand)
-  return releaseCommand.action(
-    async (collection: string, flags: ReleaseFlags) => await run(deps, collection, flags),
-  ) as GdnCommand
+  return releaseCommand.action(async (collection: string, flags: ReleaseFlags) => await run(deps, collection, flags))
 }
 
 export async function release(deps: Deps, name: string, flags: ReleaseFlags): Promise<void> {

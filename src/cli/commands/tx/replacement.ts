@@ -100,7 +100,7 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
     await output.one({ ...(await withLinks(deps, flags, [replaced]))[0], ...cost.data })
     const when = waitsFor === null ? 'at the next check' : 'when fees fall, or the limit is raised'
     deps.io.note(keepPlace(`The backend ${does(cost)} ${when}. ${see}, run \`gdn tx show ${name}\`.`, flags))
-  }) as GdnCommand
+  })
 }
 
 /** Returns the cost of raising a pending transaction's fees or of canceling it. */

@@ -48,7 +48,7 @@ export function command(deps: Deps, run = show): GdnCommand {
   showCommand.argument('<transaction>')
   addDataDirFlag(showCommand)
   addOutputFlags(showCommand)
-  return showCommand.action(async (name: string, flags: ShowFlags) => await run(deps, name, flags)) as GdnCommand
+  return showCommand.action(async (name: string, flags: ShowFlags) => await run(deps, name, flags))
 }
 
 export async function show(deps: Deps, word: string, flags: ShowFlags): Promise<void> {

@@ -31,7 +31,7 @@ export function command(deps: Deps, run = unknown): GdnCommand {
   switchFlag(unknownCommand, '--all', 'Include released mints')
   addDataDirFlag(unknownCommand)
   addOutputFlags(unknownCommand)
-  return unknownCommand.action(async (flags: UnknownFlags) => await run(deps, flags)) as GdnCommand
+  return unknownCommand.action(async (flags: UnknownFlags) => await run(deps, flags))
 }
 
 export async function unknown(deps: Deps, flags: UnknownFlags): Promise<void> {

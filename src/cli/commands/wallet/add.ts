@@ -33,7 +33,7 @@ export function command(deps: Deps, run = add): GdnCommand {
   addOutputFlags(addCommand)
   return addCommand.action(async (name: string, address: string, flags: AddFlags) => {
     await run(deps, name, address, flags)
-  }) as GdnCommand
+  })
 }
 
 export async function add(deps: Deps, typed: string, given: string, flags: AddFlags): Promise<void> {

@@ -59,7 +59,7 @@ export function command(deps: Deps, run = exportWallet): GdnCommand {
   addPasswordFlag(exportCommand)
   addStateDirFlag(exportCommand)
   addJsonFlag(exportCommand, 'Print the exported file and its format as JSON')
-  return exportCommand.action(async (what: string, flags: ExportFlags) => await run(deps, what, flags)) as GdnCommand
+  return exportCommand.action(async (what: string, flags: ExportFlags) => await run(deps, what, flags))
 }
 
 export async function exportWallet(deps: Deps, what: string, flags: ExportFlags): Promise<void> {

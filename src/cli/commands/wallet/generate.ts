@@ -45,7 +45,7 @@ export function command(deps: Deps, run = generate): GdnCommand {
   addAccountFlags(generateCommand)
   addServerFlags(generateCommand)
   addOutputFlags(generateCommand)
-  return generateCommand.action(async (flags: GenerateFlags) => await run(deps, flags)) as GdnCommand
+  return generateCommand.action(async (flags: GenerateFlags) => await run(deps, flags))
 }
 
 export async function generate(deps: Deps, flags: GenerateFlags): Promise<void> {

@@ -50,9 +50,7 @@ export function command(deps: Deps, run = importWallet): GdnCommand {
   addNewPasswordFlags(importCommand)
   addStateDirFlag(importCommand)
   addOutputFlags(importCommand)
-  return importCommand.action(
-    async (file: string | undefined, flags: ImportFlags) => await run(deps, file, flags),
-  ) as GdnCommand
+  return importCommand.action(async (file: string | undefined, flags: ImportFlags) => await run(deps, file, flags))
 }
 
 export async function importWallet(deps: Deps, file: string | undefined, flags: ImportFlags): Promise<void> {

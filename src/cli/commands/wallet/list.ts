@@ -26,7 +26,7 @@ export function command(deps: Deps, run = list): GdnCommand {
   })
   addStateDirFlag(listCommand)
   addOutputFlags(listCommand)
-  return listCommand.action(async (flags: OutputFlags) => await run(deps, flags)) as GdnCommand
+  return listCommand.action(async (flags: OutputFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: OutputFlags): Promise<void> {

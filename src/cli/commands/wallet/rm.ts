@@ -24,7 +24,7 @@ export function command(deps: Deps, run = rm): GdnCommand {
   rmCommand.argument('<wallet>')
   addStateDirFlag(rmCommand)
   addOutputFlags(rmCommand)
-  return rmCommand.action(async (name: string, flags: RmFlags) => await run(deps, name, flags)) as GdnCommand
+  return rmCommand.action(async (name: string, flags: RmFlags) => await run(deps, name, flags))
 }
 
 export async function rm(deps: Deps, typed: string, flags: RmFlags): Promise<void> {

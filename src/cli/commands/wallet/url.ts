@@ -27,7 +27,7 @@ export function command(deps: Deps, run = url): GdnCommand {
   addAccountFlags(urlCommand)
   addServerFlags(urlCommand)
   addOutputFlags(urlCommand)
-  return urlCommand.action(async (flags: UrlFlags) => await run(deps, flags)) as GdnCommand
+  return urlCommand.action(async (flags: UrlFlags) => await run(deps, flags))
 }
 
 export async function url(deps: Deps, flags: UrlFlags): Promise<void> {

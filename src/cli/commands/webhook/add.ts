@@ -36,7 +36,7 @@ export function command(deps: Deps, run = add): GdnCommand {
   valueFlag(addCommand, '--email <address>', 'E-mail address of the account (the local account)', { parse: email })
   addDataDirFlag(addCommand)
   addOutputFlags(addCommand)
-  return addCommand.action(async (url: string, flags: AddFlags) => await run(deps, url, flags)) as GdnCommand
+  return addCommand.action(async (url: string, flags: AddFlags) => await run(deps, url, flags))
 }
 
 export async function add(deps: Deps, text: string, flags: AddFlags): Promise<void> {

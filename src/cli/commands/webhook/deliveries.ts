@@ -32,9 +32,7 @@ export function command(deps: Deps, run = deliveries): GdnCommand {
   })
   addDataDirFlag(deliveriesCommand)
   addOutputFlags(deliveriesCommand)
-  return deliveriesCommand.action(
-    async (id: string, flags: DeliveriesFlags) => await run(deps, id, flags),
-  ) as GdnCommand
+  return deliveriesCommand.action(async (id: string, flags: DeliveriesFlags) => await run(deps, id, flags))
 }
 
 export async function deliveries(deps: Deps, id: string, flags: DeliveriesFlags): Promise<void> {

@@ -30,7 +30,7 @@ export function command(deps: Deps, run = replay): GdnCommand {
   })
   addDataDirFlag(replayCommand)
   addOutputFlags(replayCommand)
-  return replayCommand.action(async (id: string, flags: ReplayFlags) => await run(deps, id, flags)) as GdnCommand
+  return replayCommand.action(async (id: string, flags: ReplayFlags) => await run(deps, id, flags))
 }
 
 export async function replay(deps: Deps, id: string, flags: ReplayFlags): Promise<void> {

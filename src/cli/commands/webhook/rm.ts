@@ -23,7 +23,7 @@ export function command(deps: Deps, run = rm): GdnCommand {
   switchFlag(rmCommand, '-y, --yes', "Don't prompt")
   addDataDirFlag(rmCommand)
   addOutputFlags(rmCommand)
-  return rmCommand.action(async (id: string, flags: RmFlags) => await run(deps, id, flags)) as GdnCommand
+  return rmCommand.action(async (id: string, flags: RmFlags) => await run(deps, id, flags))
 }
 
 export async function rm(deps: Deps, id: string, flags: RmFlags): Promise<void> {

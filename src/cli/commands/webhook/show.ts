@@ -15,7 +15,7 @@ export function command(deps: Deps, run = show): GdnCommand {
   showCommand.argument('<webhook>')
   addDataDirFlag(showCommand)
   addOutputFlags(showCommand)
-  return showCommand.action(async (id: string, flags: ShowFlags) => await run(deps, id, flags)) as GdnCommand
+  return showCommand.action(async (id: string, flags: ShowFlags) => await run(deps, id, flags))
 }
 
 export async function show(deps: Deps, id: string, flags: ShowFlags): Promise<void> {

@@ -22,7 +22,7 @@ export function command(deps: Deps, run = test): GdnCommand {
   testCommand.argument('<webhook>')
   addDataDirFlag(testCommand)
   addOutputFlags(testCommand)
-  return testCommand.action(async (id: string, flags: TestFlags) => await run(deps, id, flags)) as GdnCommand
+  return testCommand.action(async (id: string, flags: TestFlags) => await run(deps, id, flags))
 }
 
 export async function test(deps: Deps, id: string, flags: TestFlags, type?: EventType): Promise<void> {

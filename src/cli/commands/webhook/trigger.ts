@@ -22,5 +22,5 @@ export function command(deps: Deps, run = test): GdnCommand {
   addOutputFlags(triggerCommand)
   return triggerCommand.action(
     async (id: string, event: string, flags: TestFlags) => await run(deps, id, flags, eventType(event, '<event>')),
-  ) as GdnCommand
+  )
 }

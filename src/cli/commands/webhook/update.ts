@@ -37,7 +37,7 @@ export function command(deps: Deps, run = update): GdnCommand {
   })
   addDataDirFlag(updateCommand)
   addOutputFlags(updateCommand)
-  return updateCommand.action(async (id: string, flags: UpdateFlags) => await run(deps, id, flags)) as GdnCommand
+  return updateCommand.action(async (id: string, flags: UpdateFlags) => await run(deps, id, flags))
 }
 
 export async function update(deps: Deps, id: string, flags: UpdateFlags): Promise<void> {
