@@ -11,6 +11,7 @@ import { PROVENANCE, PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { NO_MANIFEST_HINT } from '../manifest/source.ts'
 import { openStateIfThere } from '../state/open-state.ts'
+import { areAllRevealed } from '../state/row-outcomes.ts'
 import { leafOf, leavesIn, saltOf } from './leaves.ts'
 import { contentHashes, type ReadCommitment } from './read-commitment.ts'
 
@@ -120,16 +121,24 @@ export function commitmentOf({ reading: { provenance, seed } }: Pick<Run, 'readi
   return typeof provenance === 'string' && typeof seed === 'string' ? { provenance, seed } : null
 }
 
-/** Returns the commitment of a run. Null if its rows are minted revealed, undefined if the run has not begun. */
-export async function keptCommitment(
-  options: BatchOptions,
-): Promise<{ run: string; commitment: KeptCommitment | null } | undefined> {
+export interface KeptRun {
+  /** The name of the run. */
+  run: string
+  /** Null if the run's rows are minted revealed. */
+  commitment: KeptCommitment | null
+  /** Whether all NFTs of the run are known to be revealed. */
+  isRevealed: boolean
+}
+
+/** Returns the commitment of a run; undefined if the run has not begun. */
+export async function keptCommitment(options: BatchOptions): Promise<KeptRun | undefined> {
   const state = await openStateIfThere(options.stateDir)
   if (state === null) return undefined
   try {
     const { drop } = await lookAtStoredRun(state, { ...options, dynamic: false })
     if (drop.setId === null) return undefined
-    return { run: drop.name, commitment: commitmentOf(drop) }
+    const isRevealed = await state.read((sql) => areAllRevealed(sql, drop.id))
+    return { run: drop.name, commitment: commitmentOf(drop), isRevealed }
   } finally {
     state.close()
   }

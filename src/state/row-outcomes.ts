@@ -138,6 +138,17 @@ export function countBurned(sql: Sql, runId: string): number {
   return row?.n ?? 0
 }
 
+/** Returns whether this machine knows that all NFTs of an unrevealed run were updated with their rows, or burned. */
+export function areAllRevealed(sql: Sql, runId: string): boolean {
+  const row = sql.get<{ sent: number; revealed: number | null }>(
+    `SELECT count(*) AS sent, sum(n.known_revision > 0 OR n.is_burned = 1) AS revealed
+      FROM operations o LEFT JOIN nfts n ON n.operation_id = o.id
+      WHERE o.run_id = ? AND o.released_at IS NULL AND o.state NOT IN ('planned', 'intended', 'failed')`,
+    runId,
+  )
+  return row !== undefined && row.sent > 0 && row.revealed === row.sent
+}
+
 /** A row as it was last applied or sent, if that differs from the rows of the run, and the ID of its operation. */
 export interface ChangedRow {
   id: string

@@ -274,15 +274,23 @@ test('names the command that updates a revealed NFT whose row was edited, on eve
   const one = await minted(collection)
   expect((await one.reveal(ROWS)).code).toBe(0)
   const other = await machine(collection)
-  const errors = [await one.reveal(edited), await one.mint(edited), await other.reveal(edited)].map(
-    ({ error }) => error,
-  )
-  for (const error of errors) expect(error?.hint).toContain(' To edit NFTs, first reveal all, then run `gdn apply ')
-  const [, command = ''] = /`gdn ([^`]+)`/.exec(errors[0]?.hint ?? '') ?? []
+  const hintOf = ({ error }: { error: { hint: string | null } | null }) => error?.hint ?? ''
+  expect(hintOf(await other.reveal(edited))).toContain(' To edit NFTs, first reveal all, then run `gdn apply ')
+  const isKnown = /^Nothing was sent\. All NFTs of the run are revealed\. To edit them, run `gdn (apply [^`]+)`\./
+  const hint = hintOf(await one.reveal(edited))
+  expect([hint, hintOf(await one.mint(edited))]).toEqual([expect.stringMatching(isKnown), hint])
+  const [, command = ''] = isKnown.exec(hint) ?? []
   expect(
     await one.cli(...command.split(' ').filter((word) => word !== '--base-url' && word !== backend.url), '--yes'),
   ).toMatchObject({ code: 0 })
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midnight'])
+  expect(hintOf(await one.reveal(edited))).toBe(hint)
+})
+
+test('names the complete reveal as a condition while an NFT is not revealed', async () => {
+  const one = await minted(await collectionOf())
+  const hint = expect.stringContaining(' To edit NFTs, first reveal all, then run `gdn apply ')
+  expect([(await one.reveal(edited)).error, (await one.mint(edited)).error]).toMatchObject([{ hint }, { hint }])
 })
 
 test('refuses rows that changed places where only their IDs show it', async () => {

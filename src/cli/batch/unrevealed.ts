@@ -10,6 +10,7 @@ import { type ManifestItem, readManifest } from '../../manifest/read.ts'
 import { type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import {
   editedLines,
+  type KeptRun,
   keepLeaves,
   keptCommitment,
   leavesPath,
@@ -77,7 +78,7 @@ export async function openUnrevealed(
   if (rows === null) return { options, read }
   const { provenance, seed } = rows.commitment
   if (kept?.commitment && kept.commitment.provenance !== provenance) {
-    throw editedRows(kept.run, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
+    throw editedRows(kept, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
   }
   return {
     // Only these NFTs must be dynamic, not the whole collection.
@@ -154,7 +155,7 @@ const MAX_NAMED = 10
  * @param lines the lines of the rows that differ, with null for a missing row; null if the rows are unknown
  */
 export function editedRows(
-  run: string,
+  { run, isRevealed }: Pick<KeptRun, 'run' | 'isRevealed'>,
   file: string | null,
   lines: readonly (number | null)[] | null,
   flags: BatchMintFlags,
@@ -169,7 +170,9 @@ export function editedRows(
     `the manifest or its files were edited after the run ${run} committed to the rows${where}${removed}`,
     {
       place: placeIn(file, edited[0]),
-      hint: `Nothing was sent. Restore these rows and their files. To mint more rows, use another manifest. ${updateRevealed(file, flags)}`,
+      hint: isRevealed
+        ? `Nothing was sent. All NFTs of the run are revealed. To edit them, run ${applyAgain(file, flags)}. To mint more rows, use another manifest.`
+        : `Nothing was sent. Restore these rows and their files. To mint more rows, use another manifest. ${updateRevealed(file, flags)}`,
       details: { run, lines: edited, removed: gone },
     },
   )
@@ -177,7 +180,10 @@ export function editedRows(
 
 /** Returns a hint with the command that updates NFTs from edited rows, which needs a complete reveal. */
 export const updateRevealed = (file: string | null, flags: BatchMintFlags): string =>
-  `To edit NFTs, first reveal all, then run \`gdn apply ${shellWord(safe(file ?? '<manifest>'))}${planFlagsAgain(flags)}\`.`
+  `To edit NFTs, first reveal all, then run ${applyAgain(file, flags)}.`
+
+const applyAgain = (file: string | null, flags: BatchMintFlags): string =>
+  `\`gdn apply ${shellWord(safe(file ?? '<manifest>'))}${planFlagsAgain(flags)}\``
 
 const placeIn = (file: string | null, line?: number): Place => ({ file: file ?? undefined, line })
 

@@ -200,13 +200,10 @@ async function checkCommitment(
     await close()
   }
   const committedRun = await keptCommitment(options)
-  if (committedRun?.commitment)
-    throw editedRows(
-      committedRun.run,
-      options.manifestPath,
-      await editedLines(stateDir, committedRun.commitment, rows),
-      flags,
-    )
+  if (committedRun?.commitment) {
+    const lines = await editedLines(stateDir, committedRun.commitment, rows)
+    throw editedRows(committedRun, options.manifestPath, lines, flags)
+  }
   throw new GdnError(
     'refused',
     `no commitment of the collection ${to} matches this manifest with ${count(rows.commitment.rows, 'row')}`,
