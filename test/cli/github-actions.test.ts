@@ -207,6 +207,21 @@ describe('the job summary', () => {
     expect(text).toMatch(/^\| 4 \| receiver is not an EVM address.*\|$/m)
   })
 
+  test.each([
+    ['in the workspace', '.', 'drop.csv'],
+    ['in the current folder, outside of the workspace', 'elsewhere', 'drop.csv'],
+  ])('names a manifest %s alike for a finished run and an error', async (_, workspace, name) => {
+    const { path, gdn, summary } = await job(`${HEAD}Dawn,first,${OWNER}\n`, workspace)
+    const { url } = await fakeApi(service())
+    const mint = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url]
+    expect((await gdn(mint)).code).toBe(0)
+    expect((await gdn(mint)).code).toBe(0)
+    await writeFile(path('drop.csv'), BAD)
+    expect((await gdn(mint)).code).toBe(2)
+    const named = [...(await summary()).matchAll(/^Manifest: (.*)$/gm)].map(([, text]) => text)
+    expect(named).toEqual(Array.from({ length: 3 }, () => name.replace('.', '&#46;')))
+  })
+
   test('names the error of a mint whose rows seem to be minted', async () => {
     const { path, gdn, summary } = await job(`${HEAD}Dawn,first,${OWNER}\n`)
     const request_metadata = { title: 'Dawn', description: 'first', file_fields: [] }

@@ -93,9 +93,9 @@ export async function refuseFailure(
 }
 
 /** Writes the outcome to the job summary in GitHub Actions. */
-export async function writeJobSummary({ env, io }: Deps, summary: JobSummary): Promise<void> {
+export async function writeJobSummary({ env, cwd, io }: Deps, summary: JobSummary): Promise<void> {
   if (!isInActions(env)) return
   const { addJobSummary } = await import('../render/github-actions.ts')
-  const problem = await addJobSummary(summary, env)
+  const problem = await addJobSummary(summary, { env, cwd })
   if (problem !== null) io.debug(safe(`can't write the job summary: ${messageOf(problem)}`))
 }

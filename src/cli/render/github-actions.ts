@@ -99,14 +99,17 @@ async function command({ file, line, column, message }: Annotation, where: Surro
 const escapeData = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 
 /**
- * Returns a path relative to the repository, as GitHub expects. Resolves links too, because a run stores the real path
- * of its manifest.
+ * Returns a path relative to the repository, as GitHub expects. A path outside of it is relative to the current folder,
+ * or absolute. Resolves links too, because a run stores the real path of its manifest.
  */
 async function inRepository(file: string, { env, cwd }: Surroundings): Promise<string> {
-  const root = env.GITHUB_WORKSPACE
-  if (root === undefined || root === '') return file
   const path = resolve(cwd, file)
-  return below(root, path) ?? below(await realPath(root), await realPath(path)) ?? file
+  const real = await realPath(path)
+  for (const root of [env.GITHUB_WORKSPACE || cwd, cwd]) {
+    const found = below(root, path) ?? below(await realPath(root), real)
+    if (found !== null) return found
+  }
+  return real
 }
 
 const realPath = (path: string) => realpath(path).catch(() => path)
@@ -130,8 +133,8 @@ export interface JobSummary
  *
  * @returns the error of the write, or null
  */
-export async function addJobSummary(summary: JobSummary, env: NodeJS.ProcessEnv): Promise<unknown> {
-  return await addToSummary(summaryText(summary, await manifestLine(summary.manifestPath, { env, cwd: '' })), env)
+export async function addJobSummary(summary: JobSummary, where: Surroundings): Promise<unknown> {
+  return await addToSummary(summaryText(summary, await manifestLine(summary.manifestPath, where)), where.env)
 }
 
 /** Errors that stop a run before it can write its own summary. */
