@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { EVENT_TYPES, type EventType } from '../../src/api/webhook-events.ts'
 import { sampleData } from '../../src/server/admin/sample-events.ts'
 import { addWebhook } from '../../src/server/admin/webhooks.ts'
+import { writeRunning } from '../../src/server/data-dir/running.ts'
 import { openLocalAccount } from '../../src/server/services/local-account.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
 import { tellWebhook } from '../../src/server/store/outbox.ts'
@@ -102,6 +103,20 @@ describe('gdn webhook add', () => {
     const { code, stderr } = await gdn(['webhook', 'add', 'http://localhost:3000/hook', '--event', '*', ...OWNER])
     expect(code).toBe(0)
     expect(stderr).toContain('Only a backend with --allow-private-files delivers to a private address, or to a port')
+  })
+
+  test.each([
+    [false, true],
+    [true, false],
+  ])('warns of a private address if the running backend has --allow-private-files %s: %s', async (allows, warns) => {
+    const { dataDir, gdn, add } = await withDataDir()
+    await writeRunning(dataDir, 'http://127.0.0.1:4680', { '--allow-private-files': allows })
+    const url = 'http://127.0.0.1:3019/hook'
+    const added = await gdn(['webhook', 'add', url, '--event', '*', ...OWNER])
+    const updated = await gdn(['webhook', 'update', (await add()).id, '--url', url])
+    for (const { code, stderr } of [added, updated]) {
+      expect([code, stderr.includes('--allow-private-files')]).toEqual([0, warns])
+    }
   })
 
   test.each([

@@ -9,6 +9,7 @@ import { email } from '../../flags/email.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import { eventTypes } from './event-flag.ts'
+import { warnPrivate } from './warn-private.ts'
 import { webhookView } from './webhook-view.ts'
 
 export interface AddFlags extends OutputFlags, DataDirFlags {
@@ -67,8 +68,5 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
       ),
     )
   }
-  if (isPrivate)
-    io.warn(
-      'Only a backend with --allow-private-files delivers to a private address, or to a port other than 80 and 443.',
-    )
+  if (isPrivate) await warnPrivate(deps, flags)
 }

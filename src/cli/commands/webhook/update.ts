@@ -7,6 +7,7 @@ import { notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import { eventTypes } from './event-flag.ts'
+import { warnPrivate } from './warn-private.ts'
 import { webhookView } from './webhook-view.ts'
 
 export interface UpdateFlags extends OutputFlags, DataDirFlags {
@@ -53,8 +54,5 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   const webhook = await onDatabase(deps, flags, (store) => changeWebhook(store, id, changes, deps.now()))
   if (isAskedFor(flags)) await output.one({ ...webhook })
   io.note(`The webhook to ${safe(webhook.url)} receives ${webhook.events.join(', ')}.`)
-  if (target?.isPrivate)
-    io.warn(
-      'Only a backend with --allow-private-files delivers to a private address, or to a port other than 80 and 443.',
-    )
+  if (target?.isPrivate) await warnPrivate(deps, flags)
 }
