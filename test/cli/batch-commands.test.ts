@@ -196,7 +196,7 @@ test('shows an edited row that was already minted next to its old content, and s
   await writeFile(path('drop.csv'), CSV.replace('Dusk', 'Dusk!'))
   const { code, stdout, stderr } = await cli(argv, { ...options, stderrTty: true })
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toContain('sent line 3: Dusk\n    title: "Dusk" → "Dusk!"\n')
+  expect(stderr).toContain('was line 3: Dusk\n    title: "Dusk" → "Dusk!"\n')
   expect(stderr).toContain('--new-rows')
   expect(api.bodies('createnft')).toHaveLength(1)
   expect((await cli([...argv, '--new-rows'], options)).code).toBe(0)

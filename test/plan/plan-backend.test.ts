@@ -609,7 +609,7 @@ describe('gdn plan and apply against a backend', () => {
       const rows = (image: string) => `title,description,receiver,image\nDawn,x,${ALICE},${image}.png\n`
       await one.mint(rows('a'))
       const { code, stderr } = await one.run(['plan'], rows('b'))
-      expect([code, stderr]).toEqual([2, expect.stringContaining('sent line 2: Dawn\n    image: "a.png" → "b.png"\n')])
+      expect([code, stderr]).toEqual([2, expect.stringContaining('was line 2: Dawn\n    image: "a.png" → "b.png"\n')])
     })
 
     test('are not named as rows that were changed, once they are applied', async () => {
@@ -654,7 +654,7 @@ describe('gdn plan and apply against a backend', () => {
       expect((await run('old', ['batch', 'mint'], line('Dawn', 'a', ''), line('Dusk', 'b', ''))).code).toBe(0)
       await rename(one.path('old'), one.path('new'))
       const { stderr } = await run('new', ['plan', '--adopt'], line('Dawn', 'a', '1'), line('Noon', 'b', '2'))
-      expect(stderr).toContain('sent line 3: Dusk\n    title: "Dusk" → "Noon"\n')
+      expect(stderr).toContain('was line 3: Dusk\n    title: "Dusk" → "Noon"\n')
       expect(stderr).not.toContain('image:')
     })
 
@@ -959,7 +959,7 @@ describe('gdn plan and apply against a backend', () => {
       for (const flags of [[], ['--prune'], ['--prune', '--out', saved]]) {
         const { code, stderr } = await one.run(['plan'], renamed, ...flags)
         expect([flags, code]).toEqual([flags, 2])
-        expect(stderr).toContain('sent line 3: Dusk\n    id: "b" → "b2"\n    title: "Dusk" → "Dusk!"\n')
+        expect(stderr).toContain('was line 3: Dusk\n    id: "b" → "b2"\n    title: "Dusk" → "Dusk!"\n')
         expect(stderr).toContain('If you changed IDs, restore them.')
         expect(stderr).toContain('To mint the new rows as well, add --new-rows.')
       }

@@ -15,7 +15,7 @@ export async function printEditedRows(io: Io, { details }: GdnError): Promise<vo
   const { columns } = io.look()
   const { changeLines } = await import('../render/change-lines.ts')
   for (const { line, title, now, changes } of shown) {
-    const place = `sent line ${line}${now === null || now.line === line ? '' : `, now line ${now.line}`}: `
+    const place = `was line ${line}${now === null || now.line === line ? '' : `, now line ${now.line}`}: `
     io.note(place + cutToWidth(safe(title), Math.max(MIN_TITLE, columns - place.length)))
     for (const changed of changeLines(changes, columns)) io.note(changed)
   }
