@@ -30,15 +30,16 @@ export async function verifyToken(
   deps: Deps,
   flags: ReaderFlags & ServerFlags & { blockchain?: Blockchain },
   token: NamedToken,
-): Promise<{ verification: Verification; provenance: Provenance | null }> {
+): Promise<{ verification: Verification; provenance: Provenance | null; server: Server | null }> {
   const blockchain = (await deps.settings(flags)).blockchain?.value
   if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
-  const { verifier, close } = await openVerifier(deps, flags, blockchain, await namedServer(deps, flags))
+  const server = await namedServer(deps, flags)
+  const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
   const progress = await deps.io.progress('Reading the chain and the storage')
   try {
     if ('reason' in verifier) throw new GdnError('usage', verifier.reason)
     const { verifyProvenance } = await import('../../../reveal/verify-provenance.ts')
-    return resultOf(await verifyProvenance(verifier.chain, verifier.storage, token), token)
+    return { ...resultOf(await verifyProvenance(verifier.chain, verifier.storage, token), token), server }
   } finally {
     progress.stop()
     await close()

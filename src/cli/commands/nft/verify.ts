@@ -138,7 +138,8 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
     server: connection.server,
   })
   await output.one({ ...data, ...verificationData(verification), provenance: provenanceData(provenance) })
-  throwUnlessVerified(nftGdnId, verification, breaksCommitment)
+  const history = `gdn nft history ${safe(nftGdnId)}${serverFlag(connection.server)}`
+  throwUnlessVerified(nftGdnId, verification, { breaksCommitment, history })
   if (provenance !== null) deps.io.note(provenanceText(provenance, record.token_id ?? ''))
 }
 
@@ -188,7 +189,7 @@ async function proveToken(deps: Deps, flags: VerifyNftFlags, token: NamedToken, 
   if (!flags.onChain) {
     throw flagError('--on-chain', 'is required for a token', 'Add --on-chain, --rpc-url and --gateway.')
   }
-  const { verification, provenance } = await verifyToken(deps, flags, token)
+  const { verification, provenance, server } = await verifyToken(deps, flags, token)
   await output.one({
     nft_gdn_id: null,
     isgdnnft: null,
@@ -200,7 +201,9 @@ async function proveToken(deps: Deps, flags: VerifyNftFlags, token: NamedToken, 
     ...verificationData(verification),
     provenance: provenanceData(provenance),
   })
-  throwUnlessVerified(`token ${token.tokenId}`, verification, true)
+  // Without a server, the owner of a token can't look up its history.
+  const history = server === null ? null : `gdn nft history <nft_gdn_id>${serverFlag(server)}`
+  throwUnlessVerified(`token ${token.tokenId}`, verification, { breaksCommitment: true, history })
   if (provenance !== null) deps.io.note(provenanceText(provenance, token.tokenId))
 }
 
@@ -338,7 +341,11 @@ const verificationData = (verification: Verification) => ({
   differences: verification.verified === false ? verification.differences : [],
 })
 
-function throwUnlessVerified(id: string, verification: Verification, breaksCommitment = false): void {
+function throwUnlessVerified(
+  id: string,
+  verification: Verification,
+  { breaksCommitment = false, history }: { breaksCommitment?: boolean | undefined; history: string | null },
+): void {
   if (verification.verified === true) return
   if (verification.verified === null) {
     throw new GdnError('unreachable', `${id} is not verified: ${verification.reason}`, {
@@ -348,7 +355,7 @@ function throwUnlessVerified(id: string, verification: Verification, breaksCommi
   const other = breaksCommitment ? 'the commitment of the collection' : "the service's record"
   throw new GdnError('verify_failed', `${id} differs from ${other}: ${verifyText(verification)}`, {
     hint: breaksCommitment
-      ? 'Its metadata was changed after the reveal, or belongs to another row. `gdn nft history <nft_gdn_id>` shows changes.'
+      ? `Its metadata was changed after the reveal, or belongs to another row.${history === null ? '' : ` Run \`${history}\` to show its changes.`}`
       : 'The owner differs if the NFT was transferred in the meantime. Investigate any other difference.',
     details: { nft_gdn_id: id, differences: verification.differences },
   })
