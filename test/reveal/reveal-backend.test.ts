@@ -54,6 +54,8 @@ async function machine(collection: TestCollection) {
   }
   return {
     path,
+    target,
+    options: { ...options, env },
     cli: (...argv: string[]) => cli([...argv, '--base-url', backend.url], { ...options, env }),
     cliAt: (url: string, ...argv: string[]) => cli([...argv, '--base-url', url], { ...options, env }),
     mint: (manifest: string, ...more: string[]) =>
@@ -379,6 +381,19 @@ test('anybody proves a reveal from node and gateway, of flags or of a named serv
   await one.cli('nft', 'update', first?.nft_gdn_id ?? '', '--title', 'Better', '-b', 'polygon')
   const changed = await prove('--on-chain', ...sources)
   expect(changed).toMatchObject({ code: 5, stderr: expect.stringContaining('the commitment of the collection') })
+  expect(errorOf(changed).hint).not.toContain('gdn nft history')
+  expect(errorOf(await prove('--on-chain', '--base-url', backend.url)).hint).toContain(
+    `\`gdn nft history <nft_gdn_id> --base-url ${backend.url}\``,
+  )
+})
+
+test('shows the hash of the commitment on one line of a terminal with 80 columns', async () => {
+  const one = await minted(await collectionOf())
+  const argv = ['reveal', one.path('drop.csv'), ...one.target, '--dry-run']
+  const { stdout } = await cli(argv, { ...one.options, tty: true, columns: 80 })
+  const lines = stdout.split('\n')
+  expect(lines).toContainEqual(expect.stringMatching(/^PROVENANCE +0x[0-9a-f]{64}$/))
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(80)
 })
 
 test('nft verify rejects an update that is not the reveal', async () => {

@@ -43,7 +43,13 @@ const FIELDS = [
   ...['unknown', 'not_minted', 'left'],
 ]
 const ROWS = ['unrevealed_rows', 'unrevealed_rows_left_out']
-const VIEW: View = withRunPaid({ fields: [...FIELDS, ...ROWS], columns: FIELDS, id: 'run' })
+const VIEW: View = withRunPaid({
+  fields: [...FIELDS, ...ROWS],
+  columns: FIELDS,
+  id: 'run',
+  // The rows are printed before the card. Their long headings would leave no room for the hash on a line.
+  card: (record) => FIELDS.map((field) => [field, record[field]]),
+})
 
 export function command(deps: Deps, run = reveal): GdnCommand {
   const revealCommand = new GdnCommand({
