@@ -300,7 +300,7 @@ interface Settling extends Pick<ManifestOptions, 'checkRow' | 'onFileWarning' | 
   check: InspectFile
 }
 
-/** Checks the local files of a built row, and whether the command accepts the row. Then adds the row or its problems. */
+/** Checks the local files of a built row, and whether the command accepts it. Then adds the row or its problems. */
 async function settle(
   built: Built,
   columns: readonly (Column | undefined)[] | null,
