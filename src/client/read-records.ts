@@ -1,4 +1,5 @@
 import type { NftRecord } from '../api/nft-record.ts'
+import { chunksOf } from '../core/chunks-of.ts'
 import type { CallOptions, RequestOf, ResponseOf } from './api-client.ts'
 
 type Name = 'getnfts' | 'gettransactions'
@@ -23,12 +24,14 @@ export async function* pagesOfNfts(
   ids: readonly string[],
   perRequest = IDS_PER_REQUEST,
 ): AsyncGenerator<{ nfts: NftRecord[]; done: number }> {
-  for (let from = 0; from < ids.length; from += perRequest) {
-    const asked = new Set(ids.slice(from, from + perRequest))
+  let done = 0
+  for (const chunk of chunksOf(ids, perRequest)) {
+    const asked = new Set(chunk)
     const response = await client.call('getnfts', { nft_gdn_ids: [...asked] }, { signal })
     const byId = new Map(response.nfts.map((nft) => [nft.nft_gdn_id, nft]))
     const nfts = [...asked].flatMap((id) => byId.get(id) ?? [])
-    yield { nfts, done: Math.min(ids.length, from + perRequest) }
+    done += chunk.length
+    yield { nfts, done }
   }
 }
 

@@ -1,6 +1,7 @@
 import { PASSING, statusOf } from '../client/responses.ts'
 import { RETRIES } from '../client/retry.ts'
 import { backoffMs } from '../core/backoff.ts'
+import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import { IN_FLIGHT } from '../operations/defaults.ts'
@@ -189,8 +190,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   /** Polls all accepted changes once and records those that have ended. */
   async #look(): Promise<void> {
     const all = [...this.#open]
-    for (let from = 0; from < all.length; from += PER_LOOK) {
-      const page = all.slice(from, from + PER_LOOK)
+    for (const page of chunksOf(all, PER_LOOK)) {
       for (const [sent, reason] of await this.#patiently(() => this.#handler.endsOf(page))) {
         await this.#handler.onEnd?.(sent, reason)
         this.#open.delete(sent)

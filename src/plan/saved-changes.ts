@@ -1,5 +1,6 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
+import { chunksOf } from '../core/chunks-of.ts'
 import type { State } from '../state/open-state.ts'
 import { addSaved, addSavedBurn, savedBetween, savedBurns, takeSavedBurn } from '../state/plan-tables.ts'
 import { createTables } from '../state/temporary-tables.ts'
@@ -110,8 +111,8 @@ export class SavedChanges {
    */
   async compareLeftBurns(isBurned: (nfts: readonly string[]) => Promise<ReadonlySet<string>>): Promise<void> {
     const left = await this.#state.scratch(savedBurns)
-    for (let from = 0; from < left.length; from += PAGE) {
-      const page = left.slice(from, from + PAGE).map(({ change }) => JSON.parse(change) as PlannedChange)
+    for (const chunk of chunksOf(left, PAGE)) {
+      const page = chunk.map(({ change }) => JSON.parse(change) as PlannedChange)
       const burned = await isBurned(page.flatMap(({ nftGdnId }) => nftGdnId ?? []))
       for (const change of page) {
         if (burned.has(change.nftGdnId ?? '')) continue

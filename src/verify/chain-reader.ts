@@ -3,6 +3,7 @@ import type { RetryClock } from '../client/retry-clock.ts'
 import { retryRead } from '../client/retry-read.ts'
 import type { Transport } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
+import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 
@@ -108,13 +109,12 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
     const results: CallResult[] = []
     let open = asked.map((_, index) => index)
     for (let round = 1; ; round++) {
-      for (let at = 0; at < open.length; at += MAX_BATCH) {
-        const some = open.slice(at, at + MAX_BATCH)
-        const asking = askBatch(some.flatMap((index) => asked[index] ?? []))
+      for (const chunk of chunksOf(open, MAX_BATCH)) {
+        const asking = askBatch(chunk.flatMap((index) => asked[index] ?? []))
         // If a later round gets no response, the results of earlier rounds remain.
         const responses = await (round === 1 ? asking : asking.catch(unanswered))
         if (responses === null) return results
-        for (const [number, index] of some.entries()) results[index] = responses[number] ?? NO_RESPONSE
+        for (const [number, index] of chunk.entries()) results[index] = responses[number] ?? NO_RESPONSE
       }
       open = open.filter((index) => isOpen(results[index] ?? NO_RESPONSE, round))
       if (open.length === 0 || round === ROUNDS) return results

@@ -1,4 +1,5 @@
 import { MAX_REFERENCES_PER_REQUEST } from '../../api/endpoints/getreferences.ts'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
 import { shownKey } from '../rows/row-key.ts'
@@ -140,8 +141,7 @@ export async function relabelOnServer(
     groups.set(key, group)
   }
   for (const { operation, replaces_label, ids } of groups.values()) {
-    for (let from = 0; from < ids.length; from += MAX_REFERENCES_PER_REQUEST) {
-      const reference_ids = ids.slice(from, from + MAX_REFERENCES_PER_REQUEST)
+    for (const reference_ids of chunksOf(ids, MAX_REFERENCES_PER_REQUEST)) {
       await client.call(
         'relabelreferences',
         { operation, contract_address: contractAddress, blockchain, reference_ids, replaces_label, reference_label },

@@ -3,6 +3,7 @@ import { MAX_REFERENCES_PER_REQUEST } from '../../api/endpoints/getreferences.ts
 import { hasFailed } from '../../api/nft-status.ts'
 import type { ResponseOf } from '../../client/api-client.ts'
 import { pagesOfNfts } from '../../client/read-records.ts'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
 import { rowKey, rowReferenceId } from '../rows/row-key.ts'
@@ -60,8 +61,8 @@ export class ServerNames {
     const records = new Map<One, ReferenceRecord>()
     for (const operation of new Set(asked.map((one) => one.operation))) {
       const all = asked.filter((one) => one.operation === operation)
-      for (let from = 0; from < all.length; from += MAX_REFERENCES_PER_REQUEST) {
-        const page = new Map(all.slice(from, from + MAX_REFERENCES_PER_REQUEST).map((one) => [one.reference, one]))
+      for (const chunk of chunksOf(all, MAX_REFERENCES_PER_REQUEST)) {
+        const page = new Map(chunk.map((one) => [one.reference, one]))
         const { references } = await this.#client.call(
           'getreferences',
           { ...this.#of, operation, reference_ids: [...page.keys()] },

@@ -1,4 +1,5 @@
 import { MAX_REFERENCES_PER_REQUEST } from '../../api/endpoints/getreferences.ts'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
 import { openState } from '../../state/open-state.ts'
 import { renameStoredRows } from '../../state/row-outcomes.ts'
@@ -22,8 +23,7 @@ export async function storeAliases(
 ): Promise<void> {
   for (const operation of ['createnft', 'createnfttrans'] as const satisfies MintOperation[]) {
     const wanted = pairs.filter((pair) => pair.alias === 'wanted' && pair.operation === operation)
-    for (let from = 0; from < wanted.length; from += MAX_REFERENCES_PER_REQUEST) {
-      const page = wanted.slice(from, from + MAX_REFERENCES_PER_REQUEST)
+    for (const page of chunksOf(wanted, MAX_REFERENCES_PER_REQUEST)) {
       await client.call(
         'aliasreferences',
         {

@@ -1,6 +1,7 @@
 import { MAX_IDS_PER_REQUEST } from '../../api/endpoints/getnfts.ts'
 import { operationDigest } from '../../api/operation-digest.ts'
 import { readNfts } from '../../client/read-records.ts'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
 import { rowsAt } from '../../state/rows.ts'
@@ -51,8 +52,7 @@ export async function knownReferences(
   const identified: Identified[] = []
   const markers = markerOf(store.drop)
   const names = new ServerNames(client, options)
-  for (let from = 0; from < positions.length; from += PER_CALL) {
-    const page = positions.slice(from, from + PER_CALL)
+  for (const page of chunksOf(positions, PER_CALL)) {
     const records = await store.read((sql) => rowsAt(sql, gathered.rows, page))
     const byId = new Map(records.map((row) => [referenceOf(store.drop, row), row]))
     for (const [reference, mint] of await names.mintsOf([...byId.keys()])) {

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { sentMetadata } from '../../operations/reconcile/content.ts'
@@ -53,8 +54,8 @@ export async function* runRowPages(run: Run, limit?: number): AsyncGenerator<Run
     }
     const outside = await state.read((sql) => resultsOutside(sql, drop, run.running))
     const most = limit ?? outside.length
-    for (let at = 0; at < outside.length; at += most) {
-      yield outside.slice(at, at + most).map(({ result, key, parts }) => ({
+    for (const chunk of chunksOf(outside, most)) {
+      yield chunk.map(({ result, key, parts }) => ({
         result,
         row: null,
         removed: parts === null ? null : rowOf(key, result.line, parts),

@@ -2,6 +2,7 @@ import type { CollectionRecord } from '../../api/endpoints/getcollections.ts'
 import { sameAddress } from '../../api/same-address.ts'
 import { refuseSilentBackend } from '../../client/backend.ts'
 import type { Server } from '../../config/server.ts'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
 import { glanceAtState } from '../../state/glance.ts'
 import {
@@ -67,8 +68,8 @@ export async function readCollections(
   signal: AbortSignal,
 ): Promise<CollectionRecord[]> {
   const records: CollectionRecord[] = []
-  for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
-    const request = { transaction_gdn_ids: ids.slice(at, at + IDS_PER_REQUEST) }
+  for (const chunk of chunksOf(ids, IDS_PER_REQUEST)) {
+    const request = { transaction_gdn_ids: chunk }
     records.push(...(await client.call('getcollections', request, { signal })).collections)
   }
   return records

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { chunksOf } from '../../core/chunks-of.ts'
 import type { Db } from '../store/schema.ts'
 import type { TableShape } from './tables.ts'
 
@@ -49,8 +50,8 @@ const MOST_PARAMETERS = 20_000
 export async function writeRows(db: Db, { name, columns }: TableShape, rows: readonly Row[]): Promise<void> {
   const atOnce = Math.max(1, Math.floor(MOST_PARAMETERS / columns.length))
   const refs = sql.join(columns.map((column) => sql.ref(column)))
-  for (let at = 0; at < rows.length; at += atOnce) {
-    const values = rows.slice(at, at + atOnce).map((row) => sql`(${sql.join(row.map(fromJson))})`)
+  for (const chunk of chunksOf(rows, atOnce)) {
+    const values = chunk.map((row) => sql`(${sql.join(row.map(fromJson))})`)
     await sql`insert into ${sql.table(name)} (${refs}) values ${sql.join(values)}`.execute(db)
   }
 }

@@ -1,3 +1,4 @@
+import { chunksOf } from '../../core/chunks-of.ts'
 import { shuffled } from '../../core/shuffled.ts'
 import { assignToTransactions, failNftsOfCollection } from '../state/nfts.ts'
 import { putBlocks } from '../store/block-table.ts'
@@ -84,8 +85,7 @@ export function createMintStep(options: MintStepOptions): MintStep {
       }
       // Random order, so that processes seldom collide.
       const ids = shuffled(marked)
-      for (let at = 0; at < ids.length; at += driver.collectionsAtOnce) {
-        const group = ids.slice(at, at + driver.collectionsAtOnce)
+      for (const group of chunksOf(ids, driver.collectionsAtOnce)) {
         for (const id of group) marked.delete(id)
         const markAgain = (error: unknown) => {
           for (const id of [...group, ...later]) marked.add(id)

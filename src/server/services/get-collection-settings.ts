@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { CollectionSettings, getcollectionsettings } from '../../api/endpoints/getcollectionsettings.ts'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { listCollections } from '../store/collections.ts'
 import { readCollectionSettings } from './collection-settings.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -18,10 +19,9 @@ export async function getCollectionSettings(
   const rows = await listCollections(deps.store.db, accountId, ids)
   const read: CollectionSettings[] = []
   const end = performance.now() + PATIENCE_MS
-  for (let at = 0; at < rows.length; at += AT_ONCE) {
+  for (const chunk of chunksOf(rows, AT_ONCE)) {
     const left = Math.max(0, end - performance.now())
-    const part = rows.slice(at, at + AT_ONCE)
-    read.push(...(await Promise.all(part.map((row) => readCollectionSettings(deps, row, left)))))
+    read.push(...(await Promise.all(chunk.map((row) => readCollectionSettings(deps, row, left)))))
   }
   const byId = new Map(read.map((settings) => [settings.transaction_gdn_id, settings]))
   return {

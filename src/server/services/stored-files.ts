@@ -1,4 +1,5 @@
 import { MAX_FILE_FIELDS, type NftMetadata } from '../../api/metadata.ts'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { ipfsPlace, isIpfsUrl } from '../../core/ipfs-url.ts'
 import { findStored } from '../storage/find-stored.ts'
 import type { ServiceDeps } from './services.ts'
@@ -44,8 +45,8 @@ export async function placesOfStoredFiles(
     return files
   }
   const all: (Record<string, string> | null)[] = []
-  for (let at = 0; at < nfts.length; at += NFTS_AT_ONCE) {
-    all.push(...(await Promise.all(nfts.slice(at, at + NFTS_AT_ONCE).map(filesOf))))
+  for (const chunk of chunksOf(nfts, NFTS_AT_ONCE)) {
+    all.push(...(await Promise.all(chunk.map(filesOf))))
   }
   return all
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { givenRows } from '../store/dialect.ts'
 import { type NftRow, OF_COLLECTION, UNFINISHED } from '../store/nfts.ts'
 import { failAndTell, hasWebhooks, tellMinted, tellNfts } from '../store/outbox.ts'
@@ -15,8 +16,8 @@ export type NewNft = Omit<NewRow<'nfts'>, 'status' | 'step'> & { step: 'files' |
 const ROWS_PER_INSERT = 1000
 
 export async function addNfts(db: Db, nfts: readonly NewNft[]): Promise<void> {
-  for (let at = 0; at < nfts.length; at += ROWS_PER_INSERT) {
-    const rows = nfts.slice(at, at + ROWS_PER_INSERT).map((nft) => ({ ...nft, status: 'initiated' as const }))
+  for (const chunk of chunksOf(nfts, ROWS_PER_INSERT)) {
+    const rows = chunk.map((nft) => ({ ...nft, status: 'initiated' as const }))
     await stateDb(db).insertInto('nfts').values(rows).execute()
   }
 }

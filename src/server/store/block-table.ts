@@ -1,3 +1,4 @@
+import { chunksOf } from '../../core/chunks-of.ts'
 import { addPublications } from './publications.ts'
 import type { Db, PublishTarget } from './schema.ts'
 
@@ -24,10 +25,10 @@ const BLOCKS_PER_INSERT = 100
 
 /** @param target where the content of the last block is published as well */
 export async function putBlocks(db: Db, blocks: readonly ContentBlock[], target?: PublishTarget): Promise<void> {
-  for (let at = 0; at < blocks.length; at += BLOCKS_PER_INSERT) {
+  for (const chunk of chunksOf(blocks, BLOCKS_PER_INSERT)) {
     await db
       .insertInto('blocks')
-      .values(blocks.slice(at, at + BLOCKS_PER_INSERT))
+      .values(chunk)
       .onConflict((conflict) => conflict.column('cid').doNothing())
       .execute()
   }

@@ -1,5 +1,6 @@
 import type { UpdateQueryBuilder, UpdateResult } from 'kysely'
 import { EVENT, type EventType, TEST_EVENT } from '../../api/webhook-events.ts'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { newId } from '../../core/ids.ts'
 import { isPostgres, momentIn } from './dialect.ts'
 import { collectionSubject, type EventSubject, nftSubjects, transferSubject, updateSubjects } from './event-data.ts'
@@ -20,8 +21,8 @@ export async function tellNfts(
   type: 'nft.deployed' | 'nft.failed',
   nfts: readonly { id: string }[],
 ): Promise<void> {
-  for (let at = 0; at < nfts.length; at += ROWS_AT_ONCE) {
-    const ids = nfts.slice(at, at + ROWS_AT_ONCE).map(({ id }) => id)
+  for (const chunk of chunksOf(nfts, ROWS_AT_ONCE)) {
+    const ids = chunk.map(({ id }) => id)
     await tell(db, type, await nftSubjects(db, ids))
   }
 }
@@ -121,11 +122,8 @@ async function tell(db: Db, type: EventType, subjects: readonly EventSubject[]):
   const deliveries = told.flatMap(({ event, webhooks }) =>
     webhooks.map((id) => ({ webhook_id: id, event_id: event.id, state: 'waiting' as const })),
   )
-  for (let at = 0; at < deliveries.length; at += ROWS_AT_ONCE) {
-    await db
-      .insertInto('webhook_deliveries')
-      .values(deliveries.slice(at, at + ROWS_AT_ONCE))
-      .execute()
+  for (const chunk of chunksOf(deliveries, ROWS_AT_ONCE)) {
+    await db.insertInto('webhook_deliveries').values(chunk).execute()
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import { type EvmBlockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { updateCollection } from './collections.ts'
 import { lockUntilCommit } from './dialect.ts'
 import type { CollectionsTable, Db, OwnerCursorsTable, OwnerEventsTable } from './schema.ts'
@@ -92,11 +93,8 @@ export async function chainsToFollow(db: Db): Promise<EvmBlockchain[]> {
 
 /** Stores events in chain order, and applies them to tokens and collections. */
 export async function applyEvents(db: Db, events: readonly OwnerEventRow[]): Promise<void> {
-  for (let at = 0; at < events.length; at += ROWS_AT_ONCE) {
-    await db
-      .insertInto('owner_events')
-      .values(events.slice(at, at + ROWS_AT_ONCE))
-      .execute()
+  for (const chunk of chunksOf(events, ROWS_AT_ONCE)) {
+    await db.insertInto('owner_events').values(chunk).execute()
   }
   await write(
     db,
@@ -134,11 +132,9 @@ async function write(db: Db, changes: readonly Change[]): Promise<void> {
     else collections.set(id, { ...collections.get(id), [kind]: Number(value) })
   }
   const rows = [...owners.values()]
-  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+  for (const chunk of chunksOf(rows, ROWS_AT_ONCE)) {
     const values = sql.join(
-      rows
-        .slice(at, at + ROWS_AT_ONCE)
-        .map((row) => sql`(${row.collection_id}, ${row.token_id}, ${row.value}, cast(${row.since} as bigint))`),
+      chunk.map((row) => sql`(${row.collection_id}, ${row.token_id}, ${row.value}, cast(${row.since} as bigint))`),
     )
     await sql`
       update nfts set owner = moved.column3, owner_block = moved.column4 from (values ${values}) as moved

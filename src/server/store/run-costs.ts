@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { lockCollection } from './collections.ts'
 import { isPostgres } from './dialect.ts'
 import { bucketsOf } from './explorer-counts.ts'
@@ -121,11 +122,11 @@ export async function setLimit(
 export async function assignTransactions(db: Db, { collection_id, run }: RunKey): Promise<void> {
   const of = { collectionId: collection_id, run }
   const assign = async (ids: readonly string[]) => {
-    for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
+    for (const chunk of chunksOf(ids, IDS_AT_ONCE)) {
       await db
         .updateTable('transactions')
         .set({ run, run_collection_id: collection_id })
-        .where('id', 'in', ids.slice(at, at + IDS_AT_ONCE))
+        .where('id', 'in', chunk)
         .where('run', 'is', null)
         .execute()
     }
@@ -189,15 +190,15 @@ export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): P
   )
   const shares = new Map<string, Share>(own.map(({ id }) => [id, { first: 0, count: 1, total: 1 }]))
   const shared = own.filter((row) => Number(row.shared) === 1).map(({ id }) => id)
-  for (let at = 0; at < shared.length; at += IDS_AT_ONCE) {
+  for (const chunk of chunksOf(shared, IDS_AT_ONCE)) {
     const rows = await db
       .selectFrom('updates')
       .innerJoin('requests', 'requests.id', 'updates.request_id')
       .select(({ fn }) => ['updates.transaction_id as id', 'requests.run', fn.countAll<number>().as('count')])
-      .where('updates.transaction_id', 'in', shared.slice(at, at + IDS_AT_ONCE))
+      .where('updates.transaction_id', 'in', chunk)
       .groupBy(['updates.transaction_id', 'requests.run'])
       .execute()
-    for (const id of shared.slice(at, at + IDS_AT_ONCE))
+    for (const id of chunk)
       shares.set(
         id,
         shareOf(
@@ -370,11 +371,11 @@ export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Ma
 /** Returns the gas and fees of these transactions, and their states. */
 export async function feesPaid(db: Db, ids: readonly string[]) {
   const rows = []
-  for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
+  for (const chunk of chunksOf(ids, IDS_AT_ONCE)) {
     const some = await db
       .selectFrom('transactions')
       .select(['id', 'gas_used', 'fee_paid', 'token_count', 'watched', 'state'])
-      .where('id', 'in', ids.slice(at, at + IDS_AT_ONCE))
+      .where('id', 'in', chunk)
       .execute()
     rows.push(...some)
   }

@@ -1,3 +1,4 @@
+import { chunksOf } from '../../core/chunks-of.ts'
 import { type ContentBlock, putBlocks } from './block-table.ts'
 import type { Db } from './schema.ts'
 
@@ -31,12 +32,12 @@ export function createStoredFiles(
 
     async among(cids) {
       const found = new Set<string>()
-      for (let at = 0; at < cids.length; at += CIDS_AT_ONCE) {
+      for (const chunk of chunksOf(cids, CIDS_AT_ONCE)) {
         const rows = await db
           .selectFrom('stored_files')
           .select('cid')
           .where('place', '=', place)
-          .where('cid', 'in', cids.slice(at, at + CIDS_AT_ONCE))
+          .where('cid', 'in', chunk)
           .execute()
         for (const { cid } of rows) found.add(cid)
       }

@@ -1,5 +1,6 @@
 import type { CollectionRecord } from '../../../api/endpoints/getcollections.ts'
 import { type CollectionSettings, MAX_COLLECTIONS_WITH_SETTINGS } from '../../../api/endpoints/getcollectionsettings.ts'
+import { chunksOf } from '../../../core/chunks-of.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -34,8 +35,8 @@ export async function withSettings(
   if (client.incarnation() === null) return found.map(collectionData)
   const settings = new Map<string, CollectionSettings>()
   try {
-    for (let from = 0; from < found.length; from += MAX_COLLECTIONS_WITH_SETTINGS) {
-      const ids = found.slice(from, from + MAX_COLLECTIONS_WITH_SETTINGS).map((record) => record.transaction_gdn_ids)
+    for (const chunk of chunksOf(found, MAX_COLLECTIONS_WITH_SETTINGS)) {
+      const ids = chunk.map((record) => record.transaction_gdn_ids)
       const reading = client.call('getcollectionsettings', { transaction_gdn_ids: ids }, { signal: signals.signal })
       const { collections } = await awaitResponse(io, server.origin, reading)
       for (const one of collections) settings.set(one.transaction_gdn_id, one)

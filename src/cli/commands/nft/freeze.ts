@@ -1,4 +1,5 @@
 import { MAX_FROZEN_PER_REQUEST } from '../../../api/endpoints/freezenft.ts'
+import { chunksOf } from '../../../core/chunks-of.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import { atMostText } from '../../cost/at-most.ts'
@@ -154,8 +155,7 @@ async function confirm(
   const nft_gdn_ids = idsOf(nfts)
   const worst = async () => {
     const requests: WorstUse[] = []
-    for (let from = 0; from < nfts.length; from += MAX_FROZEN_PER_REQUEST) {
-      const together = nft_gdn_ids.slice(from, from + MAX_FROZEN_PER_REQUEST)
+    for (const together of chunksOf(nft_gdn_ids, MAX_FROZEN_PER_REQUEST)) {
       requests.push(await worstOfRequest('freezenft', { nft_gdn_ids: together }))
     }
     return sumOfUses(requests)

@@ -1,3 +1,4 @@
+import { chunksOf } from '../../../core/chunks-of.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { EvmSignedBytes, Signer, UnsignedTransaction } from '../../chain/evm/evm-signer.ts'
 import type { Store } from '../../store/open-store.ts'
@@ -116,11 +117,10 @@ async function takeTurn(signer: Signer): Promise<Turn> {
 
 async function signAll(signer: Signer, transactions: readonly UnsignedTransaction[]): Promise<void> {
   const { signed } = queueOf(signer)
-  for (let at = 0; at < transactions.length; at += AT_ONCE) {
-    const some = transactions.slice(at, at + AT_ONCE)
-    const results = await Promise.allSettled(some.map((one) => signer.sign(one)))
+  for (const chunk of chunksOf(transactions, AT_ONCE)) {
+    const results = await Promise.allSettled(chunk.map((one) => signer.sign(one)))
     for (const [index, result] of results.entries()) {
-      const transaction = some[index]
+      const transaction = chunk[index]
       if (result.status === 'rejected') throw result.reason
       if (transaction !== undefined) signed.set(keyOf(transaction), result.value)
     }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
+import { chunksOf } from '../../../core/chunks-of.ts'
 import type { Store } from '../open-store.ts'
 import { type Direct, keepDirect } from './direct.ts'
 
@@ -43,8 +44,8 @@ export function openBus({ store, onWord }: BusOptions): Bus {
     gathering = undefined
     const words = [...waiting]
     waiting.clear()
-    for (let at = 0; at < words.length; at += WORDS_AT_ONCE) {
-      const message = `{"from":"${self}","words":[${words.slice(at, at + WORDS_AT_ONCE).join(',')}]}`
+    for (const chunk of chunksOf(words, WORDS_AT_ONCE)) {
+      const message = `{"from":"${self}","words":[${chunk.join(',')}]}`
       sql`select pg_notify(${CHANNEL}, ${message})`.execute(db).catch(() => {})
     }
   }

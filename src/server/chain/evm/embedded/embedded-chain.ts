@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
+import { chunksOf } from '../../../../core/chunks-of.ts'
 import type { Now } from '../../../../core/time.ts'
 import type { BlockJournal } from '../../../store/block-journal.ts'
 import { isUnreachable, RpcError } from '../../rpc/rpc-response.ts'
@@ -198,9 +199,8 @@ async function callAtTip<Result>(call: () => Promise<Result>): Promise<Result> {
 
 async function readReceipts(rpc: NodeRpc, hashes: readonly Hex[]): Promise<(EvmReceipt | null)[]> {
   const receipts: (EvmReceipt | null)[] = []
-  for (let at = 0; at < hashes.length; at += RECEIPT_BATCH) {
-    const some = hashes.slice(at, at + RECEIPT_BATCH)
-    const responses = await rpc.batch(some.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })))
+  for (const chunk of chunksOf(hashes, RECEIPT_BATCH)) {
+    const responses = await rpc.batch(chunk.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })))
     for (const response of responses) {
       if ('error' in response) throw response.error
       receipts.push(receiptOf(response.result))

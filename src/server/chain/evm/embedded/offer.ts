@@ -1,4 +1,5 @@
 import { keccak256 } from 'viem'
+import { chunksOf } from '../../../../core/chunks-of.ts'
 import type { RpcResponse } from '../../rpc/rpc-response.ts'
 import type { BroadcastOutcome, Hex } from '../network.ts'
 import type { NodeRpc } from './node-rpc.ts'
@@ -14,8 +15,8 @@ const BATCH = 30
 /** Submits the transactions to the node's pool in this order. */
 export async function handIn(rpc: NodeRpc, raws: readonly Hex[]): Promise<RpcResponse[]> {
   const responses: RpcResponse[] = []
-  for (let at = 0; at < raws.length; at += BATCH) {
-    const calls = raws.slice(at, at + BATCH).map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
+  for (const chunk of chunksOf(raws, BATCH)) {
+    const calls = chunk.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
     responses.push(...(await rpc.batch(calls)))
   }
   return responses

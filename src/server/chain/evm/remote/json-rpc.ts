@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { backoffMs } from '../../../../core/backoff.ts'
+import { chunksOf } from '../../../../core/chunks-of.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { sleep } from '../../../../core/time.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
@@ -175,11 +176,10 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     },
     async batch(calls, options) {
       const responses: RpcResponse[] = []
-      for (let at = 0; at < calls.length; at += MAX_CALLS_PER_BATCH) {
+      for (const chunk of chunksOf(calls, MAX_CALLS_PER_BATCH)) {
         const part = await exchange(async (url) => {
-          const asked = calls.slice(at, at + MAX_CALLS_PER_BATCH)
-          const replies = await batches.send(url, asked)
-          return asked.map(({ method }, index) => passing(rpcResponseOf(replies[index], method), options))
+          const replies = await batches.send(url, chunk)
+          return chunk.map(({ method }, index) => passing(rpcResponseOf(replies[index], method), options))
         })
         responses.push(...part)
       }

@@ -1,5 +1,6 @@
 import { keccak256 } from 'viem'
 import { chainIdOf, type EvmBlockchain } from '../../../../api/blockchains.ts'
+import { chunksOf } from '../../../../core/chunks-of.ts'
 import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
 import type { RpcResponse } from '../../rpc/rpc-response.ts'
 import type { BroadcastOutcome, EvmNetwork, EvmReceipt, Hex, PublicNetwork, RawLog } from '../network.ts'
@@ -87,9 +88,8 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     async blockHashes(numbers, head) {
       if (head === undefined) return (await rpc.batch(numbers.map(blockCall))).map(hashOf)
       const hashes: (Hex | null)[] = []
-      for (let at = 0; at < numbers.length; at += BLOCKS_OF_ONE_NODE) {
-        const some = numbers.slice(at, at + BLOCKS_OF_ONE_NODE)
-        const [top = null, ...response] = (await rpc.batch([head, ...some].map(blockCall))).map(hashOf)
+      for (const chunk of chunksOf(numbers, BLOCKS_OF_ONE_NODE)) {
+        const [top = null, ...response] = (await rpc.batch([head, ...chunk].map(blockCall))).map(hashOf)
         hashes.push(...response.map((hash) => (top === null ? null : hash)))
       }
       return hashes

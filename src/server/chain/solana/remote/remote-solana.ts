@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { SolanaBlockchain } from '../../../../api/blockchains.ts'
+import { chunksOf } from '../../../../core/chunks-of.ts'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { clusterName } from '../../../settings/solana-clusters.ts'
 import { connectRemote } from '../../evm/remote/json-rpc.ts'
@@ -167,11 +168,10 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   /** Reads a part of each account as of the newest final block. */
   const readParts = async (addresses: readonly string[], dataSlice: { offset: number; length: number }) => {
     const found: z.output<typeof parts>['value'] = []
-    for (let at = 0; at < addresses.length; at += ACCOUNTS_AT_ONCE) {
-      const some = addresses.slice(at, at + ACCOUNTS_AT_ONCE)
-      const params = [some, { encoding: 'base64', commitment: 'finalized', minContextSlot: finalSlot, dataSlice }]
+    for (const chunk of chunksOf(addresses, ACCOUNTS_AT_ONCE)) {
+      const params = [chunk, { encoding: 'base64', commitment: 'finalized', minContextSlot: finalSlot, dataSlice }]
       const { value } = await ask(parts, 'getMultipleAccounts', params)
-      if (value.length !== some.length) throw behind(blockchain)
+      if (value.length !== chunk.length) throw behind(blockchain)
       found.push(...value)
     }
     return found
@@ -202,8 +202,8 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
 
     async send(raws) {
       const outcomes: SendOutcome[] = []
-      for (let at = 0; at < raws.length; at += SENT_AT_ONCE) {
-        outcomes.push(...(await Promise.all(raws.slice(at, at + SENT_AT_ONCE).map(sendOne))))
+      for (const chunk of chunksOf(raws, SENT_AT_ONCE)) {
+        outcomes.push(...(await Promise.all(chunk.map(sendOne))))
       }
       forget()
       return outcomes
@@ -211,10 +211,9 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
 
     async statuses(signatures) {
       const found: (SignatureStatus | null)[] = []
-      for (let at = 0; at < signatures.length; at += STATUSES_AT_ONCE) {
-        const some = signatures.slice(at, at + STATUSES_AT_ONCE)
-        const told = await ask(statusList, 'getSignatureStatuses', [some])
-        if (told.context.slot < finalSlot || told.value.length !== some.length) throw behind(blockchain)
+      for (const chunk of chunksOf(signatures, STATUSES_AT_ONCE)) {
+        const told = await ask(statusList, 'getSignatureStatuses', [chunk])
+        if (told.context.slot < finalSlot || told.value.length !== chunk.length) throw behind(blockchain)
         for (const one of told.value) found.push(one === null || !isDone(one) ? null : statusOf(one))
       }
       return found

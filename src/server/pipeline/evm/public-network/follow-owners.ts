@@ -1,3 +1,4 @@
+import { chunksOf } from '../../../../core/chunks-of.ts'
 import { collectionEvents, EVENT_TOPICS, mintsIn } from '../../../chain/evm/collection-events.ts'
 import type { EvmNetwork, LogFilter, PublicNetwork, RawLog } from '../../../chain/evm/network.ts'
 import { isUnreachable, RpcError } from '../../../chain/rpc/rpc-response.ts'
@@ -127,8 +128,8 @@ function filtersFor(
   { addresses: atOnce }: Pick<EventQueryRange, 'addresses'>,
 ): LogFilter[] {
   const filters: LogFilter[] = []
-  for (let at = 0; at < addresses.length; at += atOnce) {
-    filters.push({ from, to, addresses: addresses.slice(at, at + atOnce), topics: EVENT_TOPICS })
+  for (const chunk of chunksOf(addresses, atOnce)) {
+    filters.push({ from, to, addresses: chunk, topics: EVENT_TOPICS })
   }
   return filters
 }
