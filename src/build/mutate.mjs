@@ -46,9 +46,9 @@ const GROUPS = {
     rest: ['test/{batch,operations}/random-faults.test.ts'],
   },
   responses: {
-    code: ['src/client/{outcome,answers,attempt}.ts'],
+    code: ['src/client/{outcome,responses,attempt}.ts'],
     tests: [
-      'test/client/{client,answers}.test.ts',
+      'test/client/{client,responses}.test.ts',
       'test/operations/{operate,send}.test.ts',
       'test/batch/outcomes.test.ts',
     ],
