@@ -275,7 +275,7 @@ function __gdn_bundles
     case 'collection show'
       printf '%s\n' 'flags-883978 server-12647a output-1891a3'
     case 'collection set'
-      printf '%s\n' 'settings-d2cf0d flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3'
+      printf '%s\n' 'settings-d2cf0d flags-7a1da0 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-1891a3'
     case 'collection list'
       printf '%s\n' 'server-12647a output-1891a3'
     case 'nft mint'
@@ -349,7 +349,7 @@ function __gdn_bundles
     case 'wallet export'
       printf '%s\n' 'flags-4f1d06 server-da4928 output-700714'
     case 'local start'
-      printf '%s\n' 'flags-c17938 output-1891a3'
+      printf '%s\n' 'flags-52d6ed output-1891a3'
     case 'local stop'
       printf '%s\n' 'output-1891a3'
     case 'local status'
@@ -521,8 +521,8 @@ function __gdn_flags
         '--dry-run - - Show the changes and their maximum cost; send nothing' \
         '--yes -y - Don\'t prompt' \
         '--rpc-url-file - file File with the JSON-RPC URL of the network'
-    case 'sending-and-waiting-39846b'
-      printf '%s\n' '--timeout - text How long the command may take (5m after the first transaction)'
+    case 'sending-and-waiting-6c0222'
+      printf '%s\n' '--timeout - text How long the command may take (5m for sending and waiting)'
     case 'verifying-3d2de1'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--gateway - text IPFS gateway (the server\'s gateway)'
@@ -917,8 +917,8 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-c17938'
-      printf '%s\n' '--port - text Port to listen on (4680, or a free port); 0 selects a free port' \
+    case 'flags-52d6ed'
+      printf '%s\n' '--port - text Port to listen on (the last one, or 4680); 0 selects a free port' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--api-version - =api-version API version for keys that have none (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \

@@ -201,7 +201,7 @@ mcp Serve the commands to coding agents as MCP tools'
   $bundles = @{
     'collection create' = 'flags-415c74 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-1891a3'
     'collection show' = 'flags-883978 server-12647a output-1891a3'
-    'collection set' = 'settings-d2cf0d flags-7a1da0 sending-and-waiting-39846b verifying-3d2de1 server-12647a output-1891a3'
+    'collection set' = 'settings-d2cf0d flags-7a1da0 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-1891a3'
     'collection list' = 'server-12647a output-1891a3'
     'nft mint' = 'flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3'
     'nft grant' = 'flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-1891a3'
@@ -238,7 +238,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'wallet add' = 'server-da4928 output-1891a3'
     'wallet rm' = 'server-da4928 output-1891a3'
     'wallet export' = 'flags-4f1d06 server-da4928 output-700714'
-    'local start' = 'flags-c17938 output-1891a3'
+    'local start' = 'flags-52d6ed output-1891a3'
     'local stop' = 'output-1891a3'
     'local status' = 'output-1891a3'
     'local logs' = 'flags-a95bc0 output-b31709'
@@ -351,7 +351,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --dry-run - - Show the changes and their maximum cost; send nothing
 --yes -y - Don''t prompt
 --rpc-url-file - file File with the JSON-RPC URL of the network'
-    'sending-and-waiting-39846b' = '--timeout - text How long the command may take (5m after the first transaction)'
+    'sending-and-waiting-6c0222' = '--timeout - text How long the command may take (5m for sending and waiting)'
     'verifying-3d2de1' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --gateway - text IPFS gateway (the server''s gateway)'
     'flags-ea7600' = '--contract -c @collections Collection to mint into
@@ -692,7 +692,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-c17938' = '--port - text Port to listen on (4680, or a free port); 0 selects a free port
+    'flags-52d6ed' = '--port - text Port to listen on (the last one, or 4680); 0 selects a free port
 --rate-limits - =rate-limits Rate limits of the API (on)
 --api-version - =api-version API version for keys that have none (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)

@@ -301,6 +301,15 @@ describe('finding a run', () => {
     expect((await list()).map(({ server }: { server: string }) => server)).toEqual([other.url])
   })
 
+  test.each(['results', 'retry', 'status'])('name the collection of the runs of a file: batch %s', async (command) => {
+    const { mint, stateDir, options, path } = await home()
+    await mint((await fakeApi(service())).url, 'drop.csv')
+    const at = { ...options, cwd: path('') }
+    const { stderr } = await cli(['batch', command, 'drop.csv', '-c', OTHER_CONTRACT, '--state-dir', stateDir], at)
+    expect(stderr).toContain(`no run of ./drop.csv is in the collection ${OTHER_CONTRACT}; its runs:\n`)
+    expect(stderr).toMatch(/To select its collection, use --contract 0x[0-9a-fA-F]{40}\./)
+  })
+
   test.each([
     ['a flag', { argv: ['--profile', 'studio'] }],
     ['a profile', { env: { GDN_PROFILE: 'studio' } }],
@@ -331,7 +340,7 @@ describe('finding a run', () => {
       ]) {
         const failed = await cli([...command, 'drop.csv', ...argv, '--state-dir', stateDir, '--json'], at)
         expect(failed.code, command.join(' ')).toBe(2)
-        expect(errorOf(failed).message).toContain(`no run of ./drop.csv is on ${other.url}:\n`)
+        expect(errorOf(failed).message).toContain(`no run of ./drop.csv is on ${other.url}; its runs:\n`)
         for (const part of [...mine, first.url, second.url]) expect(errorOf(failed).message).toContain(part)
         expect(errorOf(failed).hint).toContain('To select its server, add --local or --base-url <url>.')
       }
@@ -470,8 +479,8 @@ describe('finding a run', () => {
     ]) {
       const none = await gdn('batch', ...command, path('drop.csv'), '-c', NO_CONTRACT, ...at)
       expect({ command, code: none.code }).toEqual({ command, code: 2 })
-      expect(none.stderr, command[0]).toContain(`is in the collection ${NO_CONTRACT}:\n`)
-      expect(none.stderr, command[0]).toContain('To select its collection, add --contract <address>.')
+      expect(none.stderr, command[0]).toContain(`is in the collection ${NO_CONTRACT}; its runs:\n`)
+      expect(none.stderr, command[0]).toContain('To select its collection, use --contract 0x')
     }
     expect(errorOf(await gdn('batch', 'status', 'other', '-c', CONTRACT, ...at, '--json')).message).toBe(
       `there is no run other on this machine in the collection ${CONTRACT}`,

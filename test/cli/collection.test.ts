@@ -253,6 +253,8 @@ describe('a collection created here', () => {
     expect(set.stderr).toContain('<address>: several collections are known, and none is specified')
     expect(set.stderr).toContain('Add one of these:\n    0x')
     expect(set.stderr).not.toContain('--contract')
+    const elsewhere = await cli(['nft', 'list', '-b', 'base', '--base-url', api.url], { env })
+    expect(elsewhere.stderr).toContain('The known collections are on other blockchains: polygon.')
   })
 })
 

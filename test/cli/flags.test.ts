@@ -221,6 +221,35 @@ test('formats all usage errors the same way, without repeating arguments', async
   expect(await said('batch', 'validate', 'drop.csv', 'more')).toContain('takes at most 1 argument, but got 2')
 })
 
+test.each([
+  [['nft', '--hlep'], '--hlep', 'Did you mean --help?'],
+  [['nft', '--foo'], '--foo', 'Run `gdn nft --help` to list commands and flags.'],
+  [['--local', 'batch', '--nosuch=1'], '--nosuch', 'Run `gdn batch --help` to list commands and flags.'],
+])('rejects an unknown flag without a command of the group: gdn %j', async (argv, flag, hint) => {
+  const { code, stdout, stderr } = await cli(argv)
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain(`unknown option "${flag}"`)
+  expect(stderr).toContain(hint)
+  expect((await cli(['nft', '--no-color'])).code).toBe(0)
+})
+
+test('lists the headings of columns among the fields', async () => {
+  const { stderr } = await cli(['nft', 'list', '--fields', 'ownr', ...SERVER])
+  expect(stderr).toContain('Did you mean owner?')
+  expect(stderr).toMatch(/The fields are .*\bowner\b/)
+})
+
+test('rejects what is no address of any blockchain before it asks for the blockchain', async () => {
+  for (const contract of ['foo', '0x12']) {
+    const { code, stderr } = await cli(['nft', 'list', '--contract', contract, ...SERVER], {
+      env: { GDN_API_KEY: 'key' },
+    })
+    expect(code).toBe(2)
+    expect(stderr).toContain(`--contract: "${contract}" `)
+    expect(stderr).not.toContain('blockchain')
+  }
+})
+
 test('rejects "=" after every short flag, and says how to type the value', async () => {
   const seen = new Set<string>()
   for (const verb of COMMANDS) {

@@ -134,7 +134,7 @@ test('gdn local exec --help prints the usage with the command to run after --', 
 })
 
 test.each([
-  [['local', 'start'], /--port <port> .*\(4680, or a free port\)/],
+  [['local', 'start'], /--port <port> .*\(the last one, or 4680\)/],
   [['nft', 'list'], /--output <mode> .*csv or ids \(table\)/],
 ])('gdn %j --help names the default of its flag', async (argv, line) => {
   expect((await cli([...argv, '--help'])).stdout).toMatch(line)

@@ -199,7 +199,7 @@ export function howToMove(drop: Named, other: Named, all: readonly Named[]): str
   const { manifest } = other
   if (manifest === null || drop.manifest === null || manifest === drop.manifest) return null
   if (existsSync(manifest))
-    return `That run can't use this manifest, because its own manifest still exists: ${manifest}`
+    return `The run of ${manifest} can't use this manifest, because its own manifest still exists.`
   const gone = all.filter((one) => one.manifest !== null && !existsSync(one.manifest))
   const likely = drop.runName === null ? mostAlike(drop.manifest, gone) : [other]
   const taken = likely.includes(other) ? other : (likely[0] ?? other)

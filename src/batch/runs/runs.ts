@@ -170,14 +170,18 @@ async function refuseOtherPaths({
   if (newest !== undefined) {
     const inCollection = collection === undefined ? '' : ` in the collection ${collection}`
     const where = server === undefined ? inCollection : ` on ${server.name}${inCollection}`
-    throw new GdnError('not_found_locally', `no run of ${file} is${where}:\n${ofPath.map(inALine).join('\n')}`, {
-      hint: [
-        `Use the ID of a run, such as ${newest.id}.`,
-        ...(server === undefined ? [] : [BY_SERVER]),
-        ...(collection === undefined ? [] : [BY_COLLECTION]),
-      ].join(' '),
-      details: detailsOf(ofPath),
-    })
+    throw new GdnError(
+      'not_found_locally',
+      `no run of ${file} is${where}; its runs:\n${ofPath.map(inALine).join('\n')}`,
+      {
+        hint: [
+          `Use the ID of a run, such as ${newest.id}.`,
+          ...(server === undefined ? [] : [BY_SERVER]),
+          ...(collection === undefined ? [] : [`To select its collection, use --contract ${newest.contractAddress}.`]),
+        ].join(' '),
+        details: detailsOf(ofPath),
+      },
+    )
   }
   const isFile = await stat(path).then(
     (seen) => seen.isFile(),

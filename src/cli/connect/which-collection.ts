@@ -38,7 +38,7 @@ export async function whichCollection(
   const fitting = settings.contract === null ? await ofAccount(deps, settings, onBlockchain) : onBlockchain
   const contract =
     settings.contract?.value ?? onlyOf(fitting) ?? (await maybeAsk(io, (at) => askCollection(at, fitting, wanted)))
-  if (contract === undefined) throw notNamed(fitting, place)
+  if (contract === undefined) throw notNamed(fitting, known, place)
   if (wanted === undefined) refuseMistyped(contract, settings)
   const blockchain =
     wanted ??
@@ -57,7 +57,8 @@ const maybeAsk = async <Answer>(io: Io | undefined, ask: (io: Io) => Promise<Ans
 
 /** Rejects a value that isn't an address on any blockchain, before prompting for the blockchain. */
 function refuseMistyped(contract: string, { contract: named }: Settings): void {
-  const problem = contract.startsWith('0x') ? evmAddressProblem(contract) : null
+  const isOfSolana = addressProblem(contract, 'solana') === null
+  const problem = isOfSolana ? null : evmAddressProblem(contract)
   if (problem !== null) throw wrongAddress(contract, problem, named?.from ?? '--contract')
 }
 
@@ -99,10 +100,19 @@ function choicesOf(fitting: readonly KnownCollection[], flag: string): string {
   return ['Add one of these:', ...lines, ...more].join('\n')
 }
 
-function notNamed(fitting: readonly KnownCollection[], place: '--contract' | '<address>'): GdnError {
+function notNamed(
+  fitting: readonly KnownCollection[],
+  known: readonly KnownCollection[],
+  place: '--contract' | '<address>',
+): GdnError {
   const flag = place === '--contract' ? '--contract ' : ''
   if (fitting.length > 0) {
     return flagError(place, 'several collections are known, and none is specified', choicesOf(fitting, flag))
   }
-  return noCollection(place, `Add ${flag}<address>, or run \`gdn collection create\` to create a collection.`)
+  const others = [...new Set(known.map(({ blockchain }) => blockchain))].join(', ')
+  const elsewhere = others === '' ? '' : `The known collections are on other blockchains: ${others}.\n`
+  return noCollection(
+    place,
+    `${elsewhere}Add ${flag}<address>, or run \`gdn collection create\` to create a collection.`,
+  )
 }

@@ -31,7 +31,6 @@ export async function costsMoney(
 /**
  * Prompts with the maximum cost before anything is spent on a public network. Without a terminal, only --yes confirms.
  *
- *
  * @param priced null if the use of the requests is unknown
  */
 export async function confirmSpending(

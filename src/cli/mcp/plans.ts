@@ -45,7 +45,10 @@ export interface SkippedPlan {
 type Planned = Pick<Plan, 'tool' | 'values' | 'files' | 'setup'>
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-const KEPT_MS = 7 * 24 * 3_600_000
+const DAY_MS = 24 * 3_600_000
+const KEPT_MS = 7 * DAY_MS
+/** Started plans without an outcome are kept longer, because a new plan would send their requests again. */
+const KEPT_STARTED_MS = 90 * DAY_MS
 
 export class Plans {
   readonly #folder: string
@@ -114,14 +117,19 @@ export class Plans {
     return join(this.#folder, `${id}.changes.json`)
   }
 
-  /** Deletes plans that haven't been saved for a week, but keeps plans that this version of gdn can't run. */
+  /**
+   * Deletes plans that haven't been saved for a week, or for 90 days if they were started and have no outcome. Keeps
+   * plans that this version of gdn can't run.
+   */
   async prune(now: number): Promise<void> {
     for (const name of await this.#names()) {
       const id = idIn(name)
       const path = join(this.#folder, name)
       const found = await fs.lstat(path).catch(() => null)
-      const isOld = found?.isFile() === true && found.mtimeMs < now - KEPT_MS
-      if (id !== null && isOld && typeof this.#read(id) !== 'string') await fs.rm(path, { force: true })
+      if (id === null || found?.isFile() !== true) continue
+      const plan = this.#read(id)
+      const kept = typeof plan === 'object' && plan?.state === 'started' ? KEPT_STARTED_MS : KEPT_MS
+      if (typeof plan !== 'string' && found.mtimeMs < now - kept) await fs.rm(path, { force: true })
     }
   }
 

@@ -18,9 +18,10 @@ export function resolveFields(given: readonly string[], view: View): readonly st
       ? name
       : [...view.columns, ...known].find((column) => slug(column) === name.toLowerCase())
     if (found !== undefined) return found + path
-    const near = nearest(name, known)
+    const names = [...new Set([...known, ...view.columns.map(slug)])]
+    const near = nearest(name, names)
     const guess = near === undefined ? '' : `Did you mean ${near}${path}?\n`
-    throw flagError('--fields', `unknown field "${field}"`, `${guess}The fields are ${known.join(', ')}.`)
+    throw flagError('--fields', `unknown field "${field}"`, `${guess}The fields are ${names.join(', ')}.`)
   })
 }
 

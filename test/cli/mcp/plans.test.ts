@@ -34,6 +34,18 @@ test('a plan that was started is found again by the same arguments, and is not n
   expect(await add()).toMatchObject({ plan: { id, state: 'started' }, skipped: [] })
 })
 
+test('a plan that was started, and its changes, are kept for 90 days', async () => {
+  const id = await started((saved) => saved)
+  await writeFile(join(folder, `${id}.changes.json`), '')
+  const names = [`${id}.changes.json`, `${id}.json`]
+  const day = 24 * 3_600_000
+  await plans.prune(Date.now() + 89 * day)
+  expect((await readdir(folder)).sort()).toEqual(names)
+  for (const name of names) await utimes(join(folder, name), WEEKS_AGO, WEEKS_AGO)
+  await plans.prune(Date.now() + 70 * day)
+  expect(await readdir(folder)).toEqual([])
+})
+
 const version = (value: unknown) => (saved: Record<string, unknown>) => ({ ...saved, version: value })
 
 const UNUSABLE: readonly [string, (saved: Record<string, unknown>) => unknown, string][] = [

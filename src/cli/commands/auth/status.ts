@@ -82,7 +82,10 @@ export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
     rows.push({ ...row, key, works, problem })
   }
   await output.many(rows)
-  if (rows.length === 0) deps.io.note('There is no API key. Run `gdn auth login` to save one, or set GDN_API_KEY.')
+  if (rows.length === 0) {
+    const server = (await deps.settings(flags)).baseUrl === null ? ' --base-url <url>' : ''
+    deps.io.note(`There is no API key. Run \`gdn auth login${server}\` to save one, or set GDN_API_KEY.`)
+  }
   deps.setExitCode(exitCode)
 }
 

@@ -27,13 +27,13 @@ export interface StartFlags extends OutputFlags, ServedApiFlags, StoredFilesFlag
 export function command(deps: Deps, run = start): GdnCommand {
   const startCommand = new GdnCommand({
     about:
-      'The command starts a backend with embedded chains in the background, for commands with --local. The backend listens on port 4680, or on a free port if 4680 is in use. It keeps its data until you run gdn local reset.',
+      'The command starts a backend with embedded chains in the background, for commands with --local. The backend listens on the port of the last start, at first 4680, or on a free port if that port is in use. It keeps its data until you run gdn local reset.',
     examples: [
       ['Start the backend and use it', 'gdn local start', 'gdn nft list --local'],
       ['Start the backend without rate limits', 'gdn local start --rate-limits off'],
     ],
   })
-  valueFlag(startCommand, '--port <port>', 'Port to listen on (4680, or a free port); 0 selects a free port', {
+  valueFlag(startCommand, '--port <port>', 'Port to listen on (the last one, or 4680); 0 selects a free port', {
     parse: integer(0, 65_535),
   })
   addServedApiFlags(startCommand)

@@ -65,7 +65,7 @@ export function addSetFlags(command: GdnCommand): void {
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   switchFlag(command, '--dry-run', 'Show the changes and their maximum cost; send nothing')
   switchFlag(command, '-y, --yes', "Don't prompt")
-  addTimeoutFlag(command, 'How long the command may take (5m after the first transaction)')
+  addTimeoutFlag(command, 'How long the command may take (5m for sending and waiting)')
   valueFlag(command, '--rpc-url-file <file>', 'File with the JSON-RPC URL of the network', { parse: notEmpty })
   addReaderFlags(command)
   addServerFlags(command)
