@@ -193,8 +193,20 @@ test('mints nothing as it is where the manifest is minted unrevealed', async () 
   const one = await minted(collection)
   expect((await one.run(['batch', 'mint'], ROWS)).error).toMatchObject({ code: 'refused' })
   const other = await machine(collection)
-  expect((await other.run(['batch', 'mint'], ROWS)).error).toMatchObject({ code: 'seems_minted' })
+  for (const more of [[], ['--adopt'], ['--dry-run'], ['--adopt', '--dry-run'], ['--run', 'b']]) {
+    const { error } = await other.run(['batch', 'mint'], ROWS, ...more)
+    expect(error, more.join()).toMatchObject({ code: 'refused', message: expect.stringContaining('committed') })
+  }
+  for (const more of [[], ['--adopt']]) {
+    const { stdout } = await other.run(['plan'], ROWS, ...more)
+    expect(new Set(JSON.parse(stdout).map(({ reason }: { reason: string }) => reason)), more.join()).toEqual(
+      new Set(['it is not revealed: use gdn reveal']),
+    )
+    expect((await other.run(['apply', '--yes'], ROWS, ...more)).code).toBe(5)
+  }
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
+  await one.reveal(ROWS)
+  expect((await other.run(['batch', 'mint'], ROWS)).error).toMatchObject({ code: 'refused' })
 })
 
 test('mints nothing as it is on another machine once the collection is committed, unless --again says so', async () => {

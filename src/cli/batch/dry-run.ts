@@ -64,6 +64,8 @@ interface DryRunning {
   options: BatchOptions
   /** Reads the manifest; null to plan the rows as recorded. */
   read: (() => AsyncIterable<ManifestItem>) | null
+  /** Called before the run is planned with the server. Throws to refuse the run. */
+  check?: ((connection: Connection) => Promise<void>) | undefined
   files?: FileUrls | null
   localFiles?: LocalFiles | null
   /** The mapped columns; undefined if the manifest isn't read. */
@@ -81,6 +83,7 @@ export async function printBatchDryRun(deps: Deps, running: DryRunning): Promise
   // Without a lookup, the plan needs no server and no key.
   const connection = options.lookup === false ? null : await deps.connect(settings, 'bulk')
   try {
+    if (connection !== null) await running.check?.(connection)
     await printPlan(deps, running, connection, await planRun(deps, running, connection))
   } finally {
     await connection?.client.close()

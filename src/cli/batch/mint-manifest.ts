@@ -47,7 +47,7 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
   try {
     if (flags.dryRun) {
       const { printBatchDryRun } = await import('./dry-run.ts')
-      return await printBatchDryRun(deps, { by: 'mint', ...opened, ...sending, output, flags })
+      return await printBatchDryRun(deps, { by: 'mint', ...opened, ...sending, check, output, flags })
     }
     await sendAndPrint(deps, {
       ...opened,

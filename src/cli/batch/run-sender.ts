@@ -45,8 +45,8 @@ export interface RunSending {
   warnings?: RowWarnings
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir' | 'allowDuplicates'> & VerifyFlags & LimitFlags
   run: typeof runBatch
-  /** Called after the confirmation. Throws to refuse the run. */
-  check?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
+  /** Called before the run is planned. Throws to refuse the run. */
+  check?: ((connection: Connection) => Promise<void>) | undefined
   /**
    * Called after the run's limit is set, and before anything that costs is sent. Requests of the run carry the limit.
    */
@@ -189,7 +189,6 @@ export class RunSender {
     if (planned.rows.pending > 0) this.#warnings = await this.#checkRows(planned)
     await this.#confirmCost(planned, runLimit, mints)
     this.#paidSince = await meterRun(this.#deps, this.#connection, planned.run.id)
-    await this.#sending.check?.(planned, this.#connection)
   }
 
   /** Checks duplicates and files, and returns the warnings that it printed. */

@@ -42,6 +42,7 @@ export async function sendRun(deps: Deps, sending: RunSending): Promise<SentRun>
     const limits = await limitsOf(deps, sending, connection)
     const { maxCost, maxFee } = limits
     await progress.start()
+    await sending.check?.(connection)
     const sender = new RunSender(deps, sending, connection, limits, progress)
     const summary = await run(
       {

@@ -30,7 +30,7 @@ export { uncommittable }
 interface Unrevealed {
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
-  check?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
+  check?: ((connection: Connection) => Promise<void>) | undefined
   beforeSending?: ((planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>) | undefined
   others?: number
 }
@@ -64,8 +64,8 @@ export async function openUnrevealed(
     return {
       options,
       read,
-      check: async ({ rows }, connection) => {
-        if (rows.pending > 0 && (await isCommitted(deps, connection, options, read))) throw committed()
+      check: async (connection) => {
+        if (await isCommitted(deps, connection, options, read)) throw committed()
       },
     }
   }
