@@ -72,10 +72,11 @@ describe('without confirmation, the error states only what the server says', () 
   test('it names the current owner if the server does', async () => {
     const result = await verify(await api(), ['--receiver', OTHER, '-b', 'polygon', '--json'])
     expect(result.code).toBe(5)
-    expect(JSON.parse(result.stdout)).toMatchObject({ isgdnnft: false, receiver_wallet_address: OWNER })
+    // The server created it, also if it belongs to another owner.
+    expect(JSON.parse(result.stdout)).toMatchObject({ isgdnnft: true, receiver_wallet_address: OWNER })
     const { message, details } = errorOf(result)
     expect(message).toBe(`the server doesn't confirm that ${OTHER} owns a on polygon: the owner is ${OWNER}`)
-    expect(details).toMatchObject({ receiver_wallet_address: OTHER, current_owner: OWNER })
+    expect(details).toMatchObject({ receiver_wallet_address: OTHER, isgdnnft: true, current_owner: OWNER })
   })
 
   test.each<[string, Record<string, (body: never) => Reply>, string[]]>([
@@ -148,6 +149,15 @@ describe('--on-chain', () => {
     expect(result.code).toBe(6)
     expect(errorOf(result)).toMatchObject({ message: expect.stringContaining('--rpc-url') })
     expect(JSON.parse(result.stdout)).toMatchObject({ isgdnnft: true, verified: null })
+  })
+
+  test('names a node of the user that does not respond, and another RPC URL as the way out', async () => {
+    const result = await verify(await api(), [...flags, '--rpc-url', 'http://127.0.0.1:9', '--json'])
+    expect(result.code).toBe(6)
+    expect(errorOf(result)).toMatchObject({
+      message: expect.stringMatching(/^the node at 127\.0\.0\.1:9 does not respond \(.+\)$/),
+      hint: 'Try again, or configure another RPC URL.',
+    })
   })
 
   test('reports a storage error', async () => {

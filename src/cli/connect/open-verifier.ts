@@ -91,10 +91,20 @@ export async function openVerifier(
   } catch (error) {
     await close()
     // A node that the user specifies must respond. Many servers have none.
-    if (named !== null || !(error instanceof GdnError) || deps.signals.signal.aborted) throw error
+    if (named !== null) throw asNodeError(error, named.url)
+    if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     const why = statusOf(error) === 404 ? `this server gives no access to nodes of ${blockchain}` : error.message
     return nothing(`${why}: set --rpc-url or GDN_RPC_URL to a node`)
   }
+}
+
+/** Returns the error of a node that doesn't respond, whose hint is about the RPC URL; any other error unchanged. */
+function asNodeError(error: unknown, url: string): unknown {
+  if (!(error instanceof GdnError) || error.code !== 'unreachable') return error
+  return new GdnError('unreachable', `the node at ${new URL(url).host} does not respond (${error.message})`, {
+    hint: 'Try again, or configure another RPC URL.',
+    cause: error,
+  })
 }
 
 async function readers({ env, io, signals }: Deps, url: string, gateway: string, isLocal: boolean) {

@@ -106,17 +106,21 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   if (token !== null) return await proveToken(deps, flags, token, output)
   const connection = await deps.connect(await deps.settings(flags))
   const { record, owner, blockchain } = await complete(deps, connection, nftGdnId, flags)
-  const { response } = await connection.client.call(
-    'getisgdnnft',
-    { receiver_wallet_address: owner, blockchain, nft_gdn_ids: [nftGdnId] },
-    { signal: deps.signals.signal },
-  )
+  const confirm = async (receiver_wallet_address: string) => {
+    const request = { receiver_wallet_address, blockchain, nft_gdn_ids: [nftGdnId] }
+    return (await connection.client.call('getisgdnnft', request, { signal: deps.signals.signal })).response
+  }
+  const response = await confirm(owner)
   // Without this record, the error couldn't distinguish a former owner from an NFT that the server didn't create.
   const seen = record ?? (response.isgdnnft ? null : await recordIfReadable(deps, connection, nftGdnId))
   const shown = response.nft ?? seen
+  const current = seen?.receiver_wallet_address
+  // The server confirms an NFT only together with its owner.
+  const isgdnnft =
+    response.isgdnnft || (current && !sameAddress(current, owner) ? (await confirm(current)).isgdnnft : false)
   const data = {
     nft_gdn_id: nftGdnId,
-    isgdnnft: response.isgdnnft,
+    isgdnnft,
     token_id: shown?.token_id ?? null,
     status: shown?.status ?? null,
     contract_address: shown?.contract_address ?? null,
@@ -125,10 +129,7 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   }
   if (!response.isgdnnft) {
     await output.one(data)
-    throw notConfirmed(nftGdnId, owner, blockchain, {
-      current: seen?.receiver_wallet_address,
-      server: connection.server,
-    })
+    throw notConfirmed(nftGdnId, owner, blockchain, { current, isgdnnft, server: connection.server })
   }
   if (!flags.onChain || record === null) return await output.one(data)
   const { verification, provenance, breaksCommitment } = await readChain(deps, flags, {
@@ -161,7 +162,7 @@ function notConfirmed(
   id: string,
   owner: string,
   blockchain: Blockchain,
-  { current, server }: { current: string | null | undefined; server: Server },
+  { current, isgdnnft, server }: { current: string | null | undefined; isgdnnft: boolean; server: Server },
 ): GdnError {
   const known = current && !sameAddress(current, owner) ? current : null
   const show = `gdn nft show ${safe(id)}${serverFlag(server)}`
@@ -177,7 +178,7 @@ function notConfirmed(
         nft_gdn_id: id,
         receiver_wallet_address: owner,
         blockchain,
-        isgdnnft: false,
+        isgdnnft,
         current_owner: current ?? null,
       },
     },
