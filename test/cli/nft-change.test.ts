@@ -168,6 +168,9 @@ test('gdn nft burn names title and owner first, and burns once', async () => {
     { nft_gdn_id: id, status: 'burned', receiver_wallet_address: null },
   ])
   expect(await show(id)).toMatchObject({ burned: true })
+  const { ids: others } = await dynamicNfts(backend, ['Six', 'Seven'], { enable_burn: true })
+  const { stdout } = await run(['nft', 'burn', ...others, '--yes'], { tty: true, columns: 120 })
+  expect(stdout).toMatch(/^TOKEN +TITLE +STATUS +ID$/m)
   expect(await gdn('nft', 'burn', id, '--yes')).toMatchObject({
     code: 0,
     stderr: expect.stringContaining('The NFT is already burned.'),

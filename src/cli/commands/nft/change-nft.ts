@@ -49,6 +49,8 @@ export const CHANGE_VIEW: View = {
   columns: ['token_id', 'title', 'status', 'receiver_wallet_address', 'nft_gdn_id', 'error'],
   id: 'nft_gdn_id',
   plural: 'NFTs',
+  // Burned NFTs have no owner.
+  sparse: ['receiver_wallet_address'],
 }
 
 /** An NFT on a chain, as reported by the server. */
