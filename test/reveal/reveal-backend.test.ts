@@ -57,6 +57,7 @@ async function machine(collection: TestCollection) {
     target,
     options: { ...options, env },
     cli: (...argv: string[]) => cli([...argv, '--base-url', backend.url], { ...options, env }),
+    atTerminal: (...argv: string[]) => cli([...argv, path('drop.csv'), ...target], { ...options, env, tty: true }),
     cliAt: (url: string, ...argv: string[]) => cli([...argv, '--base-url', url], { ...options, env }),
     mint: (manifest: string, ...more: string[]) =>
       run(['batch', 'mint'], manifest, '--unrevealed', path('hidden.json'), ...more),
@@ -560,6 +561,10 @@ test('reveals rows once they are minted, and names them before', async () => {
   const found = JSON.parse(stdout)
   expect(found).toMatchObject({ revealed: 0, not_minted: 3, left: 0, unrevealed_rows_left_out: 0 })
   expect(found.unrevealed_rows).toContainEqual({ key: 'r2', line: 3, reason: 'it is not deployed yet' })
+  const shown = await one.atTerminal('reveal', '--yes')
+  expect(shown.stderr).toContain('line 3: it is not deployed yet')
+  expect(shown.stdout).toMatch(/^NOT MINTED +3$/m)
+  expect(shown.stdout).not.toMatch(/UNREVEALED|"key"/)
   await letGo()
   expect((await one.mint(ROWS)).code).toBe(0)
   expect(JSON.parse((await one.reveal(ROWS)).stdout)).toMatchObject({ revealed: 3, not_minted: 0 })
