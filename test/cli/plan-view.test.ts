@@ -101,16 +101,14 @@ test('says how many rows have two changes', () => {
 test('counts removed rows apart from the rows of the manifest, also in Markdown', async () => {
   const counts = { ...NO_COUNTS, rows: 302, unchanged: 300, drift: 3, impossible: 1, burn: 1 }
   const removed = { ...counts, keptBurns: 1, impossibleBurns: 1 }
-  expect(summaryText(removed)).toBe(
-    '302 rows: 2 changed elsewhere, 300 unchanged. Removed rows: 1 to burn, 1 changed elsewhere, 1 impossible.',
-  )
+  expect(summaryText(removed)).toBe('302 rows: 2 drift, 300 unchanged. Removed rows: 1 to burn, 1 drift, 1 impossible.')
   expect(summaryText(NO_COUNTS)).toBe('0 rows: none.')
   const markdown = await planMarkdown('drop.csv', { ...planOf({}), counts: removed } as unknown as ChangePlan, NONE)
   for (const [what, n] of [
-    ['changed elsewhere, kept', 2],
+    ['drift, kept', 2],
     ['impossible', 0],
     ['burn', 1],
-    ['removed row, changed elsewhere, kept', 1],
+    ['removed row, drift, kept', 1],
     ['removed row, impossible to burn', 1],
   ]) {
     expect(markdown).toContain(`\n| ${what} | ${n} |\n`)

@@ -58,14 +58,14 @@ function countRows(counts: PlanCounts): [string, number][] {
   const { mint, update, transfer, drift, impossible, unchanged } = countsOfRows(counts)
   const removed: [string, number][] = [
     ['burn', counts.burn],
-    ['removed row, changed elsewhere, kept', counts.keptBurns],
+    ['removed row, drift, kept', counts.keptBurns],
     ['removed row, impossible to burn', counts.impossibleBurns],
   ]
   return [
     ['mint', mint],
     ['update', update],
     ['transfer', transfer],
-    ['changed elsewhere, kept', drift],
+    ['drift, kept', drift],
     ['impossible', impossible],
     ['unchanged', unchanged],
     ...removed.filter(([, n]) => n > 0),

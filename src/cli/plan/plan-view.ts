@@ -175,7 +175,7 @@ export function countsText(counts: PlanCounts): string {
     [counts.transfer, 'to transfer'],
     [counts.update, 'to update'],
     [counts.mint, 'to mint'],
-    [counts.drift, 'changed elsewhere'],
+    [counts.drift, 'drift'],
     [counts.impossible, 'impossible'],
     [counts.unchanged, 'unchanged'],
   ] as const
