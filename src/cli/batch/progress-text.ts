@@ -1,5 +1,6 @@
 import { safe } from '../io/io.ts'
 import type { Paint } from '../io/paint.ts'
+import { wordOfState } from '../render/count.ts'
 import { clock } from '../text/clock.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { wrap } from '../text/wrap.ts'
@@ -98,7 +99,7 @@ function legend(counts: Counts, width: number, look: BlockLook): string[] {
   let line = ''
   let used = 0
   for (const name of STATES.filter((state) => counts[state] > 0)) {
-    const text = cutToWidth(`${marks[name]} ${number(counts[name])} ${name}`, width)
+    const text = cutToWidth(`${marks[name]} ${number(counts[name])} ${wordOfState(name)}`, width)
     const size = displayWidth(text)
     if (used > 0 && used + 3 + size > width) {
       lines.push(line)

@@ -2,6 +2,9 @@ import { count } from '../../core/count.ts'
 
 const STATES = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown'] as const
 
+/** Returns the word for the state of rows in texts. Rows whose field is `pending` are planned, and not sent yet. */
+export const wordOfState = (state: string): string => (state === 'pending' ? 'planned' : state)
+
 /**
  * Formats counts by state: `24 rows: 21 deployed, 1 burned, 2 failed`. States without rows are left out. The input
  * counts burned rows as deployed, the text doesn't.
@@ -9,7 +12,9 @@ const STATES = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown'
 export function rowsByState(counts: Readonly<Record<string, unknown>>): string {
   const burned = Number(counts.burned ?? 0)
   const shown: Readonly<Record<string, unknown>> = { ...counts, deployed: Number(counts.deployed) - burned }
-  const states = STATES.filter((state) => Number(shown[state]) > 0).map((state) => `${shown[state]} ${state}`)
+  const states = STATES.filter((state) => Number(shown[state]) > 0).map(
+    (state) => `${shown[state]} ${wordOfState(state)}`,
+  )
   const total = count(Number(counts.total), 'row')
   return states.length === 0 ? total : `${total}: ${states.join(', ')}`
 }

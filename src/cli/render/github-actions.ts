@@ -6,7 +6,7 @@ import { type ErrorCode, formatProblem, type GdnError, type Place } from '../../
 import { fileLines } from '../../manifest/file-lines.ts'
 import { isInActions } from '../io/in-actions.ts'
 import { safe } from '../io/io.ts'
-import { rowsByState } from './count.ts'
+import { rowsByState, wordOfState } from './count.ts'
 import { keptText } from './kept-text.ts'
 
 /** Maximum number of annotations that GitHub shows for a step. */
@@ -192,7 +192,7 @@ function summaryText(
     `${inert(rowsByState({ ...counts }))}, in ${count(requests, 'request')}`,
     '',
     ...(changes.keptAccepted > 0 ? [inert(keptText(changes.keptAccepted)), ''] : []),
-    `| ${states.join(' | ')} |`,
+    `| ${states.map(wordOfState).join(' | ')} |`,
     `| ${states.map(() => '---:').join(' | ')} |`,
     `| ${states.map((state) => counts[state]).join(' | ')} |`,
     '',

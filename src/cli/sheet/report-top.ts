@@ -33,7 +33,7 @@ const WORDS: Readonly<Record<ReportState, string>> = {
   deployed: 'deployed',
   burned: 'burned',
   accepted: 'accepted, not deployed yet',
-  pending: 'not sent yet',
+  pending: 'planned, not sent yet',
   failed: 'failed',
   unknown: 'outcome unknown',
 }

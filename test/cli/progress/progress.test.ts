@@ -150,7 +150,7 @@ test('prints a message above the block without breaking it', async () => {
   progress.tell(PLAN)
   io.note('a message')
   expect(stderr.text).toMatch(
-    /^a message\ndrop-3f9a: 0 of 300 rows deployed\n·+\n· 300 pending\n0:00 elapsed\nSending$/,
+    /^a message\ndrop-3f9a: 0 of 300 rows deployed\n·+\n· 300 planned\n0:00 elapsed\nSending$/,
   )
 })
 
