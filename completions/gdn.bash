@@ -211,7 +211,7 @@ __gdn_bundles() {
     'nft grant') REPLY='flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-1891a3' ;;
     'nft transfer') REPLY='flags-a39b18 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-1891a3' ;;
     'nft list') REPLY='flags-8c56ed server-12647a output-1891a3' ;;
-    'nft show') REPLY='flags-6d4112 server-12647a output-1891a3' ;;
+    'nft show') REPLY='flags-bccf96 server-12647a output-1891a3' ;;
     'nft wait') REPLY='sending-and-waiting-6eeee0 server-12647a output-1891a3' ;;
     'nft update') REPLY='metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-1891a3' ;;
     'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-1891a3' ;;
@@ -224,7 +224,7 @@ __gdn_bundles() {
     'batch rehearse') REPLY='flags-e663aa run-ce9282 server-da4928 output-1891a3' ;;
     'batch mint') REPLY='flags-112622 run-2f3651 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
     'batch list') REPLY='flags-adadad server-12647a output-1891a3' ;;
-    'batch status') REPLY='flags-40486a server-12647a output-1891a3' ;;
+    'batch status') REPLY='flags-347970 server-12647a output-1891a3' ;;
     'batch resume') REPLY='flags-b32f09 run-aefcb0 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
     'batch retry') REPLY='flags-a5d8ef run-aefcb0 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
     'batch reconcile') REPLY='flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3' ;;
@@ -422,7 +422,7 @@ __gdn_flags() {
 --contract-addresses ~ @collections Collection to list
 --blockchain -b =blockchain Blockchain of the collection
 --limit - text List only the first n NFTs' ;;
-    'flags-6d4112') REPLY='--watch - - Show changes until every status is final, or until Ctrl-C
+    'flags-bccf96') REPLY='--watch - - Show changes until nothing is in progress, or until Ctrl-C
 --no-image - - Don'\''t draw the image
 --gateway - text IPFS gateway to fetch the image from (the gdn backend'\''s gateway)' ;;
     'sending-and-waiting-6eeee0') REPLY='--timeout - text How long the command may take (5m)' ;;
@@ -565,8 +565,8 @@ __gdn_flags() {
 --max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --max-fee-gwei - text Maximum gas price; while the price is higher, the run waits' ;;
     'flags-adadad') REPLY='--all - - Include single commands, each as a run of one request' ;;
-    'flags-40486a') REPLY='--contract -c @collections Collection of the run, if several runs match
---watch - - Show changes until every status is final, or until Ctrl-C
+    'flags-347970') REPLY='--contract -c @collections Collection of the run, if several runs match
+--watch - - Show changes until nothing is in progress, or until Ctrl-C
 --costs - - Get the cost of the run so far from its server' ;;
     'flags-b32f09') REPLY='--contract -c @collections Collection of the run, if several runs match
 --retry-failed - - Also retry rows that were rejected or whose NFT failed' ;;

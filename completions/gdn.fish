@@ -287,7 +287,7 @@ function __gdn_bundles
     case 'nft list'
       printf '%s\n' 'flags-8c56ed server-12647a output-1891a3'
     case 'nft show'
-      printf '%s\n' 'flags-6d4112 server-12647a output-1891a3'
+      printf '%s\n' 'flags-bccf96 server-12647a output-1891a3'
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-6eeee0 server-12647a output-1891a3'
     case 'nft update'
@@ -313,7 +313,7 @@ function __gdn_bundles
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-1891a3'
     case 'batch status'
-      printf '%s\n' 'flags-40486a server-12647a output-1891a3'
+      printf '%s\n' 'flags-347970 server-12647a output-1891a3'
     case 'batch resume'
       printf '%s\n' 'flags-b32f09 run-aefcb0 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch retry'
@@ -595,8 +595,8 @@ function __gdn_flags
         '--contract-addresses ~ @collections Collection to list' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--limit - text List only the first n NFTs'
-    case 'flags-6d4112'
-      printf '%s\n' '--watch - - Show changes until every status is final, or until Ctrl-C' \
+    case 'flags-bccf96'
+      printf '%s\n' '--watch - - Show changes until nothing is in progress, or until Ctrl-C' \
         '--no-image - - Don\'t draw the image' \
         '--gateway - text IPFS gateway to fetch the image from (the gdn backend\'s gateway)'
     case 'sending-and-waiting-6eeee0'
@@ -760,9 +760,9 @@ function __gdn_flags
         '--max-fee-gwei - text Maximum gas price; while the price is higher, the run waits'
     case 'flags-adadad'
       printf '%s\n' '--all - - Include single commands, each as a run of one request'
-    case 'flags-40486a'
+    case 'flags-347970'
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
-        '--watch - - Show changes until every status is final, or until Ctrl-C' \
+        '--watch - - Show changes until nothing is in progress, or until Ctrl-C' \
         '--costs - - Get the cost of the run so far from its server'
     case 'flags-b32f09'
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \

@@ -90,7 +90,7 @@ const VIEW: View = withRunPaid({
 export function command(deps: Deps, run = apply): GdnCommand {
   const applyCommand = new GdnCommand({
     about:
-      'The command plans a manifest as gdn plan does, shows the plan, and prompts for confirmation, even on an embedded chain. Without a terminal, it requires --yes. It then makes each mint, update and transfer at most once, and waits for the outcome. After an interruption, run the same command again. If no NFT differs from the manifest, the command sends nothing. A plan that was saved with gdn plan --out contains the rows of the manifest. The command applies it only if no NFT or local file has changed since. If a change is impossible, nothing is sent unless you add --only mint.\nTo burn NFTs, apply a plan that was saved with gdn plan --prune --out. Without a prompt, the command burns at most as many NFTs as --max-burns allows.\nAll changes count toward the cost limit of the run. Changes that may exceed the limit are refused before the first one is sent. To raise the limit, use --max-cost.',
+      'The command plans a manifest as gdn plan does, shows the plan, and prompts for confirmation, even on an embedded chain. Without a terminal, it requires --yes. It then makes each mint, update and transfer at most once, and waits for the outcome. After an interruption, run the same command again. If no NFT differs from the manifest, the command requests no transaction. A plan that was saved with gdn plan --out contains the rows of the manifest. The command applies it only if no NFT or local file has changed since. If a change is impossible, nothing is sent unless you add --only mint.\nTo burn NFTs, apply a plan that was saved with gdn plan --prune --out. Without a prompt, the command burns at most as many NFTs as --max-burns allows.\nAll changes count toward the cost limit of the run. Changes that may exceed the limit are refused before the first one is sent. To raise the limit, use --max-cost.',
     examples: [
       ['Apply a manifest', 'gdn apply drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Apply a plan that was reviewed', 'gdn apply plan.json --yes'],
@@ -132,17 +132,19 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       const warnings = pendingCount(plan.counts) > 0 ? (opened.warnings?.all ?? []) : []
       printBriefly(deps, warnings)
       const { blockchain, contractAddress: contract_address, stateDir } = opened.options
-      const limit = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
+      const stated = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
+      const isFinished = pendingOf(plan, flags) === 0 && plan.unsettled === 0
+      const limit = isFinished ? null : stated
       const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, commandLimit: limit, manifest })
       const paid =
         pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => NOTHING_KNOWN
       if (limit !== null && plan.run.isKnown) await storeRunMaxCost(stateDir, plan.run.id, limit)
       await storeNames(deps, connection, opened.options, plan)
-      const done = doneNotes(plan, flags)
+      const done = doneNotes(plan, flags, stated !== null && isFinished)
       if (done.stored !== null) io.note(`${done.stored}.`)
       const again = applyAgain(manifest, flags)
       const changes = flags.only === 'mint' ? { update: 0, transfer: 0, burn: 0 } : plan.counts
-      const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
+      const all = pendingOf(plan, flags)
       const minted = await mint(deps, connection, opened, plan, {
         ...flags,
         yes,
@@ -185,7 +187,7 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
         io.debug(`can't record the changes: ${error.message}`)
       })
       await print(summaryOf(changes, outcomes))
-      if (done.skipped !== null) io.note(`${done.skipped}.`)
+      for (const text of [done.limit, done.skipped]) if (text !== null) io.note(`${text}.`)
       const problem = changesError(changes, outcomes)
       if (problem !== null) throw problem
     })
@@ -194,12 +196,21 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
   }
 }
 
-/** Returns notes on the IDs that the command stores and on the changes that it skips. */
-function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 'skipped', string | null> {
+/** Returns how many changes of a plan the command makes. */
+const pendingOf = ({ counts }: ChangePlan, { only }: ApplyFlags): number =>
+  only === 'mint' ? counts.mint : pendingCount(counts)
+
+/** Returns notes on the IDs that the command stores, on a limit without effect, and on the changes that it skips. */
+function doneNotes(
+  plan: ChangePlan,
+  { only }: ApplyFlags,
+  isIdleLimit: boolean,
+): Record<'stored' | 'limit' | 'skipped', string | null> {
   const stored = pendingPairs(plan)
   const skipped = only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
   return {
     stored: stored === 0 ? null : `Stored ${idsText(stored)}`,
+    limit: isIdleLimit ? '--max-cost has no effect: the run is finished' : null,
     skipped: skipped === '' ? null : `Skipped by --only mint: ${skipped}`,
   }
 }
@@ -280,7 +291,7 @@ async function confirmPlan(
     if (newRows !== true) await plan.refuseEdited()
     refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates(), warnings?.file)
   }
-  const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)
+  const pending = pendingOf(plan, flags)
   const burns = flags.only === 'mint' ? 0 : counts.burn
   if (burns > 0) await checkBurns(io, plan, { ...flags, isList })
   if (pending > 0) {

@@ -1,4 +1,4 @@
 import { type GdnCommand, switchFlag } from '../command.ts'
 
 export const addWatchFlag = (command: GdnCommand): GdnCommand =>
-  switchFlag(command, '--watch', 'Show changes until every status is final, or until Ctrl-C')
+  switchFlag(command, '--watch', 'Show changes until nothing is in progress, or until Ctrl-C')
