@@ -29,7 +29,7 @@ const ROOT_FLAGS = [...new Set([...HELP_FLAGS, ...LEADING_VALUE_FLAGS, '--versio
 export function route(argv: readonly string[]): CommandRoute {
   const { flags, word: first, rest } = takeWord(argv, ENTRIES)
   if (first === undefined) {
-    for (const flag of flags) checkFlagAlone(flag, 'gdn --help')
+    for (const flag of flags) checkFlagAlone(flag)
     return { kind: 'root-help' }
   }
   if (HELP.has(first)) return helpRoute(rest)
@@ -38,7 +38,7 @@ export function route(argv: readonly string[]): CommandRoute {
   if (!isNoun(entry)) return verbRoute(entry, [...flags, ...rest])
   const second = takeWord(rest, entry.verbs)
   if (second.word === undefined) {
-    for (const flag of [...flags, ...second.flags]) checkFlagAlone(flag, `gdn ${entry.name} --help`)
+    for (const flag of [...flags, ...second.flags]) checkFlagAlone(flag, `${entry.name} `)
     return { kind: 'noun-help', noun: entry }
   }
   if (HELP.has(second.word)) return helpRoute([entry.name, ...second.rest], entry)
@@ -89,12 +89,12 @@ function checkHelpFlag(flag: string): void {
 }
 
 /** Rejects an unknown flag without a command. Flags alone print the help, but `gdn --versoin` must fail in a script. */
-function checkFlagAlone(flag: string, help: string): void {
+function checkFlagAlone(flag: string, noun = ''): void {
   const name = flag.startsWith('-o=') ? flag : (flag.split('=', 1)[0] ?? flag)
   if (!name.startsWith('-') || ROOT_FLAGS.includes(name)) return
   const near = name === '-v' ? '--version' : nearest(name, ROOT_FLAGS)
   throw new GdnError('usage', `unknown option "${name}"`, {
-    hint: near === undefined ? `Run \`${help}\` to list commands and flags.` : `Did you mean ${near}?`,
+    hint: near === undefined ? `Run \`gdn ${noun}--help\` to list commands and flags.` : `Did you mean ${near}?`,
   })
 }
 

@@ -11,7 +11,7 @@ import type { View } from './view.ts'
  * @throws GdnError `usage` for an unknown field
  */
 export function resolveFields(given: readonly string[], view: View): readonly string[] {
-  const known = [...new Set([...view.fields, ...view.columns, ...(view.more ?? [])])]
+  const known = [...view.fields, ...view.columns, ...(view.more ?? [])]
   return given.map((field) => {
     const [, name = field, path = ''] = /^([^.[]+)([.[].*)$/.exec(field) ?? []
     const found = known.includes(name)
