@@ -15,7 +15,7 @@ import { printBriefly, refuseDuplicates } from '../batch/row-warnings.ts'
 import { refuseFailure, sendRun } from '../batch/send-run.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
-import { atMostText, noteCost } from '../cost/at-most.ts'
+import { costAtMost, noteCost, printNotes } from '../cost/at-most.ts'
 import { ACCEPTED_GO_ON, confirmRaise } from '../cost/confirm-spending.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
@@ -316,9 +316,10 @@ async function confirmPlan(
     await noteCost(deps, connection, blockchain, priced)
     return true
   }
-  const cost = await atMostText(deps, connection, blockchain, priced)
+  const cost = await costAtMost(deps, connection, blockchain, priced)
+  printNotes(deps, cost.notes)
   const what = flags.only === 'mint' ? mintedText(counts) : appliedText(counts)
-  const question = `${what} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost}?`
+  const question = `${what} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}?`
   await io.confirm(safe(question), '--yes')
   return true
 }

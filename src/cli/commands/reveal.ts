@@ -19,7 +19,7 @@ import { editedRows, refuseStandardInput, updateRevealed } from '../batch/unreve
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
-import { atMostText, noteCost, shortageOfRun } from '../cost/at-most.ts'
+import { costAtMost, noteCost, printNotes, shortageOfRun } from '../cost/at-most.ts'
 import { ACCEPTED_GO_ON, confirmRaise } from '../cost/confirm-spending.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
@@ -285,8 +285,9 @@ async function confirm(
     worst: () => worstOfChanges('update', pending - accepted),
   }
   if (flags.yes) return await noteCost(deps, connection, blockchain, priced)
-  const cost = await atMostText(deps, connection, blockchain, priced)
-  const question = `Reveal ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost}? Everyone will see their metadata.`
+  const cost = await costAtMost(deps, connection, blockchain, priced)
+  printNotes(deps, cost.notes)
+  const question = `Reveal ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}? Everyone will see their metadata.`
   await io.confirm(safe(question), '--yes')
 }
 

@@ -53,19 +53,28 @@ export interface PricedRequests {
   accepted?: WorstUse | null
 }
 
+/** The maximum cost of requests, for a prompt. */
+export interface CostAtMost {
+  /** The end of the question: `, for at most 0.05 ETH (the limit)`. Empty if it is unknown or coins have no value. */
+  text: string
+  /** Notes to print before the prompt, such as that rows will wait because of the limit. */
+  notes: readonly string[]
+}
+
+const NO_COST: CostAtMost = { text: '', notes: [] }
+
 /**
- * Returns the maximum cost of requests, as the end of a prompt: `, for at most 0.05 ETH (the limit)`. With a limit,
- * this is what the limit still allows, including the run's pending requests. Without a limit, it is an estimate of the
- * worst case at the current fees, and a note says that fees can rise. Returns an empty string if coins have no value,
- * or if neither fees nor a limit are known. If rows will wait because of the limit, a note says so before the prompt.
+ * Returns the maximum cost of requests. With a limit, this is what the limit still allows, including the run's pending
+ * requests. Without a limit, it is an estimate of the worst case at the current fees, and a note says that fees can
+ * rise.
  */
-export async function atMostText(
+export async function costAtMost(
   deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client' | 'server'>,
   blockchain: Blockchain | null,
   { limit: commandLimit, storedLimit = null, maxFee = null, run, worst, accepted = null }: PricedRequests,
-): Promise<string> {
-  if (blockchain === null || !isEvm(blockchain) || isWithoutValue(blockchain, connection)) return ''
+): Promise<CostAtMost> {
+  if (blockchain === null || !isEvm(blockchain) || isWithoutValue(blockchain, connection)) return NO_COST
   const [foundFees, costs] = await Promise.all([
     soon(deps, feesOfServer(deps, blockchain, connection)),
     run === undefined ? null : soon(deps, costsOf(connection, run, deps.signals.signal)),
@@ -83,31 +92,37 @@ export async function atMostText(
   const limit = limitOfRun({ commandLimit, storedLimit }, costs)
   const { counted, left, payable } = limit === null ? { counted: 0n, left: null, payable: 0n } : leftOf(limit, costs)
   const isReserved = left !== null && payable > left
-  if (needed === null && left === null) return ''
-  if (foundFees !== null && needed !== 0n) await noteMaxFee(deps, foundFees, highest)
+  if (needed === null && left === null) return NO_COST
+  const notes: (string | null)[] = []
+  if (foundFees !== null && needed !== 0n) notes.push(await noteOfMaxFee(foundFees, highest))
   const coin = foundFees?.coin ?? 'coins'
   if (foundFees !== null && use !== null && needed !== null) {
-    await noteFunds(deps, foundFees, { needed, smallest: smallestIn(use, run), payable: limit && payable })
+    notes.push(await noteOfFunds(foundFees, { needed, smallest: smallestIn(use, run), payable: limit && payable }))
   }
   if (foundFees !== null && use?.estimate !== undefined && sufficient !== null && limit !== null) {
     const then = countedAt(costs, foundFees.fees, highest)
     const typical = await typicalCost(use.estimate, withinMaxFee(foundFees.fees, highest))
     const estimate = { typical, reserved: sufficient - then }
-    const note = noteOfLimit(estimate, { counted: then, left: larger(0n, limit - then), isReserved, coin })
-    if (note !== null) deps.io.note(safe(note))
+    notes.push(noteOfLimit(estimate, { counted: then, left: larger(0n, limit - then), isReserved, coin }))
   }
   const atFees = needed === null ? null : `${inCoins(needed, 'up')} ${coin}`
   if (limit === null || left === null) {
-    if (foundFees !== null && use !== null) deps.io.note(safe(await noteOfRise(use, foundFees, highest)))
-    return needed === 0n
-      ? ', which needs no transaction'
-      : `, for an estimated maximum of ${atFees} at the current fees`
+    if (foundFees !== null && use !== null) notes.push(await noteOfRise(use, foundFees, highest))
+    const estimated = `, for an estimated maximum of ${atFees} at the current fees`
+    return { text: needed === 0n ? ', which needs no transaction' : estimated, notes: notes.filter(isNote) }
   }
   const ofThese = isReserved && accepted === null ? 'for these ' : ''
   const now =
     needed === null || needed >= left ? '' : `, ${ofThese}an estimated maximum of ${atFees} at the current fees`
   const source = payable < limit ? 'the remaining limit' : run === undefined ? 'the limit' : 'the limit of the run'
-  return limitedText(costs, { limit, counted, left, payable }, { coin, source, now })
+  const text = limitedText(costs, { limit, counted, left, payable }, { coin, source, now })
+  return { text, notes: notes.filter(isNote) }
+}
+
+const isNote = (note: string | null): note is string => note !== null
+
+export function printNotes({ io }: Pick<Deps, 'io'>, notes: CostAtMost['notes']): void {
+  for (const note of notes) io.note(safe(note))
 }
 
 /** Returns a note that rows will wait because of a limit; null if none will. Amounts are in wei. */
@@ -174,24 +189,23 @@ async function noteOfRise(use: WorstUse, { fees, coin }: FoundFees, highest: big
 }
 
 /**
- * Prints a note if no signer has enough funds for the maximum cost. It isn't an error, because requests may need less.
+ * Returns a note if no signer has enough funds for the maximum cost. It isn't an error, because requests may need less.
  */
-async function noteFunds(
-  { io }: Pick<Deps, 'io'>,
+async function noteOfFunds(
   { funds, fees, coin }: FoundFees,
   { needed, smallest = 0n, payable }: { needed: bigint; smallest: bigint | undefined; payable: bigint | null },
-): Promise<void> {
-  if (funds === null || needed === 0n) return
+): Promise<string | null> {
+  if (funds === null || needed === 0n) return null
   const { leastSignerFunds, reserveFor } = await import('../../server/chain/evm/cost/funding.ts')
   const all = needed + reserveFor(smallest, fees)
   const most = payable === null ? null : payable + leastSignerFunds({ maxFeePerGas: fees.offered })
   const need = most !== null && most < all ? most : all
   const free = larger(funds.balance - funds.owed, 0n)
-  if (free >= need) return
+  if (free >= need) return null
   const unit = coin ?? 'coins'
   const has = `The signer ${funds.signer} has ${inCoins(free, 'down')} ${unit}`
   const rest = funds.owed === 0n ? '' : ' left after its pending transactions'
-  io.note(safe(`${has}${rest}, and this may need ${inCoins(need, 'up')} ${unit} (\`to fund\` in gdn cost).`))
+  return `${has}${rest}, and this may need ${inCoins(need, 'up')} ${unit} (\`to fund\` in gdn cost).`
 }
 
 /** Returns what a backend reserves for requests. For mints, this is more than their maximum use. */
@@ -201,19 +215,17 @@ export function reservedFor({ gasLimit, bytes, estimate }: PricedUse): CostReser
   return { ...reserved, changes: { gasLimit: gasLimit - worst.gasLimit, bytes: bytes - worst.bytes } }
 }
 
-/** Prints a note if blocks require a higher fee than the maximum fee of a run. */
-async function noteMaxFee({ io }: Pick<Deps, 'io'>, { fees }: FoundFees, maxFee: bigint | null): Promise<void> {
+/** Returns a note if blocks require a higher fee than the maximum fee of a run. */
+async function noteOfMaxFee({ fees }: FoundFees, maxFee: bigint | null): Promise<string | null> {
   const { isTooExpensive, sufficientFee } = await import('../../server/chain/evm/cost/run-fee.ts')
   // `typical` includes the priority fee, which the server may not need.
   const base = fees.typical
-  if (!isTooExpensive(maxFee === null ? null : String(maxFee), { base })) return
-  io.note(
-    `Blocks currently require ${inGwei(base)} gwei, but the run pays at most ${inGwei(maxFee ?? 0n)} gwei, so rows may wait for lower fees. --max-fee-gwei ${inGwei(sufficientFee(base), 'up')} is enough at the current fees.`,
-  )
+  if (!isTooExpensive(maxFee === null ? null : String(maxFee), { base })) return null
+  return `Blocks currently require ${inGwei(base)} gwei, but the run pays at most ${inGwei(maxFee ?? 0n)} gwei, so rows may wait for lower fees. --max-fee-gwei ${inGwei(sufficientFee(base), 'up')} is enough at the current fees.`
 }
 
 /**
- * Prints the notes of `atMostText` if there is no prompt. Without a limit, prints only the notes on the maximum fee and
+ * Prints the notes of `costAtMost` if there is no prompt. Without a limit, prints only the notes on the maximum fee and
  * on the signer's funds.
  */
 export async function noteCost(
@@ -224,16 +236,16 @@ export async function noteCost(
 ): Promise<void> {
   const { limit, storedLimit = null, maxFee = null, worst } = requests
   if ((limit ?? storedLimit) !== null) {
-    await atMostText(deps, connection, blockchain, requests)
-    return
+    return printNotes(deps, (await costAtMost(deps, connection, blockchain, requests)).notes)
   }
   if (!isEvm(blockchain) || isWithoutValue(blockchain, connection)) return
   const foundFees = await soon(deps, feesOfServer(deps, blockchain, connection))
   if (foundFees === null) return
   const use = await worst()
   const needed = await costOfRun(use, foundFees.fees, maxFee)
-  if (needed !== 0n) await noteMaxFee(deps, foundFees, maxFee)
-  await noteFunds(deps, foundFees, { needed, smallest: smallestIn(use, requests.run), payable: null })
+  const ofMaxFee = needed === 0n ? null : await noteOfMaxFee(foundFees, maxFee)
+  const ofFunds = await noteOfFunds(foundFees, { needed, smallest: smallestIn(use, requests.run), payable: null })
+  printNotes(deps, [ofMaxFee, ofFunds].filter(isNote))
 }
 
 /**

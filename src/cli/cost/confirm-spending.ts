@@ -5,7 +5,7 @@ import { inCoins, inGwei } from '../../core/units.ts'
 import { isWithoutValue } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { atMostText, type PricedRequests } from './at-most.ts'
+import { costAtMost, type PricedRequests, printNotes } from './at-most.ts'
 
 /**
  * Returns whether requests on a blockchain cost money. They are free on a testnet, or if the server runs on this
@@ -44,8 +44,9 @@ export async function confirmSpending(
   if (yes || !(await costsMoney(deps, blockchain, connection))) return
   const where = blockchain === null ? '' : ` on ${blockchain}, a public network,`
   const on = blockchain ?? (await priced?.findBlockchain?.()) ?? null
-  const cost = priced !== null ? await atMostText(deps, connection, on, priced) : ''
-  await deps.io.confirm(`${safe(what)}${where} through ${connection.server.origin}${safe(cost)}?`, '--yes')
+  const cost = priced !== null ? await costAtMost(deps, connection, on, priced) : null
+  printNotes(deps, cost?.notes ?? [])
+  await deps.io.confirm(`${safe(what)}${where} through ${connection.server.origin}${safe(cost?.text ?? '')}?`, '--yes')
 }
 
 export const ACCEPTED_GO_ON = 'Accepted requests that wait for the limit can then be sent.'

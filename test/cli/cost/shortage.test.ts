@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { stuckReason } from '../../../src/api/stuck-reason.ts'
-import { atMostText, noteCost, shortageOfRun, sufficientLimit } from '../../../src/cli/cost/at-most.ts'
+import { costAtMost, noteCost, printNotes, shortageOfRun, sufficientLimit } from '../../../src/cli/cost/at-most.ts'
 import { refuseAboveLimit, reservedForChanges } from '../../../src/cli/cost/run-limit.ts'
 import type { Connection, Deps } from '../../../src/cli/deps.ts'
 import { parseUnits } from '../../../src/core/units.ts'
@@ -49,6 +49,10 @@ function on(fees: object, costs: object = {}) {
 
 /** What a server reserves for one NFT that uses as much. */
 const nftsOf = (each: { gasLimit: bigint; bytes: number }) => ({ nfts: 1, each })
+
+/** Prints the notes of a prompt. */
+const printedBeforePrompt: typeof noteCost = async (deps, ...priced) =>
+  printNotes(deps, (await costAtMost(deps, ...priced)).notes)
 
 const STUCK = stuckReason({ hash: `0x${'a'.repeat(64)}`, offered: 1n, needed: 2n, flags: '--max-cost 0.5' })
 const LOWER_FEES = 'waiting for lower fees: blocks require at least 9 gwei'
@@ -101,7 +105,7 @@ test.each([
     const use = { gasLimit: 4n * REQUEST, bytes: 0 }
     const estimate = { gas: 0n, bytes: 0, worst: { ...use, smallestMint: REQUEST }, reserved: nftsOf(use) }
     const worst = async () => ({ ...use, estimate: estimate as never })
-    await atMostText(deps, connection, 'base', { limit, run: 'run', worst })
+    await printedBeforePrompt(deps, connection, 'base', { limit, run: 'run', worst })
     const found = notes.filter((note) => note.startsWith('The signer'))
     expect(found).toEqual(expected.map((text) => expect.stringMatching(text)))
     notes.length = 0
@@ -139,7 +143,7 @@ test.each([
   const { deps, connection, notes } = on({})
   const worst = async () => ({ gasLimit: REQUEST, bytes: 0 })
   const requests = { limit: null, maxFee: parseUnits(gwei, 9), run: 'run', worst }
-  for (const printNote of [atMostText, noteCost]) {
+  for (const printNote of [printedBeforePrompt, noteCost]) {
     notes.length = 0
     await printNote(deps, connection, 'base', requests)
     expect(notes.filter((note) => note.includes('--max-fee-gwei'))).toEqual(expected)
@@ -155,7 +159,7 @@ test('accepted rows, which the limit of their run counts already, are not counte
     const use = { gasLimit: rows * REQUEST, bytes: 0 }
     const worst = async () => ({ ...use, estimate: { ...estimate, worst: use, reserved: nftsOf(use) } as never })
     const accepted = { gasLimit: 12n * REQUEST, bytes: 0 }
-    await atMostText(deps, connection, 'base', { limit, run: 'run', worst, accepted })
+    await printedBeforePrompt(deps, connection, 'base', { limit, run: 'run', worst, accepted })
     return notes.filter((note) => note.includes('--max-cost'))
   }
   expect(await noted(800_000n * GWEI, 0n)).toEqual([])
@@ -181,7 +185,7 @@ test('the limit that a note calls enough counts accepted rows at the maximum fee
   const use = { gasLimit: REQUEST, bytes: 0 }
   const estimate = { gas: 0n, bytes: 0, worst: use, reserved: nftsOf(use) }
   const worst = async () => ({ ...use, estimate: estimate as never })
-  await atMostText(deps, connection, 'base', { limit: 700_000n * GWEI, maxFee: 2n * GWEI, run: 'run', worst })
+  await printedBeforePrompt(deps, connection, 'base', { limit: 700_000n * GWEI, maxFee: 2n * GWEI, run: 'run', worst })
   expect(notes).toContainEqual(expect.stringContaining('--max-cost 0.0014 '))
 })
 
@@ -192,7 +196,7 @@ test('no note calls a limit enough that is below the limit of a run with a maxim
     ...use,
     estimate: { gas: use.gasLimit, bytes: 0, worst: use, reserved: nftsOf(use) } as never,
   })
-  await atMostText(deps, connection, 'base', { limit: 500_000n * GWEI, run: 'run', worst })
+  await printedBeforePrompt(deps, connection, 'base', { limit: 500_000n * GWEI, run: 'run', worst })
   expect(notes.filter((note) => note.includes('--max-cost'))).toEqual([])
 })
 
@@ -201,7 +205,7 @@ test('a note before a single request names the balance with which a backend sign
     const { deps, connection, notes } = on({ funds: { signer: SIGNER, balance: String(balance), owed: '0' } })
     const priced = { limit: null, worst: async () => ({ gasLimit: REQUEST, bytes: 0 }) }
     await noteCost(deps, connection, 'base', priced)
-    await atMostText(deps, connection, 'base', priced)
+    await printedBeforePrompt(deps, connection, 'base', priced)
     return notes.filter((note) => note.startsWith('The signer'))
   }
   expect(await noted(RESERVE)).toEqual([])

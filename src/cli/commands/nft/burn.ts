@@ -2,7 +2,7 @@ import { flagError, GdnError } from '../../../core/errors.ts'
 import { storeBurned } from '../../../state/store-burned.ts'
 import { GdnCommand } from '../../command.ts'
 import { findCollection } from '../../connect/find-collection.ts'
-import { atMostText } from '../../cost/at-most.ts'
+import { costAtMost, printNotes } from '../../cost/at-most.ts'
 import { notePaid, withPaid } from '../../cost/paid.ts'
 import { worstOfChanges } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -126,7 +126,8 @@ async function confirm(
   const what = nfts.length === 1 ? `token ${nfts[0]?.token_id}` : `these ${nfts.length} NFTs`
   const worst = () => worstOfChanges('burn', nfts.length)
   // Amounts in the coins of several blockchains can't be added.
-  const cost = others.length > 0 ? '' : await atMostText(deps, connection, blockchain, { limit, worst })
-  const question = `Permanently burn ${what} of ${await collectionsText(deps, connection, nfts)}${cost}?`
+  const cost = others.length > 0 ? null : await costAtMost(deps, connection, blockchain, { limit, worst })
+  printNotes(deps, cost?.notes ?? [])
+  const question = `Permanently burn ${what} of ${await collectionsText(deps, connection, nfts)}${cost?.text ?? ''}?`
   await deps.io.confirm(safe(question), '--yes')
 }

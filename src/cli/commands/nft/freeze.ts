@@ -2,7 +2,7 @@ import { MAX_FROZEN_PER_REQUEST } from '../../../api/endpoints/freezenft.ts'
 import { chunksOf } from '../../../core/chunks-of.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
-import { atMostText } from '../../cost/at-most.ts'
+import { costAtMost, printNotes } from '../../cost/at-most.ts'
 import { notePaid, withPaid } from '../../cost/paid.ts'
 import { sumOfUses, type WorstUse, worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps, Intent } from '../../deps.ts'
@@ -161,8 +161,9 @@ async function confirm(
     return sumOfUses(requests)
   }
   const [{ blockchain = null } = {}] = nfts
-  const cost = await atMostText(deps, connection, blockchain, { limit, worst })
+  const cost = await costAtMost(deps, connection, blockchain, { limit, worst })
+  printNotes(deps, cost.notes)
   const what = nfts.length === 1 ? 'its metadata' : `the metadata of these ${nfts.length} NFTs`
-  const question = `Permanently freeze ${what} in ${await collectionsText(deps, connection, nfts)}${cost}?`
+  const question = `Permanently freeze ${what} in ${await collectionsText(deps, connection, nfts)}${cost.text}?`
   await deps.io.confirm(safe(question), '--yes')
 }
