@@ -148,7 +148,12 @@ const STATED: readonly Stated[] = [
   ['docs/plan-and-apply.md', (n) => `up to ${n} burns and transfers`, 'src/cli/plan/plan-view.ts', 'MAX_FINAL ='],
   ['docs/plan-and-apply.md', (n) => `the first ${n} changes`, 'src/cli/plan/plan-view.ts', 'MAX_SHOWN ='],
   ['docs/plan-and-apply.md', (n) => `at most ${count(n)} characters`, 'src/cli/plan/plan-markdown.ts', 'MAX_CHARS ='],
-  ['docs/postgresql.md', (n) => `processes poll every ${n / SECOND} s`, 'src/server/pipeline/loop.ts', 'SWEEP_MS ='],
+  [
+    'docs/postgresql.md',
+    (n) => `polling the database every ${n / SECOND} s`,
+    'src/server/pipeline/loop.ts',
+    'SWEEP_MS =',
+  ],
   [
     'docs/public-networks.md',
     (n) => `reserve of up to ${n / 1e6} million gas`,
