@@ -106,7 +106,7 @@ test.each([
   expect(result).toMatchObject({ code: 2, stdout: '' })
   const { message, hint: full } = errorOf(result)
   expect(message).toContain(`unknown field "${field}"`)
-  expect(full).toMatch(/, title, metadata\.$/)
+  expect(full).toMatch(/, title, metadata, token, owner, id\.$/)
   expect(full?.startsWith(hint)).toBe(true)
 })
 
