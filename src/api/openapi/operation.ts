@@ -80,6 +80,7 @@ export function operationOf(endpoint: Endpoint): Json {
     'Updates-Supported',
     'Run-Max-Cost-Supported',
     'Run-Max-Fee-Supported',
+    'Nft-History-Supported',
     'Prefer-Wait-Supported',
     'Blockchains-Without-Value',
     'Gdn-Backend-Id',

@@ -3,6 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EndpointName } from '../../../src/api/endpoints.ts'
+import { CAPABILITIES } from '../../../src/api/headers.ts'
 import { buildOpenApi } from '../../../src/api/openapi/document.ts'
 import {
   call,
@@ -87,6 +88,13 @@ describe('/openapi.json', () => {
         '/metrics',
       ]),
     )
+  })
+
+  it('describes the header of each capability', () => {
+    const named = Object.keys(document.components.headers).map((name) => name.toLowerCase())
+    expect(named).toEqual(expect.arrayContaining(Object.values(CAPABILITIES)))
+    const sent = Object.keys(document.paths['/api/v1/getnfts'].post.responses[200].headers)
+    expect(sent.map((name) => name.toLowerCase())).toEqual(expect.arrayContaining(Object.values(CAPABILITIES)))
   })
 
   it('describes the permissions, rate limit, headers and responses of every endpoint', async () => {
