@@ -47,7 +47,7 @@ const SMALL = [
 /** Functions of operator commands and of a start after files were moved, which may read everything. */
 const OF_OPERATORS = [
   ...['store/stored-files.countFilesIn', 'store/stored-files.movePlace', 'store/webhooks.removeWebhook'],
-  ...['countDeliveries', 'listDeliveries', 'replay'].map((name) => `store/webhook-deliveries.${name}`),
+  ...['countDeliveries', 'listDeliveries', 'requeueDeliveries'].map((name) => `store/webhook-deliveries.${name}`),
   // Read at most 10,000 NFTs, while no signer can pay.
   'store/nfts.waitingMints',
   // Reads nothing.
