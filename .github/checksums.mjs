@@ -1,19 +1,12 @@
-// A step of release.yml: looks up the packages of package-lock.json that have no checksum at the npm registry, and
-// fails if one still has none, or if anything else of the file changed (SECURITY.md).
+// A step of release.yml: looks up the packages of both lock files that have no checksum at the npm registry, and fails
+// if one still has none, or if anything else of the files changed (SECURITY.md).
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 
-const FILE = 'package-lock.json'
-const read = () => JSON.parse(readFileSync(FILE, 'utf8'))
-const hasChecksum = (entry) => entry?.integrity?.startsWith('sha512-') === true
-
-const before = read()
-const paths = Object.keys(before.packages).filter((path) => path !== '')
-const unchecked = paths.filter((path) => !hasChecksum(before.packages[path]))
-const others = Object.entries(before.packages).filter(([path]) => !unchecked.includes(path))
-// npm adds a package again that is missing, and keeps one that is there as it is.
-writeFileSync(FILE, `${JSON.stringify({ ...before, packages: Object.fromEntries(others) }, null, 2)}\n`)
-const npm = [
+/** Folders with a lock file: the package, and the tools of checks and tests. */
+const FOLDERS = ['.', 'src/build/tools']
+const NPM = [
   'install',
   '--package-lock-only',
   '--ignore-scripts',
@@ -21,23 +14,38 @@ const npm = [
   '--no-fund',
   '--omit-lockfile-registry-resolved',
 ]
-const { status } = spawnSync('npm', npm, { stdio: 'inherit' })
+const hasChecksum = (entry) => entry?.integrity?.startsWith('sha512-') === true
 
-const after = read()
-const isAsBefore = (path) => {
-  const [old, now] = [before.packages[path], after.packages[path]]
-  return old.version === now?.version && (!hasChecksum(old) || old.integrity === now.integrity)
+/** Completes a lock file, and returns what is wrong with the result. */
+function complete(folder) {
+  const file = join(folder, 'package-lock.json')
+  const read = () => JSON.parse(readFileSync(file, 'utf8'))
+  const before = read()
+  const paths = Object.keys(before.packages).filter((path) => path !== '')
+  const unchecked = paths.filter((path) => !hasChecksum(before.packages[path]))
+  const others = Object.entries(before.packages).filter(([path]) => !unchecked.includes(path))
+  // npm adds a package again that is missing, and keeps one that is there as it is.
+  writeFileSync(file, `${JSON.stringify({ ...before, packages: Object.fromEntries(others) }, null, 2)}\n`)
+  const { status } = spawnSync('npm', NPM, { cwd: folder, stdio: 'inherit' })
+
+  const after = read()
+  const isAsBefore = (path) => {
+    const [old, now] = [before.packages[path], after.packages[path]]
+    return old.version === now?.version && (!hasChecksum(old) || old.integrity === now.integrity)
+  }
+  process.stdout.write(`${file}: ${paths.length} packages, of which ${unchecked.length} had no checksum before\n`)
+  return [
+    ...(status === 0 ? [] : [`npm ${NPM.join(' ')} failed`]),
+    ...paths.filter((path) => !hasChecksum(after.packages[path])).map((path) => `${path} has no checksum`),
+    ...paths.filter((path) => !isAsBefore(path)).map((path) => `${path} has another version or checksum`),
+    ...Object.keys(after.packages)
+      .filter((path) => !Object.hasOwn(before.packages, path))
+      .map((path) => `${path} is new`),
+  ].map((problem) => `${file}: ${problem}`)
 }
-const problems = [
-  ...(status === 0 ? [] : [`npm ${npm.join(' ')} failed`]),
-  ...paths.filter((path) => !hasChecksum(after.packages[path])).map((path) => `${path} has no checksum`),
-  ...paths.filter((path) => !isAsBefore(path)).map((path) => `${path} has another version or checksum`),
-  ...Object.keys(after.packages)
-    .filter((path) => !Object.hasOwn(before.packages, path))
-    .map((path) => `${path} is new`),
-]
+
+const problems = FOLDERS.flatMap(complete)
 for (const problem of problems) {
   process.stdout.write(`::error title=checksums::nothing is published: ${problem}. See SECURITY.md.\n`)
 }
-process.stdout.write(`${paths.length} packages, of which ${unchecked.length} had no checksum before\n`)
 process.exitCode = problems.length === 0 ? 0 : 1

@@ -11,7 +11,7 @@ const CREATOR = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
 const TARGET = ['--local', '-b', 'polygon']
 
 async function tryIt() {
-  await setUp((line) => say(`· ${line}`))
+  await setUp((line) => say(`· ${line}`), { programOnly: true })
 
   const { running } = await gdnJson('local', 'status')
   const { url } = await gdnJson('local', 'start')

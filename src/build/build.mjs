@@ -74,16 +74,24 @@ const LIB_OUTPUT = {
  * Bundles the command line and the typed client into `outDir`, each with a chunk per lazy import. Other processes may
  * be running from it.
  *
+ * @param programOnly whether to leave out, and keep as they are, the files that gdn itself doesn't read: the typed
+ * client, the man page and the schemas
  * @returns the number of files and bytes written, and Rolldown's chunks
  */
-export async function bundle({ outDir = distDir, clean = false } = {}) {
-  const [cli, lib, declarations] = await Promise.all([
+export async function bundle({ outDir = distDir, clean = false, programOnly = false } = {}) {
+  const [cli, lib, others] = await Promise.all([
     // Other chunks may import from an entry of the command line, because they load it anyway.
     chunksOf(INPUT, OUTPUT, 'allow-extension'),
-    chunksOf(LIB_INPUT, LIB_OUTPUT, 'strict'),
-    declarationFiles(join(outDir, 'types')),
+    programOnly ? [] : chunksOf(LIB_INPUT, LIB_OUTPUT, 'strict'),
+    programOnly ? [] : filesForOthers(outDir),
   ])
-  return await publishOutput({ cli, lib, declarations }, outDir, clean)
+  return await publishOutput({ cli, lib, others }, outDir, programOnly ? 'keep' : clean)
+}
+
+/** Returns the files that only editors, compilers and `man` read. */
+async function filesForOthers(outDir) {
+  const declarations = await declarationFiles(join(outDir, 'types'))
+  return [...declarations, await manPageFile(outDir), ...(await schemaFiles(outDir))]
 }
 
 async function chunksOf(input, output, preserveEntrySignatures) {
@@ -136,20 +144,14 @@ function ownCopy(entry) {
   }
 }
 
-async function publishOutput({ cli, lib, declarations }, outDir, clean) {
+async function publishOutput({ cli, lib, others }, outDir, clean) {
   // An entry after the chunks that it names.
   const chunks = [...cli, ...lib.toSorted((a, b) => Number(a.isEntry) - Number(b.isEntry))]
   const files = chunks.map(({ fileName, code }) => ({ path: join(outDir, fileName), contents: Buffer.from(code) }))
   const explorer = await explorerFiles(join(outDir, 'explorer'))
   const licenses = Buffer.from(await thirdPartyLicenses([...sourcesOf(chunks), ...explorer.sources]))
   files.push({ path: join(outDir, 'THIRD_PARTY_LICENSES.txt'), contents: licenses })
-  files.push(
-    ...explorer.files,
-    ...(await docsFiles(join(outDir, 'docs'))),
-    await manPageFile(outDir),
-    ...(await schemaFiles(outDir)),
-  )
-  files.push(...declarations)
+  files.push(...explorer.files, ...(await docsFiles(join(outDir, 'docs'))), ...others)
   await publish(files, { outDir, last: join(outDir, 'main.cjs'), clean })
   const bytes = files.reduce((sum, { contents }) => sum + contents.length, 0)
   return { files: files.length, bytes, chunks: cli, lib }
@@ -161,20 +163,25 @@ function sourcesOf(chunks) {
   return modules.flatMap(([id, { renderedLength }]) => (renderedLength > 0 ? [id] : []))
 }
 
-async function compile() {
+async function compile({ programOnly = false } = {}) {
   const { compileContracts } = await import('./contracts.mjs')
-  const { generateClientTypes } = await import('./client-types.mjs')
   await compileContracts()
   await generateChains()
+  if (programOnly) return
+  const { generateClientTypes } = await import('./client-types.mjs')
   await generateClientTypes()
 }
 
-/** Builds contracts, generated sources and bundle, in one process at a time. Returns a summary line. */
-export async function build({ clean = false } = {}) {
+/**
+ * Builds contracts, generated sources and bundle, in one process at a time. Returns a summary line.
+ *
+ * @param options of `bundle()`
+ */
+export async function build(options = {}) {
   const start = performance.now()
   return await withLock(join(distDir, '.lock'), async () => {
-    await compile()
-    return summary(await bundle({ clean }), start)
+    await compile(options)
+    return summary(await bundle(options), start)
   })
 }
 

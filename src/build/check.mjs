@@ -11,11 +11,13 @@ import { findLongComments } from './long-comments.mjs'
 import { root } from './paths.mjs'
 import { generateReference } from './reference.mjs'
 import { run } from './run.mjs'
-import { ensureInstalled, setUp } from './setup.mjs'
+import { ensureTools, setUpForTests } from './setup.mjs'
 import { changedFiles, testsOf } from './tests-of.mjs'
+import { toolPath } from './tool.mjs'
 import { runTests } from './vitest.mjs'
 
-const tool = (name, ...args) => run(join(root, 'node_modules', '.bin', name), args, { cwd: root })
+const tsc = (folder) => run(join(root, 'node_modules', '.bin', 'tsc'), ['-p', folder], { cwd: root })
+const tool = (name, ...args) => run(toolPath(name), args, { cwd: root })
 
 /** Generated files that are committed. `generate(dir)` writes the current files of `paths` into `dir`. */
 const GENERATORS = [
@@ -48,9 +50,9 @@ const GENERATORS = [
 ]
 
 const CHECKS = [
-  { name: 'types (tsc)', run: () => tool('tsc', '-p', '.') },
-  { name: 'types of the explorer (tsc)', run: () => tool('tsc', '-p', 'src/explorer') },
-  { name: 'types of the preview and report script (tsc)', run: () => tool('tsc', '-p', 'src/cli/sheet/browser') },
+  { name: 'types (tsc)', run: () => tsc('.') },
+  { name: 'types of the explorer (tsc)', run: () => tsc('src/explorer') },
+  { name: 'types of the preview and report script (tsc)', run: () => tsc('src/cli/sheet/browser') },
   {
     name: 'import directions',
     run: async () => {
@@ -95,7 +97,7 @@ async function generateSources() {
   return { code: 0, output: '' }
 }
 
-await ensureInstalled()
+await ensureTools()
 // First, because tsc reads the generated types.
 const results = [await check({ name: 'contracts compile (solc), sources are generated', run: generateSources })]
 results.push(...(await Promise.all(CHECKS.map(check))))
@@ -109,6 +111,6 @@ async function testChanges() {
     `\n${tests.length} test files belong to the changes\n${tests.map((test) => `  ${test}\n`).join('')}`,
   )
   if (tests.length === 0) return true
-  await setUp()
+  await setUpForTests()
   return await runTests([], { args: tests })
 }

@@ -100,7 +100,8 @@ const ANY_IMPORT = /\b(?:from |import |import\()'(\.[^']+)'/g
  * @returns {Promise<string[]>}
  */
 export async function findWrongImports(src) {
-  const files = new Set((await readdir(src, { recursive: true })).map((path) => path.replaceAll('\\', '/')))
+  const paths = (await readdir(src, { recursive: true })).map((path) => path.replaceAll('\\', '/'))
+  const files = new Set(paths.filter((path) => !path.includes('/node_modules/')))
   const found = new Set()
   const withinFolders = []
   const loads = new Map()

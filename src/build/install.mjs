@@ -32,7 +32,7 @@ async function readPackages(file) {
   }
 }
 
-/** Runs `npm ci`, without output unless it fails. No package needs an install script, so none runs. */
+/** Runs `npm ci` in a folder, without output unless it fails. No package needs an install script, so none runs. */
 export async function install(root) {
   const { code, output } = await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: root })
   if (code !== 0) throw new Error(`npm ci failed:\n${reasonIn(output)}`)

@@ -2,7 +2,7 @@
 // versions.
 import { cachedNode } from './cached-package.mjs'
 import { run } from './run.mjs'
-import { setUp } from './setup.mjs'
+import { setUpForTests } from './setup.mjs'
 import { runTests } from './vitest.mjs'
 
 const PROJECTS = ['core', 'isolated', 'long']
@@ -17,7 +17,7 @@ const DATABASES = [
   'test/operations/crash',
 ]
 
-await setUp()
+await setUpForTests()
 const asked = process.argv.slice(2)
 for (const version of asked.length > 0 ? asked : VERSIONS) {
   const node = await cachedNode(version)

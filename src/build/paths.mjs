@@ -5,3 +5,6 @@ import { fileURLToPath } from 'node:url'
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 
 export const distDir = join(root, 'dist')
+
+/** The package of programs that only checks and tests use. Its modules find the other packages at the root. */
+export const toolsDir = join(root, 'src', 'build', 'tools')

@@ -5,5 +5,5 @@ export interface BuiltFile {
 
 export function publish(
   files: readonly BuiltFile[],
-  options: { outDir: string; last: string; clean: boolean },
+  options: { outDir: string; last: string; clean: boolean | 'keep' },
 ): Promise<void>

@@ -7,7 +7,7 @@ const GRACE_MS = 60 * 60 * 1000
 /**
  * Publishes the files of a build so that no process sees half of one. Chunks have a content hash in their names, so
  * they are added next to existing ones. `last`, which names them, replaces its predecessor at the end by a rename. Old
- * files are removed later, or at once with `clean`.
+ * files are removed later, or at once with `clean`, or not if it is 'keep'.
  */
 export async function publish(files, { outDir, last, clean }) {
   const staging = join(outDir, `.new-${process.pid}`)
@@ -20,7 +20,7 @@ export async function publish(files, { outDir, last, clean }) {
     await rename(staged, path)
   }
   await rmdir(staging)
-  await removeStale(new Set(files.map(({ path }) => relative(outDir, path))), outDir, clean)
+  if (clean !== 'keep') await removeStale(new Set(files.map(({ path }) => relative(outDir, path))), outDir, clean)
 }
 
 async function removeStale(current, outDir, clean) {

@@ -1,23 +1,41 @@
-// Prepares a fresh clone: installs the packages of the lock file, then builds.
-import { join } from 'node:path'
+// Prepares a fresh clone for tests: installs the packages of the lock files, then builds.
+import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { install, isInstalled } from './install.mjs'
 import { withLock } from './lock.mjs'
-import { distDir, root } from './paths.mjs'
+import { distDir, root, toolsDir } from './paths.mjs'
 
-/** @param say called with one line for each step that takes time */
-export async function setUp(say = toStderr) {
+/**
+ * Installs packages and builds, without the programs that only checks and tests use.
+ *
+ * @param say called with one line for each step that takes time
+ * @param options of `build()`
+ */
+export async function setUp(say = toStderr, options = {}) {
   await ensureInstalled(say)
   const { build } = await import('./build.mjs')
-  say(await build())
+  say(await build(options))
 }
 
-/** Installs the packages of package-lock.json unless they are installed. */
-export async function ensureInstalled(say = toStderr) {
+/** Installs all packages and builds. */
+export async function setUpForTests() {
+  await ensureTools()
+  await setUp()
+}
+
+/** Installs the packages of both lock files unless they are installed. */
+export async function ensureTools(say = toStderr) {
+  await ensureInstalled(say)
+  await ensureInstalled(say, toolsDir)
+}
+
+/** Installs the packages of a folder's package-lock.json unless they are installed. */
+export async function ensureInstalled(say, folder = root) {
   await withLock(join(distDir, '.setup.lock'), async () => {
-    if (await isInstalled(root)) return
-    say('installing packages (npm ci --ignore-scripts)')
-    await install(root)
+    if (await isInstalled(folder)) return
+    const where = relative(root, folder)
+    say(`installing packages (npm ci --ignore-scripts${where === '' ? '' : ` in ${where}`})`)
+    await install(folder)
   })
 }
 
@@ -26,7 +44,7 @@ function toStderr(line) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  await setUp().catch((error) => {
+  await setUpForTests().catch((error) => {
     toStderr(error.message)
     process.exitCode = 1
   })

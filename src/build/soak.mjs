@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './paths.mjs'
-import { setUp } from './setup.mjs'
+import { setUpForTests } from './setup.mjs'
 import { PARTS } from './suites.mjs'
 import { runTests } from './vitest.mjs'
 
@@ -11,7 +11,7 @@ const LAST = ['postgres', 'mutations']
 /** Returns whether all tests of a part passed. */
 async function runPart(part) {
   if (part === 'mutations') {
-    return spawnSync(process.execPath, [join(root, 'src/build/mutate.mjs')], { stdio: 'inherit' }).status === 0
+    return spawnSync(process.execPath, [join(root, 'src/build/tools/mutate.mjs')], { stdio: 'inherit' }).status === 0
   }
   const project = part === 'postgres' ? 'more-postgres' : 'soak'
   return await runTests([project], { args: ['--maxWorkers=100%'], env: { GDN_SOAK: '1', GDN_SOAK_PARTS: part } })
@@ -24,7 +24,7 @@ if (unknown.length > 0) {
   process.stderr.write(`unknown part ${unknown.join(', ')}: must be one of ${parts.join(', ')}\n`)
   process.exitCode = 2
 } else {
-  await setUp()
+  await setUpForTests()
   const failed = []
   for (const part of given.length > 0 ? given : parts) {
     process.stdout.write(`\nsoak: ${part}\n`)

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -11,11 +11,19 @@ import { execa } from 'execa'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
 const SCRIPT = fileURLToPath(new URL('../../.github/checksums.mjs', import.meta.url))
+const TOOLS = 'src/build/tools'
 const NATIVE = 'node_modules/native-other'
 const CHECKSUM = `sha512-${'A'.repeat(86)}==`
 
-/** A project with an optional package of another system, whose lock file has no checksum for it. */
-async function project(served: Record<string, { version: string; integrity?: string }>, locked = {}) {
+/**
+ * A project with an optional package of another system, whose lock file has no checksum for it.
+ *
+ * @param place the folder of that lock file; the other one lists no package
+ */
+async function project(
+  served: Record<string, { version: string; integrity?: string }>,
+  { locked = {}, place = '' }: { locked?: object; place?: string } = {},
+) {
   const registry = createServer((request, response) => {
     const name = (request.url ?? '').slice(1)
     const found = Object.hasOwn(served, name) ? served[name] : undefined
@@ -36,12 +44,14 @@ async function project(served: Record<string, { version: string; integrity?: str
   })
   const root = { name: 'project', version: '1.0.0', optionalDependencies: { 'native-other': '1.0.0' } }
   const packages = { '': root, [NATIVE]: { version: '1.0.0', optional: true, os: ['haiku'], ...locked } }
-  const path = join(folder, 'package-lock.json')
-  await writeFile(join(folder, 'package.json'), JSON.stringify(root))
-  await writeFile(
-    path,
-    JSON.stringify({ name: 'project', version: '1.0.0', lockfileVersion: 3, requires: true, packages }),
-  )
+  const bare = { name: 'project', version: '1.0.0' }
+  await mkdir(join(folder, TOOLS), { recursive: true })
+  for (const own of ['', TOOLS]) {
+    const [manifest, listed] = own === place ? [root, packages] : [bare, { '': bare }]
+    await writeFile(join(folder, own, 'package.json'), JSON.stringify(manifest))
+    const lock = { name: 'project', version: '1.0.0', lockfileVersion: 3, requires: true, packages: listed }
+    await writeFile(join(folder, own, 'package-lock.json'), JSON.stringify(lock))
+  }
   const { exitCode, stdout } = await execa(process.execPath, [SCRIPT], {
     cwd: folder,
     env: {
@@ -52,29 +62,35 @@ async function project(served: Record<string, { version: string; integrity?: str
     },
     reject: false,
   })
-  const lock = JSON.parse(await readFile(path, 'utf8')) as { packages: Record<string, object> }
+  const lock = JSON.parse(await readFile(join(folder, place, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, object>
+  }
   return { exitCode, problems: stdout.split('\n').filter((line) => line.startsWith('::error')), lock }
 }
 
 describe.skipIf(spawnSync('npm', ['--version']).status !== 0)('the checksums of a release', () => {
-  test('are completed from the registry', async () => {
-    const { exitCode, problems, lock } = await project({ 'native-other': { version: '1.0.0', integrity: CHECKSUM } })
+  test.each(['', TOOLS])('are completed from the registry in the lock file of the folder "%s"', async (place) => {
+    const served = { 'native-other': { version: '1.0.0', integrity: CHECKSUM } }
+    const { exitCode, problems, lock } = await project(served, { place })
     expect({ exitCode, problems }).toEqual({ exitCode: 0, problems: [] })
     expect(lock.packages[NATIVE]).toMatchObject({ version: '1.0.0', integrity: CHECKSUM })
     expect(lock.packages[NATIVE]).not.toHaveProperty('resolved')
   })
 
   test.each([
-    ['the registry has no checksum either', { 'native-other': { version: '1.0.0' } }],
-    ['the registry lacks the package', {}],
-  ])('fails if %s', async (_, served) => {
-    const { exitCode, problems } = await project(served)
+    ['the registry has no checksum either', { 'native-other': { version: '1.0.0' } }, ''],
+    ['the registry lacks the package', {}, ''],
+    ['the registry lacks a package of the tools', {}, TOOLS],
+  ])('fails if %s', async (_, served, place) => {
+    const { exitCode, problems } = await project(served, { place })
     expect(exitCode).toBe(1)
-    expect(problems.join('\n')).toContain(`nothing is published: ${NATIVE} has no checksum. See SECURITY.md.`)
+    expect(problems.join('\n')).toContain(
+      `${join(place, 'package-lock.json')}: ${NATIVE} has no checksum. See SECURITY.md.`,
+    )
   })
 
   test('keep those that the lock file has', async () => {
-    const { exitCode, lock } = await project({}, { integrity: CHECKSUM })
+    const { exitCode, lock } = await project({}, { locked: { integrity: CHECKSUM } })
     expect(exitCode).toBe(0)
     expect(lock.packages[NATIVE]).toMatchObject({ integrity: CHECKSUM })
   })

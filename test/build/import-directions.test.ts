@@ -161,7 +161,7 @@ describe('the lint rules', { tags: ['slow'] }, () => {
   /** The errors of Biome: `<rule> <path>`. */
   async function lint(): Promise<string[]> {
     for (const name of ['biome.json', '.gitignore']) await copyFile(join(root, name), join(folder, name))
-    const biome = join(root, 'node_modules/@biomejs/biome/bin/biome')
+    const biome = join(root, 'src/build/tools/node_modules/@biomejs/biome/bin/biome')
     const args = ['lint', '--reporter=json', '--max-diagnostics=none', 'src']
     const { stdout } = await execa(process.execPath, [biome, ...args], { cwd: folder, reject: false })
     return (JSON.parse(stdout) as Report).diagnostics

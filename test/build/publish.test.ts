@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(outDir, { recursive: true, force: true }))
 
-function build(files: Record<string, string>, clean = false): Promise<void> {
+function build(files: Record<string, string>, clean: boolean | 'keep' = false): Promise<void> {
   const list = Object.entries(files).map(([name, text]) => ({ path: join(outDir, name), contents: Buffer.from(text) }))
   return publish(list, { outDir, last: join(outDir, 'main.js'), clean })
 }
@@ -40,6 +40,13 @@ describe('publishing a build', () => {
     await age('chunks/a-1.js', 2)
     await build({ 'main.js': 'two', 'chunks/a-2.js': 'a' })
     expect(new Set(await listed())).toEqual(new Set(['main.js', 'a-2.js']))
+  })
+
+  test('a build of only the program keeps the files that it leaves out', async () => {
+    await build({ 'main.js': 'one', 'types/index.d.ts': 'a' })
+    await age('types/index.d.ts', 2)
+    await build({ 'main.js': 'two' }, 'keep')
+    expect(new Set(await listed())).toEqual(new Set(['main.js', 'index.d.ts']))
   })
 
   test('a clean build removes all other files', async () => {

@@ -89,7 +89,8 @@ describe('the names', () => {
     for (const folder of ['docs', 'examples', '.github', '.ci', 'src', 'bin']) {
       const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true })
       const files = entries.filter((entry) => entry.isFile() && !/\.(png|svg|webp|gif|jpg|wasm)$/.test(entry.name))
-      paths.push(...files.map(({ parentPath, name }) => join(parentPath, name).slice(root.length)))
+      const found = files.map(({ parentPath, name }) => join(parentPath, name).slice(root.length))
+      paths.push(...found.filter((path) => !/\/node_modules\/|package-lock\.json$/.test(path)))
     }
     return await Promise.all(paths.map(async (path): Promise<[string, string]> => [path, await read(path)]))
   }

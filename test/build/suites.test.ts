@@ -28,7 +28,7 @@ test.each(Object.entries(LISTS))('every path in %s exists', (_name, patterns) =>
 })
 
 test('every path of a group of mutations exists', async () => {
-  const text = await readFile(join(root, 'src/build/mutate.mjs'), 'utf8')
+  const text = await readFile(join(root, 'src/build/tools/mutate.mjs'), 'utf8')
   const named = paths([...text.matchAll(/'((?:src|test)\/[^']+\.ts)'/g)].map(([, path = '']) => path))
   expect(named.length).toBeGreaterThan(50)
   expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])

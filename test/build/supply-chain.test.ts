@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -10,25 +10,49 @@ const read = (path: string) => readFile(join(root, path), 'utf8')
 
 const WORKFLOWS = (await readdir(join(root, '.github/workflows'))).map((name) => `.github/workflows/${name}`)
 
-/** Packages for other systems, which the registry that wrote the lock file doesn't serve. */
-const WITHOUT_CHECKSUM: Readonly<Record<string, readonly string[]>> = {
-  '@biomejs/cli-': [
-    ...['android-arm64', 'android-x64', 'darwin-arm64', 'darwin-x64'],
-    ...['linux-arm64-musl', 'linux-x64-musl', 'win32-arm64', 'win32-x64'],
-  ],
-  '@foundry-rs/anvil-': ['darwin-amd64', 'darwin-arm64', 'linux-arm64', 'win32-amd64'],
-  '@oxc-parser/binding-': [
-    ...['android-arm-eabi', 'android-arm64', 'darwin-arm64', 'darwin-x64', 'freebsd-x64'],
-    ...['linux-arm-gnueabihf', 'linux-arm-musleabihf', 'linux-ppc64-gnu', 'linux-riscv64-gnu', 'linux-riscv64-musl'],
-    ...['linux-s390x-gnu', 'openharmony-arm64', 'win32-arm64-msvc', 'win32-ia32-msvc', 'win32-x64-msvc'],
-  ],
-  'litesvm-': ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu', 'linux-arm64-musl', 'linux-x64-musl'],
+const LOCK = 'package-lock.json'
+const TOOLS_LOCK = 'src/build/tools/package-lock.json'
+
+/** By lock file: packages for other systems, which the registry that wrote it doesn't serve. */
+const WITHOUT_CHECKSUM: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  [LOCK]: {
+    '@foundry-rs/anvil-': ['darwin-amd64', 'darwin-arm64', 'linux-arm64', 'win32-amd64'],
+    'litesvm-': ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu', 'linux-arm64-musl', 'linux-x64-musl'],
+  },
+  [TOOLS_LOCK]: {
+    '@biomejs/cli-': [
+      ...['android-arm64', 'android-x64', 'darwin-arm64', 'darwin-x64'],
+      ...['linux-arm64-musl', 'linux-x64-musl', 'win32-arm64', 'win32-x64'],
+    ],
+    '@oxc-parser/binding-': [
+      ...['android-arm-eabi', 'android-arm64', 'darwin-arm64', 'darwin-x64', 'freebsd-x64'],
+      ...['linux-arm-gnueabihf', 'linux-arm-musleabihf', 'linux-ppc64-gnu', 'linux-riscv64-gnu', 'linux-riscv64-musl'],
+      ...['linux-s390x-gnu', 'openharmony-arm64', 'win32-arm64-msvc', 'win32-ia32-msvc', 'win32-x64-msvc'],
+    ],
+  },
+}
+
+interface Package {
+  resolved?: string
+  integrity?: string
+  optional?: boolean
+  dev?: boolean
+  os?: string[]
+  hasInstallScript?: boolean
+  engines?: { node?: string } | string[]
+}
+
+/** The packages of a lock file, by path. */
+async function packagesOf(lock: string): Promise<[path: string, entry: Package][]> {
+  const { packages } = JSON.parse(await read(lock)) as { packages: Record<string, Package> }
+  return Object.entries(packages).filter(([path]) => path !== '')
 }
 
 interface Step {
   uses?: string
   run?: string
   with?: Record<string, unknown>
+  'working-directory'?: string
 }
 
 interface Workflow {
@@ -106,10 +130,8 @@ describe('installed packages', () => {
   })
 
   test('every package allows Node.js 20.19, except three that work with it', async () => {
-    const { packages } = JSON.parse(await read('package-lock.json')) as {
-      packages: Record<string, { optional?: boolean; engines?: { node?: string } | string[] }>
-    }
-    const excluding = Object.entries(packages).filter(
+    const all = [...(await packagesOf(LOCK)), ...(await packagesOf(TOOLS_LOCK))]
+    const excluding = all.filter(
       ([, { optional, engines }]) =>
         !optional && !Array.isArray(engines) && engines?.node !== undefined && !allows(engines.node, [20, 19, 0]),
     )
@@ -122,34 +144,28 @@ describe('installed packages', () => {
   })
 
   test('no package needs an install script: two have one, and work without it', async () => {
-    const { packages } = JSON.parse(await read('package-lock.json')) as {
-      packages: Record<string, { hasInstallScript?: boolean; dev?: boolean }>
-    }
-    const withScript = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript)
+    const all = [...(await packagesOf(LOCK)), ...(await packagesOf(TOOLS_LOCK))]
+    const withScript = all.filter(([, { hasInstallScript }]) => hasInstallScript)
     expect(withScript.map(([path]) => path).sort()).toEqual(['node_modules/@scarf/scarf', 'node_modules/esbuild'])
     expect(withScript.every(([, { dev }]) => dev)).toBe(true)
   })
 
-  test('every package comes from the configured registry', async () => {
-    const { packages } = JSON.parse(await read('package-lock.json')) as {
-      packages: Record<string, { resolved?: string }>
-    }
-    expect(Object.values(packages).filter(({ resolved }) => resolved !== undefined)).toEqual([])
+  test.each([LOCK, TOOLS_LOCK])('every package in %s comes from the configured registry', async (lock) => {
+    const packages = await packagesOf(lock)
+    expect(packages.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
   })
 
-  test('every package has a checksum, apart from those that SECURITY.md lists', async () => {
-    const { packages } = JSON.parse(await read('package-lock.json')) as {
-      packages: Record<string, { integrity?: string; optional?: boolean; os?: string[] }>
-    }
-    const entries = Object.entries(packages).filter(([path]) => path !== '')
-    const unchecked = entries.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-'))
-    const listed = Object.entries(WITHOUT_CHECKSUM).flatMap(([prefix, systems]) => systems.map((one) => prefix + one))
+  test.each([LOCK, TOOLS_LOCK])('every package in %s has a checksum, or SECURITY.md lists it', async (lock) => {
+    const packages = await packagesOf(lock)
+    const unchecked = packages.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-'))
+    const prefixes = Object.entries(WITHOUT_CHECKSUM[lock] ?? {})
+    const listed = prefixes.flatMap(([prefix, systems]) => systems.map((one) => prefix + one))
     expect(unchecked.map(([path]) => path)).toEqual(listed.map((name) => `node_modules/${name}`))
     expect(unchecked.every(([, { optional, os }]) => optional && os !== undefined)).toBe(true)
     const text = await read('SECURITY.md')
-    expect(text).toContain(`**${unchecked.length} of ${entries.length} packages in the lock file have no checksum.**`)
-    for (const [prefix, systems] of Object.entries(WITHOUT_CHECKSUM)) {
-      expect(text).toContain(`\n  - \`${prefix}*\`: ${systems.join(', ')}\n`)
+    expect(text).toContain(`\n  - \`${lock}\`: ${unchecked.length} of ${packages.length} packages\n`)
+    for (const [prefix, systems] of prefixes) {
+      expect(text).toContain(`\n    - \`${prefix}*\`: ${systems.join(', ')}\n`)
     }
   })
 
@@ -157,5 +173,11 @@ describe('installed packages', () => {
     const { jobs } = parse(await read('.github/workflows/release.yml')) as Workflow
     const runs = jobs.audit?.steps.flatMap(({ run }) => run ?? []) ?? []
     expect(runs.slice(0, 2)).toEqual(['node .github/checksums.mjs', 'npm ci --ignore-scripts'])
+    const ofTools = jobs.audit?.steps.find((step) => step['working-directory'] === dirname(TOOLS_LOCK))
+    expect(ofTools?.run?.trim().split('\n')).toEqual([
+      'npm ci --ignore-scripts',
+      'npm audit --audit-level=high',
+      'npm audit signatures',
+    ])
   })
 })

@@ -1,6 +1,6 @@
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -16,8 +16,9 @@ let scratch: string
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'gdn-how-to-add-'))
   const left = new Set(['.git', 'node_modules', 'dist'])
+  const filter = (path: string) => !left.has(basename(path))
   for (const entry of await readdir(root)) {
-    if (!left.has(entry)) await cp(join(root, entry), join(scratch, entry), { recursive: true })
+    await cp(join(root, entry), join(scratch, entry), { recursive: true, filter })
   }
   await symlink(join(root, 'node_modules'), join(scratch, 'node_modules'))
 })

@@ -81,7 +81,8 @@ async function textFiles(): Promise<string[]> {
   )
   const onTop = (await readdir(root)).filter((name) => name.endsWith('.md')).map((name) => join(root, name))
   return [...inFolders.flat(), ...onTop].filter(
-    (path) => TEXT.test(path) && !path.includes('/generated/') && path !== fileURLToPath(import.meta.url),
+    (path) =>
+      TEXT.test(path) && !/\/(?:generated|node_modules)\//.test(path) && path !== fileURLToPath(import.meta.url),
   )
 }
 

@@ -176,7 +176,7 @@ describe('the typed client in the package', () => {
   })
 
   test('are the types wrong: no', async () => {
-    const attw = join(root, 'node_modules/.bin/attw')
+    const attw = join(root, 'src/build/tools/node_modules/.bin/attw')
     const args = [join(folder, packed.filename), '--profile', 'esm-only', '--format', 'ascii', '--no-color']
     const { exitCode, all } = await execa(attw, args, { reject: false, all: true })
     expect(exitCode, all).toBe(0)

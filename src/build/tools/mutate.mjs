@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Stryker } from '@stryker-mutator/core'
-import { root } from './paths.mjs'
+import { root } from '../paths.mjs'
 
 /**
  * Groups have their own tests, because a change of a constant runs all tests of its group. `rest`: tests of the same
