@@ -73,7 +73,8 @@ const nft = z
     const add = (field: string, message: string) =>
       context.issues.push({ code: 'custom', path: [field], message, input: context.value })
     const wrong = [endpoint].flat().find((name) => name !== '*' && !MINTING.includes(name))
-    if (wrong !== undefined) add('endpoint', `must be one of ${MINTING.join(', ')}, since ${wrong} creates no NFTs`)
+    if (wrong !== undefined)
+      add('endpoint', `must be one of createnft, creatednft, createnfttrans, since ${wrong} creates no NFTs`)
     if (becomes === 'initiated' && reason !== undefined) add('reason', 'is allowed only with becomes: failed')
   })
 

@@ -89,7 +89,7 @@ faults:
     [
       'an NFT fault for an endpoint that creates none',
       one('endpoint: getnfts', 'fault: nft', 'becomes: failed'),
-      /endpoint\) must be one of createnft, createnfttrans, creatednft, since getnfts creates no NFTs/,
+      /endpoint\) must be one of createnft, creatednft, createnfttrans, since getnfts creates no NFTs/,
     ],
     [
       'a reason for NFTs that do not fail',
