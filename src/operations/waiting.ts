@@ -87,9 +87,7 @@ async function pollServer<Value>(
   const { client, signal, now = monotonic } = deps
   let looks = 0
   let heldMs = 0
-  const sleep: WaitDeps['sleep'] = async (ms, until) => {
-    if (ms > heldMs) await deps.sleep(ms - heldMs, until)
-  }
+  const sleep: WaitDeps['sleep'] = (ms, until) => deps.sleep(Math.max(0, ms - heldMs), until)
   return await poll({ ...deps, sleep }, timeoutMs, async (leftMs) => {
     heldMs = 0
     looks += 1

@@ -24,7 +24,7 @@ function world({ waits = true, perSecond = null as number | null, holds = true, 
     },
   }
   const sleep = async (ms: number) => {
-    slept.push(ms)
+    if (ms > 0) slept.push(ms)
     time += ms
   }
   return {

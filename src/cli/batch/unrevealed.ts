@@ -65,7 +65,12 @@ export async function openUnrevealed(
       options,
       read,
       check: async (connection) => {
-        if (await isCommitted(deps, connection, options, read)) throw committed()
+        const isRefused = await isCommitted(deps, connection, options, read).catch(async (error: unknown) => {
+          // Planning reports invalid rows, which the user can fix without the server.
+          if (!(await hasInvalidRow(read))) throw error
+          return false
+        })
+        if (isRefused) throw committed()
       },
     }
   }
@@ -91,6 +96,11 @@ export async function openUnrevealed(
       await keepLeaves(stateDir, rows)
     },
   }
+}
+
+async function hasInvalidRow(read: () => AsyncIterable<ManifestItem>): Promise<boolean> {
+  for await (const item of read()) if ('issue' in item) return true
+  return false
 }
 
 const ANY_RECEIVER = `0x${'1'.repeat(40)}`

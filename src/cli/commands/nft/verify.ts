@@ -106,18 +106,18 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   if (token !== null) return await proveToken(deps, flags, token, output)
   const connection = await deps.connect(await deps.settings(flags))
   const { record, owner, blockchain } = await complete(deps, connection, nftGdnId, flags)
-  const confirm = async (receiver_wallet_address: string) => {
+  const responseFor = async (receiver_wallet_address: string) => {
     const request = { receiver_wallet_address, blockchain, nft_gdn_ids: [nftGdnId] }
     return (await connection.client.call('getisgdnnft', request, { signal: deps.signals.signal })).response
   }
-  const response = await confirm(owner)
+  const response = await responseFor(owner)
   // Without this record, the error couldn't distinguish a former owner from an NFT that the server didn't create.
   const seen = record ?? (response.isgdnnft ? null : await recordIfReadable(deps, connection, nftGdnId))
   const shown = response.nft ?? seen
   const current = seen?.receiver_wallet_address
   // The server confirms an NFT only together with its owner.
   const isgdnnft =
-    response.isgdnnft || (current && !sameAddress(current, owner) ? (await confirm(current)).isgdnnft : false)
+    response.isgdnnft || (current && !sameAddress(current, owner) ? (await responseFor(current)).isgdnnft : false)
   const data = {
     nft_gdn_id: nftGdnId,
     isgdnnft,
