@@ -132,19 +132,17 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       const warnings = pendingCount(plan.counts) > 0 ? (opened.warnings?.all ?? []) : []
       printBriefly(deps, warnings)
       const { blockchain, contractAddress: contract_address, stateDir } = opened.options
-      const stated = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
-      const isFinished = pendingOf(plan, flags) === 0 && plan.unsettled === 0
-      const limit = isFinished ? null : stated
+      const limit = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
       const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, commandLimit: limit, manifest })
       const paid =
         pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => NOTHING_KNOWN
       if (limit !== null && plan.run.isKnown) await storeRunMaxCost(stateDir, plan.run.id, limit)
       await storeNames(deps, connection, opened.options, plan)
-      const done = doneNotes(plan, flags, stated !== null && isFinished)
+      const done = doneNotes(plan, flags)
       if (done.stored !== null) io.note(`${done.stored}.`)
       const again = applyAgain(manifest, flags)
       const changes = flags.only === 'mint' ? { update: 0, transfer: 0, burn: 0 } : plan.counts
-      const all = pendingOf(plan, flags)
+      const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
       const minted = await mint(deps, connection, opened, plan, {
         ...flags,
         yes,
@@ -187,7 +185,7 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
         io.debug(`can't record the changes: ${error.message}`)
       })
       await print(summaryOf(changes, outcomes))
-      for (const text of [done.limit, done.skipped]) if (text !== null) io.note(`${text}.`)
+      if (done.skipped !== null) io.note(`${done.skipped}.`)
       const problem = changesError(changes, outcomes)
       if (problem !== null) throw problem
     })
@@ -196,21 +194,12 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
   }
 }
 
-/** Returns how many changes of a plan the command makes. */
-const pendingOf = ({ counts }: ChangePlan, { only }: ApplyFlags): number =>
-  only === 'mint' ? counts.mint : pendingCount(counts)
-
-/** Returns notes on the IDs that the command stores, on a limit without effect, and on the changes that it skips. */
-function doneNotes(
-  plan: ChangePlan,
-  { only }: ApplyFlags,
-  isIdleLimit: boolean,
-): Record<'stored' | 'limit' | 'skipped', string | null> {
+/** Returns notes on the IDs that the command stores and on the changes that it skips. */
+function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 'skipped', string | null> {
   const stored = pendingPairs(plan)
   const skipped = only === 'mint' ? countsText({ ...plan.counts, mint: 0, unchanged: 0 }) : ''
   return {
     stored: stored === 0 ? null : `Stored ${idsText(stored)}`,
-    limit: isIdleLimit ? '--max-cost has no effect: the run is finished' : null,
     skipped: skipped === '' ? null : `Skipped by --only mint: ${skipped}`,
   }
 }
@@ -291,7 +280,7 @@ async function confirmPlan(
     if (newRows !== true) await plan.refuseEdited()
     refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates(), warnings?.file)
   }
-  const pending = pendingOf(plan, flags)
+  const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)
   const burns = flags.only === 'mint' ? 0 : counts.burn
   if (burns > 0) await checkBurns(io, plan, { ...flags, isList })
   if (pending > 0) {

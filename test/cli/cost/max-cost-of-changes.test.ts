@@ -203,20 +203,6 @@ describe('apply', () => {
     expect((await costsOf(await runOf(collection))).max_cost).toBe(String(10n ** 18n))
   })
 
-  test('keeps its limit if nothing is left to change, as a finished mint does', async () => {
-    const collection = await collectionOf()
-    const { mint, apply } = await machine(collection, row('a', 'A'))
-    expect(await mint('--max-cost', '1')).toMatchObject({ code: 0 })
-    for (const again of [mint, apply]) {
-      const { code, stdout } = await again('--max-cost', '0.000000001')
-      expect([code, JSON.parse(stdout).notes.join()]).toEqual([
-        0,
-        expect.stringContaining('--max-cost has no effect: the run is finished'),
-      ])
-    }
-    expect((await costsOf(await runOf(collection))).max_cost).toBe(String(10n ** 18n))
-  })
-
   test('is permitted once for its mints and changes together', async () => {
     const collection = await collectionOf()
     const { mint, edit, applyAs } = await machine(collection, row('a', 'A') + row('b', 'B'))
