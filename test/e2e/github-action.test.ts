@@ -587,7 +587,7 @@ describe('inputs', () => {
     [{ timeout: '5' }, 'timeout: must be a time such as 90s'],
     [{ args: '--nope' }, 'args: unknown option "--nope"'],
     [{ args: '--chunk-size x' }, 'args: --chunk-size: must be a whole number'],
-    [{ args: '--max-cost' }, 'args: --max-cost: must be an amount'],
+    [{ args: '--max-cost' }, 'args: --max-cost: needs a value'],
     [{ blockchain: 'polygn' }, 'blockchain: unknown blockchain "polygn"'],
     [{ command: 'plan', blockchain: 'polygn' }, 'blockchain: unknown blockchain "polygn"'],
     [{ command: 'apply', contract: '0x12' }, 'contract: "0x12" must have 40 hex digits'],
