@@ -86,7 +86,7 @@ export async function* unrevealedItems(
     const { row } = item
     n++
     if (!(await contentOf(row)).equals(commitment.contentOf(n))) {
-      throw edited(`line ${row.line}`)
+      throw editedWhileRead(`line ${row.line}`)
     }
     yield {
       row: {
@@ -101,11 +101,12 @@ export async function* unrevealedItems(
       },
     }
   }
-  if (n < commitment.rows) throw edited('the end')
+  if (n < commitment.rows) throw editedWhileRead('the end')
 }
 
-const edited = (what: string) =>
-  new GdnError('refused', `${what} was edited while the manifest was read`, {
+/** Creates the error for a manifest that was edited between two passes. */
+export const editedWhileRead = (what: string) =>
+  new GdnError('refused', `${what} was edited while it was read`, {
     hint: 'Nothing was sent. Run the command again.',
   })
 

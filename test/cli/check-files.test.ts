@@ -1,5 +1,6 @@
 /** @module-tag slow */
 import { describe, expect, test } from 'vitest'
+import { CAPABILITIES } from '../../src/api/headers.ts'
 import { checkFiles, FileUrls } from '../../src/cli/batch/check-files.ts'
 import type { Deps } from '../../src/cli/deps.ts'
 import { startHttpServer } from '../helpers/http-server.ts'
@@ -111,6 +112,23 @@ describe('batch mint --check-files', () => {
     expect(errorOf(result).message).toContain('/gone.png returned 404 Not Found')
     expect(api.bodies('createnft')).toEqual([])
     expect(JSON.parse((await cli(['batch', 'list', '--json'], options)).stdout)).toEqual([])
+    await server.close()
+  })
+
+  test('counts the rows of a file once if the manifest was also compared with a commitment', async () => {
+    const { server, manifest, options } = await drop('gone.png')
+    const headers = { [CAPABILITIES.updates]: 'yes', [CAPABILITIES.idempotency]: 'yes' }
+    const transaction = { transaction_gdn_id: 'a', transaction_hash: null, block_number: null }
+    const provenances = [{ provenance: '0x1', first_token_id: '1', status: 'deployed', ...transaction }]
+    const api = await fakeApi({
+      getprovenances: (body) => ({ headers, body: { requests: body, provenances } }),
+      '*': () => ({ status: 404, headers, body: {} }),
+    })
+    const flags = [...TARGET, '--base-url', api.url, '--no-lookup', '--check-files', '--json']
+    const { message } = errorOf(await cli(['batch', 'mint', manifest, ...flags], options))
+    expect(message).toContain('/gone.png returned 404 Not Found')
+    expect(message).not.toContain('other row')
+    expect(api.bodies('getprovenances')).toHaveLength(1)
     await server.close()
   })
 

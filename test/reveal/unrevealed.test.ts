@@ -46,6 +46,6 @@ test.each<[string, string[], string]>([
   ['has one row fewer', ['Dawn', 'Noon'], 'the end'],
 ])('refuses a manifest that %s when it is read again', async (_, read, where) => {
   await expect(mintedOf(TITLES, read)).rejects.toMatchObject({
-    ...{ code: 'refused', message: `${where} was edited while the manifest was read` },
+    ...{ code: 'refused', message: `${where} was edited while it was read` },
   })
 })

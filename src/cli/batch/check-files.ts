@@ -19,10 +19,14 @@ interface Use {
 export class FileUrls {
   readonly uses = new Map<string, Use>()
 
-  readonly add = (url: string, place: Place): void => {
-    const use = this.uses.get(url)
-    if (use === undefined) this.uses.set(url, { place, uses: 1 })
-    else use.uses++
+  /** Begins a pass over the manifest. Returns the function that adds a URL. */
+  begin(): (url: string, place: Place) => void {
+    this.uses.clear()
+    return (url, place) => {
+      const use = this.uses.get(url)
+      if (use === undefined) this.uses.set(url, { place, uses: 1 })
+      else use.uses++
+    }
   }
 }
 

@@ -6,12 +6,17 @@ const MAX_SHOWN = 1000
 
 /** The local files of a manifest and their places, collected while it is read. */
 export class LocalFiles {
-  readonly first: { path: string; place: Place }[] = []
+  first: { path: string; place: Place }[] = []
   count = 0
 
-  readonly add = (path: string, place: Place): void => {
-    this.count++
-    if (this.first.length < MAX_SHOWN) this.first.push({ path, place })
+  /** Begins a pass over the manifest. Returns the function that adds a file. */
+  begin(): (path: string, place: Place) => void {
+    this.first = []
+    this.count = 0
+    return (path, place) => {
+      this.count++
+      if (this.first.length < MAX_SHOWN) this.first.push({ path, place })
+    }
   }
 }
 

@@ -130,8 +130,8 @@ export async function openManifest(
       ...fromFlags,
       ...asTarget(collection),
       checkRow,
-      onFileUrl: files?.add,
-      onLocalFile: localFiles.add,
+      onFileUrl: files?.begin(),
+      onLocalFile: localFiles.begin(),
       onMapped: mapped.add,
       ...warnings.begin(),
     })

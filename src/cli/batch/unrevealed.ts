@@ -10,6 +10,7 @@ import { type ManifestItem, readManifest } from '../../manifest/read.ts'
 import { type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import {
   editedLines,
+  editedWhileRead,
   type KeptRun,
   keepLeaves,
   keptCommitment,
@@ -61,13 +62,15 @@ export async function openUnrevealed(
   if (file === undefined) {
     // A run that already started this way, or that --again starts, mints its rows as they are on purpose.
     if (kept !== undefined || flags.again === true) return { options, read }
+    let isUnchecked = false
     return {
       options,
-      read,
+      read: () => (isUnchecked ? invalidItems(read()) : read()),
       check: async (connection) => {
         const isRefused = await isCommitted(deps, connection, options, read).catch(async (error: unknown) => {
           // Planning reports invalid rows, which the user can fix without the server.
-          if (!(await hasInvalidRow(read))) throw error
+          isUnchecked = !deps.signals.signal.aborted && (await hasInvalidRow(read))
+          if (!isUnchecked) throw error
           return false
         })
         if (isRefused) throw committed()
@@ -80,7 +83,7 @@ export async function openUnrevealed(
   const progress = await deps.io.progress('Hashing the rows and their files')
   const rows = await readCommitment(read()).finally(() => progress.stop())
   // Reading the rows again reports their problems.
-  if (rows === null) return { options, read }
+  if (rows === null) return { options, read: () => invalidItems(read()) }
   const { provenance, seed } = rows.commitment
   if (kept?.commitment && kept.commitment.provenance !== provenance) {
     throw editedRows(kept, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
@@ -96,6 +99,19 @@ export async function openUnrevealed(
       await keepLeaves(stateDir, rows)
     },
   }
+}
+
+/**
+ * Reads a manifest in which an earlier pass found an invalid row. Throws if there is none any more, because nothing has
+ * checked these rows.
+ */
+async function* invalidItems(items: AsyncIterable<ManifestItem>): AsyncGenerator<ManifestItem> {
+  let isInvalid = false
+  for await (const item of items) {
+    isInvalid ||= 'issue' in item
+    yield item
+  }
+  if (!isInvalid) throw editedWhileRead('the manifest')
 }
 
 async function hasInvalidRow(read: () => AsyncIterable<ManifestItem>): Promise<boolean> {

@@ -11,7 +11,7 @@ import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.
 import { noteNfts } from '../../plan/note-changes.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import { type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
-import { editedLines, keptCommitment } from '../../reveal/unrevealed.ts'
+import { editedLines, editedWhileRead, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
 import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
@@ -173,8 +173,7 @@ async function hashRows({ io }: Deps, { read, options }: OpenedManifest): Promis
     if ('issue' in item && issueCount++ < MAX_ISSUES) issues.push(item.issue)
   }
   throwProblems({ issues, issueCount }, null)
-  const place = { file: options.manifestPath ?? undefined }
-  throw new GdnError('refused', 'the manifest was edited while it was read', { place, hint: 'Run the command again.' })
+  throw editedWhileRead('the manifest')
 }
 
 /**

@@ -105,7 +105,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
       onMapped: mapped.add,
       onFileWarning,
       onUnescaped,
-      onFileUrl: urls?.add,
+      onFileUrl: urls?.begin(),
       onRow(row, from) {
         onRow(row, from)
         duplicates.add(row)
