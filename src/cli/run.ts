@@ -193,16 +193,19 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
   }
 }
 
-/** Throws for `--run --dry-run`, because commander would take the second flag as the value of the first. */
+/**
+ * Throws for `--run --dry-run`, because commander would take the second flag as the value of the first. A value that
+ * begins with two hyphens, even a misspelled flag, needs an equals sign.
+ */
 function refuseFlagsAsValues(command: GdnCommand, argv: readonly string[]): void {
   const flagOf = (word = '') => command.options.find(({ long, short }) => word === long || word === short)
   for (let at = 0; at < argv.length && argv[at] !== '--'; at++) {
     const flag = flagOf(argv[at])
     if (flag === undefined && command.passesThrough && !argv[at]?.startsWith('-')) return
     if (!flag?.required) continue
-    const next = flagOf(argv[++at]?.replace(/=.*/s, ''))
-    if (next === undefined) continue
-    const [name, value] = [flag.long ?? flag.flags, next.long ?? next.flags]
+    const value = argv[++at]?.replace(/=.*/s, '') ?? ''
+    if (!value.startsWith('--') && flagOf(value) === undefined) continue
+    const name = flag.long ?? flag.flags
     throw flagError(name, `needs a value, but ${value} follows`, `If ${value} is the value, use ${name}=${value}.`)
   }
 }

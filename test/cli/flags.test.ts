@@ -141,6 +141,8 @@ test('takes no flag as the value of another flag, in every command', async () =>
   expect(flags).toBeGreaterThan(300)
   const { stderr } = await cli(['batch', 'mint', 'v.csv', '--run', '--dry-run'])
   expect(stderr).toContain('If --dry-run is the value, use --run=--dry-run.')
+  const misspelled = await cli(['batch', 'mint', 'v.csv', '--run', '--dryrun'])
+  expect(misspelled.stderr).toContain('--run: needs a value, but --dryrun follows')
   expect((await cli(['nft', 'mint', '--run=--dry-run', '--title=--json'])).stderr).not.toContain('needs a value')
 })
 
