@@ -16,7 +16,7 @@ export interface TransportRequest {
   stream?: StreamedBody | undefined
   /** Time in milliseconds from the start of the connection to the last byte of the response. */
   timeoutMs: number
-  /** Maximum size of the response in bytes. Default: MAX_ANSWER_BYTES. */
+  /** Maximum size of the response in bytes. Default: MAX_RESPONSE_BYTES. */
   maxBytes?: number
   signal?: AbortSignal | undefined
   /**

@@ -40,6 +40,9 @@ interface Pace {
 
 const COMMAND_PACE: Pace = { firstMs: 200, maxMs: 2000, factor: 2 }
 
+/** How long a server that was reached may be away. */
+const AWAY_MS = 30_000
+
 /** How long the server may hold a response. The pending reason is shown that often. */
 const HOLD_S = 2
 
@@ -75,7 +78,8 @@ export async function poll<Value>(
 /**
  * Like `poll`, but a server with the capability `waits` holds a response until nothing is pending, which replaces the
  * pause. If it limits the rate of an endpoint, it holds only the first response, because a request in flight occupies
- * one of the few slots that all processes share.
+ * one of the few slots that all processes share. A server that was reached may be away for half a minute, for example
+ * for a restart.
  *
  * @param ask reads with the client in its argument
  */
@@ -86,24 +90,38 @@ async function pollServer<Value>(
 ): Promise<Value | undefined> {
   const { client, signal, now = monotonic } = deps
   let looks = 0
+  let isHeld = false
   let heldMs = 0
+  let reachedAt: number | null = null
+  // The time of a command may end in a pause, also in one of 0 ms.
   const sleep: WaitDeps['sleep'] = (ms, until) => deps.sleep(Math.max(0, ms - heldMs), until)
   return await poll({ ...deps, sleep }, timeoutMs, async (leftMs) => {
+    isHeld = false
     heldMs = 0
     looks += 1
     // The first is shorter, so that the reason for a delay is soon known.
     const waitSeconds = Math.min(looks, HOLD_S, Math.floor(leftMs / 1000))
     const mayHold = (name: EndpointName) =>
       // Only one request of a look is held, so that the look ends in time.
-      waitSeconds > 0 && heldMs === 0 && (looks === 1 || client.observedRateLimit(name)?.perSecond === null)
+      waitSeconds > 0 && !isHeld && (looks === 1 || client.observedRateLimit(name)?.perSecond === null)
     const call: ApiClient['call'] = async (name, request, options) => {
       if (client.supports('waits') !== true || !mayHold(name)) return await client.call(name, request, options)
+      isHeld = true
       const since = now()
       const response = await client.call(name, request, { ...options, waitSeconds })
-      heldMs = now() - since
+      // A server that stops responds early, and isn't asked again at once.
+      if (now() - since >= waitSeconds * 900) heldMs = now() - since
       return response
     }
-    return await ask({ client: { call }, signal })
+    try {
+      const value = await ask({ client: { call }, signal })
+      reachedAt = now()
+      return value
+    } catch (error) {
+      const isAway = error instanceof GdnError && error.code === 'unreachable'
+      if (!isAway || reachedAt === null || now() - reachedAt > AWAY_MS) throw error
+      return undefined
+    }
   })
 }
 

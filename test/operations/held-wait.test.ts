@@ -1,11 +1,19 @@
 import { expect, test } from 'vitest'
 import type { CallOptions } from '../../src/client/api-client.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import { waitForCollection, waitForNfts, waitForTransaction } from '../../src/operations/waiting.ts'
 
 const MS = 1000
 
 /** A server whose clock is that of the client. Its records are final after `finalMs`. */
-function world({ waits = true, perSecond = null as number | null, holds = true, finalMs = 5.5 * MS } = {}) {
+function world({
+  waits = true,
+  perSecond = null as number | null,
+  holds = true,
+  finalMs = 5.5 * MS,
+  /** When the server is away. */
+  away = [MS * 1000, MS * 1000] as readonly [from: number, to: number],
+} = {}) {
   let time = 0
   /** The seconds for which each request may be held; null for none. */
   const asked: (number | null)[] = []
@@ -19,6 +27,7 @@ function world({ waits = true, perSecond = null as number | null, holds = true, 
     observedRateLimit: () => ({ perSecond }),
     async call(_name: string, _request: object, { waitSeconds }: CallOptions) {
       asked.push(waitSeconds ?? null)
+      if (time >= away[0] && time < away[1]) throw new GdnError('unreachable', 'nothing listens')
       if (holds && waitSeconds !== undefined) time = Math.max(time, Math.min(time + waitSeconds * MS, finalMs))
       return { nfts: [record()], transactions: [record()], collections: [record()] }
     },
@@ -74,4 +83,19 @@ test('no request is held beyond the timeout', async () => {
   expect(problem).toMatchObject({ code: 'pending' })
   expect(asked.slice(0, 3)).toEqual([1, 1, null])
   expect(slept.reduce((sum, ms) => sum + ms, 0)).toBe(500)
+})
+
+test('a server that restarts is asked again, for half a minute after it was reached', async () => {
+  const restarted = world({ away: [1 * MS, 20 * MS] })
+  expect(await waitForNfts(restarted.deps, ['a'], { timeoutMs: 60 * MS })).toMatchObject({ pending: [], problem: null })
+  const gone = world({ away: [1 * MS, 1000 * MS] })
+  expect((await waitForNfts(gone.deps, ['a'], { timeoutMs: 60 * MS })).problem).toMatchObject({ code: 'unreachable' })
+  expect(gone.deps.now()).toBeGreaterThan(30 * MS)
+  expect(gone.deps.now()).toBeLessThan(35 * MS)
+})
+
+test('a server that was never reached is asked once', async () => {
+  const { asked, deps } = world({ away: [0, 1000 * MS] })
+  expect((await waitForNfts(deps, ['a'], { timeoutMs: 60 * MS })).problem).toMatchObject({ code: 'unreachable' })
+  expect(asked).toHaveLength(1)
 })

@@ -9,11 +9,10 @@ import type { Db } from '../store/schema.ts'
 const MAX_WAIT_S = 10
 /** Maximum number of held responses per account, and in total. Beyond it, responses are sent at once. */
 const MOST = { perAccount: 50, total: 200 }
-/** Interval of checks for changes: a check of SQLite takes about 0.1 ms, and one of PostgreSQL a round trip. */
+/** Interval of checks for changes. A check of SQLite takes about 0.1 ms, and one of PostgreSQL a round trip. */
 const EVERY_MS = { sqlite: 15, postgres: 100 }
-/** Checks and reads take at most a tenth of the time, but at least one check happens every {@link LONGEST_MS}. */
-const SHARE = 10
-const LONGEST_MS = 500
+/** After the lookups of an account were read, the account pauses for this many times the duration. */
+const PAUSE_FACTOR = 10
 
 interface WithStatus {
   status?: string | null
@@ -74,23 +73,30 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
   let ended = false
   let checking = false
 
-  const check = async () => {
-    // If the database can't be read, the read at the end of the time reports it.
-    const marker = await changeMarker(db).catch(() => null)
+  /** The accounts whose lookups are being read, or were read so recently that they pause. */
+  const resting = new Set<string>()
+
+  const readAgain = async (accountId: string, marker: string) => {
+    resting.add(accountId)
+    const since = performance.now()
     for (const one of held) {
-      if (marker === null || one.marker === marker) continue
+      if (one.accountId !== accountId || one.marker === marker) continue
       one.marker = marker
       await one.look()
     }
+    await delay((performance.now() - since) * PAUSE_FACTOR, undefined, { ref: false })
+    resting.delete(accountId)
   }
   const checkWhileHeld = async () => {
     if (checking) return
     checking = true
-    const everyMs = isPostgres(db) ? EVERY_MS.postgres : EVERY_MS.sqlite
     while (held.size > 0) {
-      const since = performance.now()
-      await check()
-      await delay(Math.min(LONGEST_MS, Math.max(everyMs, (performance.now() - since) * SHARE)))
+      // If the database can't be read, the read at the end of the time reports it.
+      const marker = await changeMarker(db).catch(() => null)
+      const stale = [...held].filter((one) => marker !== null && one.marker !== marker && !resting.has(one.accountId))
+      // Accounts don't wait for each other's reads.
+      for (const accountId of new Set(stale.map((one) => one.accountId))) void readAgain(accountId, marker ?? '')
+      await delay(isPostgres(db) ? EVERY_MS.postgres : EVERY_MS.sqlite)
     }
     checking = false
   }

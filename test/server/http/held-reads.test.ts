@@ -103,6 +103,32 @@ describe('a held read', () => {
     },
   )
 
+  it('waits for no reads of another account', async () => {
+    let reading = 0
+    let proceed = () => {}
+    const gate = new Promise<void>((resolve) => {
+      proceed = resolve
+    })
+    const slow = reads.read({
+      ...{ name: 'getnfts', accountId: 'slow', prefer: 'wait=10', raw: client() as never },
+      async read() {
+        reading += 1
+        if (reading > 1) await gate
+        return { nfts: [{ status }] }
+      },
+    })
+    await until(
+      () => reading,
+      (count) => count > 1,
+    )
+    const other = read({ accountId: 'b' })
+    await whenHeld()
+    await write('deployed')
+    expect((await other).heldMs).toBeLessThan(9000)
+    proceed()
+    expect((await slow).response).toEqual({ nfts: [{ status: 'deployed' }] })
+  })
+
   it('has one of two places for an account, and one of three in total', async () => {
     const held = [read(), read(), read({ accountId: 'b' })]
     await whenHeld()
