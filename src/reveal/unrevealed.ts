@@ -138,7 +138,7 @@ export async function keptCommitment(options: BatchOptions): Promise<KeptRun | u
   try {
     const { drop } = await lookAtStoredRun(state, { ...options, dynamic: false })
     if (drop.setId === null) return undefined
-    const isRevealed = await state.read((sql) => areAllRevealed(sql, drop.id))
+    const isRevealed = await state.read((sql) => areAllRevealed(sql, drop))
     return { run: drop.name, commitment: commitmentOf(drop), isRevealed }
   } finally {
     state.close()

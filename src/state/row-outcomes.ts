@@ -1,5 +1,6 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
+import { BY_IDENTITY } from './rows.ts'
 import { reopenRun } from './runs.ts'
 import { createTables } from './temporary-tables.ts'
 import { moveOperation, type OperationState, TRANSITIONS } from './transitions.ts'
@@ -138,16 +139,18 @@ export function countBurned(sql: Sql, runId: string): number {
   return row?.n ?? 0
 }
 
-/** Returns whether this machine knows that all NFTs of an unrevealed run were updated with their rows, or burned. */
-export function areAllRevealed(sql: Sql, runId: string): boolean {
-  const row = sql.get<{ sent: number; revealed: number | null }>(
-    `SELECT count(*) AS sent, sum(n.known_revision > 0 OR n.is_burned = 1) AS revealed
-      FROM operations o LEFT JOIN nfts n ON n.operation_id = o.id
-      WHERE o.run_id = ? AND o.released_at IS NULL AND o.state NOT IN ('planned', 'intended', 'failed')`,
-    runId,
-  )
-  return row !== undefined && row.sent > 0 && row.revealed === row.sent
-}
+/**
+ * Returns whether this machine knows that each row of an unrevealed run has an NFT that was updated with the row, or
+ * burned.
+ */
+export const areAllRevealed = (sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>): boolean =>
+  sql.get(
+    `SELECT 1 FROM rows r WHERE r.set_id = ? AND NOT EXISTS (
+        SELECT 1 FROM operations o ${BY_IDENTITY} JOIN nfts n ON n.operation_id = o.id
+        WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
+          AND (n.known_revision > 0 OR n.is_burned = 1)) LIMIT 1`,
+    ...[setId ?? -1, id, scope],
+  ) === undefined
 
 /** A row as it was last applied or sent, if that differs from the rows of the run, and the ID of its operation. */
 export interface ChangedRow {

@@ -308,6 +308,29 @@ test('names the complete reveal as a condition while an NFT is not revealed', as
   expect([(await one.reveal(edited)).error, (await one.mint(edited)).error]).toMatchObject([{ hint }, { hint }])
 })
 
+test('names the complete reveal as a condition while a row is not minted, even if all NFTs are revealed', async () => {
+  const one = await machine(await collectionOf())
+  let requests = 0
+  const relay = await startHttpServer(async (request) => {
+    if (!request.path.endsWith('/creatednft') || ++requests === 1) return await forwarded(request)
+    return { status: 403, json: { error: { title: 'Forbidden', message: 'not yet' } } }
+  })
+  try {
+    const gdn = async (manifest: string, ...command: string[]) => {
+      await writeFile(one.path('drop.csv'), manifest)
+      const target = one.target.filter((word) => word !== '--base-url' && word !== backend.url)
+      return await one.cliAt(relay.url, ...command, one.path('drop.csv'), ...target, '--json')
+    }
+    const mint = ['batch', 'mint', '--chunk-size', '1', '--unrevealed', one.path('hidden.json')]
+    expect((await gdn(ROWS, ...mint)).code).toBe(4)
+    const { stdout, stderr } = await gdn(ROWS, 'reveal', '--yes', '--rpc-url', `${backend.url}/rpc/polygon`)
+    expect(JSON.parse(stdout), stderr).toMatchObject({ revealed: 1, not_minted: 2 })
+    expect(errorOf(await gdn(edited, ...mint)).hint).toContain(' To edit NFTs, first reveal all, then run `gdn apply ')
+  } finally {
+    await relay.close()
+  }
+})
+
 test('refuses rows that changed places where only their IDs show it', async () => {
   const collection = await collectionOf()
   await minted(collection)
