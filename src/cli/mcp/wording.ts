@@ -159,7 +159,7 @@ export class Wording {
 
   /** Returns the tool call that is equivalent to a command line, or the command line itself if there is none. */
   #called(line: string): Replaced {
-    const words = line.match(/(?:"[^"]*"|'[^']*'|<[^>]*>|[^\s])+/g) ?? []
+    const words = line.match(/(?:\\'|"[^"]*"|'[^']*'|<[^>]*>|[^\s])+/g) ?? []
     const command = this.#commandIn(words)
     const tool = command && this.#toolbox.offeredOf(command.name)
     if (command === null || tool === null) return { text: `\`gdn ${line}\``, tool: null, verb: null }

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { CommandTree } from '../../../src/cli/command-tree.ts'
 import { answerOf, failedAnswer } from '../../../src/cli/mcp/answer.ts'
@@ -11,6 +12,7 @@ import type { Tool } from '../../../src/cli/mcp/tools.ts'
 import type { TOOLSET_WORDS } from '../../../src/cli/mcp/toolsets.ts'
 import { inToolWords } from '../../../src/cli/mcp/wording.ts'
 import { GdnError } from '../../../src/core/errors.ts'
+import { shellWord } from '../../../src/core/shell-word.ts'
 import { cli } from '../harness.ts'
 
 const SRC = fileURLToPath(new URL('../../../src', import.meta.url))
@@ -80,6 +82,17 @@ describe('errors and hints of tools', () => {
       }),
     )
     expect(found).toEqual([])
+  })
+
+  test('keep each word of a command line, whatever has to be quoted in it', () => {
+    const word = fc.string({ unit: fc.constantFrom(...`ab'"\\ <>|$=-é`) }).filter((text) => !text.startsWith('-'))
+    fc.assert(
+      fc.property(word, word, (manifest, run) => {
+        const hint = `Run \`gdn batch mint ${shellWord(manifest)} --run ${shellWord(run)}\`.`
+        expect(shown('batch mint', hint)).toBe(`Call batch_mint ${JSON.stringify({ manifest, run })}.`)
+      }),
+      { numRuns: 2000, examples: [["it's here.csv", "it's"]] },
+    )
   })
 
   test('name the parameter in the place of its flag', () => {
