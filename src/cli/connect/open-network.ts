@@ -11,7 +11,7 @@ export interface NodeFlags extends ReaderFlags {
 
 /** A JSON-RPC node. */
 export interface Node {
-  /** May contain an API key, so it is never displayed. */
+  /** May contain an API key, so errors name only its origin. */
   url: string
   /** The flag or variable that specified the URL. */
   flag: string

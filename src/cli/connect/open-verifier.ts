@@ -91,20 +91,17 @@ export async function openVerifier(
   } catch (error) {
     await close()
     // A node that the user specifies must respond. Many servers have none.
-    if (named !== null) throw asNodeError(error, named.url)
+    if (named !== null) throw asNodeError(error, named.flag)
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     const why = statusOf(error) === 404 ? `this server gives no access to nodes of ${blockchain}` : error.message
     return nothing(`${why}: set --rpc-url or GDN_RPC_URL to a node`)
   }
 }
 
-/** Returns the error of a node that doesn't respond, whose hint is about the RPC URL; any other error unchanged. */
-function asNodeError(error: unknown, url: string): unknown {
+/** Returns the error of a node that doesn't respond, with a hint about the RPC URL; any other error unchanged. */
+function asNodeError(error: unknown, flag: string): unknown {
   if (!(error instanceof GdnError) || error.code !== 'unreachable') return error
-  return new GdnError('unreachable', `the node at ${new URL(url).host} does not respond (${error.message})`, {
-    hint: 'Try again, or configure another RPC URL.',
-    cause: error,
-  })
+  return error.with({ place: { flag }, hint: 'Try again, or configure another RPC URL.' })
 }
 
 async function readers({ env, io, signals }: Deps, url: string, gateway: string, isLocal: boolean) {
@@ -124,7 +121,8 @@ async function readers({ env, io, signals }: Deps, url: string, gateway: string,
 }
 
 /**
- * Returns the JSON-RPC URL that the user specifies; null if none. It may contain an API key, so it is never displayed.
+ * Returns the JSON-RPC URL that the user specifies; null if none. It may contain an API key, so errors name only its
+ * origin.
  */
 export function namedRpc({ env }: Deps, { rpcUrl }: ReaderFlags): { url: string; flag: string } | null {
   if (rpcUrl !== undefined) return { url: rpcUrl, flag: '--rpc-url' }

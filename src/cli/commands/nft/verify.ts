@@ -105,19 +105,22 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   const token = tokenNamed(nftGdnId)
   if (token !== null) return await proveToken(deps, flags, token, output)
   const connection = await deps.connect(await deps.settings(flags))
+  const { client } = connection
+  const { signal } = deps.signals
   const { record, owner, blockchain } = await complete(deps, connection, nftGdnId, flags)
   const responseFor = async (receiver_wallet_address: string) => {
     const request = { receiver_wallet_address, blockchain, nft_gdn_ids: [nftGdnId] }
-    return (await connection.client.call('getisgdnnft', request, { signal: deps.signals.signal })).response
+    return (await client.call('getisgdnnft', request, { signal })).response
   }
   const response = await responseFor(owner)
   // Without this record, the error couldn't distinguish a former owner from an NFT that the server didn't create.
-  const seen = record ?? (response.isgdnnft ? null : await recordIfReadable(deps, connection, nftGdnId))
+  const seen = record ?? (response.isgdnnft ? null : await ifReadable(deps, readNft({ client, signal }, nftGdnId)))
   const shown = response.nft ?? seen
   const current = seen?.receiver_wallet_address
   // The server confirms an NFT only together with its owner.
-  const isgdnnft =
-    response.isgdnnft || (current && !sameAddress(current, owner) ? (await responseFor(current)).isgdnnft : false)
+  const ofCurrent =
+    response.isgdnnft || !current || sameAddress(current, owner) ? null : await ifReadable(deps, responseFor(current))
+  const isgdnnft = (ofCurrent ?? response).isgdnnft
   const data = {
     nft_gdn_id: nftGdnId,
     isgdnnft,
@@ -144,12 +147,12 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   if (provenance !== null) deps.io.note(provenanceText(provenance, record.token_id ?? ''))
 }
 
-/** Returns the record of an NFT; null if the server has none or can't say. */
-async function recordIfReadable(deps: Deps, { client }: Connection, id: string): Promise<NftRecord | null> {
+/** Returns what the server responded; null if it can't say. */
+async function ifReadable<Read>({ signals }: Deps, reading: Promise<Read>): Promise<Read | null> {
   try {
-    return (await readNft({ client, signal: deps.signals.signal }, id)) ?? null
+    return await reading
   } catch (error) {
-    if (error instanceof GdnError) return null
+    if (error instanceof GdnError && !signals.signal.aborted) return null
     throw error
   }
 }
