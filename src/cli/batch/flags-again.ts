@@ -11,32 +11,34 @@ export function flagsAgain(flags: BatchMintFlags): string {
   const given = valuesAgain({ contract, blockchain, receiver, sender })
   for (const { key, value } of flags.map ?? []) given.push(`--map ${shellWord(safe(`${key}=${value}`))}`)
   if (flags.unknownColumns !== undefined) given.push(`--unknown-columns ${flags.unknownColumns}`)
-  return given.map((flag) => ` ${flag}`).join('') + serverFlagsAgain(flags)
+  return appended(given) + serverFlagsAgain(flags)
 }
 
 /** Formats all flags that affect the plan of the same manifest, for another command. */
 export function planFlagsAgain(flags: BatchMintFlags & { takeOver?: boolean }): string {
   const { run, takeOver, newRows, adopt, allowExchanged } = flags
-  return [
+  const given = [
     ...valuesAgain({ run }),
     ...(takeOver === true ? ['--take-over'] : []),
     ...(newRows === true ? ['--new-rows'] : []),
     ...(adopt === true ? ['--adopt'] : []),
     ...(allowExchanged === true ? ['--allow-exchanged'] : []),
-  ].reduce((words, flag) => `${words} ${flag}`, flagsAgain(flags))
+  ]
+  return flagsAgain(flags) + appended(given)
 }
 
 /** Formats the flags that select the server and the state directory, for another command. */
 export function serverFlagsAgain({ baseUrl, profile, local, stateDir }: ServerFlags): string {
   const given = valuesAgain({ 'base-url': baseUrl, profile, 'state-dir': stateDir })
   if (local) given.push('--local')
-  return given.map((flag) => ` ${flag}`).join('')
+  return appended(given)
 }
 
 export const unrevealedAgain = ({ unrevealed }: Pick<BatchMintFlags, 'unrevealed'>): string =>
-  valuesAgain({ unrevealed })
-    .map((flag) => ` ${flag}`)
-    .join('')
+  appended(valuesAgain({ unrevealed }))
+
+/** Formats flags for the end of a command. */
+const appended = (flags: readonly string[]): string => flags.map((flag) => ` ${flag}`).join('')
 
 const valuesAgain = (values: Readonly<Record<string, string | undefined>>): string[] =>
   Object.entries(values).flatMap(([name, value]) =>
