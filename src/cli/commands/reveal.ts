@@ -163,7 +163,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
 
 const MAX_ISSUES = 1_000
 
-async function hashRows({ io }: Deps, { read, options }: OpenedManifest): Promise<ReadCommitment> {
+async function hashRows({ io }: Deps, { read }: OpenedManifest): Promise<ReadCommitment> {
   const progress = await io.progress('Hashing the rows and their files')
   const rows = await readCommitment(read()).finally(() => progress.stop())
   if (rows !== null) return rows
