@@ -666,6 +666,18 @@ describe('the lookup of an unknown outcome in the collection', () => {
     expect(updated.made).toBe(1)
   })
 
+  test.each([
+    [true, 'Run the same command again later. It checks the outcome before it sends anything.'],
+    [false, "Check whether the collection is in the list on the service's website."],
+  ])('suggests repeating an unknown collection if the server honors keys: %s', async (honors, hint) => {
+    const service = new Service(honors)
+    service.faults = Array.from({ length: 6 }, () => 'cut_after' as const)
+    const { error } = await machine.command(service, 'createcollection')
+    expect((error as GdnError).hint).toBe(
+      `${hint} To send another request and pay for it, regardless of the outcome of this one, add --again.`,
+    )
+  })
+
   test.each(['createcollection', 'transfernft'] as const)(
     'does not resend %s to a server that has honored keys only since the first attempt',
     async (endpoint) => {
