@@ -15,8 +15,11 @@ export interface PlanOptions extends BatchOptions {
   adoptLabels?: readonly string[] | undefined
   /** Returns the reason why the collection doesn't permit transfers; null if it does, or if that isn't known. */
   noTransfers(): Promise<string | null>
-  /** Returns whether the collection is committed to the manifest, so that its rows are minted unrevealed. */
-  isCommitted(): Promise<boolean>
+  /**
+   * Returns why rows without NFTs can't be minted as they are, if rows of the manifest are minted unrevealed; null if
+   * they can. `own` is the hash to which the run is committed, and undefined if the run has not begun.
+   */
+  noMints(own: string | undefined): Promise<string | null>
   /** Whether to burn NFTs of this run whose rows were removed from the manifest. */
   prune?: boolean
   /** Returns the reason why the collection doesn't permit burns; null if it does, or if that isn't known. */

@@ -1,22 +1,21 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { findGivenId } from '../batch/rows/given-id.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
-import { isUnrevealed } from '../state/drops.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { type Abilities, compareRow, type NftChange, type ObservedNft } from './compare.ts'
 import type { Candidate, OwnerHistory } from './find-nfts.ts'
-import { failedMint, identifiedNft, mintOf, UNREVEALED, unknownNft } from './mint-changes.ts'
+import { failedMint, identifiedNft, mintOf, unknownNft } from './mint-changes.ts'
 import type { PlanDeps, PlanOptions } from './planned.ts'
 
 export class RowComparer {
   /** Whether another machine stored the ID of an NFT whose row has none. Set by `changesOf`. */
   isIdElsewhere = false
   readonly #store: StoredRun
-  readonly #options: Pick<PlanOptions, 'isCommitted'>
+  readonly #options: Pick<PlanOptions, 'noMints'>
   readonly #contents: PlanDeps['contents']
-  #isUnrevealed: boolean | undefined
+  #noMintsReason: string | null | undefined
 
-  constructor(store: StoredRun, options: Pick<PlanOptions, 'isCommitted'>, contents: PlanDeps['contents']) {
+  constructor(store: StoredRun, options: Pick<PlanOptions, 'noMints'>, contents: PlanDeps['contents']) {
     this.#store = store
     this.#options = options
     this.#contents = contents
@@ -41,8 +40,10 @@ export class RowComparer {
     }
     const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
     if (missing !== null) {
-      this.#isUnrevealed ??= await this.#readUnrevealed()
-      return [this.#isUnrevealed ? { ...missing, action: 'impossible', reason: UNREVEALED } : missing]
+      if (this.#noMintsReason === undefined) this.#noMintsReason = await this.#readNoMints()
+      return [
+        this.#noMintsReason === null ? missing : { ...missing, action: 'impossible', reason: this.#noMintsReason },
+      ]
     }
     if (nft === undefined) return [unknownNft(candidate)]
     const update = updateReference(candidate.reference, nft.revision ?? 0)
@@ -70,11 +71,12 @@ export class RowComparer {
   }
 
   /**
-   * Returns whether the rows are minted with a placeholder. The run determines this. Before
-   * the run has begun, the collection does.
+   * Returns why the rows can't be minted as they are, or null. A run that has begun determines whether its rows are
+   * minted with a placeholder.
    */
-  async #readUnrevealed(): Promise<boolean> {
+  async #readNoMints(): Promise<string | null> {
     const { reading, setId } = this.#store.drop
-    return setId === null ? await this.#options.isCommitted() : isUnrevealed({ reading })
+    const own = typeof reading.provenance === 'string' ? reading.provenance : undefined
+    return setId !== null && own === undefined ? null : await this.#options.noMints(own)
   }
 }

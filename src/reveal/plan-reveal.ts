@@ -1,27 +1,21 @@
-import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
-import { lookingAtRun } from '../batch/dry-run.ts'
-import { readManifestRows } from '../batch/gather.ts'
-import { findPairs, type Pair } from '../batch/identity/pairing.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import type { KeptRow } from '../batch/rows/manifest-row.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import { rowTexts } from '../batch/rows/row-text.ts'
-import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
-import { learnSupport } from '../client/learn-support.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import { type Update, updateReference, updatesPrefix } from '../plan/apply-updates.ts'
 import { OtherLabels } from '../plan/find-labels.ts'
-import { type Candidate, findCandidates, type NftSource, readCandidates } from '../plan/find-nfts.ts'
+import type { Candidate } from '../plan/find-nfts.ts'
 import { type PlannedRun, plannedRun } from '../plan/planned.ts'
 import { nowOf } from '../plan/seen-nfts.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
-import { pageOf, pagesOf } from '../state/rows.ts'
 import type { ReadCommitment } from './read-commitment.ts'
+import { type Found, withOpenRows } from './rows-with-nfts.ts'
 
 /** A row that is not revealed, and the reason. */
 export interface LeftRow {
@@ -85,40 +79,32 @@ export async function withRevealPlan<Result>(
   { client, readManifest, rows, onProgress }: RevealDeps,
   use: (plan: RevealPlan) => Promise<Result>,
 ): Promise<Result> {
-  return await lookingAtRun(options, async (store) => {
-    await readManifestRows(store, readManifest(), 'draft')
-    await learnSupport(client, options.signal)
-    const { contractAddress, blockchain, signal } = options
-    const hasReferences = client.supports('references') === true
-    const hasUpdates = client.supports('updates') === true
-    const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
-    // A row without a pair counts as not minted. The commitment proves that no row was edited.
-    const found = await findPairs(store, { ...options, newRows: true }, client, 'draft')
-    const pairs = new Map(found.map((pair) => [pair.row.position, pair]))
+  // The commitment proves that no row was edited, so a row without a pair isn't minted.
+  return await withOpenRows(options, client, readManifest(), async ({ store, source, pairs, found }) => {
     const labels = new OtherLabels(store, options.label ?? null)
-    await labels.begin(found)
+    await labels.begin(pairs)
     const plan: RevealPlan = {
       run: plannedRun(store.drop),
       movedFrom: store.movedFrom,
       relabeled: labels,
-      paired: found.map((pair) => ({ ...pair, key: pair.row.key })),
+      paired: pairs.map((pair) => ({ ...pair, key: pair.row.key })),
       rows: 0,
       ...noCounts(),
       async *updates() {
         // Count again, because an update may have ended and a row may have been minted since.
         const counts = noCounts()
-        for await (const found of rowsWithNfts(store, source, pairs)) {
-          const state = stateOf(found, rows)
-          count(counts, found, state)
-          if (state.kind === 'pending') yield await updateOf(found, rows)
+        for await (const one of found()) {
+          const state = stateOf(one, rows)
+          count(counts, one, state)
+          if (state.kind === 'pending') yield await updateOf(one, rows)
         }
         Object.assign(plan, counts)
       },
       async *seen() {
         let page: NftNow[] = []
-        for await (const found of rowsWithNfts(store, source, pairs)) {
-          const { candidate, nft } = found
-          if (nft === undefined || stateOf(found, rows).kind !== 'revealed') continue
+        for await (const one of found()) {
+          const { candidate, nft } = one
+          if (nft === undefined || stateOf(one, rows).kind !== 'revealed') continue
           page.push(nowOf(nft, Buffer.from(rowTexts(candidate.row.row).kept), []))
           if (page.length === PAGE) {
             if (page.length > 0) yield page
@@ -129,17 +115,17 @@ export async function withRevealPlan<Result>(
       },
     }
     const moved: { line: number; row: string }[] = []
-    for await (const found of rowsWithNfts(store, source, pairs, labels)) {
-      const { candidate } = found
+    for await (const one of found(labels)) {
+      const { candidate } = one
       plan.rows++
-      const state = stateOf(found, rows)
+      const state = stateOf(one, rows)
       if (state.kind === 'moved') moved.push({ line: candidate.row.row.line, row: state.row })
-      count(plan, found, state)
+      count(plan, one, state)
       if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
     }
     labels.refuseUnlessAdopted(options.adopt === true)
     if (moved.length > 0) throw otherRows(options.manifestPath, moved)
-    if (plan.pending > 0 && !hasUpdates) {
+    if (plan.pending > 0 && !source.hasUpdates) {
       throw new GdnError('refused', "the server can't update NFTs", { hint: 'Use a gdn backend.' })
     }
     return await use(plan)
@@ -178,28 +164,6 @@ function otherRows(file: string | null, moved: readonly { line: number; row: str
     hint: 'Nothing was sent. Restore the manifest.',
     details: { rows: moved.slice(0, 100), count: moved.length },
   })
-}
-
-interface Found {
-  candidate: Candidate
-  nft: NftRecord | undefined
-}
-
-async function* rowsWithNfts(
-  store: StoredRun,
-  source: NftSource,
-  pairs: ReadonlyMap<number, Pair>,
-  labels?: OtherLabels,
-): AsyncGenerator<Found> {
-  for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
-    const candidates = await findCandidates(store, source, page)
-    await labels?.add(candidates)
-    for (const candidate of candidates) candidate.nftGdnId ??= pairs.get(candidate.row.position)?.nftGdnId ?? null
-    const records = await readCandidates(source, candidates)
-    for (const candidate of candidates) {
-      yield { candidate, nft: candidate.nftGdnId === null ? undefined : records.get(candidate.nftGdnId) }
-    }
-  }
 }
 
 type RowState =

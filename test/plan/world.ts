@@ -570,7 +570,7 @@ export class Machine {
     saved: Saved | null,
     use: (plan: ChangePlan) => Promise<Result>,
   ): Promise<Result> {
-    const never = { noTransfers: async () => null, noBurns: async () => null, isCommitted: async () => false }
+    const never = { noTransfers: async () => null, noBurns: async () => null, noMints: async () => null }
     return withPlan(
       { ...this.options(), ...never, ...more },
       {

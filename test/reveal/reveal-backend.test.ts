@@ -273,6 +273,140 @@ test.each(others)('refuses %s after the commitment, and names it', (_, manifest,
   expectRefusal(manifest, named),
 )
 
+const ADDED = csv('Dawn', 'Noon', 'Dusk', 'Midnight').replace('art/4', 'art/3')
+
+const reasonsOf = ({ stdout }: { stdout: string }) =>
+  (JSON.parse(stdout) as { action: string; reason: string }[]).map(({ action, reason }) => `${action}: ${reason}`)
+
+test('mints no row of an edited manifest as it is after rows were minted unrevealed, on every machine', {
+  tags: ['promise'],
+}, async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  const other = await machine(collection)
+  const expectRefused = async (count: number) => {
+    for (const more of [[], ['--adopt'], ['--dry-run'], ['--adopt', '--dry-run'], ['--adopt', '--allow-exchanged']]) {
+      const { error } = await other.run(['batch', 'mint'], ADDED, ...more)
+      expect(error, more.join()).toMatchObject({
+        code: 'refused',
+        message: expect.stringContaining(`${count} rows were minted unrevealed by a committed manifest`),
+        hint: expect.stringMatching(/Restore the committed manifest, and add --unrevealed <file>\..* another manifest/),
+      })
+    }
+    for (const { run } of [one, other]) {
+      for (const more of [[], ['--adopt'], ['--take-over']]) {
+        const reasons = reasonsOf(await run(['plan'], ADDED, ...more))
+        expect(reasons.at(-1)).toMatch(/^impossible: rows of this manifest were minted unrevealed.* another manifest$/)
+        expect((await run(['apply', '--yes'], ADDED, '--only', 'mint', ...more)).stderr).not.toContain('--only mint`')
+      }
+    }
+    expect(await nftsOf(collection)).toHaveLength(3)
+  }
+  await expectRefused(3)
+  const named = (...more: string[]) => other.run(['batch', 'mint'], ADDED, '--run', 'b', ...more)
+  for (const more of [[], ['--adopt'], ['--dry-run']]) {
+    expect((await named(...more)).error, more.join()).toMatchObject({ hint: expect.stringContaining('--again') })
+  }
+  expect(reasonsOf(await other.run(['plan'], ADDED, '--run', 'b'))).toHaveLength(4)
+  expect((await other.run(['apply', '--yes'], ADDED, '--run', 'b', '--only', 'mint')).code).toBe(0)
+  expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
+  expect((await one.reveal(ROWS)).code).toBe(0)
+  await expectRefused(3)
+  expect((await named()).code).toBe(0)
+  expect(await nftsOf(collection)).toHaveLength(7)
+})
+
+test('mints no row without an ID as it is after rows of its manifest were minted unrevealed', async () => {
+  const collection = await collectionOf()
+  const unnamed = (manifest: string) => manifest.replaceAll(/^\w+,/gm, '')
+  expect((await (await machine(collection)).mint(unnamed(ROWS))).code).toBe(0)
+  const other = await machine(collection)
+  for (const more of [[], ['--adopt']]) {
+    expect((await other.run(['batch', 'mint'], unnamed(ADDED), ...more)).error).toMatchObject({ code: 'refused' })
+  }
+  expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
+})
+
+test('mints rows that got another name and another manifest as they are next to an unrevealed drop', async () => {
+  const collection = await collectionOf()
+  await minted(collection)
+  const other = await machine(collection)
+  await writeFile(other.path('more.csv'), csv('Eve', 'Morn'))
+  expect(await other.cli('batch', 'mint', other.path('more.csv'), ...other.target.slice(0, 4))).toMatchObject({
+    code: 0,
+  })
+  expect(await titlesOf(collection)).toEqual(['Eve', 'Hidden', 'Hidden', 'Hidden', 'Morn'])
+})
+
+test('plan says to use --unrevealed only for rows of the committed manifest', async () => {
+  const collection = await collectionOf()
+  const one = await machine(collection)
+  const letGo = await holdSettling(data.path, 'provenance')
+  try {
+    expect((await one.mint(ROWS, '--timeout', '5s')).error).toMatchObject({ code: 'pending' })
+    for (const { run } of [one, await machine(collection)]) {
+      expect(new Set(reasonsOf(await run(['plan'], ROWS)))).toEqual(
+        new Set(['impossible: it is minted unrevealed: use gdn batch mint --unrevealed']),
+      )
+    }
+  } finally {
+    await letGo()
+  }
+  const relay = await startHttpServer(async (request) => {
+    if (!/\/creat\w*nft$/.test(request.path)) return await forwarded(request)
+    return { status: 403, json: { error: { title: 'Forbidden', message: 'not yet' } } }
+  })
+  try {
+    const argv = ['batch', 'mint', one.path('drop.csv'), ...one.target.slice(0, 4), '--unrevealed']
+    expect(await one.cliAt(relay.url, ...argv, one.path('hidden.json'))).toMatchObject({ code: 4 })
+    expect(reasonsOf(await one.run(['plan'], ROWS))[0]).toContain('use gdn batch mint --unrevealed')
+    expect(new Set(reasonsOf(await one.run(['plan'], ADDED)))).toEqual(
+      new Set([expect.stringContaining('another manifest')]),
+    )
+  } finally {
+    await relay.close()
+  }
+})
+
+test('says on another machine that the rows are revealed already', async () => {
+  const collection = await collectionOf()
+  const one = await minted(collection)
+  expect((await one.reveal(ROWS)).code).toBe(0)
+  const other = await machine(collection)
+  for (const refused of [
+    await other.mint(ROWS),
+    await other.mint(ROWS, '--dry-run'),
+    await other.run(['batch', 'mint'], ROWS),
+    await other.run(['batch', 'mint'], ROWS, '--adopt'),
+  ]) {
+    expect(refused.error).toMatchObject({
+      code: 'refused',
+      message: expect.stringContaining('all rows of this manifest are minted and revealed already'),
+      hint: expect.stringMatching(/There is nothing left to mint\. To edit NFTs, .*`gdn apply .*drop\.csv/),
+    })
+  }
+  expect((await other.mint(ROWS, '--adopt')).code).toBe(0)
+  expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Noon'])
+  expect((await other.run(['apply', '--yes'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
+  expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midday'])
+})
+
+test('a dry run refuses what a run with --unrevealed refuses', async () => {
+  const collection = await collectionOf()
+  await minted(collection)
+  const first = ADDED.split('\n')
+  const inserted = [first[0], first[4], ...first.slice(1, 4)].join('\n')
+  for (const manifest of [ADDED, inserted, csv('Dawn', 'Midday', 'Dusk'), csv('Dawn', 'Noon')]) {
+    for (const more of [[], ['--adopt']]) {
+      const other = await machine(collection)
+      const [dry, real] = [await other.mint(manifest, ...more, '--dry-run'), await other.mint(manifest, ...more)]
+      expect(dry.error).toMatchObject({ message: expect.stringContaining('no commitment of the collection') })
+      expect(real.error).toEqual(dry.error)
+    }
+  }
+  expect(await nftsOf(collection)).toHaveLength(3)
+})
+
 test('refuses a file that changed after the commitment', async () => {
   const collection = await collectionOf()
   const one = await minted(collection)

@@ -66,6 +66,8 @@ interface DryRunning {
   read: (() => AsyncIterable<ManifestItem>) | null
   /** Called before the run is planned with the server. Throws to refuse the run. */
   check?: ((connection: Connection) => Promise<void>) | undefined
+  /** Called with the planned rows. Throws to refuse the run. */
+  checkPlan?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
   files?: FileUrls | null
   localFiles?: LocalFiles | null
   /** The mapped columns; undefined if the manifest isn't read. */
@@ -102,7 +104,7 @@ interface PlannedRun {
 
 async function planRun(
   deps: Deps,
-  { options, read, files = null, localFiles = null, warnings, settings, flags }: DryRunning,
+  { options, read, checkPlan, files = null, localFiles = null, warnings, settings, flags }: DryRunning,
   connection: Connection | null,
 ): Promise<PlannedRun> {
   const { maxCost } = flags
@@ -114,6 +116,7 @@ async function planRun(
   const allWarnings: ManifestIssue[] = []
   const confirm = async (planned: PlannedEvent, _: RunLimit, mints: PlannedMints) => {
     await checkRunPlan(deps, options, planned, mints)
+    if (connection !== null) await checkPlan?.(planned, connection)
     await limit?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, 0)))
     const { duplicates } = planned
     const inRows = planned.rows.pending > 0 ? (warnings?.all ?? []) : []

@@ -27,6 +27,10 @@ export function planFlagsAgain(flags: BatchMintFlags & { takeOver?: boolean }): 
   return flagsAgain(flags) + appended(given)
 }
 
+/** Returns the command that plans and applies a manifest, in backticks. */
+export const applyAgain = (file: string | null, flags: BatchMintFlags): string =>
+  `\`gdn apply ${shellWord(safe(file ?? '<manifest>'))}${planFlagsAgain(flags)}\``
+
 /** Formats the flags that select the server and the state directory, for another command. */
 export function serverFlagsAgain({ baseUrl, profile, local, stateDir }: ServerFlags): string {
   const given = valuesAgain({ 'base-url': baseUrl, profile, 'state-dir': stateDir })

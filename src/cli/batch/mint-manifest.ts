@@ -40,14 +40,14 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
     checkRow: flags.unrevealed === undefined ? undefined : uncommittable,
   })
   const { settings } = opened
-  const { check, beforeSending, ...sending } = await openUnrevealed(deps, opened, flags)
+  const { check, checkPlan, beforeSending, ...sending } = await openUnrevealed(deps, opened, flags)
   const { options } = sending
   const { sendAndPrint } = await import('./send-run.ts')
   const { runBatch } = await import('../../batch/run.ts')
   try {
     if (flags.dryRun) {
       const { printBatchDryRun } = await import('./dry-run.ts')
-      return await printBatchDryRun(deps, { by: 'mint', ...opened, ...sending, check, output, flags })
+      return await printBatchDryRun(deps, { by: 'mint', ...opened, ...sending, check, checkPlan, output, flags })
     }
     await sendAndPrint(deps, {
       ...opened,

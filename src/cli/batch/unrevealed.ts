@@ -1,11 +1,9 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import { hasFailed } from '../../api/nft-status.ts'
 import type { BatchOptions, PlannedEvent } from '../../batch/types.ts'
-import { lacksEndpoint, statusOf } from '../../client/responses.ts'
+import { lacksEndpoint } from '../../client/responses.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
-import { shellWord } from '../../core/shell-word.ts'
 import { type ManifestItem, readManifest } from '../../manifest/read.ts'
 import { type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import {
@@ -23,8 +21,9 @@ import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { changeOnce } from '../request/change-once.ts'
 import type { BatchMintFlags } from './flags.ts'
-import { planFlagsAgain } from './flags-again.ts'
+import { applyAgain } from './flags-again.ts'
 import { manifestOptions } from './manifest-options.ts'
+import { uncommitted, whyNotAsItIs, whyNotUnrevealed } from './minted-unrevealed.ts'
 
 export { uncommittable }
 
@@ -32,14 +31,16 @@ interface Unrevealed {
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
   check?: ((connection: Connection) => Promise<void>) | undefined
+  /** Called with the planned rows, also in a dry run. Throws to refuse the run. */
+  checkPlan?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
   beforeSending?: ((planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>) | undefined
   others?: number
 }
 
 /**
  * Returns how to mint a manifest with `--unrevealed`: the rows get the placeholder's metadata, and a commitment to the
- * real rows goes on chain first. Without the flag, the manifest is returned unchanged, and it is refused if the
- * collection is committed to it.
+ * real rows goes on chain first. Without the flag, the manifest is returned unchanged, and it is refused if its rows
+ * were minted unrevealed or the collection is committed to it.
  *
  * @throws GdnError `refused` if the run started the other way; `edited_rows` if the manifest was edited since;
  * `invalid_input`
@@ -67,13 +68,13 @@ export async function openUnrevealed(
       options,
       read: () => (isUnchecked ? invalidItems(read()) : read()),
       check: async (connection) => {
-        const isRefused = await isCommitted(deps, connection, options, read).catch(async (error: unknown) => {
+        const refusal = await whyNotAsItIs(deps, connection, { options, read }, flags).catch(async (error: unknown) => {
           // Planning reports invalid rows, which the user can fix without the server.
           isUnchecked = !deps.signals.signal.aborted && (await hasInvalidRow(read))
           if (!isUnchecked) throw error
-          return false
+          return null
         })
-        if (isRefused) throw committed()
+        if (refusal !== null) throw refusal
       },
     }
   }
@@ -94,6 +95,14 @@ export async function openUnrevealed(
     read: () => unrevealedItems(read(), placeholder, rows, leavesPath(stateDir, provenance)),
     // The commitment.
     others: 1,
+    check: async (connection) => {
+      // The run of this machine, or the user with --again, knows what was minted.
+      if (kept !== undefined || flags.again === true) return
+      const refusal = await whyNotUnrevealed(deps, connection, { options, read }, { provenance, flags })
+      if (refusal !== null) throw refusal
+    },
+    checkPlan: async (planned, connection) =>
+      void (await isDeployed(deps, connection, { options, planned, provenance })),
     beforeSending: async (planned, connection, limit) => {
       await commit(deps, connection, flags, { options, planned, rows, limit })
       await keepLeaves(stateDir, rows)
@@ -128,37 +137,6 @@ export async function openPlaceholder(deps: Deps, file: string, blockchain: Bloc
   }
   const options = { ...manifestOptions(deps, {}), blockchain, receiver: ANY_RECEIVER }
   return await readPlaceholder(readManifest({ path: file }, options), file)
-}
-
-const committed = () =>
-  otherRun(
-    'the collection is committed to this manifest, whose rows are revealed later',
-    'Add --unrevealed <file>. To also mint the rows as they are, add --again.',
-  )
-
-/**
- * Returns whether a collection is committed to a manifest. Reads the manifest only if the collection has a commitment.
- */
-export async function isCommitted(
-  { signals: { signal } }: Deps,
-  { client }: Connection,
-  { blockchain, contractAddress: contract_address, manifestPath }: BatchOptions,
-  read: () => AsyncIterable<ManifestItem>,
-): Promise<boolean> {
-  // Standard input can't be read again, so a commitment never covers it.
-  if (!isEvm(blockchain) || manifestPath === null) return false
-  await client.learnIdempotency({ signal })
-  if (client.supports('updates') !== true) return false
-  const { provenances } = await client
-    .call('getprovenances', { contract_address }, { signal })
-    .catch((error: unknown) => {
-      // Without the permission to read, the result is the same as for a collection without a commitment.
-      if (!lacksEndpoint(error) && statusOf(error) !== 403) throw error
-      return { provenances: [] }
-    })
-  const valid = provenances.filter(({ status }) => !hasFailed(status))
-  const rows = valid.length === 0 ? null : await readCommitment(read())
-  return valid.some(({ provenance }) => provenance === rows?.commitment.provenance)
 }
 
 /** @throws GdnError `usage`: the manifest must be read more than once */
@@ -208,9 +186,6 @@ export function editedRows(
 export const updateRevealed = (file: string | null, flags: BatchMintFlags): string =>
   `To edit NFTs, first reveal all, then run ${applyAgain(file, flags)}.`
 
-const applyAgain = (file: string | null, flags: BatchMintFlags): string =>
-  `\`gdn apply ${shellWord(safe(file ?? '<manifest>'))}${planFlagsAgain(flags)}\``
-
 const placeIn = (file: string | null, line?: number): Place => ({ file: file ?? undefined, line })
 
 interface Committing {
@@ -218,6 +193,32 @@ interface Committing {
   planned: PlannedEvent
   rows: ReadCommitment
   limit: RunLimit
+}
+
+/**
+ * Returns whether the commitment is on chain.
+ *
+ * @throws GdnError `refused` if the server has no commitments, or if rows were minted without this one
+ */
+async function isDeployed(
+  deps: Deps,
+  { client }: Connection,
+  { options, planned, provenance }: { options: BatchOptions; planned: PlannedEvent; provenance: string },
+): Promise<boolean> {
+  const { contractAddress: contract_address } = options
+  const { provenances } = await client
+    .call('getprovenances', { contract_address }, { signal: deps.signals.signal })
+    .catch((error: unknown) => {
+      if (!lacksEndpoint(error)) throw error
+      throw new GdnError('refused', "the server can't commit to metadata that is revealed later", {
+        place: { flag: '--unrevealed' },
+        hint: 'Nothing was sent. Use a gdn backend.',
+      })
+    })
+  const onServer = provenances.find((one) => one.provenance === provenance)
+  const isBegun = planned.rows.total > planned.rows.pending
+  if (onServer === undefined && isBegun) throw uncommitted(options, provenance)
+  return onServer?.status === 'deployed'
 }
 
 /** Commits to the rows on chain, unless they are committed already, and waits for the confirmations. */
@@ -229,31 +230,8 @@ async function commit(
 ): Promise<void> {
   const { blockchain, contractAddress: contract_address } = options
   const { provenance } = commitment
-  const { client } = connection
+  if (await isDeployed(deps, connection, { options, planned, provenance })) return
   const request = { contract_address, provenance }
-  const { provenances } = await client
-    .call('getprovenances', { contract_address }, { signal: deps.signals.signal })
-    .catch((error: unknown) => {
-      if (!lacksEndpoint(error)) throw error
-      throw new GdnError('refused', "the server can't commit to metadata that is revealed later", {
-        place: { flag: '--unrevealed' },
-        hint: 'Nothing was sent. Use a gdn backend.',
-      })
-    })
-  const onServer = provenances.find((one) => one.provenance === provenance)
-  if (onServer?.status === 'deployed') return
-  const isBegun = planned.rows.total > planned.rows.pending
-  if (onServer === undefined && isBegun) {
-    throw new GdnError(
-      'refused',
-      'rows of this manifest are minted, but no commitment of the collection matches the manifest',
-      {
-        place: placeIn(options.manifestPath),
-        hint: 'Nothing was sent. The manifest was edited after the mint. Restore it, or add --run <name> to mint it as a separate run.',
-        details: { provenance },
-      },
-    )
-  }
   const change = {
     endpoint: 'commitprovenance' as const,
     note: 'batch mint --unrevealed',

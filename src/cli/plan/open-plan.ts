@@ -64,9 +64,10 @@ export async function openPlan<Result>(
     prune,
     signal: signals.signal,
     noTransfers: () => noTransfers(deps, connection, options),
-    async isCommitted() {
-      const { isCommitted } = await import('../batch/unrevealed.ts')
-      return await isCommitted(deps, connection, options, () => read({ row: async () => {}, burn: async () => {} }))
+    async noMints(own) {
+      const { whyNoMints } = await import('../batch/minted-unrevealed.ts')
+      const readRows = () => read({ row: async () => {}, burn: async () => {} })
+      return await whyNoMints(deps, connection, { options, read: readRows }, own)
     },
     noBurns: () => noBurns(deps, connection, options),
   }

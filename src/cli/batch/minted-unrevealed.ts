@@ -1,0 +1,169 @@
+import { isEvm } from '../../api/blockchains.ts'
+import { hasFailed } from '../../api/nft-status.ts'
+import type { BatchOptions } from '../../batch/types.ts'
+import { lacksEndpoint, statusOf } from '../../client/responses.ts'
+import { count } from '../../core/count.ts'
+import { GdnError } from '../../core/errors.ts'
+import type { ManifestItem } from '../../manifest/read.ts'
+import { OTHERS_UNREVEALED, UNREVEALED } from '../../plan/mint-changes.ts'
+import { readCommitment } from '../../reveal/read-commitment.ts'
+import { countUnrevealed, type UnrevealedMints } from '../../reveal/rows-with-nfts.ts'
+import type { Connection, Deps } from '../deps.ts'
+import type { BatchMintFlags } from './flags.ts'
+import { applyAgain } from './flags-again.ts'
+
+/** A manifest that is to be minted, and its collection. */
+interface Minting {
+  options: BatchOptions
+  read: () => AsyncIterable<ManifestItem>
+}
+
+/** Whether the collection is committed to this manifest, only to others, or to none. */
+type Committed = 'this' | 'others' | 'none'
+
+/** @param own the hash of the manifest's commitment, if it is known */
+async function committedTo(
+  { signals: { signal } }: Deps,
+  { client }: Connection,
+  { options: { blockchain, contractAddress: contract_address, manifestPath }, read }: Minting,
+  own?: string,
+): Promise<Committed> {
+  // Standard input can't be read again, so a commitment never covers it.
+  if (!isEvm(blockchain) || manifestPath === null) return 'none'
+  await client.learnIdempotency({ signal })
+  if (client.supports('updates') !== true) return 'none'
+  const { provenances } = await client
+    .call('getprovenances', { contract_address }, { signal })
+    .catch((error: unknown) => {
+      // Without the permission to read, the result is the same as for a collection without a commitment.
+      if (!lacksEndpoint(error) && statusOf(error) !== 403) throw error
+      return { provenances: [] }
+    })
+  const valid = provenances.filter(({ status }) => !hasFailed(status))
+  if (valid.length === 0) return 'none'
+  const wanted = own ?? (await readCommitment(read()))?.commitment.provenance
+  return valid.some(({ provenance }) => provenance === wanted) ? 'this' : 'others'
+}
+
+/**
+ * Returns the error for a manifest that must not be minted as it is, because its rows were minted unrevealed or the
+ * collection is committed to it; null if it can be minted. Reads the manifest only if the collection has a commitment.
+ */
+export async function whyNotAsItIs(
+  deps: Deps,
+  connection: Connection,
+  minting: Minting,
+  flags: BatchMintFlags,
+): Promise<GdnError | null> {
+  const found = await committedTo(deps, connection, minting)
+  if (found === 'none') return null
+  const mints = await unrevealedOf(minting, connection)
+  if (found === 'this') return mints.revealed > 0 ? alreadyRevealed(mints, minting.options, flags) : committed()
+  return mints.hidden + mints.revealed > 0 ? otherManifest(mints) : null
+}
+
+/**
+ * Returns the error for a manifest that can't be minted with `--unrevealed` on a machine that doesn't know its run,
+ * because its rows were revealed or the manifest was edited; null if it can be minted.
+ *
+ * @param provenance the hash of the manifest's commitment
+ */
+export async function whyNotUnrevealed(
+  deps: Deps,
+  connection: Connection,
+  minting: Minting,
+  { provenance, flags }: { provenance: string; flags: BatchMintFlags },
+): Promise<GdnError | null> {
+  const found = await committedTo(deps, connection, minting, provenance)
+  if (found === 'none') return null
+  const { options, read } = minting
+  const mints = await countUnrevealed(options, connection.client, read())
+  if (found === 'others') return mints.hidden + mints.revealed > 0 ? uncommitted(options, provenance) : null
+  return mints.revealed > 0 && options.adopt !== true ? alreadyRevealed(mints, options, flags) : null
+}
+
+/**
+ * Returns why the rows of a plan without NFTs can't be minted as they are; null if they can.
+ *
+ * @param own the hash to which the run is committed; undefined if the run has not begun
+ */
+export async function whyNoMints(
+  deps: Deps,
+  connection: Connection,
+  minting: Minting,
+  own: string | undefined,
+): Promise<string | null> {
+  if (own !== undefined) {
+    return (await readCommitment(minting.read()))?.commitment.provenance === own ? UNREVEALED : OTHERS_UNREVEALED
+  }
+  const found = await committedTo(deps, connection, minting)
+  if (found !== 'others') return found === 'this' ? UNREVEALED : null
+  const { hidden, revealed } = await unrevealedOf(minting, connection)
+  return hidden + revealed > 0 ? OTHERS_UNREVEALED : null
+}
+
+/**
+ * Counts the rows that were minted unrevealed by their run. If there are none and the run has a name, counts those that
+ * were minted under the name of the manifest's file and are still unrevealed.
+ */
+async function unrevealedOf(
+  { options, read }: Minting,
+  { client }: Connection,
+): Promise<UnrevealedMints & { isFormer?: boolean }> {
+  const mints = await countUnrevealed(options, client, read())
+  if (mints.hidden + mints.revealed > 0 || options.runName === undefined) return mints
+  const former = await countUnrevealed({ ...options, runName: undefined, label: null }, client, read())
+  return former.hidden > 0 ? { ...former, isFormer: true } : mints
+}
+
+const NOTHING = 'Nothing was sent.'
+
+const refused = (message: string, hint: string) =>
+  new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `${NOTHING} ${hint}` })
+
+const committed = () =>
+  refused(
+    'the collection is committed to this manifest, whose rows are revealed later',
+    'Add --unrevealed <file>. To also mint the rows as they are, add --again.',
+  )
+
+function otherManifest({ hidden, revealed, isFormer = false }: UnrevealedMints & { isFormer?: boolean }): GdnError {
+  const rows = hidden + revealed
+  return refused(
+    `${count(rows, 'row')} ${rows === 1 ? 'was' : 'were'} minted unrevealed by a committed manifest, and this manifest differs from it`,
+    isFormer
+      ? 'To resume that drop, restore the committed manifest, omit --run, and add --unrevealed <file>. If this manifest is another drop, rename its file, or add --again.'
+      : 'Restore the committed manifest, and add --unrevealed <file>. To mint more rows, use another manifest.',
+  )
+}
+
+function alreadyRevealed(
+  { hidden, revealed, others }: UnrevealedMints,
+  { manifestPath }: BatchOptions,
+  flags: BatchMintFlags,
+): GdnError {
+  const edit = `To edit NFTs, run ${applyAgain(manifestPath, flags)}. To mint more rows, use another manifest.`
+  if (hidden + others === 0) {
+    return refused(
+      'all rows of this manifest are minted and revealed already',
+      `There is nothing left to mint. ${edit}`,
+    )
+  }
+  const rest = others === 0 ? '' : 'To mint the other rows, add --unrevealed <file> and --adopt. '
+  return refused(
+    `${count(revealed, 'row')} of this manifest ${revealed === 1 ? 'is' : 'are'} revealed already`,
+    `${rest}To reveal all NFTs, run \`gdn reveal\`. ${edit}`,
+  )
+}
+
+/** Creates the error for a manifest whose rows are minted, but to which no commitment of the collection matches. */
+export const uncommitted = ({ manifestPath }: BatchOptions, provenance: string): GdnError =>
+  new GdnError(
+    'refused',
+    'rows of this manifest are minted, but no commitment of the collection matches the manifest',
+    {
+      place: { file: manifestPath ?? undefined },
+      hint: `${NOTHING} The manifest was edited after the mint. Restore it, or add --run <name> to mint it as a separate run.`,
+      details: { provenance },
+    },
+  )

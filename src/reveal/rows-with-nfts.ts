@@ -1,0 +1,101 @@
+import type { NftRecord } from '../api/nft-record.ts'
+import { hasFailed } from '../api/nft-status.ts'
+import { lookingAtRun } from '../batch/dry-run.ts'
+import { readManifestRows } from '../batch/gather.ts'
+import { findPairs, type Pair } from '../batch/identity/pairing.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
+import type { BatchClient, BatchOptions } from '../batch/types.ts'
+import { learnSupport } from '../client/learn-support.ts'
+import type { ManifestItem } from '../manifest/read.ts'
+import { PROVENANCE_ROW, saltIn } from '../manifest/reveal-keys.ts'
+import type { OtherLabels } from '../plan/find-labels.ts'
+import { type Candidate, findCandidates, type NftSource, readCandidates } from '../plan/find-nfts.ts'
+import { pageOf, pagesOf } from '../state/rows.ts'
+
+/** A row with its NFT; undefined if the server has none. */
+export interface Found {
+  candidate: Candidate
+  nft: NftRecord | undefined
+}
+
+/** The rows of a manifest and the collection in which their NFTs are. */
+export interface OpenRows {
+  store: StoredRun
+  source: NftSource
+  /** Rows that got an ID after their mint. */
+  pairs: Pair[]
+  /** Yields each row with its NFT. */
+  found(labels?: OtherLabels): AsyncGenerator<Found>
+}
+
+const PAGE = 1_000
+
+/**
+ * Reads the rows of a manifest, and calls `use` with them. Finds an NFT by its reference ID, or else by the run in the
+ * state. No request has an effect.
+ */
+export async function withOpenRows<Result>(
+  options: BatchOptions,
+  client: BatchClient,
+  items: AsyncIterable<ManifestItem>,
+  use: (rows: OpenRows) => Promise<Result>,
+): Promise<Result> {
+  return await lookingAtRun(options, async (store) => {
+    await readManifestRows(store, items, 'draft')
+    await learnSupport(client, options.signal)
+    const { contractAddress, blockchain, signal } = options
+    const hasReferences = client.supports('references') === true
+    const hasUpdates = client.supports('updates') === true
+    const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
+    // A row without a pair counts as not minted.
+    const pairs = await findPairs(store, { ...options, newRows: true }, client, 'draft')
+    const byPosition = new Map(pairs.map((pair) => [pair.row.position, pair]))
+    return await use({ store, source, pairs, found: (labels) => rowsWithNfts(store, source, byPosition, labels) })
+  })
+}
+
+async function* rowsWithNfts(
+  store: StoredRun,
+  source: NftSource,
+  pairs: ReadonlyMap<number, Pair>,
+  labels?: OtherLabels,
+): AsyncGenerator<Found> {
+  for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
+    const candidates = await findCandidates(store, source, page)
+    await labels?.add(candidates)
+    for (const candidate of candidates) candidate.nftGdnId ??= pairs.get(candidate.row.position)?.nftGdnId ?? null
+    const records = await readCandidates(source, candidates)
+    for (const candidate of candidates) {
+      yield { candidate, nft: candidate.nftGdnId === null ? undefined : records.get(candidate.nftGdnId) }
+    }
+  }
+}
+
+/** Counts the rows of a manifest that were minted unrevealed. */
+export interface UnrevealedMints {
+  /** Rows whose NFTs have the placeholder. */
+  hidden: number
+  /** Rows whose NFTs are revealed. */
+  revealed: number
+  /** The other rows. */
+  others: number
+}
+
+/** Counts the rows of a manifest whose NFTs were minted unrevealed, by any machine. */
+export async function countUnrevealed(
+  options: BatchOptions,
+  client: BatchClient,
+  items: AsyncIterable<ManifestItem>,
+): Promise<UnrevealedMints> {
+  return await withOpenRows(options, client, items, async ({ found }) => {
+    const mints: UnrevealedMints = { hidden: 0, revealed: 0, others: 0 }
+    for await (const { candidate, nft } of found()) {
+      const metadata = nft === undefined || hasFailed(nft.status) ? undefined : nft.request_metadata
+      if (Object.hasOwn(Object(metadata), PROVENANCE_ROW)) mints.hidden++
+      // A row with a salt is a copy of a revealed NFT, and was minted as it is.
+      else if (saltIn(metadata) !== undefined && saltIn(candidate.row.row.metadata) === undefined) mints.revealed++
+      else mints.others++
+    }
+    return mints
+  })
+}
