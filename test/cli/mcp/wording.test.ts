@@ -84,7 +84,7 @@ describe('errors and hints of tools', () => {
     expect(found).toEqual([])
   })
 
-  test('keep each word of a command line, whatever has to be quoted in it', () => {
+  test('keep each word of a command line, with any characters that need quotes', () => {
     const word = fc.string({ unit: fc.constantFrom(...`ab'"\\ <>|$=-é`) }).filter((text) => !text.startsWith('-'))
     fc.assert(
       fc.property(word, word, (manifest, run) => {
