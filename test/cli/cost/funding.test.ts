@@ -33,6 +33,17 @@ afterAll(async () => {
 const give = (wei: bigint) => real.call('anvil_setBalance', [place.operator, hex(wei)])
 const balance = async () => BigInt(await real.call<string>('eth_getBalance', [place.operator, 'latest']))
 
+const warningsOf = (backend: TestBackend) => async () => {
+  const { warnings = [] } = (await (await backend.get('/readyz')).json()) as { warnings?: string[] }
+  return warnings
+}
+
+/** Takes the signer's coins. A backend that hasn't seen this yet signs against the old balance, for up to 15 s. */
+async function takeFunds(backend: TestBackend): Promise<void> {
+  await give(0n)
+  await until(warningsOf(backend), (list) => list.some((warning) => warning.includes('has 0 POL')))
+}
+
 /** Mines blocks with the same base fee until the test ends. Resolves after the first one. */
 async function mineAt(baseFee: bigint): Promise<void> {
   await real.mine(1, baseFee)
@@ -124,9 +135,8 @@ test('a signer with one wei less refuses a mint, with its address, its network a
   const env = { ...options.env, ...at(backend) }
   const contract = await newCollection({ ...options, env })
   const funding = await fundingOf([path('drop.csv'), '-c', contract], { ...options, env })
-  const warnings = async () => ((await (await backend.get('/readyz')).json()) as { warnings?: string[] }).warnings
   await give(funding - 1n)
-  const [warning] = (await until(warnings, (list) => (list ?? []).length > 0)) ?? []
+  const [warning] = await until(warningsOf(backend), (list) => list.length > 0)
   const missing = `the signer ${place.operator} has 0.008999 POL on polygon and needs 0.009: send 0.000000000000000001 POL`
   expect(warning).toBe(`polygon: ${missing}`)
   const mint = ['nft', 'mint', '--title', 'Dawn', '--receiver', WALLETS[0], '-b', 'polygon', '-c', contract, '-y']
@@ -134,7 +144,7 @@ test('a signer with one wei less refuses a mint, with its address, its network a
   expect(refused.code).toBe(6)
   expect(refused.stderr).toContain(missing)
   await give(funding)
-  await until(warnings, (list) => (list ?? []).length === 0)
+  await until(warningsOf(backend), (list) => list.length === 0)
   const minted = await cli(mint, { ...options, env })
   expect(minted.code, minted.stderr).toBe(0)
 })
@@ -196,7 +206,7 @@ test('a shortage also names what all waiting NFTs need, as gdn cost does, and th
   baseFee = 2000n * GWEI
   await until(cost, (wei) => wei > 100n * funding)
   await cli(['batch', 'mint', ...argv, '-y', '--no-wait', '--json'], { ...options, env })
-  await give(0n)
+  await takeFunds(backend)
   baseFee = GWEI
   const status = async () =>
     JSON.parse((await cli(['chain', 'status', 'polygon', '--data-dir', place.dataDir, '--json'])).stdout)[0]
@@ -207,9 +217,8 @@ test('a shortage also names what all waiting NFTs need, as gdn cost does, and th
   const all = parseUnits(lack.exec(problem)?.[1] ?? '') ?? 0n
   expect(all, problem).toBeGreaterThanOrEqual(funding)
   expect(all - funding, problem).toBeLessThan(10n ** 12n)
-  const warnings = async () => ((await (await backend.get('/readyz')).json()) as { warnings?: string[] }).warnings ?? []
   // Warnings are read at fees that were asked for before.
-  await until(warnings, (list) => list.includes(`polygon: ${problem}`))
+  await until(warningsOf(backend), (list) => list.includes(`polygon: ${problem}`))
   await give(all)
   const { code, stdout } = await cli(['batch', 'mint', ...argv, '-y', '--json', ...PATIENT], { ...options, env })
   expect([code, JSON.parse(stdout)]).toMatchObject([0, { deployed: 24, failed: 0 }])
@@ -249,10 +258,11 @@ test('a shortage of a run also covers its unsent rows: one payment completes the
     (wei) => wei > 100n * drop,
   )
   await cli(['batch', 'mint', path('first.csv'), ...target, '-y', '--no-wait', '--json'], { ...options, env })
-  await give(0n)
+  await takeFunds(backend)
   baseFee = GWEI
-  const warnings = async () => ((await (await backend.get('/readyz')).json()) as { warnings?: string[] }).warnings ?? []
-  await until(warnings, (list) => list.some((warning) => warning.endsWith('10 pending NFTs at the current fees')))
+  await until(warningsOf(backend), (list) =>
+    list.some((warning) => warning.endsWith('10 pending NFTs at the current fees')),
+  )
   await until(
     () => cost('drop.csv'),
     (wei) => wei === drop,
