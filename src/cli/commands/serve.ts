@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
 import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
 import { localApiKeyFile, runningBackend } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
@@ -142,8 +141,6 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
   if (flags.role === 'worker') return await serveWorker(deps, flags)
   signals.own()
   const dataDir = flags.dataDir === undefined ? localDataDirectory(env) : resolve(flags.dataDir)
-  // Collects garbage sooner. Measured with 30,000 NFTs minted: 110 MiB instead of 170 MiB, with almost no extra time.
-  setFlagsFromString('--optimize-for-size')
   const { startBackend, MIN_FINISH_MS } = await import('../../server/main.ts')
   const drainMs = flags.drain ?? 0
   const starting = startBackend({

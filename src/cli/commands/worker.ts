@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
 import type { Blockchain } from '../../api/blockchains.ts'
 import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
 import { localDataDirectory } from '../../config/paths.ts'
@@ -81,7 +80,6 @@ export function command(deps: Deps, run = worker): GdnCommand {
 export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags): Promise<void> {
   signals.own()
   const dataDir = flags.dataDir === undefined ? localDataDirectory(env) : resolve(cwd, flags.dataDir)
-  setFlagsFromString('--optimize-for-size')
   const { startWorker } = await import('../../server/worker.ts')
   const starting = startWorker({
     dataDir,
