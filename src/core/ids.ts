@@ -1,6 +1,18 @@
 import { v7 } from 'uuid'
 
+/** Number of IDs whose random bytes are generated at once. One call for each ID takes longer than the rest of it. */
+const AT_ONCE = 256
+const LENGTH = 16
+
+const random = new Uint8Array(AT_ONCE * LENGTH)
+let used = random.length
+
 /** Returns a new UUID of version 7, so that rows written together are adjacent in an index. */
 export function newId(): string {
-  return v7()
+  if (used === random.length) {
+    crypto.getRandomValues(random)
+    used = 0
+  }
+  used += LENGTH
+  return v7({ random: random.subarray(used - LENGTH, used) })
 }

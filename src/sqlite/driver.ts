@@ -106,8 +106,18 @@ function libsqlFolder(): string {
   return places.map((place) => `${place}/libsql`).find((folder) => existsSync(folder)) ?? 'libsql'
 }
 
+interface RowsAsArrays extends RawStatement {
+  all(parameters: readonly unknown[]): (readonly unknown[])[]
+  iterate(parameters: readonly unknown[]): IterableIterator<readonly unknown[]>
+}
+
+/** Declares the part of libsql that gdn uses, because its types are those of better-sqlite3. */
+interface Libsql extends Omit<RawDatabase, 'prepare'> {
+  prepare(sql: string): RawStatement & { raw(): RowsAsArrays; columns(): readonly { name: string }[] }
+}
+
 function openWithLibsql(path: string, readOnly: boolean): RawDatabase {
-  let Database: new (path: string) => RawDatabase
+  let Database: new (path: string) => Libsql
   try {
     Database = loadLibsql() as typeof Database
   } catch (cause) {
@@ -117,7 +127,41 @@ function openWithLibsql(path: string, readOnly: boolean): RawDatabase {
       cause,
     })
   }
-  return new Database(readOnly ? `${pathToFileURL(path).href}?mode=ro` : path)
+  const database = new Database(readOnly ? `${pathToFileURL(path).href}?mode=ro` : path)
+  return {
+    exec: (sql) => database.exec(sql),
+    close: () => database.close(),
+    prepare(sql) {
+      const statement = database.prepare(sql)
+      if (statement.reader) return readWithLibsql(statement)
+      const run: RawStatement['run'] = (parameters) => statement.run(parameters)
+      // Not the statement itself, which asks SQLite for `reader` each time.
+      return { reader: false, all: (parameters) => statement.all(parameters), run, iterate: () => [].values() }
+    },
+  }
+}
+
+/** Reads rows as arrays. For objects, libsql would convert the name of each column again for each row. */
+function readWithLibsql(statement: ReturnType<Libsql['prepare']>): RawStatement {
+  let names: readonly string[] = []
+  const rowOf = (values: readonly unknown[]): unknown => {
+    // A migration has added columns since the last execution, or this is the first one.
+    if (values.length !== names.length) names = statement.columns().map(({ name }) => name)
+    const row: Record<string, unknown> = {}
+    names.forEach((name, index) => {
+      row[name] = values[index]
+    })
+    return row
+  }
+  const raw = statement.raw()
+  return {
+    reader: true,
+    all: (parameters) => raw.all(parameters).map(rowOf),
+    run: (parameters) => raw.run(parameters),
+    *iterate(parameters) {
+      for (const values of raw.iterate(parameters)) yield rowOf(values)
+    },
+  }
 }
 
 interface SqliteOptions {

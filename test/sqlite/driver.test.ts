@@ -96,6 +96,18 @@ test('the built-in driver is used if the runtime supports it completely, and its
 describe.each(['libsql', 'node:sqlite'] as const)('%s', (driver) => {
   const it = test.skipIf(driver === 'node:sqlite' && !hasNodeSqlite)
 
+  it('names the columns of rows, also of a column that was added to a prepared statement', () => {
+    const database = open(driver)
+    database.exec('CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1)')
+    const select = database.prepare('SELECT * FROM t')
+    expect(select.all([]).map((row) => ({ ...(row as object) }))).toEqual([{ a: 1 }])
+    database.exec('ALTER TABLE t ADD COLUMN b INTEGER DEFAULT 2')
+    expect(select.all([]).map((row) => ({ ...(row as object) }))).toEqual([{ a: 1, b: 2 }])
+    expect([...select.iterate([])].map((row) => ({ ...(row as object) }))).toEqual([{ a: 1, b: 2 }])
+    const returning = database.prepare('INSERT INTO t (a) VALUES (?) RETURNING b AS second, a')
+    expect(returning.all([3]).map((row) => ({ ...(row as object) }))).toEqual([{ second: 2, a: 3 }])
+  })
+
   it('returns what was stored: text, bytes, numbers and null', () => {
     const database = open(driver)
     database.exec('CREATE TABLE t (text TEXT, bytes BLOB, number INTEGER, real REAL, missing TEXT) STRICT')

@@ -60,8 +60,9 @@ export async function accept<Prepared, Response>(
   now: number,
   { findExisting, prepare, write, rejected }: Work<Prepared, Response>,
 ): Promise<AcceptedRequest<Response>> {
-  const bodyHash = createHash('sha256').update(canonicalJson(body)).digest('hex')
   const scope = idempotencyKey === null ? null : { accountId, endpoint, idempotencyKey }
+  // Only a request with a key can be repeated.
+  const bodyHash = scope === null ? '' : createHash('sha256').update(canonicalJson(body)).digest('hex')
   const earlier = scope && (await findRepeated(store.db, scope))
   if (earlier) return replay(earlier, bodyHash)
   const existing = await findExisting()

@@ -38,6 +38,8 @@ function prepare(raw: RawDatabase): void {
     'synchronous = FULL',
     'foreign_keys = ON',
     'cache_size = -16000',
+    // Pages that change often are copied into the database less often. The log takes up to 16 MB.
+    'wal_autocheckpoint = 4000',
     'analysis_limit = 1000',
   ]) {
     raw.exec(`PRAGMA ${pragma}`)

@@ -35,7 +35,7 @@ export interface RequestsTable {
   account_id: string
   endpoint: string
   idempotency_key: string | null
-  /** SHA-256 of the body, hex. */
+  /** SHA-256 of the body, hex. Empty without an Idempotency-Key. */
   body_hash: string
   /** The body of the response, JSON. */
   response: string
