@@ -81,15 +81,21 @@ export interface UnrevealedMints {
   others: number
 }
 
-/** Counts the rows of a manifest whose NFTs were minted unrevealed, by any machine. */
+/**
+ * Counts the rows of a manifest whose NFTs were minted unrevealed, by any machine.
+ *
+ * @param ids gets the IDs of the NFTs of all rows
+ */
 export async function countUnrevealed(
   options: BatchOptions,
   client: BatchClient,
   items: AsyncIterable<ManifestItem>,
+  ids = new Set<string>(),
 ): Promise<UnrevealedMints> {
   return await withOpenRows(options, client, items, async ({ found }) => {
     const mints: UnrevealedMints = { hidden: 0, revealed: 0, others: 0 }
     for await (const { candidate, nft } of found()) {
+      if (nft !== undefined) ids.add(nft.nft_gdn_id)
       const metadata = nft === undefined || hasFailed(nft.status) ? undefined : nft.request_metadata
       if (Object.hasOwn(Object(metadata), PROVENANCE_ROW)) mints.hidden++
       // A row with a salt is a copy of a revealed NFT, and was minted as it is.

@@ -312,7 +312,8 @@ test('mints no row of an edited manifest as it is after rows were minted unrevea
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
   expect((await one.reveal(ROWS)).code).toBe(0)
   await expectRefused(3)
-  expect((await named()).code).toBe(0)
+  expect((await named()).error).toMatchObject({ code: 'seems_minted', hint: expect.stringContaining('--again') })
+  expect((await named('--again')).code).toBe(0)
   expect(await nftsOf(collection)).toHaveLength(7)
 })
 
@@ -390,6 +391,49 @@ test('says on another machine that the rows are revealed already', async () => {
   expect((await other.run(['apply', '--yes'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midday'])
 })
+
+test.each(['all rows', 'some rows'])(
+  'mints no row of a renamed manifest again on another machine after %s were revealed',
+  {
+    tags: ['promise'],
+  },
+  async (which) => {
+    const collection = await collectionOf()
+    const one = await minted(collection)
+    // A reveal skips frozen NFTs.
+    const [first] = await nftsOf(collection)
+    const freeze = ['nft', 'freeze', first?.nft_gdn_id ?? '', '-b', collection.blockchain, '--yes']
+    if (which === 'some rows') expect((await one.cli(...freeze)).code).toBe(0)
+    const { stdout, stderr } = await one.reveal(ROWS)
+    expect(JSON.parse(stdout), stderr).toMatchObject({ revealed: which === 'all rows' ? 3 : 2 })
+    const other = await machine(collection)
+    const unrevealed = ['--unrevealed', other.path('hidden.json')]
+    for (const [name, manifest] of [
+      ['renamed', ROWS],
+      ['edited', csv('Morning', 'Noon', 'Dusk')],
+    ]) {
+      const path = other.path(`${name}.csv`)
+      await writeFile(path, manifest ?? '')
+      for (const more of [unrevealed, [...unrevealed, '--adopt'], [...unrevealed, '--dry-run'], []]) {
+        const refused = await other.cli('batch', 'mint', path, ...other.target.slice(0, 4), ...more, '--json')
+        expect(refused.code, refused.stdout).not.toBe(0)
+        expect(await nftsOf(collection)).toHaveLength(3)
+        if (more.length === 0) continue
+        expect(errorOf(refused)).toMatchObject({
+          code: 'seems_minted',
+          message: expect.stringMatching(
+            /^[23] rows of the manifest seem to be in the collection already, and revealed$/,
+          ),
+          hint: expect.stringContaining('add --run <former file name>'),
+        })
+      }
+    }
+    const former = ['--unrevealed', other.path('hidden.json'), '--run', 'drop.csv']
+    const refused = await other.cli('batch', 'mint', other.path('renamed.csv'), ...other.target.slice(0, 4), ...former)
+    expect(refused.stderr).toContain('revealed already')
+    expect(await nftsOf(collection)).toHaveLength(3)
+  },
+)
 
 test('a dry run refuses what a run with --unrevealed refuses', async () => {
   const collection = await collectionOf()

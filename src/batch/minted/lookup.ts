@@ -1,4 +1,5 @@
 import type { NftRecord } from '../../api/nft-record.ts'
+import { PROVENANCE_SALT } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { metadataHash } from '../../operations/reconcile/content.ts'
 import { type RecordSource, readPages } from '../../operations/reconcile/listing.ts'
@@ -145,13 +146,23 @@ export class RowLookup {
       this.#incomplete.push(nft.nft_gdn_id)
       return
     }
-    for (const keys of this.#localKeys.values()) {
-      const content = metadataHash(blank(metadata, new Set(keys)))
-      if (!this.#contents.has(content)) continue
-      const matches = this.#matches.get(content) ?? []
-      this.#matches.set(content, [...matches, foundNft(nft)])
-      return
+    const content = this.#contentOf(metadata)
+    if (content === null) return
+    const matches = this.#matches.get(content) ?? []
+    this.#matches.set(content, [...matches, foundNft(nft)])
+  }
+
+  /** Returns the content of the rows that an NFT matches; null if it matches none. */
+  #contentOf(metadata: Metadata): string | null {
+    // A row of a revealed NFT has no salt, unless it was copied from the NFT.
+    const { [PROVENANCE_SALT]: salt, ...withoutSalt } = metadata
+    for (const candidate of salt === undefined ? [metadata] : [metadata, withoutSalt]) {
+      for (const keys of this.#localKeys.values()) {
+        const content = metadataHash(blank(candidate as Metadata, new Set(keys)))
+        if (this.#contents.has(content)) return content
+      }
     }
+    return null
   }
 }
 

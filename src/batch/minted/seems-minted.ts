@@ -1,5 +1,6 @@
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
+import { PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
 import { MAX_NAMED } from '../identity/claim.ts'
 import type { KeptRow } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
@@ -32,7 +33,7 @@ export const belongToOthers = (rows: readonly FoundRow[], hasReferences: boolean
     },
   )
 
-const RENAMED = 'If the manifest was renamed since its mint, add --run <former file name>.'
+export const RENAMED = 'If the manifest was renamed since its mint, add --run <former file name>.'
 
 const rowsOf = ({ length }: readonly unknown[]): string => count(length, 'row')
 
@@ -58,7 +59,9 @@ export async function seemsMinted(
 ): Promise<GdnError> {
   const rows: ReturnType<typeof shownRow>[] = []
   const matched = new Set<number>()
+  let isUnrevealed = false
   for await (const match of matches) {
+    isUnrevealed ||= PROVENANCE_ROW in match.row.row.metadata
     if (rows.length < MAX_NAMED) rows.push(shownRow(match))
     matched.add(match.row.position)
   }
@@ -82,7 +85,9 @@ export async function seemsMinted(
           'Nothing was sent, and no run was created.',
           ...(hasReferences ? [`${RENAMED} gdn then also finds the NFTs of edited rows that have an ID.`] : []),
           adopt,
-          'To mint all rows anyway, run `gdn batch mint` with --again.',
+          isUnrevealed
+            ? 'If this is another drop with the same placeholder, run `gdn batch mint` with --again.'
+            : 'To mint all rows anyway, run `gdn batch mint` with --again.',
         ].join('\n')
       : [
           'Nothing was sent. The state directory may be an older copy, or another machine resumed the run: use the newest state directory.',

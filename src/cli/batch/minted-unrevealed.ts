@@ -1,10 +1,16 @@
 import { isEvm } from '../../api/blockchains.ts'
 import { hasFailed } from '../../api/nft-status.ts'
+import { listCollection } from '../../batch/minted/list-collection.ts'
+import { RowLookup } from '../../batch/minted/lookup.ts'
+import { RENAMED } from '../../batch/minted/seems-minted.ts'
+import type { KeptRow } from '../../batch/rows/manifest-row.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { lacksEndpoint, statusOf } from '../../client/responses.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
+import { saltIn } from '../../manifest/reveal-keys.ts'
+import { readPages } from '../../operations/reconcile/listing.ts'
 import { OTHERS_UNREVEALED, UNREVEALED } from '../../plan/mint-changes.ts'
 import { readCommitment } from '../../reveal/read-commitment.ts'
 import { countUnrevealed, type UnrevealedMints } from '../../reveal/rows-with-nfts.ts'
@@ -77,9 +83,55 @@ export async function whyNotUnrevealed(
   const found = await committedTo(deps, connection, minting, provenance)
   if (found === 'none') return null
   const { options, read } = minting
-  const mints = await countUnrevealed(options, connection.client, read())
-  if (found === 'others') return mints.hidden + mints.revealed > 0 ? uncommitted(options, provenance) : null
-  return mints.revealed > 0 && options.adopt !== true ? alreadyRevealed(mints, options, flags) : null
+  const ids = new Set<string>()
+  const mints = await countUnrevealed(options, connection.client, read(), ids)
+  if (found === 'others' && mints.hidden + mints.revealed > 0) return uncommitted(options, provenance)
+  if (found === 'this' && mints.revealed > 0 && options.adopt !== true) return alreadyRevealed(mints, options, flags)
+  return options.lookup === false ? null : await revealedUnderOtherNames(deps, connection, minting, ids)
+}
+
+/**
+ * Returns the error for rows that are in the collection with their own content although their run has no NFTs for them;
+ * null if there are none. Rows that the run mints have the content of the placeholder, so the run doesn't find them.
+ *
+ * @param known the IDs of the run's NFTs
+ */
+async function revealedUnderOtherNames(
+  { signals: { signal } }: Deps,
+  { client }: Connection,
+  { options, read }: Minting,
+  known: ReadonlySet<string>,
+): Promise<GdnError | null> {
+  const source = { client, signal }
+  // Without the permission to list, the run says that it can't look for its rows.
+  const listed = await listCollection(source, options, true, [])
+  const unknown = [...(listed ?? [])].filter((id) => !known.has(id))
+  const revealed: string[] = []
+  for await (const { nfts } of readPages(source, unknown)) {
+    for (const nft of nfts) if (saltIn(nft.request_metadata) !== undefined) revealed.push(nft.nft_gdn_id)
+  }
+  const lookup = new RowLookup(() => keptRows(read()), undefined)
+  await lookup.read(source, revealed, () => {})
+  let rows = 0
+  for await (const _ of lookup.found()) rows++
+  if (rows === 0) return null
+  return new GdnError(
+    'seems_minted',
+    `${count(rows, 'row')} of the manifest ${rows === 1 ? 'seems' : 'seem'} to be in the collection already, and revealed`,
+    {
+      hint: [
+        'Nothing was sent, and no run was created.',
+        RENAMED,
+        'To mint all rows anyway, run `gdn batch mint` with --again.',
+      ].join('\n'),
+      details: { count: rows },
+    },
+  )
+}
+
+async function* keptRows(items: AsyncIterable<ManifestItem>): AsyncGenerator<KeptRow> {
+  let position = 0
+  for await (const item of items) if ('row' in item) yield { key: '', content: '', position: position++, row: item.row }
 }
 
 /**
@@ -123,8 +175,8 @@ const refused = (message: string, hint: string) =>
 
 const committed = () =>
   refused(
-    'the collection is committed to this manifest, whose rows are revealed later',
-    'Add --unrevealed <file>. To also mint the rows as they are, add --again.',
+    'the collection is committed to the rows of this manifest',
+    'To mint them unrevealed, or to resume their mint, add --unrevealed <file>. To also mint the rows as they are, add --again.',
   )
 
 function otherManifest({ hidden, revealed, isFormer = false }: UnrevealedMints & { isFormer?: boolean }): GdnError {
@@ -163,7 +215,7 @@ export const uncommitted = ({ manifestPath }: BatchOptions, provenance: string):
     'rows of this manifest are minted, but no commitment of the collection matches the manifest',
     {
       place: { file: manifestPath ?? undefined },
-      hint: `${NOTHING} The manifest was edited after the mint. Restore it, or add --run <name> to mint it as a separate run.`,
+      hint: `${NOTHING} If the manifest was edited after the mint, restore it. To mint it as another drop, add --again.`,
       details: { provenance },
     },
   )
