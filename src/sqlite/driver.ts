@@ -122,7 +122,7 @@ function openWithLibsql(path: string, readOnly: boolean): RawDatabase {
     Database = loadLibsql() as typeof Database
   } catch (cause) {
     throw new GdnError('native_missing', 'this Node.js has no built-in SQLite', {
-      hint: 'Use Node.js 22.16 or newer, or install the optional package: `npm install libsql@0.5`.',
+      hint: 'Use Node.js 22.16 or newer, or install the optional package: `npm install --include=optional libsql@0.5`.',
       details: messageOf(cause),
       cause,
     })

@@ -12,7 +12,7 @@ import { cli, errorOf, tempHome } from './harness.ts'
 vi.mock('../../src/sqlite/driver.ts', () => ({
   openSqlite() {
     throw new GdnError('native_missing', 'this Node.js has no built-in SQLite', {
-      hint: 'Use Node.js 22.16 or newer, or install the optional package: `npm install libsql@0.5`.',
+      hint: 'Use Node.js 22.16 or newer, or install the optional package: `npm install --include=optional libsql@0.5`.',
     })
   },
 }))

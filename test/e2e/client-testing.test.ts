@@ -134,6 +134,6 @@ test('a missing optional package has the code and the hint that docs/client.md n
   await expect(startLocal()).rejects.toMatchObject({
     code: 'native_missing',
     message: 'the local backend did not start: this Node.js has no built-in SQLite',
-    hint: expect.stringContaining('npm install libsql'),
+    hint: expect.stringContaining('npm install --include=optional libsql'),
   })
 })
