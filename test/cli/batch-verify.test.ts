@@ -139,6 +139,26 @@ describe('--verify', () => {
     ]
     const result = await cli(argv, options)
     expect({ code: result.code, error: errorOf(result).code }).toEqual({ code: 8, error: 'pending' })
+    expect(errorOf(result).hint).toBe(
+      'Run the same command again without `--no-wait`, so that gdn waits until the rows are deployed.',
+    )
+  })
+
+  test.each<[string, (title: string) => boolean]>([
+    ['all of its rows failed', () => true],
+    ["some of its rows failed and the others can't be read", (title) => title === 'Dusk'],
+  ])('exits with 7 for a finished run if %s', async (_, refuse) => {
+    const { path, options } = await folder()
+    const { createnft, getnfts } = service(refuse)
+    const api = await fakeApi(refuse('Dawn') ? { createnft } : { createnft, getnfts })
+    const mint = ['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url]
+    const first = await cli([...mint, '--verify', '--json'], options)
+    const again = await cli([...mint, '--verify', '--json'], options)
+    expect([first.code, again.code]).toEqual([7, 7])
+    const { code, message, hint } = errorOf(again)
+    expect(code).toBe('batch_failed_rows')
+    expect(message).toMatch(/^the run is finished; \d of 2 rows failed$/)
+    expect(hint).toContain('gdn batch retry')
   })
 
   test('rejects an RPC URL of another chain without showing the URL, which may contain a key', async () => {

@@ -53,7 +53,7 @@ interface Printing {
  * Prints the summary of a finished run, with the same fields as after sending. This counts as success, because a script
  * may repeat its command.
  *
- * @throws GdnError `batch_failed_rows` if rows failed, `verify_failed`
+ * @throws GdnError `batch_failed_rows` if rows failed; `verify_failed` or `unreachable` as `refuseDiffering`
  */
 export async function printFinished(
   deps: Deps,
@@ -82,7 +82,7 @@ export async function printFinished(
   else await output.one(data)
   const { counts, manifestPath } = status
   await writeJobSummary(deps, { run: status, counts, requests: 0, changes, ...rows, stopped: null, manifestPath })
-  if (verified !== null) refuseDiffering(verified)
+  if (verified !== null) refuseDiffering(verified, counts)
   for (const note of withoutEffect) io.note(note)
   noteFinished(deps, finished, { ...flags, by })
 }

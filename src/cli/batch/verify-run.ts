@@ -24,12 +24,15 @@ export async function verifyFinished(
 }
 
 /**
- * @throws GdnError `verify_failed` if rows differ from their requests; `unreachable` or `pending` if no row was
- * verified
+ * Checks the result of verifying a finished run.
+ *
+ * @throws GdnError `verify_failed` if rows differ from their requests; `unreachable` if no row was verified and none
+ * failed
  */
-export function refuseDiffering(tally: VerifyTally): void {
+export function refuseDiffering(tally: VerifyTally, { failed }: RunStatus['counts']): void {
   if (tally.differing.length > 0) throw differingRows(tally)
-  refuseUnverified(tally)
+  // Failed rows have an error of their own, with the same exit code as when the run ended.
+  if (failed === 0) tally.refuseUnread()
 }
 
 /** Throws if nothing was verified, so that a script doesn't take it as a success. */
@@ -37,7 +40,7 @@ export function refuseUnverified(tally: VerifyTally): void {
   tally.refuseUnread()
   if (tally.counts.verified + tally.counts.changed > 0) return
   throw new GdnError('pending', 'no row is deployed, so none was verified', {
-    hint: 'Run the same command again without --no-wait.',
+    hint: 'Run the same command again without `--no-wait`, so that gdn waits until the rows are deployed.',
   })
 }
 
