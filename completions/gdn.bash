@@ -222,11 +222,11 @@ __gdn_bundles() {
     'batch validate') REPLY='flags-492dfe server-12647a output-1891a3' ;;
     'batch preview') REPLY='flags-d2e2c9 server-12647a output-1891a3' ;;
     'batch rehearse') REPLY='flags-e663aa run-ce9282 server-da4928 output-1891a3' ;;
-    'batch mint') REPLY='flags-112622 run-2f3651 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
+    'batch mint') REPLY='flags-112622 run-2f3651 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
     'batch list') REPLY='flags-adadad server-12647a output-1891a3' ;;
     'batch status') REPLY='flags-347970 server-12647a output-1891a3' ;;
-    'batch resume') REPLY='flags-b32f09 run-aefcb0 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
-    'batch retry') REPLY='flags-a5d8ef run-aefcb0 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
+    'batch resume') REPLY='flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
+    'batch retry') REPLY='flags-a5d8ef run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
     'batch reconcile') REPLY='flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3' ;;
     'batch results') REPLY='flags-a3428c verifying-4972e5 server-12647a output-1891a3' ;;
     'batch report') REPLY='flags-6871bb server-12647a output-1891a3' ;;
@@ -552,10 +552,10 @@ __gdn_flags() {
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)
 --in-order - - Send rows in the manifest'\''s order
 --unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`' ;;
-    'sending-and-waiting-307a97') REPLY='--wait - - Wait until all NFTs are deployed (the default)
---no-wait - - Return when the request is accepted
+    'sending-and-waiting-482f1f') REPLY='--wait - - Wait until all NFTs are deployed (the default)
+--no-wait - - Return when all requests are accepted
 --timeout - text How long the command may take (5m after acceptance)
---dry-run - - Print the request without sending it
+--dry-run - - Run all checks without sending anything
 --yes -y - Don'\''t prompt before spending coins that have value' ;;
     'verifying-4972e5') REPLY='--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)

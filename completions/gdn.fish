@@ -309,15 +309,15 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-e663aa run-ce9282 server-da4928 output-1891a3'
     case 'batch mint'
-      printf '%s\n' 'flags-112622 run-2f3651 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-112622 run-2f3651 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-1891a3'
     case 'batch status'
       printf '%s\n' 'flags-347970 server-12647a output-1891a3'
     case 'batch resume'
-      printf '%s\n' 'flags-b32f09 run-aefcb0 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch retry'
-      printf '%s\n' 'flags-a5d8ef run-aefcb0 sending-and-waiting-307a97 verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-a5d8ef run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
     case 'batch reconcile'
       printf '%s\n' 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3'
     case 'batch results'
@@ -743,11 +743,11 @@ function __gdn_flags
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order' \
         '--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`'
-    case 'sending-and-waiting-307a97'
+    case 'sending-and-waiting-482f1f'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
-        '--no-wait - - Return when the request is accepted' \
+        '--no-wait - - Return when all requests are accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
-        '--dry-run - - Print the request without sending it' \
+        '--dry-run - - Run all checks without sending anything' \
         '--yes -y - Don\'t prompt before spending coins that have value'
     case 'verifying-4972e5'
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs' \

@@ -159,7 +159,10 @@ export function addRateFlag(command: GdnCommand): GdnCommand {
 }
 
 export function addSendingFlags(command: GdnCommand): GdnCommand {
-  addWaitFlags(command)
+  addWaitFlags(command, undefined, {
+    dryRun: 'Run all checks without sending anything',
+    noWait: 'Return when all requests are accepted',
+  })
   addVerifyFlags(command)
   addCostFlags(command)
   addMaxCostFlag(command, 'the run')

@@ -32,10 +32,11 @@ export function addWaitFlags(
   until = 'all NFTs are deployed',
   {
     dryRun = 'Print the request without sending it',
+    noWait = 'Return when the request is accepted',
     yes = "Don't prompt before spending coins that have value",
-  }: { dryRun?: string; yes?: string } = {},
+  }: { dryRun?: string; noWait?: string; yes?: string } = {},
 ): GdnCommand {
-  eitherFlag(command, 'wait', `Wait until ${until} (the default)`, 'Return when the request is accepted', WAITING)
+  eitherFlag(command, 'wait', `Wait until ${until} (the default)`, noWait, WAITING)
   addTimeoutFlag(command)
   switchFlag(command, '--dry-run', dryRun, WAITING)
   return switchFlag(command, '-y, --yes', yes, WAITING)
