@@ -9,7 +9,7 @@ import type { KeystoreEntry } from './signer-schema.ts'
 const CONTAINER_SECRETS = '/run/secrets'
 
 /**
- * Reads a secret that the service manager provides as a file.
+ * Reads a secret that systemd or the container runtime provides as a file.
  *
  * @param what the purpose of the secret, for the error message: `opens keys/one.json`
  * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
@@ -27,7 +27,7 @@ export function readCredential(
       hint: `Provide it in ${places.join(' or ')}.`,
     })
   }
-  // Permissions aren't checked, because the service manager sets them: the directory belongs to the service.
+  // Permissions aren't checked, because systemd or the container runtime sets them.
   return { text: readFileSync(path, 'utf8'), path }
 }
 

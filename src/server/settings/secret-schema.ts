@@ -1,9 +1,13 @@
 import * as z from 'zod'
 
-/** Name of a credential that the service manager provides as a file. */
-export const credentialName = z.string().regex(/^[\w.-]+$/, { error: 'must be the name of a credential' })
+/** Name of a secret that systemd or the container runtime provides as a file. */
+const credentialName = z.string().regex(/^[\w.-]+$/, { error: 'must be the name of a credential' })
 
-/** Names of the two fields that can provide a secret: as a file, or as a credential of the service manager. */
+/** Returns the schema of an optional field that names a credential with this content. */
+export const credentialWith = (content: string) =>
+  credentialName.optional().describe(`Name of a systemd credential, or of a file in /run/secrets, with ${content}`)
+
+/** Names of the two fields that can provide a secret: the path of a file, or the name of a credential. */
 type SecretFields = readonly [file: string, credential: string, required: 'required' | 'optional']
 
 /** Returns a schema that rejects both a file and a credential for one secret, and a required secret with neither. */

@@ -2,18 +2,16 @@ import * as z from 'zod'
 import { checksumAddress, evmAddressProblem } from '../../api/address.ts'
 import { sentences } from '../../api/validate.ts'
 import { hasUserInfo, isOnLoopback, parseUrl, WEB_URL_PATTERN } from '../../core/parse-url.ts'
-import { credentialName, withSecrets } from './secret-schema.ts'
+import { credentialWith, withSecrets } from './secret-schema.ts'
 
 const file = z.string().min(1)
 
-/** A key in a keystore, with the password in a file or in a credential of the service manager. */
+/** A key in a keystore, with the password in a file, in a systemd credential or in /run/secrets. */
 export const keystoreSigner = withSecrets(
   z.strictObject({
     keystore: file.describe('Encrypted key file'),
     password_file: file.optional().describe('File with the password of the keystore'),
-    password_credential: credentialName
-      .optional()
-      .describe('Service manager credential with the password of the keystore'),
+    password_credential: credentialWith('the password of the keystore'),
   }),
   ['password_file', 'password_credential', 'required'],
 )
@@ -53,12 +51,10 @@ export const remoteSigner = withSecrets(
     remote_signer: signerUrl.describe('URL of a JSON-RPC server that supports eth_signTransaction'),
     address: account.describe('Address of the account that signs'),
     token_file: file.optional().describe('File with the bearer token'),
-    token_credential: credentialName.optional().describe('Service manager credential with the bearer token'),
+    token_credential: credentialWith('the bearer token'),
     client_cert_file: file.optional().describe('Client certificate that authenticates this backend to the signer'),
     client_key_file: file.optional().describe('Private key of the client certificate'),
-    client_key_credential: credentialName
-      .optional()
-      .describe('Service manager credential with the private key of the client certificate'),
+    client_key_credential: credentialWith('the private key of the client certificate'),
     ca_file: file
       .optional()
       .describe("Certificate authorities for the signer's certificate, instead of the public ones"),

@@ -9,7 +9,7 @@ import {
   testNetwork,
   webUrl,
 } from './rpc-schema.ts'
-import { credentialName, withSecrets } from './secret-schema.ts'
+import { credentialWith, withSecrets } from './secret-schema.ts'
 import { keystoreSigner, signerBy } from './signer-schema.ts'
 import { CLUSTERS } from './solana-clusters.ts'
 
@@ -28,11 +28,11 @@ function isHash(text: string): boolean {
   }
 }
 
-/** A keypair file from solana-keygen, or a credential of the service manager. */
+/** A keypair from solana-keygen in a file, in a systemd credential or in /run/secrets. */
 const keypairSigner = withSecrets(
   z.strictObject({
     keypair_file: z.string().min(1).optional().describe('Keypair file from solana-keygen'),
-    keypair_credential: credentialName.optional().describe('Service manager credential with the keypair'),
+    keypair_credential: credentialWith('the keypair'),
   }),
   ['keypair_file', 'keypair_credential', 'required'],
 )

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { apiAddressProblem, isOnLoopback, parseUrl, WEB_URL_PATTERN } from '../../core/parse-url.ts'
-import { credentialName, withSecrets } from './secret-schema.ts'
+import { credentialWith, withSecrets } from './secret-schema.ts'
 
 const MAX_ORIGINS = 20
 
@@ -55,9 +55,7 @@ const s3 = withSecrets(
       .describe(
         'File in the format of ~/.aws/credentials. By default, AWS_* variables and ~/.aws/credentials are used',
       ),
-    credentials_credential: credentialName
-      .optional()
-      .describe('Service manager credential with the content of such a file'),
+    credentials_credential: credentialWith('the content of a credentials file'),
     profile: z.string().min(1).default('default').describe('Profile in the credentials file'),
     replaces: replaced.optional(),
   }),
@@ -73,7 +71,7 @@ const ipfs = withSecrets(
       .min(1)
       .optional()
       .describe('File with the value of the Authorization header, or only a token'),
-    auth_credential: credentialName.optional().describe('Service manager credential with this value'),
+    auth_credential: credentialWith('the value of the Authorization header, or only a token'),
     replaces: replaced.optional(),
   }),
   ['auth_file', 'auth_credential', 'optional'],
@@ -87,7 +85,7 @@ export const pinning = withSecrets(
   z.strictObject({
     endpoint: httpBaseUrl.describe('URL of the service'),
     token_file: z.string().min(1).optional().describe('File with the access token'),
-    token_credential: credentialName.optional().describe('Service manager credential with the access token'),
+    token_credential: credentialWith('the access token'),
     origins: z
       .array(z.string().regex(/^\/\S+$/, { error: 'must be a multiaddress' }))
       .max(MAX_ORIGINS)
