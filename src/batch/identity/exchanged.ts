@@ -24,7 +24,7 @@ const MOST_MOVED = 0.6
 
 /** Minimum number of transfers for a note on exchanged receivers, even with only a few wallets. */
 const MIN_TRANSFERS = 5
-const MIN_SWAPPED = 0.9
+const MIN_EXCHANGED = 0.9
 
 const PAGE = 1_000
 
@@ -144,7 +144,7 @@ const mayBeExchanged = (one: ExchangedField, named: number): boolean =>
 const arePermuted = (one: ExchangedField, named: number): boolean =>
   one.field === 'receiver' &&
   one.changed >= MIN_TRANSFERS &&
-  (isLarge(one, named) ? one.kept : one.moved) >= one.changed * MIN_SWAPPED
+  (isLarge(one, named) ? one.kept : one.moved) >= one.changed * MIN_EXCHANGED
 
 const noteOfReceivers = (one: ExchangedField): string =>
   `${countOf(one)} of ${one.changed} transfers exchange receivers among rows. If the receiver column was sorted alone, restore it: transfers can't be undone`
