@@ -39,7 +39,7 @@ const STATED: readonly Stated[] = [
     'src/api/endpoints/getnfthistory.ts',
     'MAX_EVENTS_PER_REQUEST =',
   ],
-  ['docs/api.md', (n) => `for at most ${n} seconds`, 'src/server/http/held-reads.ts', 'MAX_WAIT_S ='],
+  ['docs/api.md', (n) => `at most ${n} seconds, or until`, 'src/server/http/held-reads.ts', 'MAX_WAIT_S ='],
   ['docs/api.md', (n) => `at most ${n} requests for an account`, 'src/server/http/held-reads.ts', 'perAccount:'],
   ['docs/api.md', (n) => `1 to ${n} printable ASCII`, 'src/api/reference-id.ts', 'MAX_REFERENCE_ID_LENGTH ='],
   ['docs/api.md', (n) => `: 1 to ${n} characters without`, 'src/api/reference-id.ts', 'MAX_REFERENCE_LABEL_LENGTH ='],

@@ -50,7 +50,7 @@ const COMPONENTS = {
       name: 'Prefer',
       in: 'header',
       description:
-        'Extension: wait=<seconds> (RFC 7240), at most 10. The server responds when no requested record is pending, at the latest after this time.',
+        'Extension: wait=<seconds> (RFC 7240), at most 10. The server holds the response for up to this time, or until no requested record is pending.',
       schema: { type: 'string' },
       example: 'wait=10',
     },

@@ -52,7 +52,7 @@ export interface Pipeline {
   collectionAccepted(blockchain: Blockchain): void
   nftsAccepted(collectionId: string, what: { files: boolean; mint: boolean }): void
   transferAccepted(): void
-  /** Resolves when owners and flags match the current state of the blockchain; after 2 seconds at the latest. */
+  /** Resolves when owners and flags match the current state of the blockchain, or after 2 s. */
   ownersFollowed(blockchain: EvmBlockchain): Promise<void>
   stop(): Promise<void>
 }
