@@ -2,7 +2,9 @@ import { isIPv4 } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { hostName, isLoopbackHost } from './hosts.ts'
 
-/** Default headers of every response. They fit private data: it isn't cached or embedded. */
+/**
+ * Default headers of every response. They prevent caching and embedding, because a response can contain private data.
+ */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
