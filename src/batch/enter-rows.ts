@@ -8,7 +8,7 @@ import type { RowsIn } from '../state/rows.ts'
 import { reopenRun } from '../state/runs.ts'
 import { enterFound } from '../state/send-rows.ts'
 import { retriedStates } from './gather.ts'
-import { hasOtherDrops, refuseTaken } from './identity/claim.ts'
+import { hasOtherDrops, refuseClaimed } from './identity/claim.ts'
 import { relocatedPairs } from './identity/moved-files.ts'
 import { renamedOf } from './identity/pairing.ts'
 import type { EarlierMints } from './minted/earlier-mints.ts'
@@ -41,7 +41,7 @@ export async function enterRows(
   // Local files of rows whose keys change may have been moved as well.
   const relocated = [...gathered.relocated, ...(await relocatedPairs(store, gathered.rows, renamed))]
   await store.write((sql) => {
-    refuseTaken(sql, store, options, { ...gathered, pending: enteredPositions(plan, before), renamed })
+    refuseClaimed(sql, store, options, { ...gathered, pending: enteredPositions(plan, before), renamed })
     refuseGiven(sql, id, before.adopted)
     const now = Date.now()
     if (isNew && before.listed !== null) {

@@ -310,7 +310,7 @@ export function withoutMinted(
 ): RequestPlan {
   const rest = plan.without(new Set([...renamed, ...adopted].map(({ position }) => position)))
   const renamedRows = new Set(renamed.map(({ position }) => position)).size
-  store.moved('pending', 'accepted', plan.rows - rest.rows - renamedRows)
+  store.countMove('pending', 'accepted', plan.rows - rest.rows - renamedRows)
   store.counts = { ...store.counts, pending: rest.rows, total: store.counts.total - renamedRows }
   return rest
 }

@@ -4,7 +4,7 @@ import { rowsAt } from '../state/rows.ts'
 import { checkBackend } from './check-backend.ts'
 import { type Gathered, gather, MAX_EXAMPLES, noManifestChanges, planRows, withoutMinted } from './gather.ts'
 import { findReplacedRows, pairRows, type RowPairs } from './identity/check-rows.ts'
-import { refuseTaken } from './identity/claim.ts'
+import { refuseClaimed } from './identity/claim.ts'
 import { WITHOUT_LABEL } from './identity/other-labels.ts'
 import { type Pair, renamedOf } from './identity/pairing.ts'
 import { refuseRenumbered } from './identity/renumbered.ts'
@@ -58,7 +58,7 @@ export async function prepare(
   if (pairs.length > 0)
     plan = withoutMinted(store, plan, { renamed: keptRows(renamed), adopted: keptRows(pairedOnServer) })
   const pending = [...positionsOf(plan), ...pairedOnServer.map(({ row }) => row.position)]
-  await store.read((sql) => refuseTaken(sql, store, options, { ...gathered, pending, renamed }))
+  await store.read((sql) => refuseClaimed(sql, store, options, { ...gathered, pending, renamed }))
   await refuseUnlessDynamic(store, options, deps, plan)
   const before = await findEarlierMints(store, options, deps, { gathered, plan, pairs })
   before.notes.push(...notes)

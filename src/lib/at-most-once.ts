@@ -162,7 +162,7 @@ export class AtMostOnce {
     endpoint: CreatedHere,
     request: CollectionRequest | MintRequest | TransferRequest,
     options: OperationOptions,
-  ): Promise<Taken & { operationId: string; body: Once['body'] }> {
+  ): Promise<KeyedOperation & { operationId: string; body: Once['body'] }> {
     const { idempotencyKey, timeoutMs = DEFAULT_WAIT_MS, signal = never() } = options
     checkKey(idempotencyKey)
     checkReferences(request)
@@ -172,14 +172,14 @@ export class AtMostOnce {
       Buffer.from(await encode(endpoint, request as never, this.#connection.apiVersion)).toString('utf8'),
     ) as Once['body']
     const once = { endpoint, idempotencyKey, operationId, body, signal }
-    const taken = await naming(operationId, () =>
+    const keyed = await naming(operationId, () =>
       inTurn(`${this.#connection.stateDir} ${operationId}`, signal, () => this.#whenFree(once, timeoutMs)),
     )
-    return { ...taken, operationId, body }
+    return { ...keyed, operationId, body }
   }
 
   /** Waits while another process works on the operation. Then returns the result of that operation. */
-  async #whenFree(once: Once, timeoutMs: number): Promise<Taken> {
+  async #whenFree(once: Once, timeoutMs: number): Promise<KeyedOperation> {
     const deadline = performance.now() + timeoutMs
     for (;;) {
       try {
@@ -257,7 +257,7 @@ interface Once {
   signal: AbortSignal
 }
 
-interface Taken {
+interface KeyedOperation {
   operation: AcceptedOperation
   /** Whether an earlier call sent the request. */
   wasSentBefore: boolean
@@ -267,7 +267,7 @@ async function operateForKey(
   { client, backend, state }: Session,
   { origin: serverOrigin }: ClientConnection,
   once: Once,
-): Promise<Taken> {
+): Promise<KeyedOperation> {
   const { endpoint, idempotencyKey, operationId, body, signal } = once
   const origin = runOrigin({ loopback: backend.isLocal, origin: serverOrigin }, backend)
   const { contract_address: contract = null, blockchain = null } = body

@@ -119,9 +119,9 @@ export class Journal {
       }),
     )
     const request = { ...operation.request, backend }
-    const taken: AcceptedOperation = { ...operation, state: 'accepted', reason: null, request, accepted }
-    this.operation = taken
-    return taken
+    const acceptedOperation: AcceptedOperation = { ...operation, state: 'accepted', reason: null, request, accepted }
+    this.operation = acceptedOperation
+    return acceptedOperation
   }
 
   /** Records that the process that sent the request ended before it recorded the outcome. */

@@ -92,9 +92,9 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
   }
   const owner = nft.receiver_wallet_address ?? null
   const fields = rowMetadataChanges(row, nft, can.marker)
-  const moved = isMoved(row, owner, can) ? [{ field: 'receiver', from: owner, to: row.receiver }] : []
+  const receiverChange = hasOtherOwner(row, owner, can) ? [{ field: 'receiver', from: owner, to: row.receiver }] : []
   if (nft.burned === true) {
-    const all = [...fields, ...moved]
+    const all = [...fields, ...receiverChange]
     return [{ ...of, action: 'drift', want: 'transfer', fields: all, reason: BURNED }]
   }
   const changes: NftChange[] = []
@@ -107,14 +107,14 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
     const isGoingOn = action === 'update' && seen.isUpdating
     changes.push({ ...of, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS : reason, salt })
   }
-  if (moved.length > 0) {
+  if (receiverChange.length > 0) {
     const isOurs = seen.isOwnerOurs || can.takeOver || seen.isMoving
     const isPending = seen.isMoving || seen.isUpdating ? null : pendingChange(nft)
     const obstacle = status === 'deployed' ? (can.noTransfers ?? isPending) : NOT_DEPLOYED
     const reason = isOurs ? obstacle : 'its owner was changed elsewhere'
     const action = isOurs ? orImpossible('transfer', reason) : 'drift'
     const isGoingOn = action === 'transfer' && seen.isMoving
-    changes.push({ ...of, action, want: 'transfer', fields: moved, reason: isGoingOn ? IN_PROGRESS : reason })
+    changes.push({ ...of, action, want: 'transfer', fields: receiverChange, reason: isGoingOn ? IN_PROGRESS : reason })
   }
   return changes
 }
@@ -133,7 +133,7 @@ export const revisionOf = ({ revision }: NftRecord): number | null => (typeof re
 export const ownership = ({ transfers, receiver_wallet_address: owner }: NftRecord): string =>
   `${transfers ?? 0} ${owner?.toLowerCase() ?? ''}`
 
-export function isMoved(
+export function hasOtherOwner(
   row: Pick<ComparedRow, 'receiver' | 'sender'>,
   owner: string | null,
   { sendersOwn }: Pick<Abilities, 'sendersOwn'>,

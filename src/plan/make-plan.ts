@@ -1,7 +1,7 @@
 import { lookingAtRun } from '../batch/dry-run.ts'
 import { readManifestRows } from '../batch/gather.ts'
 import { findReplacedRows, pairRows, type RowPairs } from '../batch/identity/check-rows.ts'
-import { refuseNftsOfOthers, refuseTaken } from '../batch/identity/claim.ts'
+import { refuseClaimed, refuseNftsOfOthers } from '../batch/identity/claim.ts'
 import { refuseExchanged } from '../batch/identity/exchanged.ts'
 import { refuseRenumbered } from '../batch/identity/renumbered.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
@@ -19,7 +19,7 @@ import { type NftNow, statesOf } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
 import { createTables } from '../state/temporary-tables.ts'
 import type { OperationState } from '../state/transitions.ts'
-import { type Abilities, BURNED, isMoved, type NftChange } from './compare.ts'
+import { type Abilities, BURNED, hasOtherOwner, type NftChange } from './compare.ts'
 import { addDriftedReceivers } from './drifted-receivers.ts'
 import { OtherLabels } from './find-labels.ts'
 import { type Candidate, type NftSource, ownerHistories, readCandidates } from './find-nfts.ts'
@@ -74,7 +74,7 @@ export async function withPlan<Result>(
       run: plannedRun(drop),
       counts: planner.counts,
       notes: planner.notes,
-      moved: saved.moved,
+      changedSinceSaved: saved.changedSinceSaved,
       movedFrom: store.movedFrom,
       relabeled: planner.relabeled,
       paired: planner.paired,
@@ -178,7 +178,7 @@ class Planner {
     if (this.#options.prune === true) await this.#prune(source, scope, others)
     else for (const row of await this.#vanished.takeBurned(this.#store, source)) await this.#seen.addBurned(row)
     this.counts.vanished = this.#vanished.count
-    await this.#refuseTaken()
+    await this.#refuseClaimed()
     if (this.#options.isSaved !== true) await this.#refuseDoubtful()
     await this.#noteMove(others)
     this.notes.push(
@@ -246,7 +246,7 @@ class Planner {
     const moved = candidates.flatMap((candidate) => {
       const nft = nftOf(candidate)
       if (nft === undefined || nft.burned === true) return []
-      return isMoved(candidate.row.row, nft.receiver_wallet_address ?? null, can) ? [{ candidate, nft }] : []
+      return hasOtherOwner(candidate.row.row, nft.receiver_wallet_address ?? null, can) ? [{ candidate, nft }] : []
     })
     const histories = await ownerHistories(this.#store, source, scope, moved)
     if (moved.length > 0) this.#noTransfersReason ??= await this.#options.noTransfers()
@@ -323,14 +323,14 @@ class Planner {
   }
 
   /** @throws GdnError `already_accepted` if another run on this machine has the rows to mint or the NFTs to change */
-  async #refuseTaken(): Promise<void> {
+  async #refuseClaimed(): Promise<void> {
     const { update, transfer } = this.counts
     if (update + transfer > 0) await this.#store.state.scratch((sql) => refuseNftsOfOthers(sql, this.#store))
     // `refuseEdited` checks for edited rows when the plan is applied.
     const options = { ...this.#options, newRows: true }
     const { renamed } = this.#pairs
     const checked = { rows: 'draft', isRead: true, pending: this.#mints, renamed } as const
-    await this.#store.read((sql) => refuseTaken(sql, this.#store, options, checked))
+    await this.#store.read((sql) => refuseClaimed(sql, this.#store, options, checked))
   }
 
   /** Counts the mints that the state records as deployed, and the mints whose end isn't recorded. */

@@ -118,7 +118,7 @@ export interface ChangePlan {
   counts: PlanCounts
   notes: readonly string[]
   /** Rows whose changes differ from the saved plan. `rows` contains only the first of them. */
-  moved: { count: number; rows: ReplannedRow[] }
+  changedSinceSaved: { count: number; rows: ReplannedRow[] }
   /** The earlier path of a moved manifest; null if it wasn't moved. `apply` stores the new path. */
   movedFrom: string | null
   /** NFTs with another label on the server. `apply` replaces these labels. */

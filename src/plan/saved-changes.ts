@@ -9,7 +9,7 @@ import type { Candidate } from './find-nfts.ts'
 import type { ChangePlan, PlannedChange, ReplannedRow } from './planned.ts'
 
 const PAGE = 1_000
-const MAX_MOVED = 50
+const MAX_CHANGED = 50
 
 /** Returns the part of a change that must not differ when a saved plan is applied. */
 const essence = ({ action, want, fields, nftGdnId, revision, transfers, reference }: NftChange): string =>
@@ -50,7 +50,7 @@ function whatChanged(now: NftChange, saved: readonly NftChange[]): string {
 export class SavedChanges {
   readonly #state: Pick<State, 'scratch'>
   #position = 0
-  readonly moved: ChangePlan['moved'] = { count: 0, rows: [] }
+  readonly changedSinceSaved: ChangePlan['changedSinceSaved'] = { count: 0, rows: [] }
   #waiting: [position: number, changes: string][] = []
 
   constructor(state: Pick<State, 'scratch'>) {
@@ -130,8 +130,8 @@ export class SavedChanges {
   ): void {
     const other = firstOther(changes, saved, lastUpdate)
     if (other === undefined) return
-    this.moved.count++
-    if (this.moved.rows.length === MAX_MOVED) return
-    this.moved.rows.push({ key, line, changes, what: whatChanged(other, saved) })
+    this.changedSinceSaved.count++
+    if (this.changedSinceSaved.rows.length === MAX_CHANGED) return
+    this.changedSinceSaved.rows.push({ key, line, changes, what: whatChanged(other, saved) })
   }
 }

@@ -84,8 +84,8 @@ test.each(['jan', 'feb'] as const)(
         const { saved } = await at[n].plan(rows, options)
         await run(at[0], 'apply', 'jan')
         await take(at, second)
-        const ends = at[n].plan(rows, options, saved).then(({ moved }) => {
-          if (moved.count > 0) throw new GdnError('refused', 'changed after the plan was created')
+        const ends = at[n].plan(rows, options, saved).then(({ changedSinceSaved }) => {
+          if (changedSinceSaved.count > 0) throw new GdnError('refused', 'changed after the plan was created')
           return run(at[n], 'apply', drop)
         })
         const known = drop === 'jan' ? [null, 'refused'] : [...OF_FEB, 'refused']

@@ -46,8 +46,8 @@ async function planned(kinds: readonly Kind[]): Promise<World> {
   }
   const rows = [row('z'), ...kinds.flatMap(after)]
   const options = { takeOver: true, prune: true }
-  const { saved, moved, counts } = await one.plan(rows, options)
-  expect([moved.count, counts.impossible, counts.drift]).toEqual([0, 0, 0])
+  const { saved, changedSinceSaved, counts } = await one.plan(rows, options)
+  expect([changedSinceSaved.count, counts.impossible, counts.drift]).toEqual([0, 0, 0])
   return { server, one, rows, options, saved }
 }
 
@@ -57,8 +57,8 @@ async function apply(
   { rows, options, saved }: World,
   signal = new AbortController().signal,
 ): Promise<number> {
-  const { moved, counts } = await machine.plan(rows, options, saved)
-  if (moved.count > 0) return moved.count
+  const { changedSinceSaved, counts } = await machine.plan(rows, options, saved)
+  if (changedSinceSaved.count > 0) return changedSinceSaved.count
   if (counts.mint > 0) await machine.mint(rows, { newRows: true, keepEdited: true, signal })
   await machine.apply(rows, { ...options, newRows: true, signal })
   return 0
@@ -124,7 +124,7 @@ describe('a saved plan', () => {
           endWhenSending(world.server)
           expect(await apply(machine, world), `request ${nth}`).toBe(0)
           expectDone(world, kinds)
-          expect((await machine.plan(world.rows, world.options, world.saved)).moved.count).toBe(0)
+          expect((await machine.plan(world.rows, world.options, world.saved)).changedSinceSaved.count).toBe(0)
         }
       }
     },

@@ -51,7 +51,7 @@ async function movedOf(before: readonly NftChange[][], now: NftChange[][], lastU
     now.map((found, n) => [n, found]),
     () => ({ nft_gdn_id: 'nft-1', status: 'deployed', request_metadata: {}, revision_reference_id: lastUpdate }),
   )
-  return changes.moved
+  return changes.changedSinceSaved
 }
 
 describe('a saved plan of rows', () => {
@@ -132,7 +132,7 @@ describe('a saved plan of burns', () => {
     const changes = await saved([], [burnOf()])
     await changes.compareBurn(burnOf({ reason: 'in progress' }))
     await changes.compareLeftBurns(none)
-    expect(changes.moved).toEqual({ count: 0, rows: [] })
+    expect(changes.changedSinceSaved).toEqual({ count: 0, rows: [] })
   })
 
   test.each<[string, Partial<PlannedChange>]>([
@@ -143,20 +143,23 @@ describe('a saved plan of burns', () => {
     const changes = await saved([], [burnOf()])
     await changes.compareBurn(burnOf(now))
     await changes.compareLeftBurns(none)
-    expect(changes.moved).toMatchObject({ count: 1, rows: [{ key: 'a', line: null, changes: [now] }] })
+    expect(changes.changedSinceSaved).toMatchObject({ count: 1, rows: [{ key: 'a', line: null, changes: [now] }] })
   })
 
   test('has moved if another NFT would be burned in addition', async () => {
     const changes = await saved([], [burnOf()])
     await changes.compareBurn(burnOf())
     await changes.compareBurn(burnOf({ key: 'b', nftGdnId: 'nft-2' }))
-    expect(changes.moved).toMatchObject({ count: 1, rows: [{ key: 'b' }] })
+    expect(changes.changedSinceSaved).toMatchObject({ count: 1, rows: [{ key: 'b' }] })
   })
 
   test('has moved if this machine did not mint an NFT that is not burned yet', async () => {
     const changes = await saved([], [burnOf(), burnOf({ key: 'b', nftGdnId: 'nft-2' })])
     await changes.compareLeftBurns(async () => new Set(['nft-1']))
     const reason = 'this machine has no run that minted it'
-    expect(changes.moved).toMatchObject({ count: 1, rows: [{ key: 'b', changes: [{ action: 'impossible', reason }] }] })
+    expect(changes.changedSinceSaved).toMatchObject({
+      count: 1,
+      rows: [{ key: 'b', changes: [{ action: 'impossible', reason }] }],
+    })
   })
 })

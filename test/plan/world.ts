@@ -410,7 +410,7 @@ export interface Planned {
   changes: string[]
   notes: readonly string[]
   counts: ChangePlan['counts']
-  moved: ChangePlan['moved']
+  changedSinceSaved: ChangePlan['changedSinceSaved']
   /** The changes of each row, and burns, as a saved plan has them. */
   saved: Saved
   /** Rows that got an ID since their mint, and whether the server has or can store that. */
@@ -607,5 +607,5 @@ async function describe(plan: ChangePlan): Promise<Planned> {
   for await (const { changes: ofRow } of plan.rows()) saved.rows.push(ofRow)
   for await (const burn of plan.burns()) saved.burns.push(burn)
   const paired = plan.paired.map(({ key, nftGdnId, alias }) => `${key} ${nftGdnId} ${alias}`)
-  return { paired, changes, notes: plan.notes, counts: plan.counts, moved: plan.moved, saved }
+  return { paired, changes, notes: plan.notes, counts: plan.counts, changedSinceSaved: plan.changedSinceSaved, saved }
 }

@@ -9,7 +9,7 @@ import { findPairs, type Pair, renamedOf } from './pairing.ts'
 import { ServerNames } from './server-names.ts'
 
 // Both a mint (`prepare`) and a plan (`withPlan`) use this file to find rows that were minted under another key. Both
-// then call `refuseTaken`.
+// then call `refuseClaimed`.
 
 /** Rows that were minted under another key, with their NFTs. */
 export interface RowPairs {

@@ -24,7 +24,7 @@ interface NamedRow {
   run: string
 }
 
-interface Taken {
+interface ClaimedElsewhere {
   rows: NamedRow[]
   /** A row that belongs to several runs counts as one row. */
   keys: Set<string>
@@ -71,13 +71,13 @@ interface Checked {
  *
  * @throws GdnError `already_accepted`, `edited_rows`
  */
-export function refuseTaken(sql: Sql, store: StoredRun, options: BatchOptions, checked: Checked): void {
+export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions, checked: Checked): void {
   const { drop } = store
   if (options.again === true || options.reconcileOnly === true) return
   const collections = new Set(store.collections(sql))
   const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   if (others.length === 0) return
-  const taken: Taken = { rows: [], keys: new Set(), runs: new Map(), ofOtherFiles: true, moves: new Set() }
+  const claimed: ClaimedElsewhere = { rows: [], keys: new Set(), runs: new Map(), ofOtherFiles: true, moves: new Set() }
   const renamed = new Set(checked.renamed.map(({ row }) => row.key))
   const positions = [...checked.pending, ...checked.renamed.map(({ row }) => row.position)]
   if (positions.length === 0) return
@@ -105,13 +105,13 @@ export function refuseTaken(sql: Sql, store: StoredRun, options: BatchOptions, c
       if ((isOtherDrop || row.key !== row.otherKey) && haveOtherFiles(row)) continue
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey
-      if (!taken.runs.has(other.name)) taken.runs.set(other.name, isFinished(sql, other))
-      taken.ofOtherFiles &&= move !== null
-      for (const hint of [move, goOn]) if (hint !== null) taken.moves.add(hint)
-      if (!taken.keys.has(row.key) && taken.rows.length < MAX_NAMED) {
-        taken.rows.push({ key: shownKey(row.key), line: row.line, run: other.name })
+      if (!claimed.runs.has(other.name)) claimed.runs.set(other.name, isFinished(sql, other))
+      claimed.ofOtherFiles &&= move !== null
+      for (const hint of [move, goOn]) if (hint !== null) claimed.moves.add(hint)
+      if (!claimed.keys.has(row.key) && claimed.rows.length < MAX_NAMED) {
+        claimed.rows.push({ key: shownKey(row.key), line: row.line, run: other.name })
       }
-      taken.keys.add(row.key)
+      claimed.keys.add(row.key)
     }
     if (isNew) {
       for (const { key, line } of rowsWithOtherIds(sql)) alike.set(key, { key: shownKey(key), line, run: other.name })
@@ -121,7 +121,7 @@ export function refuseTaken(sql: Sql, store: StoredRun, options: BatchOptions, c
       refuseEdited(sql, other, checked.rows)
     }
   }
-  if (taken.keys.size > 0) throw alreadyAccepted(taken, drop)
+  if (claimed.keys.size > 0) throw alreadyAccepted(claimed, drop)
   if (seemChanged(alike.size, positions.length)) throw seemsRenamed([...alike.values()])
 }
 
@@ -215,7 +215,7 @@ function howToMint(runName: string | null, ofOtherFiles: boolean): string {
 }
 
 function alreadyAccepted(
-  { rows, keys: { size: count }, runs, ofOtherFiles, moves }: Taken,
+  { rows, keys: { size: count }, runs, ofOtherFiles, moves }: ClaimedElsewhere,
   { setId, runName }: Drop,
 ): GdnError {
   const isNew = setId === null

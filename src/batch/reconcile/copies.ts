@@ -19,7 +19,7 @@ export interface UnknownRow {
   /** The reference ID that the row was sent with, or null. */
   reference: string | null
   /** Why the row can't be declared absent, regardless of what the collection lists. Null if it can. */
-  taken: string | null
+  notAbsentReason: string | null
 }
 
 /** The sent rows of a run whose outcome is unknown, as the input of reconciling. */
@@ -60,7 +60,7 @@ export async function openSendings(store: StoredRun, markerKey: string | undefin
           state,
           reason: row.reason,
           reference,
-          taken: takenBy(row, request),
+          notAbsentReason: whyNotAbsent(row, request),
         })
       }
     }
@@ -74,7 +74,7 @@ function stateOf({ isCurrent, state }: SentRow, { outcome }: RowRequest): Unknow
 }
 
 /** Returns why the server must have had an NFT for the row, or null if that isn't certain. */
-function takenBy({ wasDeployed }: SentRow, { outcome }: RowRequest): string | null {
+function whyNotAbsent({ wasDeployed }: SentRow, { outcome }: RowRequest): string | null {
   if (wasDeployed) return NOT_KNOWN
   if (outcome === 'found') return ADOPTED_NOT_KNOWN
   return outcome === 'accepted' ? NOT_SHOWN : null

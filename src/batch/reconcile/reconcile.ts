@@ -63,7 +63,9 @@ interface Decision {
 export async function reconcile(context: RunContext, surroundings: ReconcileInputs): Promise<Reconciled | null> {
   const open = await openSendings(context.store, surroundings.markerKey)
   const leftToRepeat = await leftToServer(context)
-  open.sendings = open.sendings.filter(({ request, taken }) => taken !== null || !leftToRepeat.has(request.id))
+  open.sendings = open.sendings.filter(
+    ({ request, notAbsentReason }) => notAbsentReason !== null || !leftToRepeat.has(request.id),
+  )
   if (open.sendings.length === 0) return null
   const named = await adoptNamed(context, open.sendings)
   open.sendings = open.sendings.filter(({ id }) => !named.has(id))
@@ -99,8 +101,8 @@ async function leftToServer(context: RunContext): Promise<Set<number>> {
  */
 async function adoptNamed(context: RunContext, sendings: readonly UnknownRow[]): Promise<Set<string>> {
   const { client, halt: signal, options, store } = context
-  const named = sendings.flatMap(({ id, state, taken, reference }) =>
-    state === 'unknown' && taken === null && reference !== null ? [{ id, reference }] : [],
+  const named = sendings.flatMap(({ id, state, notAbsentReason, reference }) =>
+    state === 'unknown' && notAbsentReason === null && reference !== null ? [{ id, reference }] : [],
   )
   if (named.length === 0) return new Set()
   if (client.supports('references') === null) await client.learnIdempotency({ signal })
@@ -295,7 +297,7 @@ function settle(
 
 /** Returns why the absence of a row can't be proved, or null if it can. */
 function unprovable(
-  { taken, owners }: UnknownRow,
+  { notAbsentReason, owners }: UnknownRow,
   adopted: Open['adopted'],
   { proof, unrecorded, matches }: SweepResult,
   open: Open,
@@ -303,7 +305,7 @@ function unprovable(
 ): { reason: string; passing: boolean } | null {
   const lasting = (reason: string) => ({ reason, passing: false })
   if (lacks !== null) return { reason: lacks, passing: true }
-  if (taken !== null) return lasting(taken)
+  if (notAbsentReason !== null) return lasting(notAbsentReason)
   if (proof.rewrites || open.rewrites)
     return lasting('the server returns metadata that differs from the request: this row may exist with other metadata')
   const isShownAsSent = proof.request !== null || matches.size > 0 || open.adopted.length > 0

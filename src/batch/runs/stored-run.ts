@@ -74,7 +74,7 @@ export class StoredRun {
     return collectionNumbersOf(sql, { origin, backendId: backend.id, blockchain, contract })
   }
 
-  moved(from: RowStatus, to: RowStatus, rows: number): void {
+  countMove(from: RowStatus, to: RowStatus, rows: number): void {
     this.counts = { ...this.counts, [from]: this.counts[from] - rows, [to]: this.counts[to] + rows }
   }
 

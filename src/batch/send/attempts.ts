@@ -106,7 +106,7 @@ export class Attempts {
       this.#context.heldFor = null
     }
     if (verdict.outcome !== 'no_effect') {
-      store.moved(was, verdict.outcome === 'refused' ? 'failed' : verdict.outcome, job.rows)
+      store.countMove(was, verdict.outcome === 'refused' ? 'failed' : verdict.outcome, job.rows)
     }
     this.report(job, verdict.outcome, verdict)
   }

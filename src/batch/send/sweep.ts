@@ -176,7 +176,7 @@ export class Sweeper {
         for (const { id, end } of ends) endRow(sql, id, end)
         for (const { id, reason } of waiting) noteWaiting(sql, id, reason)
       })
-      for (const { end } of ends) store.moved('accepted', end.status, 1)
+      for (const { end } of ends) store.countMove('accepted', end.status, 1)
     }
     return checked.filter(({ isCurrent, state }) => isCurrent && state === 'accepted').length === ends.length
   }
@@ -218,7 +218,7 @@ export class Sweeper {
         if (row.nftGdnId !== null && !kept.has(row.nftGdnId)) setAside(sql, store.drop.collectionId, row.nftGdnId)
       }
     })
-    store.moved('accepted', 'unknown', moved.filter(({ id }) => id === null).length)
+    store.countMove('accepted', 'unknown', moved.filter(({ id }) => id === null).length)
     return await store.read((sql) => rowsOfRequest(sql, store.drop, request.id))
   }
 

@@ -127,7 +127,7 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
   const connection = await deps.connect(opened.settings, 'bulk')
   try {
     await openPlan(deps, connection, opened, opened.takeOver, async (plan) => {
-      if (plan.moved.count > 0) throw changedSince(plan.moved)
+      if (plan.changedSinceSaved.count > 0) throw changedSince(plan.changedSinceSaved)
       // The warnings are printed before anything is minted.
       const warnings = pendingCount(plan.counts) > 0 ? (opened.warnings?.all ?? []) : []
       printBriefly(deps, warnings)

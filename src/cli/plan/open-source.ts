@@ -135,7 +135,7 @@ const otherPlan = (flag: string, message: string) =>
 const AGAIN = 'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.'
 
 /** Maximum number of changed rows that the error names. */
-const MAX_MOVED = 10
+const MAX_CHANGED = 10
 
 /** Returns where the user finds a change: the line of its row, or the row's key if the row was removed. */
 export const changePlace = ({ line, key }: { line: number | null; key: string } = { line: null, key: '' }): string =>
@@ -152,8 +152,8 @@ export const changeRecord = (change: NftChange) => ({
 })
 
 /** Returns the error for a saved plan whose rows have changed since. */
-export function changedSince({ count, rows }: ChangePlan['moved']): GdnError {
-  const shown = rows.slice(0, MAX_MOVED).map((row) => `${changePlace(row)} (${row.what})`)
+export function changedSince({ count, rows }: ChangePlan['changedSinceSaved']): GdnError {
+  const shown = rows.slice(0, MAX_CHANGED).map((row) => `${changePlace(row)} (${row.what})`)
   if (count > shown.length) shown.push(`and ${count - shown.length} more`)
   const list = shown.length === 1 ? ` ${shown[0]}` : shown.map((one) => `\n  ${one}`).join('')
   return new GdnError('refused', `changed after the plan was created:${list}`, {

@@ -158,7 +158,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
         return request
       },
     },
-    (taken) => finish(deps, connection, { request, flags, output }, taken),
+    (operation) => finish(deps, connection, { request, flags, output }, operation),
   ).catch((error: unknown) => {
     throw withWalletHint(error, connection.server)
   })
@@ -198,11 +198,11 @@ async function finish(
   deps: Deps,
   connection: Connection,
   { request, flags, output }: Requested,
-  taken: AcceptedOperation,
+  operation: AcceptedOperation,
 ) {
   const { io } = deps
   const { server } = connection
-  const { transaction_gdn_id, accepted_date, at } = taken.accepted
+  const { transaction_gdn_id, accepted_date, at } = operation.accepted
   // Only a response can accept a collection, because the API has no list to find it in.
   if (transaction_gdn_id === null) throw new Error('a collection was accepted without an ID')
   const known = {

@@ -90,12 +90,12 @@ async function finish(
   deps: Deps,
   connection: Connection,
   { endpoint, request, flags, output }: NftCreation,
-  taken: AcceptedOperation,
+  operation: AcceptedOperation,
 ) {
   const { io } = deps
   const { server } = connection
-  const sent = JSON.parse(taken.request.body) as NftRequest
-  const accepted = taken.accepted.nfts.map(({ nft_gdn_id, accepted_date }, i) => ({
+  const sent = JSON.parse(operation.request.body) as NftRequest
+  const accepted = operation.accepted.nfts.map(({ nft_gdn_id, accepted_date }, i) => ({
     nft_gdn_id,
     token_id: null,
     status: 'initiated',

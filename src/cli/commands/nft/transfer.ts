@@ -126,7 +126,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
         return request
       },
     },
-    (taken) => finish(deps, connection, { flags, output }, taken),
+    (operation) => finish(deps, connection, { flags, output }, operation),
   ).catch((error: unknown) => {
     if (!(error instanceof GdnError) || error.code !== 'refused' || statusOf(error) !== 400) throw error
     const { message, details } = error
@@ -169,11 +169,11 @@ async function finish(
   deps: Deps,
   connection: Connection,
   { flags, output }: { flags: TransferFlags; output: Output },
-  taken: AcceptedOperation,
+  operation: AcceptedOperation,
 ) {
   const { io } = deps
-  const { transaction_gdn_id, accepted_date } = taken.accepted
-  const sent = JSON.parse(taken.request.body) as TransferRequest
+  const { transaction_gdn_id, accepted_date } = operation.accepted
+  const sent = JSON.parse(operation.request.body) as TransferRequest
   const accepted = { ...sent, status: 'initiated', transaction_gdn_id, accepted_date }
   const show = `gdn nft show ${safe(sent.nft_gdn_id)}${serverFlag(connection.server)}`
   if (flags.wait === false) {
