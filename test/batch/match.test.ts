@@ -14,8 +14,8 @@ test('assigns each row its own NFT with equal content, in any order of the respo
       const seen = order.map((index) => ({ id: `nft-${index}`, metadata: { title: titles[index] } }))
       const ids = matchIds(rows, seen) ?? []
       expect(new Set(ids).size).toBe(titles.length)
-      const said = new Map(seen.map(({ id, metadata }) => [id, metadata.title]))
-      expect(ids.map((id) => said.get(id ?? ''))).toEqual(titles)
+      const returned = new Map(seen.map(({ id, metadata }) => [id, metadata.title]))
+      expect(ids.map((id) => returned.get(id ?? ''))).toEqual(titles)
     }),
   )
 })

@@ -153,25 +153,25 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
   // A retry that is rejected for its size stays unknown until the collection is read.
   if (idempotency && !chosen.rewrites && chosen.maxRows === undefined) expect(unknown).toBe(0)
 
-  const told = { deployed: [] as string[], absent: [] as string[], undecided: [] as string[] }
+  const reported = { deployed: [] as string[], absent: [] as string[], undecided: [] as string[] }
   const ids: string[] = []
   for await (const result of runResults(await openRun(machine.stateDir, again.run.id))) {
     const title = titleOf(result.line)
     if (result.status === 'deployed') ids.push(result.nft_gdn_id ?? '')
-    if (result.status === 'deployed') told.deployed.push(title)
-    else if (result.error?.startsWith('absent: ')) told.absent.push(title)
-    else if (result.error?.startsWith('undecided: ')) told.undecided.push(title)
+    if (result.status === 'deployed') reported.deployed.push(title)
+    else if (result.error?.startsWith('absent: ')) reported.absent.push(title)
+    else if (result.error?.startsWith('undecided: ')) reported.undecided.push(title)
     else expect.unreachable(`line ${result.line} is ${result.status}: ${result.error}`)
   }
   expect(new Set(ids).size).toBe(ids.length)
   const taken = ownTitles()
-  const absent = countBy(told.absent)
+  const absent = countBy(reported.absent)
   for (const [title, count] of absent) {
     expect(count, title).toBeLessThanOrEqual((wanted.get(title) ?? 0) - (taken.get(title) ?? 0))
   }
   if (!chosen.rewrites) {
-    expect(told.undecided.filter((title) => !disturbed.has(title))).toEqual([])
-    for (const [title, count] of countBy(told.deployed)) {
+    expect(reported.undecided.filter((title) => !disturbed.has(title))).toEqual([])
+    for (const [title, count] of countBy(reported.deployed)) {
       if (!disturbed.has(title)) expect(count, title).toBe(taken.get(title))
     }
   }
@@ -183,7 +183,7 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
     return null
   })
   noneTwice()
-  if (retried !== null && !chosen.rewrites) expect(retried.counts.unknown).toBe(told.undecided.length)
+  if (retried !== null && !chosen.rewrites) expect(retried.counts.unknown).toBe(reported.undecided.length)
 }
 
 async function hasRun(machine: Machine): Promise<boolean> {

@@ -565,8 +565,8 @@ describe('absent rows', () => {
     expect(summary).toMatchObject({ exitCode: 7, counts: { deployed: 4 } })
     const reason = expect.stringContaining('its first request')
     expect(summary.doubledRows).toEqual([{ key: expect.any(String), line: 4, reason, nft_gdn_id: late }])
-    const told = (await results(summary)).filter(({ error }) => error !== null)
-    expect(told).toEqual([
+    const withError = (await results(summary)).filter(({ error }) => error !== null)
+    expect(withError).toEqual([
       expect.objectContaining({ line: 4, status: 'deployed', error: expect.stringContaining(late) }),
     ])
     // The report stays.

@@ -80,7 +80,7 @@ export async function findEarlierMints(
   const start: Start = { store, options, deps, client, gathered, plan }
   const labeledPairs = pairsOfOthers(pairs, options.label)
   refuseMintedElsewhere(labeledPairs, options)
-  before.listed = await listCollection(askerOf(start), options, looks.contents, before.notes)
+  before.listed = await listCollection(sourceOf(start), options, looks.contents, before.notes)
   const asksForReferences = looks.references && (await mayBeKnown(start, before.listed))
   const fromServer = asksForReferences ? await knownReferences(store, options, client, { gathered, plan }) : null
   before.adopted = fromServer?.rows ?? []
@@ -102,7 +102,7 @@ export async function findEarlierMints(
   return looks.contents ? await findByContent(start, mints, { unexplained, pending }) : mints
 }
 
-const askerOf = ({ client, options: { signal } }: Start): RecordSource => ({ client, signal })
+const sourceOf = ({ client, options: { signal } }: Start): RecordSource => ({ client, signal })
 
 function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
   const labels = shownLabels(new Set(relabeled.map(({ label }) => label)))
@@ -142,7 +142,7 @@ async function refuseFoundAgain(
   unrecorded: readonly string[],
 ): Promise<void> {
   const { store, gathered, deps } = start
-  const lookup = await lookUpRows(store, { rows: gathered.rows, positions }, askerOf(start), unrecorded, deps.onEvent)
+  const lookup = await lookUpRows(store, { rows: gathered.rows, positions }, sourceOf(start), unrecorded, deps.onEvent)
   if (lookup.hasMatches) throw await foundAgain(lookup.found(), store.drop.name)
 }
 
@@ -163,14 +163,14 @@ async function findByContent(
     open === null ? rowsOf(store, { rows: gathered.rows, positions: pending }) : sentFirst(store, gathered, open)
   const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
   const look = async (ids: Iterable<string>) =>
-    await lookUp(lookup, askerOf(start), await unrecordedOf(store, unexplained(ids)), deps.onEvent)
+    await lookUp(lookup, sourceOf(start), await unrecordedOf(store, unexplained(ids)), deps.onEvent)
 
   // A server with reference IDs lists accepted NFTs immediately.
   const mayLag = client.supports('references') !== true
   const counts = await look(before.listed)
   let { listed } = before
   if (options.adopt === true) {
-    if (mayLag) listed = unexplained(await settleListing(options, deps, askerOf(start), look))
+    if (mayLag) listed = unexplained(await settleListing(options, deps, sourceOf(start), look))
   } else if (mayLag) {
     await untilComplete(options, deps, counts, () => look(before.listed))
   }
@@ -231,11 +231,11 @@ async function adoptMatches(
  */
 export async function refuseMintedBefore(
   store: StoredRun,
-  asker: RecordSource,
+  source: RecordSource,
   { positions, ids, hasReferences }: { positions: ReadonlySet<number>; ids: readonly string[]; hasReferences: boolean },
 ): Promise<void> {
   const wanted = { rows: 'draft', positions } as const
-  const lookup = await lookUpRows(store, wanted, asker, ids)
+  const lookup = await lookUpRows(store, wanted, source, ids)
   if (!lookup.hasMatches) return
   const pending = rowsOf(store, wanted)
   throw await seemsMinted(lookup.found(), { run: store.drop.name, pending, which: 'new', hasReferences })
@@ -266,12 +266,12 @@ async function* rowsOf(store: StoredRun, { rows, positions }: Wanted): AsyncGene
 async function lookUpRows(
   store: StoredRun,
   wanted: Wanted,
-  asker: RecordSource,
+  source: RecordSource,
   unrecorded: readonly string[],
   onEvent?: (event: BatchEvent) => void,
 ): Promise<RowLookup> {
   const lookup = new RowLookup(() => rowsOf(store, wanted), store.drop.marker ?? undefined)
-  await lookUp(lookup, asker, unrecorded, onEvent)
+  await lookUp(lookup, source, unrecorded, onEvent)
   return lookup
 }
 
@@ -319,11 +319,11 @@ async function* unsent(
 
 async function lookUp(
   lookup: RowLookup,
-  asker: RecordSource,
+  source: RecordSource,
   unrecorded: readonly string[],
   onEvent: ((event: BatchEvent) => void) | undefined,
 ): Promise<LookCounts> {
-  return await lookup.read(asker, unrecorded, (done, total) => onEvent?.({ type: 'looking_up', done, total }))
+  return await lookup.read(source, unrecorded, (done, total) => onEvent?.({ type: 'looking_up', done, total }))
 }
 
 /**

@@ -10,13 +10,13 @@ import type { LookCounts } from './lookup.ts'
  * the listing fails but isn't needed.
  */
 export async function listCollection(
-  asker: RecordSource,
+  source: RecordSource,
   options: BatchOptions,
   isNeeded: boolean,
   notes: string[],
 ): Promise<Set<string> | null> {
   try {
-    return await listIds(asker, options)
+    return await listIds(source, options)
   } catch (error) {
     if (!(error instanceof GdnError) || error.code === 'interrupted' || error.code === 'terminated') throw error
     if (isNeeded && error.code !== 'refused' && error.code !== 'forbidden') {
@@ -56,7 +56,7 @@ export async function untilComplete(
 export async function settleListing(
   options: BatchOptions,
   { now = () => performance.now(), sleep: pause = sleep, onEvent }: CheckDeps,
-  asker: RecordSource,
+  source: RecordSource,
   look: (ids: Iterable<string>) => Promise<LookCounts>,
 ): Promise<Set<string>> {
   const began = now()
@@ -69,7 +69,7 @@ export async function settleListing(
     }
     onEvent?.({ type: 'reconciling', phase: 'waiting', ms: wait, done: 0, total: 0 })
     await pause(wait, options.signal)
-    const ids = await listIds(asker, options)
+    const ids = await listIds(source, options)
     const { fresh, unread } = await look(ids)
     looks = fresh === 0 && unread === 0 ? looks + 1 : 0
     if (looks === 2) return ids

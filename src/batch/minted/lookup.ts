@@ -97,7 +97,7 @@ export class RowLookup {
    * @throws as `readPages`
    */
   async read(
-    asker: RecordSource,
+    source: RecordSource,
     ids: Iterable<string>,
     onProgress: (done: number, total: number) => void,
   ): Promise<LookCounts> {
@@ -106,7 +106,7 @@ export class RowLookup {
     if (asked.length === 0) return { fresh: 0, unread: 0, incomplete: 0 }
     await this.#index()
     let unread = asked.length
-    for await (const { nfts, done } of readPages(asker, asked)) {
+    for await (const { nfts, done } of readPages(source, asked)) {
       unread -= nfts.length
       for (const nft of nfts) this.#sort(nft)
       onProgress(done, asked.length)

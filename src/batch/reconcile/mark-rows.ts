@@ -53,7 +53,7 @@ function operationOf(sql: Sql, { drop }: StoredRun, key: string): string {
   return row.id
 }
 
-async function checkIds({ options, asker, store }: RunContext, ids: readonly string[]): Promise<void> {
+async function checkIds({ options, source, store }: RunContext, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     if (await store.read((sql) => givenNfts(sql, [id]).size > 0)) {
       throw wrong(`${id} is already the NFT of another row`, 'Run `gdn batch results` to show the NFT of each row.')
@@ -61,7 +61,7 @@ async function checkIds({ options, asker, store }: RunContext, ids: readonly str
   }
   if (new Set(ids).size < ids.length)
     throw wrong('the same NFT is specified for two rows', 'Specify a different NFT for each row.')
-  const records = await readRecords(asker, ids)
+  const records = await readRecords(source, ids)
   for (const id of ids) {
     const record = records.get(id)
     if (record === undefined) throw wrong(`the server has no NFT ${id}`, 'Run `gdn nft list` to list the NFTs.')

@@ -18,9 +18,9 @@ import { ServerNames } from '../identity/server-names.ts'
 import { ABSENCE, UNDECIDED } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import { resendable } from '../send/send.ts'
-import { type Open, openSendings, type UnknownRow } from './copies.ts'
 import type { Others } from './others.ts'
 import { CollectionSweep, type SweepResult } from './sweep-collection.ts'
+import { type Open, openUnknownRows, type UnknownRow } from './unknown-rows.ts'
 
 /** The inputs of reconciling that don't come from the run. */
 export interface ReconcileInputs {
@@ -47,7 +47,7 @@ const SLICE_MS = 5_000
 /** The verdicts on the open rows. */
 interface Decision {
   verdicts: Map<UnknownRow, RowVerdict>
-  late: { id: string; sending: UnknownRow }[]
+  late: { id: string; row: UnknownRow }[]
   proof: SweepResult['proof']
   /** Whether another look may decide more rows. */
   passing: boolean
@@ -60,17 +60,17 @@ interface Decision {
  *
  * @returns null if there was nothing to resolve, or if the run was stopped before
  */
-export async function reconcile(context: RunContext, surroundings: ReconcileInputs): Promise<Reconciled | null> {
-  const open = await openSendings(context.store, surroundings.markerKey)
+export async function reconcile(context: RunContext, inputs: ReconcileInputs): Promise<Reconciled | null> {
+  const open = await openUnknownRows(context.store, inputs.markerKey)
   const leftToRepeat = await leftToServer(context)
-  open.sendings = open.sendings.filter(
+  open.rows = open.rows.filter(
     ({ request, notAbsentReason }) => notAbsentReason !== null || !leftToRepeat.has(request.id),
   )
-  if (open.sendings.length === 0) return null
-  const named = await adoptNamed(context, open.sendings)
-  open.sendings = open.sendings.filter(({ id }) => !named.has(id))
-  const waits = open.sendings.some(({ state }) => state === 'unknown')
-  const decision = open.sendings.length === 0 ? NOTHING_OPEN : await decide(context, surroundings, open, waits)
+  if (open.rows.length === 0) return null
+  const named = await adoptNamed(context, open.rows)
+  open.rows = open.rows.filter(({ id }) => !named.has(id))
+  const waits = open.rows.some(({ state }) => state === 'unknown')
+  const decision = open.rows.length === 0 ? NOTHING_OPEN : await decide(context, inputs, open, waits)
   if (decision === null) return null
   const reconciled = await write(context, open, decision)
   reconciled.adopted += named.size
@@ -99,9 +99,9 @@ async function leftToServer(context: RunContext): Promise<Set<number>> {
  * Adopts the NFTs that the server returns for the reference IDs of rows. Returns the operations of these rows. If the
  * server has no reference IDs, or the key may not read them, the rows are left to the listing.
  */
-async function adoptNamed(context: RunContext, sendings: readonly UnknownRow[]): Promise<Set<string>> {
+async function adoptNamed(context: RunContext, rows: readonly UnknownRow[]): Promise<Set<string>> {
   const { client, halt: signal, options, store } = context
-  const named = sendings.flatMap(({ id, state, notAbsentReason, reference }) =>
+  const named = rows.flatMap(({ id, state, notAbsentReason, reference }) =>
     state === 'unknown' && notAbsentReason === null && reference !== null ? [{ id, reference }] : [],
   )
   if (named.length === 0) return new Set()
@@ -140,13 +140,13 @@ const counted = ({ adopted, absent, undecided }: Reconciled) => ({ adopted, abse
 
 async function decide(
   context: RunContext,
-  surroundings: ReconcileInputs,
+  inputs: ReconcileInputs,
   open: Open,
   waits: boolean,
 ): Promise<Decision | null> {
   const { now, halt } = context
-  const { deadline } = surroundings
-  const sweep = new CollectionSweep(context, surroundings.markerKey, open.sendings)
+  const { deadline } = inputs
+  const sweep = new CollectionSweep(context, inputs.markerKey, open.rows)
   let lagMs = 0
   let earlier: string | null = null
   for (;;) {
@@ -158,12 +158,12 @@ async function decide(
       const failed = undecideAll(open, `the collection can't be listed: ${look.message}`)
       if (look.code === 'refused' || !waits || now() + LOOK_GAP_MS > deadline) return failed
       earlier = null
-      if (!(await idle(context, surroundings, LOOK_GAP_MS))) return null
+      if (!(await idle(context, inputs, LOOK_GAP_MS))) return null
       continue
     }
     // The requests for all listed NFTs were committed before they were sent, so reading now finds every claim to an
     // NFT.
-    const others = await surroundings.others([...look.matches.values()].flat().map(({ id }) => id))
+    const others = await inputs.others([...look.matches.values()].flat().map(({ id }) => id))
     lagMs = Math.max(lagMs, look.lagMs)
     const settledAt = context.unknownAt + (context.options.listingWait ?? Math.max(LISTING_LAG_MS, LAG_FACTOR * lagMs))
     const isSettled = askedAt >= settledAt
@@ -175,14 +175,14 @@ async function decide(
       open,
       look,
       others,
-      { markerKey: surroundings.markerKey, hasBaseline: context.store.drop.listedAt !== null },
+      { markerKey: inputs.markerKey, hasBaseline: context.store.drop.listedAt !== null },
       lacks,
     )
     if (!waits || (agrees && !decision.passing)) return decision
     const wait = Math.max(LOOK_GAP_MS, settledAt - now())
     if (now() + wait + (earlier === null ? LOOK_GAP_MS : 0) > deadline)
       return agrees ? decision : tooShort(open, decision, wait)
-    if (!(await idle(context, surroundings, wait))) return null
+    if (!(await idle(context, inputs, wait))) return null
   }
 }
 
@@ -211,7 +211,7 @@ async function idle(context: RunContext, { meanwhile }: ReconcileInputs, ms: num
 
 function undecideAll(open: Open, reason: string): Decision {
   const verdict: RowVerdict = { kind: 'undecided', reason, passing: true }
-  const verdicts = new Map(open.sendings.map((sending) => [sending, verdict]))
+  const verdicts = new Map(open.rows.map((row) => [row, verdict]))
   return { verdicts, late: [], proof: { request: null, rewrites: false }, passing: true }
 }
 
@@ -222,8 +222,8 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
     `the listing of the collection did not become reliable within the timeout (${seconds} s more were needed): reconcile again with a longer --timeout`,
   )
   // A lasting reason is more useful than the timeout.
-  for (const [sending, verdict] of verdicts) {
-    if (verdict.kind === 'undecided' && !verdict.passing) short.verdicts.set(sending, verdict)
+  for (const [row, verdict] of verdicts) {
+    if (verdict.kind === 'undecided' && !verdict.passing) short.verdicts.set(row, verdict)
   }
   return short
 }
@@ -250,13 +250,13 @@ function decideAll(
   lacks: string | null,
 ): Decision {
   const groups = new Map<string, UnknownRow[]>()
-  for (const sending of open.sendings) {
-    groups.set(sending.identity, [...(groups.get(sending.identity) ?? []), sending])
+  for (const row of open.rows) {
+    groups.set(row.identity, [...(groups.get(row.identity) ?? []), row])
   }
   const decision: Decision = { verdicts: new Map(), late: [], proof: look.proof, passing: false }
-  for (const [identity, sendings] of groups) {
-    const copies = sendings.filter(({ state }) => state !== 'superseded')
-    const superseded = sendings.filter(({ state }) => state === 'superseded')
+  for (const [identity, rows] of groups) {
+    const copies = rows.filter(({ state }) => state !== 'superseded')
+    const superseded = rows.filter(({ state }) => state === 'superseded')
     const marked = markerKey !== undefined && identity.startsWith('marker ')
     const matches = (look.matches.get(identity) ?? []).filter(({ id }) => !others.given.has(id))
     const adopted = open.adopted.filter((each) => each.identity === identity)
@@ -264,7 +264,7 @@ function decideAll(
       copies: copies.map((copy) => ({ owners: copy.owners, unprovable: unprovable(copy, adopted, look, open, lacks) })),
       superseded,
       matches,
-      alike: marked ? 0 : (look.alike.get(sendings[0]?.title ?? '') ?? 0),
+      alike: marked ? 0 : (look.alike.get(rows[0]?.title ?? '') ?? 0),
       doubtful: marked ? null : doubtOf(identity, hasBaseline, others),
       marked,
     })
@@ -290,8 +290,8 @@ function settle(
   for (const id of late) {
     const owner = matches.find((match) => match.id === id)?.owner ?? ''
     const at = unmatched.findIndex(({ owners }) => owners.includes(owner))
-    const [sending] = unmatched.splice(Math.max(0, at), 1)
-    if (sending !== undefined) decision.late.push({ id, sending })
+    const [row] = unmatched.splice(Math.max(0, at), 1)
+    if (row !== undefined) decision.late.push({ id, row })
   }
 }
 
@@ -328,18 +328,18 @@ function doubtOf(identity: string, hasBaseline: boolean, { unresolved }: Others)
 async function write({ store }: RunContext, open: Open, decision: Decision): Promise<Reconciled> {
   const total: Reconciled = { adopted: 0, absent: open.settled, undecided: 0, basis: null }
   const changes: ((sql: Sql, now: number) => void)[] = []
-  for (const sending of open.sendings) {
-    const { id, reason } = sending
-    const late = decision.late.find((each) => each.sending === sending)
+  for (const row of open.rows) {
+    const { id, reason } = row
+    const late = decision.late.find((each) => each.row === row)
     if (late !== undefined) changes.push((sql, now) => markLate(sql, id, late.id, LATE, now))
-    const verdict = decision.verdicts.get(sending)
+    const verdict = decision.verdicts.get(row)
     if (verdict === undefined) continue
-    const wasAbsent = sending.state === 'absent'
+    const wasAbsent = row.state === 'absent'
     if (verdict.kind === 'adopted') {
       total.adopted++
       changes.push((sql, now) => giveNft(sql, id, verdict.id, { now, by: 'found' }))
     } else if (verdict.kind === 'absent' || (verdict.passing && wasAbsent)) {
-      const { n, unknownAfter } = sending.request
+      const { n, unknownAfter } = row.request
       const isLater = (decision.proof.request ?? 0) > (unknownAfter ?? n)
       // A row that was absent stays absent if this look couldn't decide.
       const basis = verdict.kind === 'absent' ? (isLater ? 'later_rows' : 'time_alone') : basisOf(reason)

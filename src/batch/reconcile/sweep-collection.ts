@@ -60,10 +60,10 @@ export class CollectionSweep {
 
   /** @throws GdnError, also if the run is stopped */
   async look(): Promise<SweepResult> {
-    const { asker, options, emit, store, now } = this.#context
+    const { source, options, emit, store, now } = this.#context
     emit({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 })
     const askedAt = now()
-    const listed = await listIds(asker, options)
+    const listed = await listIds(source, options)
     for (const id of this.#incomplete.splice(0)) this.#dismissed.delete(id)
     const own = await this.#missing(listed, askedAt)
     const { collectionId, listedAt } = store.drop
@@ -71,7 +71,7 @@ export class CollectionSweep {
     const candidates = unrecorded.filter((id) => !this.#dismissed.has(id))
     const matches = new Map<string, Match[]>()
     let read = 0
-    for await (const { nfts, done } of readPages(asker, candidates)) {
+    for await (const { nfts, done } of readPages(source, candidates)) {
       read += nfts.length
       for (const nft of nfts) this.#sort(nft, matches)
       emit({ type: 'reconciling', phase: 'reading', ms: 0, done, total: candidates.length })
@@ -127,7 +127,7 @@ export class CollectionSweep {
 
   /** Compares the last accepted request with the server's records. Returns `unread` if the records are incomplete. */
   async #prove(): Promise<Proof | 'unread'> {
-    const { asker, store } = this.#context
+    const { source, store } = this.#context
     // NFTs that failed prove nothing, because the server may have removed them.
     const last = await store.read((sql) => {
       const request = lastAccepted(sql, store.id)
@@ -136,9 +136,9 @@ export class CollectionSweep {
     if (last === null) return { request: null, rewrites: false }
     const ids = last.rows.flatMap(({ nftGdnId }) => nftGdnId ?? [])
     if (ids.length < last.rows.length) return { request: null, rewrites: true }
-    const records = await readRecords(asker, ids)
+    const records = await readRecords(source, ids)
     if (records.size < ids.length) return 'unread'
-    const as = (said: unknown) => identityOf(said, this.#markerKey)
+    const as = (metadata: unknown) => identityOf(metadata, this.#markerKey)
     const matched = matchIds(
       sentMetadata(last.request.body).map(as),
       ids.map((id) => ({ id, metadata: as(records.get(id)?.request_metadata) })),

@@ -18,9 +18,9 @@ export function matchIds(rows: readonly unknown[], seen: readonly SeenRecord[]):
   if (seen.some((record) => record === null)) return null
   const strays = new Map<string, string[]>()
   for (const [index, record] of seen.entries()) {
-    const said = shown[index]
-    if (record === null || said === null || said === undefined || ids[index] !== null) continue
-    strays.set(said, [...(strays.get(said) ?? []), record.id])
+    const returned = shown[index]
+    if (record === null || returned === null || returned === undefined || ids[index] !== null) continue
+    strays.set(returned, [...(strays.get(returned) ?? []), record.id])
   }
   return ids.map((id, index) => id ?? strays.get(wanted[index] ?? '')?.shift() ?? null)
 }

@@ -73,7 +73,7 @@ export class RunContext {
     return this.client.supports('idempotency') === true || this.client.supports('references') === true
   }
 
-  get asker(): RecordSource {
+  get source(): RecordSource {
     return { client: this.client, signal: this.halt }
   }
 

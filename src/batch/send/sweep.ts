@@ -143,7 +143,7 @@ export class Sweeper {
     const context = this.#context
     const all = question.requests.flatMap(({ rows }) => rows.flatMap(({ nftGdnId }) => nftGdnId ?? []))
     try {
-      const records = await readRecords(context.asker, all)
+      const records = await readRecords(context.source, all)
       this.#noResponse = null
       return records
     } catch (error) {

@@ -24,7 +24,7 @@ export interface UnknownRow {
 
 /** The sent rows of a run whose outcome is unknown, as the input of reconciling. */
 export interface Open {
-  sendings: UnknownRow[]
+  rows: UnknownRow[]
   /** Rows that reconciling found earlier. An NFT that was transferred since may belong to one of them. */
   adopted: { identity: string; owners: string[] }[]
   /** Number of rows that the user declared absent. */
@@ -33,8 +33,8 @@ export interface Open {
   rewrites: boolean
 }
 
-export async function openSendings(store: StoredRun, markerKey: string | undefined): Promise<Open> {
-  const open: Open = { sendings: [], adopted: [], settled: 0, rewrites: false }
+export async function openUnknownRows(store: StoredRun, markerKey: string | undefined): Promise<Open> {
+  const open: Open = { rows: [], adopted: [], settled: 0, rewrites: false }
   for (const id of await store.read((sql) => openRequests(sql, store.id))) {
     const { request, rows } = await store.read((sql) => ({
       request: readRowRequest(sql, id),
@@ -44,17 +44,17 @@ export async function openSendings(store: StoredRun, markerKey: string | undefin
     const sent = sentRows(request.body, markerKey)
     const references = referencesOf(request.body)
     for (const row of rows) {
-      const said = sent[row.position]
-      if (said === undefined) continue
+      const sentRow = sent[row.position]
+      if (sentRow === undefined) continue
       const state = stateOf(row, request)
       if (row.nftGdnId !== null) {
-        if (request.outcome === 'unknown') open.adopted.push(said)
+        if (request.outcome === 'unknown') open.adopted.push(sentRow)
       } else if (row.state === 'absent' && row.reason === MARKED_ABSENT) {
         if (row.isCurrent) open.settled++
       } else if (state !== null) {
         const reference = references[row.position] ?? null
-        open.sendings.push({
-          ...said,
+        open.rows.push({
+          ...sentRow,
           id: row.id,
           request,
           state,
