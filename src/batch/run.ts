@@ -29,7 +29,7 @@ import type { StoredRun } from './runs/stored-run.ts'
 import { exitCodeOf, nameRows } from './runs/summary.ts'
 import { plannedMints, requestsOf } from './send/request.ts'
 import { Sender } from './send/send.ts'
-import { Sweeper } from './send/sweep.ts'
+import { StatusPoller } from './send/status-poller.ts'
 import { uploadFiles } from './send/uploads.ts'
 import type { BatchDeps, BatchOptions, BatchSummary, ResultRow } from './types.ts'
 
@@ -96,18 +96,18 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
   await storeAliases(deps.client, options, prepared.pairs)
   const rows = await enterRows(store, options, prepared)
   const context = new RunContext(options, deps, store, carried)
-  const sweeper = new Sweeper(context, drop.marker ?? undefined)
+  const poller = new StatusPoller(context, drop.marker ?? undefined)
   try {
     if (sends) context.emit(planned)
     if (options.settle !== undefined) await markRows(context, options.settle)
-    const sent = sends ? await sendAll(context, plan, rows, sweeper) : { requests: 0, attempts: 0 }
+    const sent = sends ? await sendAll(context, plan, rows, poller) : { requests: 0, attempts: 0 }
     const waits = options.wait !== false && context.stopped === null
-    const reconciled = waits || !sends ? await finish(context, sweeper) : null
+    const reconciled = waits || !sends ? await finish(context, poller) : null
     const { counts } = store
     const isOver = openRows(counts) === 0
     // The timeout may expire just when the last row is deployed.
     const stopped =
-      isOver && context.stopped?.code === 'pending' ? null : (heldByLimit(context, sweeper) ?? context.stopped)
+      isOver && context.stopped?.code === 'pending' ? null : (heldByLimit(context, poller) ?? context.stopped)
     if (isOver) {
       await store.write((sql) => endRun(sql, store.id, Date.now()))
     }
@@ -122,12 +122,12 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
       stopped,
       ...(await nameRows(resultsOf(store), counts, twice)),
       reconciled,
-      waiting: sweeper.waitsFor,
+      waiting: poller.waitsFor,
       exitCode: exitCodeOf(counts, twice, stopped, waits),
     }
   } finally {
     context.close()
-    await sweeper.settled()
+    await poller.settled()
   }
 }
 
@@ -135,7 +135,7 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
  * Returns why a run is stopped that has nothing left to send and whose transactions need a higher limit or lower fees.
  * Returns null if other reasons apply.
  */
-function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: Sweeper): BatchSummary['stopped'] {
+function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: StatusPoller): BatchSummary['stopped'] {
   const isOutOfTime = stopped === null || stopped.code === 'pending'
   if (!isOutOfTime || counts.pending + counts.unknown > 0 || !isStuck(waitsFor)) return null
   return {
@@ -162,15 +162,15 @@ async function* resultsOf(store: StoredRun): AsyncGenerator<ResultRow> {
 }
 
 /** Resolves unknown outcomes after sending, and waits until every accepted row is deployed or failed. */
-async function finish(context: RunContext, sweeper: Sweeper) {
+async function finish(context: RunContext, sweeper: StatusPoller) {
   const { options, now, store } = context
   const deadline = now() + (options.timeout ?? DEFAULT_WAIT_MS)
   // Before a row is declared absent, it must be known whether the server returns rows unchanged.
-  if (store.counts.unknown > 0) await sweeper.sweepOnce()
+  if (store.counts.unknown > 0) await sweeper.pollOnce()
   const reconciled = await reconcile(context, {
     markerKey: store.drop.marker ?? undefined,
     others: (ids) => readOthers(store, ids),
-    meanwhile: () => sweeper.lookAside(),
+    meanwhile: () => sweeper.pollAside(),
     deadline,
   })
   await sweeper.settled()
@@ -178,13 +178,13 @@ async function finish(context: RunContext, sweeper: Sweeper) {
   return reconciled === null ? null : { adopted: reconciled.adopted, basis: reconciled.basis }
 }
 
-async function sendAll(context: RunContext, plan: RequestPlan, rows: RowsIn, sweeper: Sweeper) {
+async function sendAll(context: RunContext, plan: RequestPlan, rows: RowsIn, sweeper: StatusPoller) {
   const { store } = context
   const urlOf = await uploadFiles(context, plan, rows)
   if (urlOf === null) return { requests: 0, attempts: 0 }
   await limitFees(context)
   const requestOf = requestsOf({ store, rows, plan, urlOf })
-  return await new Sender(context, plan, requestOf, () => void sweeper.lookAside()).run()
+  return await new Sender(context, plan, requestOf, () => void sweeper.pollAside()).run()
 }
 
 /** Limits the fees of the run on the server. Only a limit from this command's options replaces an existing one. */

@@ -12,7 +12,7 @@ import { openRows } from './rows/row-counts.ts'
 import { withLeasedRun } from './run.ts'
 import { RunContext } from './runs/run-context.ts'
 import type { StoredRun } from './runs/stored-run.ts'
-import { Sweeper } from './send/sweep.ts'
+import { StatusPoller } from './send/status-poller.ts'
 import type { BatchDeps, BatchOptions, Items } from './types.ts'
 
 type Deps = Pick<BatchDeps, 'client' | 'pacer' | 'now' | 'sleep'> & { readManifest: () => Items }
@@ -51,7 +51,7 @@ async function enterAdopted(
   if (isDynamic) await store.write((sql) => updateDrop(sql, store.id, { dynamic: 1 }))
   const context = new RunContext(options, deps, store)
   try {
-    await new Sweeper(context, store.drop.marker ?? undefined).sweepOnce()
+    await new StatusPoller(context, store.drop.marker ?? undefined).pollOnce()
   } finally {
     context.close()
   }

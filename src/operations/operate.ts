@@ -20,7 +20,7 @@ import { claimOperation, newRun } from './leased-run.ts'
 import { type NewRequest, newRequest, requestBytes } from './new-request.ts'
 import { acceptedByReference, referencesOf } from './reconcile/by-reference.ts'
 import { sentMetadata } from './reconcile/content.ts'
-import { isKnownToServer, lookFor } from './reconcile/look-for.ts'
+import { isKnownToServer, searchFor } from './reconcile/search-for.ts'
 import { unresolvedContents } from './reconcile/unresolved.ts'
 import { isRepeatable } from './repeatable.ts'
 import { errorOfNoEffect } from './retries.ts'
@@ -131,7 +131,7 @@ class CommandSender {
     if (restored && !(await isKnownToServer(earlier.accepted, this.#creates, this.#deps))) {
       await onEvent({ type: 'lost', operation: earlier })
       await this.#journal.lost()
-      return await this.#lookFor(earlier)
+      return await this.#searchFor(earlier)
     }
     if (await this.#isForgotten(earlier)) {
       await onEvent({ type: 'forgotten', operation: earlier })
@@ -212,18 +212,18 @@ class CommandSender {
     if (!restored && (await isRepeatable(client, operation.request, { signal, refresh: false })) !== false) {
       return await this.#send(operation.reason ?? ENDED_EARLY)
     }
-    return await this.#lookFor(operation)
+    return await this.#searchFor(operation)
   }
 
   /** Searches the server for an operation whose outcome is unknown. Doesn't send the request. */
-  async #lookFor(operation: SentOperation): Promise<AcceptedOperation> {
+  async #searchFor(operation: SentOperation): Promise<AcceptedOperation> {
     const { onEvent, state } = this.#deps
     const { request } = operation
     const named = await acceptedByReference(operation.kind, request, this.#deps)
     if (named !== null) return await this.#found(operation, named)
     const collection = operation.collectionId
     const { origin, backend } = this.#wanted
-    const looked = await lookFor(request, this.#creates, {
+    const result = await searchFor(request, this.#creates, {
       ...this.#deps,
       copies: () => state.read((sql) => Math.max(1, countUnknown(sql, operation))),
       others: async () => {
@@ -234,11 +234,11 @@ class CommandSender {
         collection === null ? [] : await state.read((sql) => unrecordedNfts(sql, collection, listedAt, listed)),
       unresolved: (contract, blockchain) =>
         state.read((sql) => unresolvedContents(sql, { origin, backendId: backend.id, blockchain, contract })),
-      onLook: (look) =>
-        onEvent('waitingMs' in look ? { type: 'looking_again', ...look } : { type: 'looking', ...look }),
+      onSearch: (progress) =>
+        onEvent('waitingMs' in progress ? { type: 'looking_again', ...progress } : { type: 'looking', ...progress }),
     })
-    if (looked.kind === 'unknown') throw unknownOperation(operation, this.#creates, looked.reason, looked.ids)
-    return await this.#found(operation, looked.accepted)
+    if (result.kind === 'unknown') throw unknownOperation(operation, this.#creates, result.reason, result.ids)
+    return await this.#found(operation, result.accepted)
   }
 
   async #found(operation: SentOperation, accepted: AcceptedObjects): Promise<AcceptedOperation> {

@@ -52,7 +52,7 @@ export async function sendOperation(sending: Sending): Promise<ClassifiedAttempt
     return await makeAttempt(sending)
   }
   if (sending.doubt !== null) {
-    return await ask(sending, { ...UNKNOWN, message: sending.doubt, retryAfterMs: 0 }, 1, failing, send)
+    return await repeatUntilResolved(sending, { ...UNKNOWN, message: sending.doubt, retryAfterMs: 0 }, 1, failing, send)
   }
   for (;;) {
     const once = await send()
@@ -63,7 +63,7 @@ export async function sendOperation(sending: Sending): Promise<ClassifiedAttempt
     }
     if (once.outcome === 'unknown') {
       await record?.unknown(once.message)
-      return await ask(sending, once, count, failing, send)
+      return await repeatUntilResolved(sending, once, count, failing, send)
     }
     await record?.noEffect()
     if (once.outcome === 'refused') return once
@@ -88,7 +88,7 @@ const keyReused = (key: string, cause: unknown): GdnError =>
   })
 
 /** Repeats a request with an unknown outcome while a repetition may resolve it. */
-async function ask(
+async function repeatUntilResolved(
   { client, clock, signal, request }: Sending,
   doubt: UnknownAttempt,
   first: number,
@@ -97,7 +97,7 @@ async function ask(
 ): Promise<ClassifiedAttempt<AcceptedIds>> {
   let last: Failed = doubt
   let times = 0
-  let said = ''
+  let afterRepeating = ''
   const mayWait = (attempts: number, ms = 0) => mayRetry(COMMAND_IN_DOUBT, last, attempts, failing() + ms)
   try {
     for (let attempt = first; mayWait(attempt); attempt++) {
@@ -114,7 +114,7 @@ async function ask(
       const again = await send()
       if (again.outcome === 'accepted') return again
       const message = again.outcome === 'unknown' ? again.message : messageOf(again.error)
-      said = `; repeated${times > 1 ? ` ${times} times` : ''}: ${message}`
+      afterRepeating = `; repeated${times > 1 ? ` ${times} times` : ''}: ${message}`
       // Another attempt would get the same response.
       if (again.outcome === 'unknown' && again.isKeyReused) break
       if (again.outcome === 'refused' || (again.cause === 'not_sent' && statusOf(again.error) !== undefined)) break
@@ -124,7 +124,7 @@ async function ask(
     // After an interruption, report the unknown outcome.
     if (!signal.aborted) throw error
   }
-  return { ...doubt, message: doubt.message + said }
+  return { ...doubt, message: doubt.message + afterRepeating }
 }
 
 async function makeAttempt(sending: Sending): Promise<ClassifiedAttempt<AcceptedIds>> {

@@ -89,7 +89,7 @@ async function pollServer<Value>(
   ask: (reading: Reads) => Promise<Value | undefined>,
 ): Promise<Value | undefined> {
   const { client, signal, now = monotonic } = deps
-  let looks = 0
+  let polls = 0
   let isHeld = false
   let heldMs = 0
   let reachedAt: number | null = null
@@ -98,12 +98,12 @@ async function pollServer<Value>(
   return await poll({ ...deps, sleep }, timeoutMs, async (leftMs) => {
     isHeld = false
     heldMs = 0
-    looks += 1
+    polls += 1
     // The first is shorter, so that the reason for a delay is soon known.
-    const waitSeconds = Math.min(looks, HOLD_S, Math.floor(leftMs / 1000))
+    const waitSeconds = Math.min(polls, HOLD_S, Math.floor(leftMs / 1000))
     const mayHold = (name: EndpointName) =>
-      // Only one request of a look is held, so that the look ends in time.
-      waitSeconds > 0 && !isHeld && (looks === 1 || client.observedRateLimit(name)?.perSecond === null)
+      // Only one request of a poll is held, so that the poll ends in time.
+      waitSeconds > 0 && !isHeld && (polls === 1 || client.observedRateLimit(name)?.perSecond === null)
     const call: ApiClient['call'] = async (name, request, options) => {
       if (client.supports('waits') !== true || !mayHold(name)) return await client.call(name, request, options)
       isHeld = true
@@ -167,14 +167,14 @@ export interface NftWait {
    */
   mustExist?: boolean
   /** Called after each poll with the records of the NFTs that are still pending. */
-  onLook?: (look: { pending: number; records: readonly NftRecord[] }) => void
+  onPoll?: (look: { pending: number; records: readonly NftRecord[] }) => void
 }
 
 /** Waits until every NFT meets the condition. Polls only those that are still pending. */
 export async function waitForNfts(
   deps: WaitDeps,
   ids: readonly string[],
-  { timeoutMs, isDone = ({ status }) => isFinal(status), isAccepted = false, mustExist = false, onLook }: NftWait,
+  { timeoutMs, isDone = ({ status }) => isFinal(status), isAccepted = false, mustExist = false, onPoll }: NftWait,
 ): Promise<WaitedForNfts> {
   const seen = new Map<string, NftRecord>()
   const recordsOf = (nftIds: readonly string[]) => nftIds.flatMap((id) => seen.get(id) ?? [])
@@ -192,7 +192,7 @@ export async function waitForNfts(
       for (const [id, record] of await readNfts(reading, stillPending())) seen.set(id, record)
       if (mustExist && deps.client.supports('references') === true) refuseUnknown(ids.filter((id) => !seen.has(id)))
       const pending = stillPending()
-      onLook?.({ pending: pending.length, records: recordsOf(pending) })
+      onPoll?.({ pending: pending.length, records: recordsOf(pending) })
       return pending.length === 0 ? true : undefined
     })
     return waited((pending) =>
@@ -285,7 +285,7 @@ export function pendingReason(records: readonly NftRecord[]): string {
 export const because = (reason: string | null | undefined): string => (reason ? `: ${terminalText(reason)}` : '')
 
 /** Called after each poll with the pending reason as the end of a sentence. */
-type OnLook = ((reason: string) => void) | undefined
+type OnPoll = ((reason: string) => void) | undefined
 
 /** The result of waiting for an accepted transaction. */
 export interface WaitedForTransaction {
@@ -302,14 +302,14 @@ export async function waitForTransaction(
   deps: WaitDeps,
   id: string,
   timeoutMs: number,
-  onLook?: OnLook,
+  onPoll?: OnPoll,
 ): Promise<WaitedForTransaction> {
   let reason: string | null | undefined
   try {
     const final = await pollServer(deps, timeoutMs, async (reading) => {
       const transaction = await readTransaction(reading, id)
       reason = transaction?.pending_reason
-      onLook?.(because(reason))
+      onPoll?.(because(reason))
       return isFinal(transaction?.status ?? '') ? transaction : undefined
     })
     return { final, reason, interruption: null }
@@ -333,13 +333,13 @@ async function waitForEffect(
   what: string,
   details: Record<string, unknown>,
   timeoutMs: number,
-  onLook: OnLook,
+  onPoll: OnPoll,
   isOver: (reading: Reads, see: (record: Effect) => void) => Promise<boolean>,
 ): Promise<{ ended: boolean; problem: GdnError | null }> {
   let seen: Effect = {}
   const see = (record: Effect) => {
     seen = record
-    onLook?.(because(record.pending_reason))
+    onPoll?.(because(record.pending_reason))
   }
   try {
     const over = await pollServer(deps, timeoutMs, async (reading) => (await isOver(reading, see)) || undefined)
@@ -384,7 +384,7 @@ export async function waitForTransfer(
   deps: WaitDeps,
   { nftGdnId, sender, receiver, transactionId, wasSentBefore = false }: AcceptedTransfer,
   timeoutMs: number,
-  onLook?: OnLook,
+  onPoll?: OnPoll,
 ): Promise<WaitedForTransfer> {
   let seen: WaitedForTransfer['seen'] = {}
   let isFollowed = transactionId !== null
@@ -416,7 +416,7 @@ export async function waitForTransfer(
     if (isFinal(seen.status ?? '') && (wasSentBefore || hasFailed(seen.status ?? ''))) return true
     return await hasMoved(reading)
   }
-  const { ended, problem } = await waitForEffect(deps, 'the transfer', details, timeoutMs, onLook, isOver)
+  const { ended, problem } = await waitForEffect(deps, 'the transfer', details, timeoutMs, onPoll, isOver)
   return { seen: problem === null ? { ...seen, status: 'deployed' } : seen, ended, problem }
 }
 
@@ -431,7 +431,7 @@ export async function waitForCollection(
   deps: WaitDeps,
   id: string,
   timeoutMs: number = DEFAULT_WAIT_MS,
-  onLook?: OnLook,
+  onPoll?: OnPoll,
 ): Promise<WaitedForCollection> {
   let record = null as CollectionRecord | null
   const details = { transaction_gdn_id: id }
@@ -440,7 +440,7 @@ export async function waitForCollection(
     'the collection',
     details,
     timeoutMs,
-    onLook,
+    onPoll,
     async ({ client, signal }, see) => {
       const request = { transaction_gdn_ids: [id] }
       const { collections } = await client.call('getcollections', request, { signal }).catch((error: unknown) => {

@@ -79,7 +79,7 @@ export const RESUME_HINT = 'Run the same command again to resume the changes in 
  */
 const MOST_PENDING = 5_000
 const PER_LOOK = 1_000
-const LOOK_MS = 1_000
+const POLL_MS = 1_000
 /** How long a reported shortage of funds is reused, because the server queries its node for each report. */
 const SHORTAGE_MS = 5_000
 const MAX_PROBLEMS = 1_000
@@ -140,13 +140,13 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
     try {
       for (;;) {
         const isLast = !isSending
-        await this.#look()
+        await this.#poll()
         if (this.#stopped !== null || (isLast && this.#open.size === 0)) break
         if (now() - this.#lastAt > timeoutMs) {
           this.#outcomes.unsent = isSending
           break
         }
-        await Promise.race([...(isSending ? [sending] : []), sleep(LOOK_MS, signal)])
+        await Promise.race([...(isSending ? [sending] : []), sleep(POLL_MS, signal)])
       }
     } catch (error) {
       this.#stop(error)
@@ -169,7 +169,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
     const { now, sleep, signal } = this.#deps
     while (this.#stopped === null && !this.#isOver) {
       if (this.#open.size >= MOST_PENDING) {
-        await sleep(LOOK_MS, signal)
+        await sleep(POLL_MS, signal)
         continue
       }
       const { value: change, done } = await this.#changes.next()
@@ -188,7 +188,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   }
 
   /** Polls all accepted changes once and records those that have ended. */
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const all = [...this.#open]
     for (const page of chunksOf(all, PER_LOOK)) {
       for (const [sent, reason] of await this.#patiently(() => this.#handler.endsOf(page))) {

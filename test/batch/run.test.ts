@@ -54,10 +54,10 @@ const takes = (requests: number) =>
   })
 
 test('says that the server is unreachable while it waits until NFTs are deployed', async () => {
-  let [looks, answered] = [0, 0]
+  let [polls, answered] = [0, 0]
   const call = server.call.bind(server)
   server.call = async (name: never, request: never) => {
-    if (name === 'getnfts' && looks++ < 2) throw new GdnError('unreachable', 'gone')
+    if (name === 'getnfts' && polls++ < 2) throw new GdnError('unreachable', 'gone')
     if (name === 'getnfts') answered++
     return (await call(name, request)) as never
   }

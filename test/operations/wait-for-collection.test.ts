@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { waitForCollection } from '../../src/operations/waiting.ts'
 
-test('tells at each look why a collection is pending', async () => {
+test('reports at each poll why a collection is pending', async () => {
   const reason = 'the network polygon has no new block since 2026-01-31 12:00:00 UTC'
   const record = { transaction_gdn_ids: 'c', contract_address: '0x12' }
   const answers = [
@@ -10,8 +10,8 @@ test('tells at each look why a collection is pending', async () => {
   ]
   const client = { supports: () => false, call: async () => ({ collections: [answers.shift()] }) } as never
   const { signal } = new AbortController()
-  const told: string[] = []
-  const look = (text: string) => void told.push(text)
-  const { problem } = await waitForCollection({ client, signal, sleep: async () => {} }, 'c', 60_000, look)
-  expect([problem, told]).toEqual([null, [`: ${reason}`, '']])
+  const reported: string[] = []
+  const onPoll = (text: string) => void reported.push(text)
+  const { problem } = await waitForCollection({ client, signal, sleep: async () => {} }, 'c', 60_000, onPoll)
+  expect([problem, reported]).toEqual([null, [`: ${reason}`, '']])
 })

@@ -126,15 +126,15 @@ test('sends no transfer again that the server accepted and no longer returns', a
 test('waits while the server does not return the NFT', async () => {
   await machine.mint([row('a')])
   server.holds = true
-  let looks = 0
+  let polls = 0
   server.onRequest = (endpoint, body) => {
     if (endpoint !== 'getnfts' || server.transactions.length === 0) return undefined
-    looks++
-    if (looks === 3) server.end()
-    return looks < 3 ? { status: 200, json: { requests: body, nfts: [] } } : undefined
+    polls++
+    if (polls === 3) server.end()
+    return polls < 3 ? { status: 200, json: { requests: body, nfts: [] } } : undefined
   }
   expect(await machine.apply([row('a', BOB)])).toMatchObject({ transfer: { done: 1 } })
-  expect(looks).toBe(3)
+  expect(polls).toBe(3)
 })
 
 test('rejects a transfer of another owner under the name of one in progress', async () => {
@@ -159,13 +159,13 @@ test('rejects a transfer of another owner under the name of one in progress', as
 test('reports a transfer once the NFT has another owner, which follows later than its transaction', async () => {
   await machine.mint([row('a')])
   server.holds = true
-  let looks = 0
+  let polls = 0
   server.onRequest = (endpoint) => {
     const [transaction] = server.transactions
     if (endpoint !== 'gettransactions' || transaction === undefined) return undefined
-    looks++
-    if (looks === 1) transaction.status = 'deployed'
-    if (looks === 3) transaction.effect()
+    polls++
+    if (polls === 1) transaction.status = 'deployed'
+    if (polls === 3) transaction.effect()
     return undefined
   }
   expect(await machine.apply([row('a', BOB)])).toMatchObject({ transfer: { done: 1, pending: 0 } })
@@ -176,10 +176,10 @@ test('waits for the owner alone on a server without reference IDs', async () => 
   await start(new Server({ isOurs: false }))
   await machine.mint([row('a')])
   server.holds = true
-  let looks = 0
+  let polls = 0
   server.onRequest = (endpoint) => {
     if (endpoint === 'gettransactions') throw new Error('asked for transactions')
-    if (endpoint === 'getnfts' && server.transactions.length > 0 && ++looks === 3) server.end()
+    if (endpoint === 'getnfts' && server.transactions.length > 0 && ++polls === 3) server.end()
     return undefined
   }
   expect(await machine.apply([row('a', BOB)])).toMatchObject({ transfer: { done: 1, pending: 0 } })

@@ -15,9 +15,9 @@ const edited = (id: string, title: string) => row(id, ALICE, title)
 
 /** Ends the pending transactions once the client asks for them a third time. */
 const endsAs = (status: 'deployed' | 'failed') => {
-  let looks = 0
+  let polls = 0
   return (endpoint: string) => {
-    if (endpoint === 'gettransactions' && ++looks === 3) server.end(status)
+    if (endpoint === 'gettransactions' && ++polls === 3) server.end(status)
     return undefined
   }
 }

@@ -21,7 +21,7 @@ interface Options {
   timeoutMs?: number
   /** Called before a change is accepted. */
   onSend?: (change: Change) => Promise<void> | void
-  /** By default, each accepted change has ended at the next look. */
+  /** By default, each accepted change has ended at the next poll. */
   endsOf?: (page: readonly Sent[]) => Promise<Map<Sent, string | null>>
   onEnd?: (sent: Sent, reason: string | null) => Promise<void>
   shortage?: (outcomes: Outcomes) => Promise<string | null>
@@ -183,16 +183,16 @@ test('says why changes are pending while the server says it', async () => {
   expect(await new World().make({})).toMatchObject({ done: 20, reason: null })
 })
 
-test('asks every few seconds what a signer lacks, and not at each look', async () => {
-  let [looks, asked] = [0, 0]
+test('asks every few seconds what a signer lacks, and not at each poll', async () => {
+  let [polls, asked] = [0, 0]
   const endsOf = async (page: readonly Sent[]) => {
-    looks++
+    polls++
     for (const sent of page) sent.pendingReason = 'the signer 0x12 has 0 POL'
     return new Map()
   }
   const shortage = async () => `send 2 POL, asked ${++asked} times`
   const made = await new World().make({ timeoutMs: 20_000, endsOf, shortage })
-  expect(looks).toBeGreaterThan(20)
+  expect(polls).toBeGreaterThan(20)
   expect(asked).toBe(5)
   expect(made.reason).toBe('send 2 POL, asked 5 times')
 })
@@ -272,8 +272,8 @@ test('ends only once nothing is in flight, and sends nothing more, if it can not
 })
 
 test('waits until all have ended', async () => {
-  let looks = 0
-  const endsOf = async (page: readonly Sent[]) => (++looks < 10 ? new Map() : await allEnded(page))
+  let polls = 0
+  const endsOf = async (page: readonly Sent[]) => (++polls < 10 ? new Map() : await allEnded(page))
   expect(await new World().make({ endsOf })).toMatchObject({ done: 20, pending: 0 })
 })
 

@@ -233,13 +233,13 @@ describe('--prune', () => {
   test('reports a burn once the NFT is burned, which follows later than its transaction', async () => {
     await machine.mint(rows)
     server.holds = true
-    let looks = 0
+    let polls = 0
     server.onRequest = (endpoint) => {
       const [transaction] = server.transactions
       if (endpoint !== 'gettransactions' || transaction === undefined) return undefined
-      looks++
-      if (looks === 1) transaction.status = 'deployed'
-      if (looks === 3) transaction.effect()
+      polls++
+      if (polls === 1) transaction.status = 'deployed'
+      if (polls === 3) transaction.effect()
       return undefined
     }
     expect(await machine.apply([row('a'), row('c')], { prune: true })).toMatchObject({ burn: { done: 1, pending: 0 } })

@@ -17,8 +17,8 @@ import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchEvent, BatchOptions, CheckDeps } from '../types.ts'
 import { knownReferences } from './known-references.ts'
 import { listCollection, settleListing, untilComplete } from './list-collection.ts'
-import { type FoundRow, hasOwnerOf, type LookCounts, RowLookup } from './lookup.ts'
-import { neededLooks } from './needed-looks.ts'
+import { type FoundRow, hasOwnerOf, RowLookup, type SearchCounts } from './lookup.ts'
+import { neededSearches } from './needed-searches.ts'
 import { belongToOthers, foundAgain, mayBeOfOthers, seemsMinted } from './seems-minted.ts'
 
 /** Facts about earlier mints, found before a run sends anything. */
@@ -68,20 +68,20 @@ export async function findEarlierMints(
   const isNew = drop.setId === null
   const before: EarlierMints = { listed: null, adopted: [], relabeled: [], notes: [] }
   const repeated = !isNew && options.retryAbsent === true ? await repeatedRows(store, gathered) : new Set<number>()
-  const looks = neededLooks({
+  const searches = neededSearches({
     ...options,
     isNew,
     isSharedScope: isSharedScope(drop.referenceScope),
     pending: plan.rows,
     repeated: repeated.size,
   })
-  if (!looks.listing || client === null) return before
+  if (!searches.listing || client === null) return before
 
   const start: Start = { store, options, deps, client, gathered, plan }
   const labeledPairs = pairsOfOthers(pairs, options.label)
   refuseMintedElsewhere(labeledPairs, options)
-  before.listed = await listCollection(sourceOf(start), options, looks.contents, before.notes)
-  const asksForReferences = looks.references && (await mayBeKnown(start, before.listed))
+  before.listed = await listCollection(sourceOf(start), options, searches.contents, before.notes)
+  const asksForReferences = searches.references && (await mayBeKnown(start, before.listed))
   const fromServer = asksForReferences ? await knownReferences(store, options, client, { gathered, plan }) : null
   before.adopted = fromServer?.rows ?? []
   before.notes.push(...(fromServer?.notes ?? []))
@@ -94,12 +94,12 @@ export async function findEarlierMints(
   const listed = unexplained(before.listed)
   const pending = new Set(positionsOf(plan))
   for (const { row } of before.adopted) pending.delete(row.position)
-  if (looks.absent) {
+  if (searches.absent) {
     const positions = new Set([...repeated].filter((position) => pending.has(position)))
     await refuseFoundAgain(start, positions, await unrecordedOf(store, listed))
   }
   const mints = { ...before, listed }
-  return looks.contents ? await findByContent(start, mints, { unexplained, pending }) : mints
+  return searches.contents ? await findByContent(start, mints, { unexplained, pending }) : mints
 }
 
 const sourceOf = ({ client, options: { signal } }: Start): RecordSource => ({ client, signal })
@@ -147,7 +147,7 @@ async function refuseFoundAgain(
 }
 
 /**
- * Looks for the content of pending rows in the collection, and adopts such rows if the user permits it.
+ * Searches for the content of pending rows in the collection, and adopts such rows if the user permits it.
  *
  * @throws GdnError `seems_minted`
  */
@@ -162,17 +162,17 @@ async function findByContent(
   const rows = () =>
     open === null ? rowsOf(store, { rows: gathered.rows, positions: pending }) : sentFirst(store, gathered, open)
   const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
-  const look = async (ids: Iterable<string>) =>
+  const search = async (ids: Iterable<string>) =>
     await lookUp(lookup, sourceOf(start), await unrecordedOf(store, unexplained(ids)), deps.onEvent)
 
   // A server with reference IDs lists accepted NFTs immediately.
   const mayLag = client.supports('references') !== true
-  const counts = await look(before.listed)
+  const counts = await search(before.listed)
   let { listed } = before
   if (options.adopt === true) {
-    if (mayLag) listed = unexplained(await settleListing(options, deps, sourceOf(start), look))
+    if (mayLag) listed = unexplained(await settleListing(options, deps, sourceOf(start), search))
   } else if (mayLag) {
-    await untilComplete(options, deps, counts, () => look(before.listed))
+    await untilComplete(options, deps, counts, () => search(before.listed))
   }
   if (!lookup.hasMatches) {
     if (isNew && options.keepEdited !== true && before.adopted.length === 0) {
@@ -262,7 +262,7 @@ async function* rowsOf(store: StoredRun, { rows, positions }: Wanted): AsyncGene
   for await (const row of store.rows(rows)) if (positions.has(row.position)) yield row
 }
 
-/** Looks for the content of rows among NFTs without a record in the state. */
+/** Searches for the content of rows among NFTs without a record in the state. */
 async function lookUpRows(
   store: StoredRun,
   wanted: Wanted,
@@ -322,7 +322,7 @@ async function lookUp(
   source: RecordSource,
   unrecorded: readonly string[],
   onEvent: ((event: BatchEvent) => void) | undefined,
-): Promise<LookCounts> {
+): Promise<SearchCounts> {
   return await lookup.read(source, unrecorded, (done, total) => onEvent?.({ type: 'looking_up', done, total }))
 }
 

@@ -1,9 +1,9 @@
 import { GdnError } from '../../core/errors.ts'
 import { sleep } from '../../core/time.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
-import { LISTING_LAG_MS, LOOK_GAP_MS, listIds, type RecordSource } from '../../operations/reconcile/listing.ts'
+import { LISTING_LAG_MS, listIds, type RecordSource, SEARCH_GAP_MS } from '../../operations/reconcile/listing.ts'
 import type { BatchOptions, CheckDeps } from '../types.ts'
-import type { LookCounts } from './lookup.ts'
+import type { SearchCounts } from './lookup.ts'
 
 /**
  * Returns the IDs of the NFTs in the collection. Adds a note and returns null if the server refuses to list them, or if
@@ -31,20 +31,20 @@ export async function listCollection(
 }
 
 /**
- * Looks again for NFTs that are listed without a record or without metadata, for as long as a listing may lag. Any of
- * them may belong to a row.
+ * Searches again for NFTs that are listed without a record or without metadata, for as long as a listing may lag. Any
+ * of them may belong to a row.
  */
 export async function untilComplete(
   { listingWait = LISTING_LAG_MS, signal }: BatchOptions,
   { sleep: pause = sleep, onEvent }: CheckDeps,
-  { unread, incomplete }: LookCounts,
-  look: () => Promise<LookCounts>,
+  { unread, incomplete }: SearchCounts,
+  search: () => Promise<SearchCounts>,
 ): Promise<void> {
   let missing = unread + incomplete
-  for (let left = listingWait; missing > 0 && left > 0; left -= LOOK_GAP_MS) {
+  for (let left = listingWait; missing > 0 && left > 0; left -= SEARCH_GAP_MS) {
     onEvent?.({ type: 'reconciling', phase: 'waiting', ms: left, done: 0, total: 0 })
-    await pause(Math.min(LOOK_GAP_MS, left), signal)
-    const counts = await look()
+    await pause(Math.min(SEARCH_GAP_MS, left), signal)
+    const counts = await search()
     missing = counts.unread + counts.incomplete
   }
 }
@@ -57,11 +57,11 @@ export async function settleListing(
   options: BatchOptions,
   { now = () => performance.now(), sleep: pause = sleep, onEvent }: CheckDeps,
   source: RecordSource,
-  look: (ids: Iterable<string>) => Promise<LookCounts>,
+  search: (ids: Iterable<string>) => Promise<SearchCounts>,
 ): Promise<Set<string>> {
   const began = now()
   const deadline = began + (options.timeout ?? DEFAULT_WAIT_MS)
-  for (let wait = options.listingWait ?? LISTING_LAG_MS, looks = 0; ; wait = LOOK_GAP_MS) {
+  for (let wait = options.listingWait ?? LISTING_LAG_MS, emptySearches = 0; ; wait = SEARCH_GAP_MS) {
     if (now() + wait > deadline) {
       throw new GdnError('seems_minted', 'the listing of the collection did not become reliable within the timeout', {
         hint: 'Nothing was sent. Try again with a longer --timeout.',
@@ -70,8 +70,8 @@ export async function settleListing(
     onEvent?.({ type: 'reconciling', phase: 'waiting', ms: wait, done: 0, total: 0 })
     await pause(wait, options.signal)
     const ids = await listIds(source, options)
-    const { fresh, unread } = await look(ids)
-    looks = fresh === 0 && unread === 0 ? looks + 1 : 0
-    if (looks === 2) return ids
+    const { fresh, unread } = await search(ids)
+    emptySearches = fresh === 0 && unread === 0 ? emptySearches + 1 : 0
+    if (emptySearches === 2) return ids
   }
 }

@@ -13,7 +13,7 @@ type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
 type FoundNft = Match & { holder: string | null; content: string }
 
 /** Numbers of NFTs in one look at the collection; see `RowLookup.read`. */
-export interface LookCounts {
+export interface SearchCounts {
   fresh: number
   unread: number
   incomplete: number
@@ -100,7 +100,7 @@ export class RowLookup {
     source: RecordSource,
     ids: Iterable<string>,
     onProgress: (done: number, total: number) => void,
-  ): Promise<LookCounts> {
+  ): Promise<SearchCounts> {
     const fresh = [...ids].filter((id) => !this.#read.has(id))
     const asked = [...fresh, ...this.#incomplete.splice(0)]
     if (asked.length === 0) return { fresh: 0, unread: 0, incomplete: 0 }

@@ -1,6 +1,6 @@
 import { isBackendChange } from '../../client/backend.ts'
 import { GdnError } from '../../core/errors.ts'
-import { LISTING_LAG_MS, LOOK_GAP_MS } from '../../operations/reconcile/listing.ts'
+import { LISTING_LAG_MS, SEARCH_GAP_MS } from '../../operations/reconcile/listing.ts'
 import {
   decideGroup,
   type GroupVerdict,
@@ -18,8 +18,8 @@ import { ServerNames } from '../identity/server-names.ts'
 import { ABSENCE, UNDECIDED } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import { resendable } from '../send/send.ts'
+import { CollectionSearch, type CollectionSearchResult } from './collection-search.ts'
 import type { Others } from './others.ts'
-import { CollectionSweep, type SweepResult } from './sweep-collection.ts'
 import { type Open, openUnknownRows, type UnknownRow } from './unknown-rows.ts'
 
 /** The inputs of reconciling that don't come from the run. */
@@ -48,15 +48,15 @@ const SLICE_MS = 5_000
 interface Decision {
   verdicts: Map<UnknownRow, RowVerdict>
   late: { id: string; row: UnknownRow }[]
-  proof: SweepResult['proof']
-  /** Whether another look may decide more rows. */
+  proof: CollectionSearchResult['proof']
+  /** Whether another search may decide more rows. */
   passing: boolean
 }
 
 /**
- * Resolves rows whose outcome is unknown: it looks in the collection for an NFT with the row's content that this
- * machine has not assigned yet. A verdict needs two complete looks that agree, after the listing had time to catch up.
- * Sends nothing, and commits its verdicts.
+ * Resolves rows whose outcome is unknown: it searches the collection for an NFT with the row's content that this
+ * machine has not assigned yet. A verdict needs two complete searches that agree, after the listing had time to catch
+ * up. Sends nothing, and commits its verdicts.
  *
  * @returns null if there was nothing to resolve, or if the run was stopped before
  */
@@ -146,41 +146,41 @@ async function decide(
 ): Promise<Decision | null> {
   const { now, halt } = context
   const { deadline } = inputs
-  const sweep = new CollectionSweep(context, inputs.markerKey, open.rows)
+  const search = new CollectionSearch(context, inputs.markerKey, open.rows)
   let lagMs = 0
   let earlier: string | null = null
   for (;;) {
     const askedAt = now()
-    const look = await tolerant(() => sweep.look())
-    if (look instanceof GdnError && stops(look)) context.stop(look)
+    const result = await tolerant(() => search.run())
+    if (result instanceof GdnError && stops(result)) context.stop(result)
     if (halt.aborted) return null
-    if (look instanceof GdnError) {
-      const failed = undecideAll(open, `the collection can't be listed: ${look.message}`)
-      if (look.code === 'refused' || !waits || now() + LOOK_GAP_MS > deadline) return failed
+    if (result instanceof GdnError) {
+      const failed = undecideAll(open, `the collection can't be listed: ${result.message}`)
+      if (result.code === 'refused' || !waits || now() + SEARCH_GAP_MS > deadline) return failed
       earlier = null
-      if (!(await idle(context, inputs, LOOK_GAP_MS))) return null
+      if (!(await idle(context, inputs, SEARCH_GAP_MS))) return null
       continue
     }
     // The requests for all listed NFTs were committed before they were sent, so reading now finds every claim to an
     // NFT.
-    const others = await inputs.others([...look.matches.values()].flat().map(({ id }) => id))
-    lagMs = Math.max(lagMs, look.lagMs)
+    const others = await inputs.others([...result.matches.values()].flat().map(({ id }) => id))
+    lagMs = Math.max(lagMs, result.lagMs)
     const settledAt = context.unknownAt + (context.options.listingWait ?? Math.max(LISTING_LAG_MS, LAG_FACTOR * lagMs))
     const isSettled = askedAt >= settledAt
-    const seen = fingerprint(look, others)
-    const agrees = isSettled && look.lacks === null && seen === earlier
-    earlier = isSettled && look.lacks === null ? seen : null
-    const lacks = look.lacks ?? (agrees ? null : 'the listing did not catch up in time')
+    const seen = fingerprint(result, others)
+    const agrees = isSettled && result.lacks === null && seen === earlier
+    earlier = isSettled && result.lacks === null ? seen : null
+    const lacks = result.lacks ?? (agrees ? null : 'the listing did not catch up in time')
     const decision = decideAll(
       open,
-      look,
+      result,
       others,
       { markerKey: inputs.markerKey, hasBaseline: context.store.drop.listedAt !== null },
       lacks,
     )
     if (!waits || (agrees && !decision.passing)) return decision
-    const wait = Math.max(LOOK_GAP_MS, settledAt - now())
-    if (now() + wait + (earlier === null ? LOOK_GAP_MS : 0) > deadline)
+    const wait = Math.max(SEARCH_GAP_MS, settledAt - now())
+    if (now() + wait + (earlier === null ? SEARCH_GAP_MS : 0) > deadline)
       return agrees ? decision : tooShort(open, decision, wait)
     if (!(await idle(context, inputs, wait))) return null
   }
@@ -228,8 +228,8 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
   return short
 }
 
-/** Returns the properties in which two looks must agree. */
-function fingerprint({ matches, alike, unrecorded, proof }: SweepResult, others: Others): string {
+/** Returns the properties in which two searches must agree. */
+function fingerprint({ matches, alike, unrecorded, proof }: CollectionSearchResult, others: Others): string {
   const matchTexts = [...matches].map(([identity, all]) => [
     identity,
     all
@@ -244,7 +244,7 @@ function fingerprint({ matches, alike, unrecorded, proof }: SweepResult, others:
 
 function decideAll(
   open: Open,
-  look: SweepResult,
+  result: CollectionSearchResult,
   others: Others,
   { markerKey, hasBaseline }: { markerKey: string | undefined; hasBaseline: boolean },
   lacks: string | null,
@@ -253,18 +253,21 @@ function decideAll(
   for (const row of open.rows) {
     groups.set(row.identity, [...(groups.get(row.identity) ?? []), row])
   }
-  const decision: Decision = { verdicts: new Map(), late: [], proof: look.proof, passing: false }
+  const decision: Decision = { verdicts: new Map(), late: [], proof: result.proof, passing: false }
   for (const [identity, rows] of groups) {
     const copies = rows.filter(({ state }) => state !== 'superseded')
     const superseded = rows.filter(({ state }) => state === 'superseded')
     const marked = markerKey !== undefined && identity.startsWith('marker ')
-    const matches = (look.matches.get(identity) ?? []).filter(({ id }) => !others.given.has(id))
+    const matches = (result.matches.get(identity) ?? []).filter(({ id }) => !others.given.has(id))
     const adopted = open.adopted.filter((each) => each.identity === identity)
     const verdict = decideGroup({
-      copies: copies.map((copy) => ({ owners: copy.owners, unprovable: unprovable(copy, adopted, look, open, lacks) })),
+      copies: copies.map((copy) => ({
+        owners: copy.owners,
+        unprovable: unprovable(copy, adopted, result, open, lacks),
+      })),
       superseded,
       matches,
-      alike: marked ? 0 : (look.alike.get(rows[0]?.title ?? '') ?? 0),
+      alike: marked ? 0 : (result.alike.get(rows[0]?.title ?? '') ?? 0),
       doubtful: marked ? null : doubtOf(identity, hasBaseline, others),
       marked,
     })
@@ -299,7 +302,7 @@ function settle(
 function unprovable(
   { notAbsentReason, owners }: UnknownRow,
   adopted: Open['adopted'],
-  { proof, unrecorded, matches }: SweepResult,
+  { proof, unrecorded, matches }: CollectionSearchResult,
   open: Open,
   lacks: string | null,
 ): { reason: string; passing: boolean } | null {
@@ -341,7 +344,7 @@ async function write({ store }: RunContext, open: Open, decision: Decision): Pro
     } else if (verdict.kind === 'absent' || (verdict.passing && wasAbsent)) {
       const { n, unknownAfter } = row.request
       const isLater = (decision.proof.request ?? 0) > (unknownAfter ?? n)
-      // A row that was absent stays absent if this look couldn't decide.
+      // A row that was absent stays absent if this search couldn't decide.
       const basis = verdict.kind === 'absent' ? (isLater ? 'later_rows' : 'time_alone') : basisOf(reason)
       total.absent++
       if (total.basis !== 'time_alone') total.basis = basis

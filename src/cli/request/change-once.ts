@@ -55,8 +55,8 @@ export async function changeOnce(
       }
       const { timeout = DEFAULT_WAIT_MS } = flags
       const title = `Waiting for ${what}`
-      const { final, reason, interruption } = await showWait(deps, connection, title, (waitDeps, onLook) =>
-        waitForTransaction(waitDeps, transaction_gdn_id, timeout, onLook),
+      const { final, reason, interruption } = await showWait(deps, connection, title, (waitDeps, onPoll) =>
+        waitForTransaction(waitDeps, transaction_gdn_id, timeout, onPoll),
       )
       if (final === undefined) {
         await print(accepted)

@@ -8,12 +8,12 @@ import { withProgress } from '../io/progress.ts'
 
 type Target = Pick<Connection, 'client' | 'server'>
 
-/** Waits until something is final on the chain. Shows the title, followed by what `wait` passes to `onLook`. */
+/** Waits until something is final on the chain. Shows the title, followed by what `wait` passes to `onPoll`. */
 export const showWait = <Waited>(
   { io, sleep, signals: { signal } }: Deps,
   { client }: Target,
   title: string,
-  wait: (deps: waiting.WaitDeps, onLook: (reason: string) => void) => Promise<Waited>,
+  wait: (deps: waiting.WaitDeps, onPoll: (reason: string) => void) => Promise<Waited>,
 ): Promise<Waited> =>
   withProgress(io, title, ({ update }) => wait({ client, sleep, signal }, (reason) => update(title + reason)))
 
@@ -34,12 +34,12 @@ export async function showWaitForNfts(
   until: Pick<waiting.NftWait, 'isDone' | 'isAccepted'> = {},
 ): Promise<waiting.WaitedForNfts> {
   const title = `Waiting for ${count(ids.length, 'NFT')} to be deployed`
-  const waited = await showWait(deps, target, title, (waitDeps, onLook) =>
+  const waited = await showWait(deps, target, title, (waitDeps, onPoll) =>
     waiting.waitForNfts(waitDeps, ids, {
       timeoutMs,
       ...until,
-      onLook: ({ pending, records }) =>
-        onLook(`: ${ids.length - pending} done, ${pending} to go${waiting.pendingReason(records)}`),
+      onPoll: ({ pending, records }) =>
+        onPoll(`: ${ids.length - pending} done, ${pending} to go${waiting.pendingReason(records)}`),
     }),
   )
   if (waited.pending.length === 0) return waited
@@ -54,8 +54,8 @@ export async function showWaitForTransfer(
   transfer: waiting.AcceptedTransfer,
   timeoutMs: number,
 ): Promise<waiting.WaitedForTransfer> {
-  const waited = await showWait(deps, target, 'Waiting for the transfer', (waitDeps, onLook) =>
-    waiting.waitForTransfer(waitDeps, transfer, timeoutMs, onLook),
+  const waited = await showWait(deps, target, 'Waiting for the transfer', (waitDeps, onPoll) =>
+    waiting.waitForTransfer(waitDeps, transfer, timeoutMs, onPoll),
   )
   const { ended, problem } = waited
   if (ended && problem !== null) {
@@ -73,8 +73,8 @@ export async function showWaitForCollection(
   id: string,
   timeoutMs?: number,
 ): Promise<waiting.WaitedForCollection> {
-  const waited = await showWait(deps, target, 'Waiting for the collection to be deployed', (waitDeps, onLook) =>
-    waiting.waitForCollection(waitDeps, id, timeoutMs, onLook),
+  const waited = await showWait(deps, target, 'Waiting for the collection to be deployed', (waitDeps, onPoll) =>
+    waiting.waitForCollection(waitDeps, id, timeoutMs, onPoll),
   )
   if (waited.problem?.code === 'refused') {
     return { ...waited, problem: waited.problem.withHint('Fix the cause, then run the command again.') }

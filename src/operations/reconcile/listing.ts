@@ -29,7 +29,7 @@ export const IDS_PER_CALL = 100
 /** The listing of a collection may lag behind what the server accepted by at least this time. */
 export const LISTING_LAG_MS = 30_000
 /** Time between two listings. */
-export const LOOK_GAP_MS = 5_000
+export const SEARCH_GAP_MS = 5_000
 
 /**
  * Returns the IDs of the NFTs in a collection.

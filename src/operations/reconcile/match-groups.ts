@@ -4,7 +4,7 @@ import { count } from '../../core/count.ts'
 export interface RequestedCopy {
   /** Possible owners of the NFT if it was never transferred: the receiver, and for createnfttrans also the sender. */
   owners: readonly string[]
-  /** Why the absence of the NFT can't be proved; null if it can. `passing`: whether another look may decide. */
+  /** Why the absence of the NFT can't be proved; null if it can. `passing`: whether another search may decide. */
   unprovable: { reason: string; passing: boolean } | null
 }
 
@@ -32,7 +32,7 @@ export interface ContentGroup {
 export type RowVerdict =
   | { kind: 'adopted'; id: string }
   | { kind: 'absent' }
-  /** `passing`: whether another look may decide. */
+  /** `passing`: whether another search may decide. */
   | { kind: 'undecided'; reason: string; passing: boolean }
 
 export interface GroupVerdict {

@@ -17,7 +17,7 @@ const PACE = { firstMs: 500, maxMs: 10_000, factor: 1.5 }
 const ASIDE_INTERVAL_MS = 5_000
 
 /** Requests whose rows are polled together. `size` is the number of their NFTs. */
-interface Question {
+interface PollGroup {
   requests: { request: RowRequest; rows: SentRow[] }[]
   size: number
 }
@@ -26,7 +26,7 @@ interface Question {
  * Polls all accepted rows until each is deployed or failed, the time is up, or the run is stopped. It compares each
  * row's record with its request before it reports the row.
  */
-export class Sweeper {
+export class StatusPoller {
   readonly #context: RunContext
   readonly #markerKey: string | undefined
   /** Requests whose NFTs are all assigned to the right rows. */
@@ -53,10 +53,10 @@ export class Sweeper {
     const context = this.#context
     const { store, now, halt } = context
     const tell = () => context.emit({ type: 'waiting', pending: store.counts.accepted, reason: this.waitsFor })
-    const look = async () => {
+    const pollAll = async () => {
       if (store.counts.accepted === 0 || halt.aborted) return true
       this.#pendingReason = null
-      await this.#sweep(() => now() < deadline)
+      await this.#poll(() => now() < deadline)
       const isOver = store.counts.accepted === 0
       const noResponse = this.#noResponse
       if (!isOver && noResponse !== null)
@@ -67,25 +67,25 @@ export class Sweeper {
       return isOver || undefined
     }
     if (store.counts.accepted > 0 && !halt.aborted && this.#noResponse === null) tell()
-    await poll({ now, signal: halt, sleep: (ms) => context.pause(ms) }, deadline - now(), look, PACE)
+    await poll({ now, signal: halt, sleep: (ms) => context.pause(ms) }, deadline - now(), pollAll, PACE)
   }
 
   /** Polls all accepted rows once, and compares each record with its request. */
-  async sweepOnce(): Promise<void> {
+  async pollOnce(): Promise<void> {
     await this.settled()
-    await this.#sweep(() => true)
+    await this.#poll(() => true)
   }
 
   /**
    * Polls the oldest rows from time to time while others are being sent. The caller needn't await it. Errors are
    * ignored, because the rows are polled again later.
    */
-  lookAside(): Promise<void> {
+  pollAside(): Promise<void> {
     const { now, halt } = this.#context
     if (this.#aside !== null) return this.#aside
     if (halt.aborted || now() - this.#asideAt < ASIDE_INTERVAL_MS) return Promise.resolve()
     // It stops at rows that aren't deployed or failed, because later rows then aren't either.
-    this.#aside = this.#sweep((ended) => ended, true).finally(() => {
+    this.#aside = this.#poll((ended) => ended, true).finally(() => {
       this.#aside = null
       this.#asideAt = now()
     })
@@ -103,22 +103,22 @@ export class Sweeper {
    * @param goesOn called after each response with whether all its rows are deployed or failed; returns whether to
    *   continue
    */
-  async #sweep(goesOn: (ended: boolean) => boolean, aside = false): Promise<void> {
-    for await (const question of this.#questions()) {
+  async #poll(goesOn: (ended: boolean) => boolean, aside = false): Promise<void> {
+    for await (const group of this.#groups()) {
       if (this.#context.halt.aborted) return
-      const responses = await this.#ask(question, aside)
-      if (responses === 'later') return
+      const records = await this.#read(group, aside)
+      if (records === 'later') return
       let ended = true
-      for (const { request, rows } of question.requests) ended = (await this.#settle(request, rows, responses)) && ended
+      for (const { request, rows } of group.requests) ended = (await this.#settle(request, rows, records)) && ended
       this.#context.emitRows()
       if (!goesOn(ended)) return
     }
   }
 
   /** Yields requests with accepted rows that aren't deployed or failed. It groups as many NFTs as one call allows. */
-  async *#questions(): AsyncGenerator<Question> {
+  async *#groups(): AsyncGenerator<PollGroup> {
     const { store } = this.#context
-    let question: Question = { requests: [], size: 0 }
+    let group: PollGroup = { requests: [], size: 0 }
     for (let from = 1; ; ) {
       const start = from
       const next = await store.read((sql) => {
@@ -128,20 +128,20 @@ export class Sweeper {
       if (next === null) break
       from = next.request.n + 1
       const ids = next.rows.filter(({ nftGdnId }) => nftGdnId !== null).length
-      if (question.size > 0 && question.size + ids > IDS_PER_CALL) {
-        yield question
-        question = { requests: [], size: 0 }
+      if (group.size > 0 && group.size + ids > IDS_PER_CALL) {
+        yield group
+        group = { requests: [], size: 0 }
       }
-      question.requests.push(next)
-      question.size += ids
+      group.requests.push(next)
+      group.size += ids
     }
-    if (question.size > 0) yield question
+    if (group.size > 0) yield group
   }
 
   /** Reads the records of NFTs. Returns `later` if there is no usable response, or if the run is stopped. */
-  async #ask(question: Question, aside: boolean): Promise<Map<string, NftRecord> | 'later'> {
+  async #read(group: PollGroup, aside: boolean): Promise<Map<string, NftRecord> | 'later'> {
     const context = this.#context
-    const all = question.requests.flatMap(({ rows }) => rows.flatMap(({ nftGdnId }) => nftGdnId ?? []))
+    const all = group.requests.flatMap(({ rows }) => rows.flatMap(({ nftGdnId }) => nftGdnId ?? []))
     try {
       const records = await readRecords(context.source, all)
       this.#noResponse = null

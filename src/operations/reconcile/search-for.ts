@@ -8,15 +8,15 @@ import { lacksEndpoint } from '../../client/responses.ts'
 import type { AcceptedObjects, OperationRequest } from '../../state/operations.ts'
 import { metadataHash } from './content.ts'
 import { type Found, findMinted } from './find-minted.ts'
-import { IDS_PER_CALL, LISTING_LAG_MS, LOOK_GAP_MS, listIds, readPages } from './listing.ts'
+import { IDS_PER_CALL, LISTING_LAG_MS, listIds, readPages, SEARCH_GAP_MS } from './listing.ts'
 import { ownersOf } from './owners.ts'
 
 /** The result of searching the server for an operation with an unknown outcome. */
-export type Looked =
+export type SearchResult =
   | { kind: 'accepted'; accepted: AcceptedObjects }
   | { kind: 'unknown'; reason: string; ids: string[] }
 
-export interface LookDeps {
+export interface SearchDeps {
   client: Pick<ApiClient, 'call'>
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -32,19 +32,23 @@ export interface LookDeps {
   copies(): Promise<number>
   /** Returns other operations with an unknown outcome in the collection, and the counter at which each listed it. */
   others(): Promise<readonly { metadata: readonly unknown[]; listedAt: number | null }[]>
-  onLook(looked: { ids: number; ofIds: number } | { waitingMs: number }): Promise<void> | void
+  onSearch(progress: { ids: number; ofIds: number } | { waitingMs: number }): Promise<void> | void
 }
 
 /**
  * Searches the server for the effect of a request that can't be repeated. Sends nothing that has an effect. Only a
  * visible effect counts as done, because its absence never proves that nothing was done.
  */
-export async function lookFor(request: OperationRequest, { effect }: Creation, deps: LookDeps): Promise<Looked> {
+export async function searchFor(
+  request: OperationRequest,
+  { effect }: Creation,
+  deps: SearchDeps,
+): Promise<SearchResult> {
   switch (effect.in) {
     case 'collection':
-      return await lookForMints(request, deps)
+      return await searchForMints(request, deps)
     case 'owner':
-      return await lookForOwner(request, deps)
+      return await searchForOwner(request, deps)
     case 'none':
       return { kind: 'unknown', reason: effect.reason, ids: [] }
   }
@@ -58,7 +62,7 @@ interface MintBody {
   metadata: unknown[]
 }
 
-async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<Looked> {
+async function searchForMints(request: OperationRequest, deps: SearchDeps): Promise<SearchResult> {
   const body = JSON.parse(request.body) as MintBody
   const { sender_wallet_address: sender = null, receiver_wallet_address: receiver } = body
   const unresolved = await deps.unresolved(body.contract_address, body.blockchain)
@@ -88,7 +92,7 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
             : null,
   }
   const records = new Map<string, NftRecord>()
-  const look = async (): Promise<Found> => {
+  const search = async (): Promise<Found> => {
     const nfts = await newNfts(body, (listed) => deps.newIds(listed, since), records, deps)
     pool = nfts
     const ours = new Set(await deps.newIds(new Set(nfts.map(({ nft_gdn_id }) => nft_gdn_id)), request.listedAt))
@@ -100,11 +104,11 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
   // A lagging listing may show the NFTs soon. The loop counts the time slept, because a clock may be set back
   // meanwhile.
   let left = Math.min(LISTING_LAG_MS, (request.sentAt ?? 0) + LISTING_LAG_MS - deps.now())
-  let matches = await look()
-  for (; matches.kind !== 'minted' && left > 0; left -= LOOK_GAP_MS) {
-    await deps.onLook({ waitingMs: left })
-    await deps.sleep(Math.min(LOOK_GAP_MS, left), deps.signal)
-    matches = await look()
+  let matches = await search()
+  for (; matches.kind !== 'minted' && left > 0; left -= SEARCH_GAP_MS) {
+    await deps.onSearch({ waitingMs: left })
+    await deps.sleep(Math.min(SEARCH_GAP_MS, left), deps.signal)
+    matches = await search()
   }
   if (matches.kind === 'undecided') {
     return { kind: 'unknown', reason: matches.reason, ids: matches.ids }
@@ -118,7 +122,7 @@ async function lookForMints(request: OperationRequest, deps: LookDeps): Promise<
 /** Returns the other operations with an unknown outcome that requested some of the same contents. */
 async function rivalsFor(
   wanted: readonly string[],
-  deps: LookDeps,
+  deps: SearchDeps,
 ): Promise<{ contents: string[]; listedAt: number | null }[]> {
   const others = await deps.others()
   return others
@@ -138,7 +142,7 @@ async function newNfts(
   body: MintBody,
   newIds: (listed: ReadonlySet<string>) => Promise<string[]>,
   records: Map<string, NftRecord>,
-  { client, signal, onLook }: LookDeps,
+  { client, signal, onSearch }: SearchDeps,
 ): Promise<NftRecord[]> {
   const { contract_address: contractAddress, blockchain } = body
   const listed = await listIds({ client, signal }, { contractAddress, blockchain })
@@ -146,7 +150,7 @@ async function newNfts(
   const unread = candidates.filter((id) => !isWhole(records.get(id)))
   for await (const { nfts, done } of readPages({ client, signal }, unread)) {
     for (const nft of nfts) records.set(nft.nft_gdn_id, nft)
-    await onLook({ ids: done, ofIds: unread.length })
+    await onSearch({ ids: done, ofIds: unread.length })
   }
   return candidates.flatMap((id) => records.get(id) ?? [])
 }
@@ -163,11 +167,11 @@ interface TransferBody {
  * Determines the outcome of a transfer by the NFT's owner. The transfer is complete if the receiver is the owner.
  * Otherwise, a pending transfer can't be distinguished from one that never arrived.
  */
-async function lookForOwner(request: OperationRequest, { client, signal, now }: LookDeps): Promise<Looked> {
+async function searchForOwner(request: OperationRequest, { client, signal, now }: SearchDeps): Promise<SearchResult> {
   const body = JSON.parse(request.body) as TransferBody
   const { nft_gdn_id, sender_wallet_address: sender, receiver_wallet_address: receiver } = body
   const owner = (await readNft({ client, signal }, nft_gdn_id))?.receiver_wallet_address
-  const unknown = (reason: string): Looked => ({ kind: 'unknown', reason, ids: [] })
+  const unknown = (reason: string): SearchResult => ({ kind: 'unknown', reason, ids: [] })
   if (!owner) return unknown('the server returns no owner of the NFT')
   if (sameAddress(owner, receiver) && !sameAddress(sender, receiver)) {
     return { kind: 'accepted', accepted: acceptedAs([], now()) }
@@ -191,7 +195,7 @@ const acceptedAs = (ids: readonly string[], at: number): AcceptedObjects => ({
 export async function isKnownToServer(
   accepted: AcceptedObjects,
   { transactionsFrom }: Creation,
-  { client, signal }: Pick<LookDeps, 'client' | 'signal'>,
+  { client, signal }: Pick<SearchDeps, 'client' | 'signal'>,
 ): Promise<boolean> {
   const ids = accepted.nfts.map(({ nft_gdn_id }) => nft_gdn_id)
   const id = accepted.transaction_gdn_id

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { type NeededLooks, neededLooks, type StartFacts } from '../../src/batch/minted/needed-looks.ts'
+import { type NeededSearches, neededSearches, type StartFacts } from '../../src/batch/minted/needed-searches.ts'
 
 const NEW: StartFacts = { isNew: true, isSharedScope: true, pending: 3, repeated: 0 }
 const RESUMED: StartFacts = { ...NEW, isNew: false }
 const RETRIED: StartFacts = { ...RESUMED, repeated: 1 }
 
-const looksOf = (looks: NeededLooks): string =>
-  Object.entries(looks)
-    .flatMap(([look, isNeeded]) => (isNeeded ? look : []))
+const searchesOf = (searches: NeededSearches): string =>
+  Object.entries(searches)
+    .flatMap(([search, isNeeded]) => (isNeeded ? search : []))
     .join(' ')
 
-describe('looks for rows that were minted before', () => {
+describe('searches for rows that were minted before', () => {
   test.each<[string, StartFacts, string]>([
     ['a new run', NEW, 'listing references contents'],
     ['a new run whose rows the server has', { ...NEW, pending: 0 }, 'listing references contents'],
@@ -39,6 +39,6 @@ describe('looks for rows that were minted before', () => {
       'listing references absent contents',
     ],
   ])('of %s', (_start, facts, expected) => {
-    expect(looksOf(neededLooks(facts))).toBe(expected)
+    expect(searchesOf(neededSearches(facts))).toBe(expected)
   })
 })

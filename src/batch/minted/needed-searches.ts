@@ -1,6 +1,6 @@
 import type { BatchOptions } from '../types.ts'
 
-/** The facts about a start that determine where gdn looks for rows that were minted before. */
+/** The facts about a start that determine where gdn searches for rows that were minted before. */
 export interface StartFacts extends Pick<BatchOptions, 'again' | 'lookup' | 'reconcileOnly'> {
   /** Whether the run has not begun. */
   isNew: boolean
@@ -12,28 +12,28 @@ export interface StartFacts extends Pick<BatchOptions, 'again' | 'lookup' | 'rec
   repeated: number
 }
 
-/** Where gdn looks for rows that were minted before. */
-export interface NeededLooks {
-  /** List the collection. If false, there is no other look. */
+/** Where gdn searches for rows that were minted before. */
+export interface NeededSearches {
+  /** List the collection. If false, there is no other search. */
   listing: boolean
   /** Ask the server for the reference IDs of pending rows. */
   references: boolean
-  /** Look for the content of absent rows that are to be sent again. */
+  /** Search for the content of absent rows that are to be sent again. */
   absent: boolean
   /**
-   * Look for the content of all pending rows. Then a failed listing stops the run, unless the server refuses to list.
+   * Search for the content of all pending rows. Then a failed listing stops the run, unless the server refuses to list.
    */
   contents: boolean
 }
 
-const NONE: NeededLooks = { listing: false, references: false, absent: false, contents: false }
+const NONE: NeededSearches = { listing: false, references: false, absent: false, contents: false }
 
 /**
- * Returns the looks that a start needs. A new run looks for all its rows. A resumed run also does so before it sends
- * any row, because its state may be an older copy. `--again` and `--no-lookup` permit a second mint of the same
- * content. Absent rows that are sent again are always looked for.
+ * Returns the searches that a start needs. A new run searches for all its rows. A resumed run also does so before it
+ * sends any row, because its state may be an older copy. `--again` and `--no-lookup` permit a second mint of the same
+ * content. gdn always searches for absent rows that are sent again.
  */
-export function neededLooks({
+export function neededSearches({
   again = false,
   lookup = true,
   reconcileOnly = false,
@@ -41,7 +41,7 @@ export function neededLooks({
   isSharedScope,
   pending,
   repeated,
-}: StartFacts): NeededLooks {
+}: StartFacts): NeededSearches {
   const contents = !again && lookup
   const absent = repeated > 0
   const sends = contents && !reconcileOnly && pending > 0

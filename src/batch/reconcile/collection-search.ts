@@ -16,9 +16,9 @@ export interface Proof {
   rewrites: boolean
 }
 
-/** The result of one look at the collection. */
-export interface SweepResult {
-  /** Why the look isn't complete; null if it is. */
+/** The result of one search in the collection. */
+export interface CollectionSearchResult {
+  /** Why the search isn't complete; null if it is. */
   lacks: string | null
   /** How long ago the oldest of the run's own NFTs that are still missing was accepted. */
   lagMs: number
@@ -36,8 +36,8 @@ export interface SweepResult {
 const waitingFor = (count: number) =>
   `the listing of the collection does not show ${count === 1 ? 'an accepted NFT' : `${count} accepted NFTs`} yet`
 
-/** Looks for open rows among the NFTs of a collection, repeatedly. NFTs that match no row are read only once. */
-export class CollectionSweep {
+/** Searches for open rows among the NFTs of a collection, repeatedly. NFTs that match no row are read only once. */
+export class CollectionSearch {
   readonly #context: RunContext
   readonly #markerKey: string | undefined
   readonly #identities: ReadonlySet<string>
@@ -59,7 +59,7 @@ export class CollectionSweep {
   }
 
   /** @throws GdnError, also if the run is stopped */
-  async look(): Promise<SweepResult> {
+  async run(): Promise<CollectionSearchResult> {
     const { source, options, emit, store, now } = this.#context
     emit({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 })
     const askedAt = now()
