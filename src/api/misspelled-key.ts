@@ -2,7 +2,7 @@ import { distance } from '../core/nearest.ts'
 
 /** Metadata fields for which an extra key may be a typing error. Without its title, metadata is rejected anyway. */
 const LONG_KEYS = ['description', 'attribute', 'file_fields']
-const MOST_EDITS = 2
+const MAX_EDITS = 2
 
 /**
  * Returns the first extra key of a request's metadata that looks like a misspelled field, with its path. It would be
@@ -13,7 +13,7 @@ export function misspelledKey(request: unknown): { path: (string | number)[]; me
   for (const [index, one] of [metadata].flat().entries()) {
     for (const key of Object.keys(Object(one))) {
       const meant = LONG_KEYS.find(
-        (name) => name !== key && distance(key.toLowerCase().slice(0, 64), name) <= MOST_EDITS,
+        (name) => name !== key && distance(key.toLowerCase().slice(0, 64), name) <= MAX_EDITS,
       )
       if (meant !== undefined) {
         const at = Array.isArray(metadata) ? [index] : []

@@ -36,7 +36,7 @@ const spend = verb('spend')
 const noun = (name: string, summary: string, verbs: readonly Verb[]): Noun => ({
   name,
   summary,
-  verbs: verbs.map((of) => ({ ...of, command: `${name} ${of.name}` })),
+  verbs: verbs.map((verb) => ({ ...verb, command: `${name} ${verb.name}` })),
 })
 
 const collection = noun('collection', 'Create, show, change and list collections', [

@@ -6,26 +6,32 @@ import type { TransportError } from './transport.ts'
 export function unreachable(url: string, error: TransportError): GdnError {
   const { origin, hostname, host } = new URL(url)
   const code = causeCode(error)
-  const of = (message: string, hint: string) => new GdnError('unreachable', message, { hint, cause: error })
+  const unreachable = (message: string, hint: string) => new GdnError('unreachable', message, { hint, cause: error })
   switch (code) {
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return of(`can't resolve the host name ${hostname}`, 'Check the base URL, the network and the name server.')
+      return unreachable(
+        `can't resolve the host name ${hostname}`,
+        'Check the base URL, the network and the name server.',
+      )
     case 'ECONNREFUSED':
       return isLoopbackUrl(new URL(url))
-        ? of(
+        ? unreachable(
             `nothing listens at ${origin}`,
             'Run `gdn local start` or `gdn serve` to start a backend, or check the base URL.',
           )
-        : of(`${host} refuses connections`, 'Check the host and port of the base URL.')
+        : unreachable(`${host} refuses connections`, 'Check the host and port of the base URL.')
     default:
       if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS/.test(code)) {
-        return of(`can't trust the certificate of ${host}: ${error.message}`, certificateHint(code))
+        return unreachable(`can't trust the certificate of ${host}: ${error.message}`, certificateHint(code))
       }
       if (/SSL|EPROTO/.test(code)) {
-        return of(`TLS with ${host} failed: ${error.message}`, 'Check that the server uses https on this port.')
+        return unreachable(
+          `TLS with ${host} failed: ${error.message}`,
+          'Check that the server uses https on this port.',
+        )
       }
-      return of(`can't reach ${url}: ${error.message}`, 'Check the network and the base URL, then try again.')
+      return unreachable(`can't reach ${url}: ${error.message}`, 'Check the network and the base URL, then try again.')
   }
 }
 

@@ -31,9 +31,9 @@ interface Named {
  * precedence. Returns null if none of them names one.
  */
 export function chooseTarget({ flags, env, project, profileName, profile }: Named): ServerTarget | null {
-  const rivals = [flags.local && '--local', flags.baseUrl !== undefined && '--base-url'].filter(Boolean)
-  if (rivals.length > 1) {
-    throw new GdnError('usage', `${rivals.join(' and ')} select different servers`, { hint: 'Use one of them.' })
+  const conflicting = [flags.local && '--local', flags.baseUrl !== undefined && '--base-url'].filter(Boolean)
+  if (conflicting.length > 1) {
+    throw new GdnError('usage', `${conflicting.join(' and ')} select different servers`, { hint: 'Use one of them.' })
   }
   if (flags.local && flags.profile !== undefined && flags.profile !== 'local') {
     throw new GdnError('usage', '--local and --profile select different servers', { hint: 'Use one of them.' })

@@ -46,7 +46,7 @@ export const dropRetries = (unreachableMs: number = UNREACHABLE_MS): Retries => 
 })
 
 /** Maximum number of attempts for a request of a drop while its outcome is unknown. */
-export const MOST_IN_DOUBT = 100
+export const MAX_IN_DOUBT = 100
 
 /** Changes by `apply` take effect once, however often they are sent. */
 export const changeRetries = (isPending: boolean, timeoutMs: number): Retries => ({

@@ -82,20 +82,20 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
   const { nft_gdn_id: nftGdnId, status } = nft
   const tokenId = nft.token_id ?? null
   const revision = revisionOf(nft)
-  const of = { nftGdnId, tokenId, revision, transfers: nft.transfers ?? null, reference: null }
+  const base = { nftGdnId, tokenId, revision, transfers: nft.transfers ?? null, reference: null }
   if (hasFailed(status)) {
     const reason = `its mint failed and may have had an effect: ${nft.error ?? 'the server returned no reason'}`
-    return [{ ...of, action: 'impossible', want: 'mint', fields: [], reason }]
+    return [{ ...base, action: 'impossible', want: 'mint', fields: [], reason }]
   }
   if (isUnrevealed(nft)) {
-    return [{ ...of, action: 'impossible', want: 'update', fields: [], reason: 'it is not revealed: use gdn reveal' }]
+    return [{ ...base, action: 'impossible', want: 'update', fields: [], reason: 'it is not revealed: use gdn reveal' }]
   }
   const owner = nft.receiver_wallet_address ?? null
   const fields = rowMetadataChanges(row, nft, can.marker)
   const receiverChange = hasOtherOwner(row, owner, can) ? [{ field: 'receiver', from: owner, to: row.receiver }] : []
   if (nft.burned === true) {
     const all = [...fields, ...receiverChange]
-    return [{ ...of, action: 'drift', want: 'transfer', fields: all, reason: BURNED }]
+    return [{ ...base, action: 'drift', want: 'transfer', fields: all, reason: BURNED }]
   }
   const changes: NftChange[] = []
   if (fields.length > 0) {
@@ -105,7 +105,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
     const reason = isOurs ? obstacle : 'its metadata was changed elsewhere'
     const action = isOurs ? orImpossible('update', reason) : 'drift'
     const isGoingOn = action === 'update' && seen.isUpdating
-    changes.push({ ...of, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS : reason, salt })
+    changes.push({ ...base, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS : reason, salt })
   }
   if (receiverChange.length > 0) {
     const isOurs = seen.isOwnerOurs || can.takeOver || seen.isMoving
@@ -114,7 +114,13 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
     const reason = isOurs ? obstacle : 'its owner was changed elsewhere'
     const action = isOurs ? orImpossible('transfer', reason) : 'drift'
     const isGoingOn = action === 'transfer' && seen.isMoving
-    changes.push({ ...of, action, want: 'transfer', fields: receiverChange, reason: isGoingOn ? IN_PROGRESS : reason })
+    changes.push({
+      ...base,
+      action,
+      want: 'transfer',
+      fields: receiverChange,
+      reason: isGoingOn ? IN_PROGRESS : reason,
+    })
   }
   return changes
 }

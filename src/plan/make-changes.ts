@@ -77,7 +77,7 @@ export const RESUME_HINT = 'Run the same command again to resume the changes in 
 /**
  * Limit of accepted changes that haven't ended. Further changes wait, so that memory doesn't grow with their number.
  */
-const MOST_PENDING = 5_000
+const MAX_PENDING = 5_000
 const PER_LOOK = 1_000
 const POLL_MS = 1_000
 /** How long a reported shortage of funds is reused, because the server queries its node for each report. */
@@ -168,7 +168,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   async #send(): Promise<void> {
     const { now, sleep, signal } = this.#deps
     while (this.#stopped === null && !this.#isOver) {
-      if (this.#open.size >= MOST_PENDING) {
+      if (this.#open.size >= MAX_PENDING) {
         await sleep(POLL_MS, signal)
         continue
       }

@@ -278,19 +278,19 @@ export function retriedOf(sql: Sql, runId: string): { state: OperationState; n: 
   )
 }
 
-/** Selects a text with the run and the NFT of the operation that is the rival of `o`, if that has an NFT. */
-const OTHER_NFT = `SELECT r.name || ' minted the same row: ' || x.nft_gdn_id FROM operations rival
-  JOIN runs r ON r.id = rival.run_id JOIN nfts x ON x.operation_id = rival.id
-  WHERE rival.id = o.rival AND rival.state IN ('accepted', 'deployed')`
+/** Selects a text with the run and the NFT of the operation that `o.rival` names, if that has an NFT. */
+const OTHER_NFT = `SELECT r.name || ' minted the same row: ' || x.nft_gdn_id FROM operations other
+  JOIN runs r ON r.id = other.run_id JOIN nfts x ON x.operation_id = other.id
+  WHERE other.id = o.rival AND other.state IN ('accepted', 'deployed')`
 
-/** Selects the same text, but only if both operations have an NFT. The run of the rival may have been removed. */
-export const RIVAL_NFT = `${OTHER_NFT} AND o.state IN ('accepted', 'deployed')
+/** Selects the same text, but only if both operations have an NFT. The other run may have been removed. */
+export const DUPLICATE_NFT = `${OTHER_NFT} AND o.state IN ('accepted', 'deployed')
   UNION ALL SELECT o.rival WHERE instr(o.rival, ' minted ') > 0 AND o.state IN ('accepted', 'deployed')`
 
 /**
- * Stores the text about rivals in a run that is removed, so that operations of other runs still report these rivals.
+ * Stores the text about duplicates in a run that is removed, so that operations of other runs still report them.
  */
-export function keepRivals(sql: Sql, runId: string): void {
+export function keepDuplicates(sql: Sql, runId: string): void {
   sql.run(
     `UPDATE operations AS o SET rival = coalesce((${OTHER_NFT}), rival) WHERE rival IS NOT NULL
       AND EXISTS (SELECT 1 FROM operations x WHERE x.id = o.rival AND x.run_id = ?)`,
@@ -303,7 +303,7 @@ export function countTwice(sql: Sql, runId: string, reason: string): number {
   return (
     sql.get<{ n: number }>(
       `SELECT count(*) AS n FROM operations o WHERE o.run_id = ? AND (o.released_at IS NOT NULL AND o.reason = ?
-        OR o.released_at IS NULL AND o.rival IS NOT NULL AND EXISTS (${RIVAL_NFT}))`,
+        OR o.released_at IS NULL AND o.rival IS NOT NULL AND EXISTS (${DUPLICATE_NFT}))`,
       runId,
       reason,
     )?.n ?? 0

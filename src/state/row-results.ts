@@ -1,6 +1,6 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
-import { RIVAL_NFT } from './row-outcomes.ts'
+import { DUPLICATE_NFT } from './row-outcomes.ts'
 import type { OperationState } from './transitions.ts'
 
 /** The reason of an operation that was declared absent, and whose NFT appeared after its row was sent again. */
@@ -19,15 +19,15 @@ export interface OutcomeColumns {
   is_burned: number | null
   /** The NFT of the row's earlier operation that is `LATE`. */
   twice: string | null
-  /** A text with the run and the NFT of the rival. */
-  rival: string | null
+  /** A text with the other run and its NFT, if another run minted the same row. */
+  duplicate: string | null
 }
 
 const OUTCOME = `o.state, o.reason, n.nft_gdn_id, n.token_id, n.contract, n.receiver AS owner, n.metadata_url, n.error,
   n.is_burned,
   (SELECT x.nft_gdn_id FROM operations late JOIN nfts x ON x.operation_id = late.id WHERE late.run_id = o.run_id
     AND late.identity = o.identity AND late.released_at IS NOT NULL AND late.reason = '${LATE}' LIMIT 1) AS twice,
-  (${RIVAL_NFT}) AS rival`
+  (${DUPLICATE_NFT}) AS duplicate`
 
 /** A row of a run with its outcome. */
 export interface OutcomeRow extends OutcomeColumns {

@@ -35,7 +35,7 @@ export const LIVE = `released_at IS NULL AND rival IS NULL
   AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')`
 
 /** Selects the live operation of another run with the name of the operation `o`. */
-const RIVAL = `SELECT id FROM operations WHERE ${LIVE} AND server_id = o.server_id
+const DUPLICATE = `SELECT id FROM operations WHERE ${LIVE} AND server_id = o.server_id
   AND coalesce(collection_id, 0) = coalesce(o.collection_id, 0) AND kind = o.kind AND identity = o.identity
   AND run_id <> o.run_id`
 
@@ -49,7 +49,7 @@ const RIVAL = `SELECT id FROM operations WHERE ${LIVE} AND server_id = o.server_
 export function moveOperation(sql: Sql, id: string, to: OperationState, reason: string | null = null): void {
   const changed = sql.run(
     `UPDATE operations AS o SET state = ?, reason = ?,
-      rival = CASE WHEN state IN ('failed', 'absent') THEN (${RIVAL}) ELSE rival END WHERE id = ?`,
+      rival = CASE WHEN state IN ('failed', 'absent') THEN (${DUPLICATE}) ELSE rival END WHERE id = ?`,
     to,
     reason,
     id,

@@ -8,8 +8,8 @@ import { buildBatchProcess, listen, runBatchProcess } from './batch-processes.ts
 const ROWS = 200
 const KILLS = 6
 /** A process is killed after it has sent up to this many of the 100 requests, within milliseconds. */
-const MOST_REQUESTS = 10
-const MOST_MS = 20
+const MAX_REQUESTS = 10
+const MAX_MS = 20
 
 let folder: string
 let script: string
@@ -28,13 +28,13 @@ test.each([
   let kill = () => {}
   const onArrival = () => {
     left -= 1
-    if (left === 0) setTimeout(kill, Math.random() * MOST_MS)
+    if (left === 0) setTimeout(kill, Math.random() * MAX_MS)
   }
   const api = new FakeHostedApi({ idempotency, nullUntilDeployed: true, pollsToDeploy: 1, onArrival })
   const url = await listen(api, idempotency)
   const argv = [script, url, stateDir, String(ROWS)]
   for (let kills = 0; kills < KILLS; kills++) {
-    left = 1 + Math.floor(Math.random() * MOST_REQUESTS)
+    left = 1 + Math.floor(Math.random() * MAX_REQUESTS)
     const end = await runBatchProcess(argv, (killIt) => {
       kill = killIt
     })

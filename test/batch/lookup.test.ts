@@ -204,8 +204,8 @@ describe('a new run with a lost state whose rows are already in the collection',
   test('names as many of several equal rows as there are NFTs', async () => {
     const server = serverOf()
     for (let copy = 0; copy < 2; copy++) server.mintByOther(A, row(3).metadata)
-    const twins = [2, 3, 4].map((line) => row(3, { line }))
-    await expect(run(server, twins)).rejects.toMatchObject({ details: { count: 2 } })
+    const equalRows = [2, 3, 4].map((line) => row(3, { line }))
+    await expect(run(server, equalRows)).rejects.toMatchObject({ details: { count: 2 } })
   })
 
   test('needs one request for an empty collection, and reads others in chunks', async () => {

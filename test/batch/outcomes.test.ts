@@ -584,8 +584,8 @@ describe("the server's record of an accepted row is compared with what was sent"
   })
 
   test('treats equal rows as interchangeable', async () => {
-    const twin = row(1)
-    const rows = [twin, { ...twin, line: 3 }, { ...twin, line: 4 }]
+    const first = row(1)
+    const rows = [first, { ...first, line: 3 }, { ...first, line: 4 }]
     const server = new FakeHostedApi({ idempotency: false, answerIds: (ids) => ids.slice().reverse() })
     const summary = await machine.run(server, rows)
     expect(summary.counts.deployed).toBe(3)

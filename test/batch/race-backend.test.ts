@@ -22,8 +22,8 @@ import { inMemory } from '../operations/world.ts'
 import type { DropEnd, DropJob } from './drop-process.ts'
 
 const ROUNDS = process.env.GDN_SOAK === '1' ? 500 : 6
-const MOST_PROCESSES = 8
-const MOST_ROWS = 12
+const MAX_PROCESSES = 8
+const MAX_ROWS = 12
 /** Errors of a process whose state directory is shared with another one that has the rows. */
 const SHARED_ENDS = ['already_accepted', 'run_busy']
 
@@ -79,7 +79,7 @@ beforeAll(async () => {
   await bundleProcess(new URL('./drop-process.ts', import.meta.url), script, import.meta.url)
   dataDir = await freshDataDir()
   backend = await startTestBackend(dataDir.path)
-  runners = Array.from({ length: MOST_PROCESSES }, () => new Runner([process.execPath, script]))
+  runners = Array.from({ length: MAX_PROCESSES }, () => new Runner([process.execPath, script]))
 })
 afterAll(async () => {
   for (const runner of runners) runner.end()
@@ -152,15 +152,15 @@ async function race(processes: readonly Runner[], { rows, withIds, states, kills
   return figures
 }
 
-test(`mints each row once when 2 to ${MOST_PROCESSES} processes start one manifest at once and some are killed (rounds: ${ROUNDS})`, async () => {
+test(`mints each row once when 2 to ${MAX_PROCESSES} processes start one manifest at once and some are killed (rounds: ${ROUNDS})`, async () => {
   const { random } = seededRandom('race on a backend')
   const below = (count: number) => Math.floor(random() * count)
   const figures = { rounds: 0, processes: 0, killed: 0, refused: 0 }
   while (figures.rounds < ROUNDS) {
-    const processes = runners.slice(0, 2 + below(MOST_PROCESSES - 1))
+    const processes = runners.slice(0, 2 + below(MAX_PROCESSES - 1))
     const isKilling = random() < 0.4
     const { killed, refused } = await race(processes, {
-      ...{ random, rows: 1 + below(MOST_ROWS), withIds: random() < 0.5 },
+      ...{ random, rows: 1 + below(MAX_ROWS), withIds: random() < 0.5 },
       states: random() < 0.5 ? processes.length : 1 + below(processes.length),
       kills: processes.map(() => (isKilling && random() < 0.6 ? random() * 150 : null)),
     })
@@ -213,7 +213,7 @@ test('mints each row once when several containers with one state directory start
   try {
     for (let round = 0; round < ROUNDS; round += 3) {
       const processes = [...contained, ...runners.slice(0, 1)]
-      const rows = 1 + Math.floor(random() * MOST_ROWS)
+      const rows = 1 + Math.floor(random() * MAX_ROWS)
       await race(processes, { random, rows, withIds: random() < 0.5, states: 1, kills: [] })
     }
   } finally {

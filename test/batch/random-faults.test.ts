@@ -54,7 +54,7 @@ const scenario = fc.record({
   maxRows: fc.constantFrom(undefined, undefined, 4),
   rewrites: fc.constantFrom(false, false, false, true),
   /** Rows that another client mints too, and after which process. */
-  twins: fc.array(fc.record({ row: fc.nat(ROWS - 1), life: fc.nat(4) }), { maxLength: 3 }),
+  duplicates: fc.array(fc.record({ row: fc.nat(ROWS - 1), life: fc.nat(4) }), { maxLength: 3 }),
   /** NFTs that get another owner, and after which process. */
   moves: fc.array(fc.record({ nft: fc.nat(ROWS - 1), life: fc.nat(4), to: fc.constantFrom(ELSEWHERE, ...RECEIVERS) }), {
     maxLength: 3,
@@ -98,8 +98,8 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
   /** Titles whose outcome cannot be determined. */
   const disturbed = new Set<string>()
   const meddle = (life: number) => {
-    for (const twin of chosen.twins.filter((each) => each.life === life)) {
-      const { receiver, metadata } = rows[twin.row] ?? row(1)
+    for (const duplicate of chosen.duplicates.filter((each) => each.life === life)) {
+      const { receiver, metadata } = rows[duplicate.row] ?? row(1)
       server.mintByOther(receiver, metadata)
       disturbed.add(metadata.title)
     }
@@ -141,7 +141,7 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
     meddle(life)
   }
   // What another client minted looks like rows that the state lost.
-  const again = await run({ ...((await hasRun(machine)) && chosen.twins.length === 0 ? {} : { lookup: false }) })
+  const again = await run({ ...((await hasRun(machine)) && chosen.duplicates.length === 0 ? {} : { lookup: false }) })
   noneTwice()
   if (again === null) {
     expect(own()).toHaveLength(ROWS)

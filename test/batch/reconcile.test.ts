@@ -361,24 +361,24 @@ describe('changes during the lookup', () => {
 
   test('delay the result until two lookups in a row agree', async () => {
     const server = serverWith(['cut_after'])
-    let twins = 0
+    let waits = 0
     const onEvent = (event: { type: string; phase?: string; ms?: number }) => {
       const isBetween = event.type === 'reconciling' && event.phase === 'waiting' && machine.time.now() >= 30_000
-      if (isBetween && twins++ === 0) server.mintByOther(A, row(3).metadata)
+      if (isBetween && waits++ === 0) server.mintByOther(A, row(3).metadata)
     }
     const summary = await machine.run(server, [row(3), row(1)], { inFlight: 1 }, { onEvent })
-    expect(twins).toBeGreaterThan(0)
+    expect(waits).toBeGreaterThan(0)
     expect(summary).toMatchObject({ counts: { unknown: 1, deployed: 1 }, absentRows: [] })
     expect(summary.undecidedRows[0]?.reason).toContain('2 NFTs')
   })
 })
 
 describe('equal rows', () => {
-  const twins = (count: number) => Array.from({ length: count }, (_, index) => row(3, { line: index + 2 }))
+  const equalRows = (count: number) => Array.from({ length: count }, (_, index) => row(3, { line: index + 2 }))
 
   test('are interchangeable: as many as were accepted are adopted, the others are absent', async () => {
     const server = serverWith(['cut_before', 'cut_after'])
-    const summary = await run(server, [...twins(2), row(1)], { chunkSize: 1 })
+    const summary = await run(server, [...equalRows(2), row(1)], { chunkSize: 1 })
     expect(summary.counts).toMatchObject({ deployed: 2, unknown: 1 })
     expect(summary.absentRows).toHaveLength(1)
     expect(server.minted.size).toBe(2)
@@ -386,7 +386,7 @@ describe('equal rows', () => {
 
   test('of which some were accepted leave those alone', async () => {
     const server = serverWith([null, 'cut_after', null])
-    const summary = await run(server, twins(3), { chunkSize: 1 })
+    const summary = await run(server, equalRows(3), { chunkSize: 1 })
     expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
     expect(new Set((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).size).toBe(3)
   })
@@ -618,11 +618,11 @@ describe('a decision of the user', () => {
   test('that a row is absent remains after it appears later', async () => {
     const server = serverWith(['cut_after'])
     await run(server, [row(3), row(1)], { wait: false })
-    const twin = server.mintByOther(A, row(3).metadata)
+    const duplicate = server.mintByOther(A, row(3).metadata)
     const [open] = (await run(server, [row(3), row(1)])).undecidedRows
     const settle = [{ key: open?.key ?? '', nftGdnId: null }]
     await run(server, [row(3), row(1)], { reconcileOnly: true, settle })
-    server.move(twin, ELSEWHERE)
+    server.move(duplicate, ELSEWHERE)
     const summary = await run(server, [row(3), row(1)], { reconcileOnly: true })
     expect(summary).toMatchObject({ absentRows: [{ key: open?.key }], counts: { unknown: 1 } })
   })

@@ -75,7 +75,7 @@ const manifest = (rows: number, from = 1) =>
 const gdn = (argv: string[], more: NodeJS.ProcessEnv = {}) => cli(argv, { env: { ...env, ...more }, cwd: dir })
 
 /** Copies a backend with its collections under a new identity. The first must be stopped. */
-async function twin(from: string, to: string): Promise<void> {
+async function copyAsOther(from: string, to: string): Promise<void> {
   await copyFolder(from, to)
   const identity = { id: randomUUID(), incarnation: randomUUID() }
   await withStore(to, ({ db }) => db.updateTable('backend').set(identity).execute())
@@ -213,7 +213,7 @@ describe('a run on a local backend', () => {
     const first = await start(localDir(dir))
     const { address } = await createTestCollection(first)
     await stop(first)
-    await twin(localDir(dir), join(dir, 'other'))
+    await copyAsOther(localDir(dir), join(dir, 'other'))
     const [local, other] = [await start(localDir(dir)), await start(join(dir, 'other'))]
     await writeFile(join(dir, 'drop.csv'), manifest(2))
     const mint = (url: string, key: string) =>
@@ -296,7 +296,7 @@ describe('after the data of a backend was deleted', () => {
     const first = await start(localDir(dir), port)
     const { address, id } = await createTestCollection(first)
     await stop(first)
-    await twin(localDir(dir), join(dir, 'empty'))
+    await copyAsOther(localDir(dir), join(dir, 'empty'))
     const before = await start(localDir(dir), port)
     const mint = ['batch', 'mint', join(dir, 'drop.csv'), '--local', '-c', address, '-b', 'polygon', '--json']
     await writeFile(join(dir, 'drop.csv'), manifest(1))
@@ -326,7 +326,7 @@ test('does not resume a mint of another backend that listened on the same port',
   expect(await mint()).toMatchObject({ code: 8, stderr: expect.stringContaining('Resuming it') })
   await stop(first)
   await rename(dataDir, `${dataDir}-before`)
-  await twin(`${dataDir}-before`, dataDir)
+  await copyAsOther(`${dataDir}-before`, dataDir)
   await start(dataDir, port)
   const minted = await mint()
   expect(minted).toMatchObject({ code: 8, stderr: expect.not.stringMatching(/Resuming|does not know/) })

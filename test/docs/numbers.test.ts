@@ -78,7 +78,7 @@ const STATED: readonly Stated[] = [
   ['docs/drops.md', (n) => `adds about ${count(n)} gas`, 'src/server/chain/evm/gas-limits.ts', 'MINT_BASE ='],
   ['docs/drops.md', (n) => `if at least ${n} rows have NFTs`, 'src/plan/other-drop.ts', 'MIN_REFUSED ='],
   ['docs/drops.md', (n) => `at least ${100 * n} % of these NFTs`, 'src/plan/other-drop.ts', 'MOST ='],
-  ['docs/drops.md', (n) => `${100 * n} % of the changed rows`, 'src/batch/identity/exchanged.ts', 'MOST_MOVED ='],
+  ['docs/drops.md', (n) => `${100 * n} % of the changed rows`, 'src/batch/identity/exchanged.ts', 'MIN_MOVED ='],
   ['docs/drops.md', (n) => `at least ${100 * n} % of the NFTs differ`, 'src/plan/other-drop.ts', 'MANY ='],
   ['docs/drops.md', (n) => `at least ${n} edited rows`, 'src/batch/identity/renumbered.ts', 'boolean => rows >='],
   [
@@ -177,7 +177,7 @@ const STATED: readonly Stated[] = [
     'docs/public-networks.md',
     (n) => `up to ${n} for confirmations`,
     'src/server/pipeline/evm/driver.ts',
-    'MOST_UNCONFIRMED =',
+    'MAX_UNCONFIRMED =',
   ],
   [
     'docs/public-networks.md',
@@ -258,7 +258,7 @@ const STATED: readonly Stated[] = [
     'docs/webhooks.md',
     (n) => `An account has at most ${n} webhooks.`,
     'src/server/admin/webhooks.ts',
-    'MOST_OF_AN_ACCOUNT =',
+    'MAX_PER_ACCOUNT =',
   ],
   [
     'SECURITY.md',

@@ -16,7 +16,7 @@ interface Nft {
 
 const ROUNDS = 3
 const KILLS = 4
-const MOST_MS = 3_000
+const MAX_MS = 3_000
 const ROWS = 30
 
 test('gdn apply that is killed makes each change once, on any machine', async () => {
@@ -84,7 +84,7 @@ test('gdn apply that is killed makes each change once, on any machine', async ()
       const picked = runs[Math.floor(random() * runs.length)]
       if (picked === undefined) throw new Error('no machine')
       const [gdn, argv] = picked
-      if ((await gdn.runAndKill([...argv, '--yes'], Math.floor(random() * MOST_MS))).signal === 'SIGKILL') killed++
+      if ((await gdn.runAndKill([...argv, '--yes'], Math.floor(random() * MAX_MS))).signal === 'SIGKILL') killed++
     }
     for (const [gdn, argv] of runs) {
       const { exitCode, stderr } = await gdn.run(...argv, '--yes')

@@ -16,7 +16,7 @@ interface Nft {
 const MACHINES = 4
 const ROWS = 120
 /** A machine is killed after up to this many requests. One that finds every row minted sends 9. */
-const MOST_REQUESTS = 7
+const MAX_REQUESTS = 7
 
 const csv = (titles: readonly string[]) =>
   ['id,title,description,receiver', ...titles.map((title, row) => `r${row},${title},one of many,${WALLETS[1]}`)].join(
@@ -72,7 +72,7 @@ describe('a manifest on several machines', () => {
         const manifest = await gdn.file('once.csv', csv(titles))
         const argv = ['batch', 'mint', manifest, '-c', contract, '--chunk-size', String(1 + number * 17)]
         for (let life = 0; life < number; life++) {
-          const requests = 1 + Math.floor(random() * MOST_REQUESTS)
+          const requests = 1 + Math.floor(random() * MAX_REQUESTS)
           const { signal } = await gdn.runAndKill(argv, (ended) => proxy.after(requests, ended))
           if (signal === 'SIGKILL') killed++
         }

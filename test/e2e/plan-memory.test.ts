@@ -15,7 +15,7 @@ import { report } from '../helpers/seed.ts'
 const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const [OWNER, , CONTRACT] = WALLETS
 /** Growth of the peak for 10 times the rows, and for 50 times. */
-const MOST_GROWTH_MB = 80
+const MAX_GROWTH_MB = 80
 
 const metadataOf = (row: number) => ({ title: `Title ${row}`, description: 'x', file_fields: [] })
 
@@ -106,5 +106,5 @@ test.skipIf(process.platform !== 'linux')(`gdn plan compares ${ROWS} rows withou
   const large = await plan(ROWS)
   report({ small, large })
   expect([small.lines, large.lines]).toEqual([20_000, ROWS])
-  expect(large.peakMb - small.peakMb).toBeLessThan(MOST_GROWTH_MB)
+  expect(large.peakMb - small.peakMb).toBeLessThan(MAX_GROWTH_MB)
 })

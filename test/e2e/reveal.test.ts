@@ -18,7 +18,7 @@ const MATCHES = new RegExp(
   `^The revealed metadata of token \\d+ matches row \\d+ of ${ROWS} in commitment 0x[0-9a-f]{64}, made before token \\d+ was minted\\.$`,
   'm',
 )
-const MOST_MS = IS_SOAK ? 20_000 : 2_500
+const MAX_MS = IS_SOAK ? 20_000 : 2_500
 
 interface Nft {
   nft_gdn_id: string
@@ -78,7 +78,7 @@ test('a reveal that is killed gives each NFT the metadata that was committed to,
   const mint = ['batch', 'mint', one.manifest, '--unrevealed', one.placeholder, '-c', contract]
   let killed = 0
   for (let life = 0; life < MINT_KILLS; life++) {
-    if ((await one.runAndKill(mint, Math.floor(random() * MOST_MS))).signal === 'SIGKILL') killed++
+    if ((await one.runAndKill(mint, Math.floor(random() * MAX_MS))).signal === 'SIGKILL') killed++
   }
   const minted = await one.run(...mint)
   expect([0, 2], minted.stderr).toContain(minted.exitCode)
@@ -90,7 +90,7 @@ test('a reveal that is killed gives each NFT the metadata that was committed to,
     const gdn = random() < 0.5 ? one : other
     const { signal } = await gdn.runAndKill(
       ['reveal', gdn.manifest, '-c', contract, '--yes'],
-      Math.floor(random() * MOST_MS),
+      Math.floor(random() * MAX_MS),
     )
     if (signal === 'SIGKILL') killed++
   }

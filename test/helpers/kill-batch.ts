@@ -15,7 +15,7 @@ const SHARE_OF_FAULTS = 0.3
 const SHARE_OF_ODD_RESPONSES = 0.3
 const ROWS_PER_REQUEST = 4
 /** gdn is killed up to this many milliseconds after a request. */
-const MOST_MS = 120
+const MAX_MS = 120
 
 export interface KillBatchOptions {
   rows: number
@@ -79,7 +79,7 @@ async function liveAndDie(
       // Before the first byte is sent, or around any of the requests.
       await proxy.after(Math.floor(random() * mostRequests), ended)
       // Too few requests to complete the batch, so the first two are killed on any machine.
-      if (life > 1) await setTimeout(random() * MOST_MS, undefined, { signal: ended })
+      if (life > 1) await setTimeout(random() * MAX_MS, undefined, { signal: ended })
     })
     if (signal === 'SIGKILL') killed++
     // It may have ended. The next start prints the summary, or resumes pending rows.

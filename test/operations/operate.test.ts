@@ -48,8 +48,8 @@ describe('the same command again', () => {
     const service = new Service(true)
     const startedAt = machine.now
     await machine.command(service, 'createnft')
-    const twin = await machine.command(service, 'createnft', { startedAt })
-    expect(twin).toMatchObject({ error: { code: 'run_busy' }, printed: null })
+    const second = await machine.command(service, 'createnft', { startedAt })
+    expect(second).toMatchObject({ error: { code: 'run_busy' }, printed: null })
     expect(service.made).toBe(1)
     expect(printedIds(await machine.command(service, 'createnft', { startedAt, again: true }))).toEqual(['nft-2'])
     expect(printedIds(await machine.command(service, 'createnft', { startedAt: machine.now }))).toEqual(['nft-3'])

@@ -6,7 +6,7 @@ import { type Fault, Killer, Machine, Service } from './world.ts'
 const LIVES = process.env.GDN_SOAK === '1' ? 1_000 : 30
 const COMMANDS = 6
 /** More statements than a command has, so that some commands are not killed. */
-const MOST_STEPS = 90
+const MAX_STEPS = 90
 
 const machines: Machine[] = []
 afterEach(async () => {
@@ -43,7 +43,7 @@ test.each([
       let backup: string | null = null
       for (let n = 0; n < COMMANDS; n++) {
         service.faults = Array.from({ length: 8 }, () => pick(FAULTS))
-        const killer = new Killer(random() < 0.5 ? Math.ceil(random() * MOST_STEPS) : undefined)
+        const killer = new Killer(random() < 0.5 ? Math.ceil(random() * MAX_STEPS) : undefined)
         const again = random() < 0.15
         const ended = random() < 0.5
         if (again) allowed++

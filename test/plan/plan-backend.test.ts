@@ -924,7 +924,7 @@ describe('gdn plan and apply against a backend', () => {
 
     test('are saved with the flags of their plan, and apply refuses others', async () => {
       const { one, file } = await pruned()
-      const equal = `${without}\n,Twin,x,${ALICE}\n,Twin,x,${ALICE}`
+      const equal = `${without}\n,Equal,x,${ALICE}\n,Equal,x,${ALICE}`
       const save = async (...flags: string[]) => {
         const { code, stderr } = await one.run(['plan'], equal, '--prune', '--new-rows', '--out', file, ...flags)
         expect(code, stderr).toBe(0)

@@ -18,9 +18,9 @@ const MAX_EXCESS = 2
 const MAX_EXCESS_PART = 0.1
 
 /** Minimum part of the changed rows whose earlier values other rows have now. Values of removed rows are lost. */
-const MOST_KEPT = 0.75
+const MIN_KEPT = 0.75
 /** Minimum part of the changed rows that get values of other changed rows, where many rows were removed. */
-const MOST_MOVED = 0.6
+const MIN_MOVED = 0.6
 
 /** Minimum number of transfers for a note on exchanged receivers, even with only a few wallets. */
 const MIN_TRANSFERS = 5
@@ -130,7 +130,7 @@ const isBalanced = ({ moved, changed, excess }: ExchangedField): boolean =>
 
 /** Whether a whole column seems to be reordered, even if rows were added or removed at the same time. */
 const isReordered = (one: ExchangedField, named: number): boolean =>
-  isLarge(one, named) && (one.kept >= one.changed * MOST_KEPT || one.moved >= one.changed * MOST_MOVED)
+  isLarge(one, named) && (one.kept >= one.changed * MIN_KEPT || one.moved >= one.changed * MIN_MOVED)
 
 const isLarge = ({ changed }: ExchangedField, named: number): boolean => seemChanged(changed, named)
 

@@ -30,7 +30,7 @@ export interface MintedCopy extends Asked {
 }
 
 /** Number of copies of a content that are queried at once, after the first one was found. */
-const MOST_COPIES = 20
+const COPIES_AT_ONCE = 20
 
 /** Maximum number of pages of one listing. It is more than a collection's NFTs need. */
 const MAX_PAGES = 10_000
@@ -38,7 +38,7 @@ const MAX_PAGES = 10_000
 /** Looks up reference IDs and NFTs of a collection, on a server that supports reference IDs. */
 export class ServerNames {
   readonly #client: Pick<BatchClient, 'call'>
-  readonly #of: { contract_address: string; blockchain: BatchOptions['blockchain'] }
+  readonly #collection: { contract_address: string; blockchain: BatchOptions['blockchain'] }
   readonly #signal: AbortSignal | undefined
 
   constructor(
@@ -50,7 +50,7 @@ export class ServerNames {
     }: Pick<BatchOptions, 'contractAddress' | 'blockchain'> & { signal?: AbortSignal | undefined },
   ) {
     this.#client = client
-    this.#of = { contract_address: contractAddress, blockchain }
+    this.#collection = { contract_address: contractAddress, blockchain }
     this.#signal = signal
   }
 
@@ -65,7 +65,7 @@ export class ServerNames {
         const page = new Map(chunk.map((one) => [one.reference, one]))
         const { references } = await this.#client.call(
           'getreferences',
-          { ...this.#of, operation, reference_ids: [...page.keys()] },
+          { ...this.#collection, operation, reference_ids: [...page.keys()] },
           { signal: this.#signal },
         )
         for (const record of references) {
@@ -122,26 +122,26 @@ export class ServerNames {
   ): Promise<MintedCopy[]> {
     const copies: MintedCopy[] = []
     let open = contents.map((content) => ({ content, next: 1 }))
-    for (let size = 1; open.length > 0; size = MOST_COPIES) {
-      const asked: (Omit<MintedCopy, 'nftGdnId' | 'label'> & { of: (typeof open)[number] })[] = []
-      for (const of of open) {
-        for (let n = 0; n < size; of.next++) {
-          if (isKnown(of.content, of.next)) continue
+    for (let size = 1; open.length > 0; size = COPIES_AT_ONCE) {
+      const asked: (Omit<MintedCopy, 'nftGdnId' | 'label'> & { series: (typeof open)[number] })[] = []
+      for (const series of open) {
+        for (let n = 0; n < size; series.next++) {
+          if (isKnown(series.content, series.next)) continue
           n++
-          const copy = { content: of.content, copy: of.next }
+          const copy = { content: series.content, copy: series.next }
           const reference = rowReferenceId(scope, rowKey(null, copy.content, copy.copy))
-          asked.push(...OPERATIONS.map((operation) => ({ ...copy, of, operation, reference })))
+          asked.push(...OPERATIONS.map((operation) => ({ ...copy, series, operation, reference })))
         }
       }
       const counts = new Map<(typeof open)[number], number>()
-      for (const [{ of, ...one }, record] of await this.lookUp(asked)) {
+      for (const [{ series, ...one }, record] of await this.lookUp(asked)) {
         const { nft_gdn_id: nftGdnId, reference_alias, reference_label: label = null } = record
-        counts.set(of, (counts.get(of) ?? 0) + 1)
+        counts.set(series, (counts.get(series) ?? 0) + 1)
         if (typeof nftGdnId === 'string' && typeof reference_alias !== 'string')
           copies.push({ ...one, nftGdnId, label })
       }
       const asMany = size
-      open = open.filter((of) => (counts.get(of) ?? 0) >= asMany)
+      open = open.filter((series) => (counts.get(series) ?? 0) >= asMany)
     }
     return copies.sort((a, b) => a.copy - b.copy)
   }
@@ -160,7 +160,7 @@ export class ServerNames {
         if (++pages > MAX_PAGES) throw new GdnError('bad_answer', 'getcontentreferences returned a list without an end')
         const { references, next } = await this.#client.call(
           'getcontentreferences',
-          { ...this.#of, operation, reference_label, after },
+          { ...this.#collection, operation, reference_label, after },
           { signal: this.#signal },
         )
         for (const { reference_id: reference, nft_gdn_id: nftGdnId } of references) {

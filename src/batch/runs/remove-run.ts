@@ -2,7 +2,7 @@ import { GdnError } from '../../core/errors.ts'
 import { acquire } from '../../operations/leased-run.ts'
 import { dropsOf, forgetDrop } from '../../state/drops.ts'
 import { type OpenState, openState } from '../../state/open-state.ts'
-import { keepRivals } from '../../state/row-outcomes.ts'
+import { keepDuplicates } from '../../state/row-outcomes.ts'
 import type { Run } from '../types.ts'
 import { heldDrop } from './open-stored-run.ts'
 
@@ -25,7 +25,7 @@ export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
           hint: `Remove that run first: \`gdn batch rm ${later.name}\`.`,
         })
       }
-      keepRivals(sql, id)
+      keepDuplicates(sql, id)
       forgetDrop(sql, id)
       return { kind: 'taken' }
     })

@@ -21,7 +21,7 @@ export const UNDECIDED = 'undecided: '
  */
 export const TWICE = 'possibly minted twice: '
 const LATE_NFT = `${TWICE}its first request was absent, but that request or another client minted the same metadata: `
-const OF_RIVAL = `${TWICE}the run `
+const OF_OTHER_RUN = `${TWICE}the run `
 
 /** Prefix of the error of an accepted row that the server doesn't mint yet. */
 const WAITING = 'waiting: '
@@ -117,8 +117,8 @@ export function rowResult(row: OutcomeColumns, shown: Shown, live: boolean): Res
   const { state } = row
   const base = unsentResult(shown)
   if (state === null || STATUS[state] === 'pending' || (live && state === 'sent')) return base
-  const rival = row.rival === null ? null : OF_RIVAL + row.rival
-  const twice = row.twice === null ? rival : LATE_NFT + row.twice
+  const duplicate = row.duplicate === null ? null : OF_OTHER_RUN + row.duplicate
+  const twice = row.twice === null ? duplicate : LATE_NFT + row.twice
   const reason = state === 'sent' || state === 'unknown' || state === 'absent' || state === 'failed' ? row.reason : null
   const waiting = state === 'accepted' && row.error !== null ? WAITING + row.error : null
   return {

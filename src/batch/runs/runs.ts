@@ -240,7 +240,7 @@ const detailsOf = (runs: readonly Run[]) => ({
 
 /** Returns the hint on how to select one of the matching runs. */
 function hintFor(fits: readonly Run[], newest: Run): string {
-  const differ = (of: (run: Run) => string | null) => new Set(fits.map(of)).size > 1
+  const differ = (fieldOf: (run: Run) => string | null) => new Set(fits.map(fieldOf)).size > 1
   const byPath = differ(({ manifestPath }) => manifestPath) ? ', or the path of its manifest' : ''
   return [
     `Use the ID of a run, such as ${newest.id}${byPath}.`,

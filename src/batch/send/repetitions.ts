@@ -1,6 +1,6 @@
 import { UNKNOWN } from '../../client/outcome.ts'
 import type { Now } from '../../core/time.ts'
-import { MOST_IN_DOUBT, mayRetry, type Retries, waitBefore } from '../../operations/retries.ts'
+import { MAX_IN_DOUBT, mayRetry, type Retries, waitBefore } from '../../operations/retries.ts'
 
 /** A request with an unknown outcome that is to be repeated. */
 export interface Repetition {
@@ -18,7 +18,7 @@ export class Repetitions {
 
   constructor(now: Now, retries: Retries) {
     this.#now = now
-    this.#retries = { ...retries, most: MOST_IN_DOUBT }
+    this.#retries = { ...retries, most: MAX_IN_DOUBT }
   }
 
   get isEmpty(): boolean {

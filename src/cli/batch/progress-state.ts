@@ -20,7 +20,7 @@ export type Phase =
 const WINDOW_MS = 60_000
 const ENOUGH_ANSWERS = 5
 const ENOUGH_MS = 4_000
-const MOST_ANSWERS = 512
+const MAX_ANSWERS = 512
 
 /** Shorter holds are normal and aren't shown. */
 const SHORT_HOLD_MS = 2_000
@@ -141,7 +141,7 @@ export class ProgressState {
     const { request, outcome, status, message } = event
     if (outcome !== 'no_effect') {
       this.#answers.push(now)
-      if (this.#answers.length > 2 * MOST_ANSWERS) this.#answers = this.#answers.slice(-MOST_ANSWERS)
+      if (this.#answers.length > 2 * MAX_ANSWERS) this.#answers = this.#answers.slice(-MAX_ANSWERS)
       if (!this.#unknown.has(request)) this.#done = Math.min(this.#requests, this.#done + 1)
       if (outcome === 'unknown') this.#unknown.add(request)
     }

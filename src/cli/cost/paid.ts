@@ -87,7 +87,7 @@ export async function meterRun(
 }
 
 /** Maximum number of NFTs whose costs are requested, because each takes a separate request. */
-const MOST_NFTS = 20
+const MAX_NFTS = 20
 
 /** Returns the fees paid by the mints of NFTs, by NFT ID, as far as the server reports them. */
 export async function paidByMints(
@@ -96,7 +96,7 @@ export async function paidByMints(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, DataRecord>> {
   const paid = new Map<string, DataRecord>()
-  if (client.supports('history') !== true || ids.length > MOST_NFTS) return paid
+  if (client.supports('history') !== true || ids.length > MAX_NFTS) return paid
   try {
     for (const id of ids) {
       const { events } = await client.call('getnfthistory', { nft_gdn_id: id, limit: 1 }, { signal })

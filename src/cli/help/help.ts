@@ -48,7 +48,7 @@ export async function rootHelp(columns: number | undefined, level: ColorLevel): 
   for (const { title, entries } of CATALOGUE) lines.push('', heading(title), ...inColumns(entries))
   lines.push('', heading('Help topics'), ...inColumns(HELP_TOPICS))
   lines.push('', heading('Flags of every command'), ...twoColumns(ROOT_FLAGS, width))
-  lines.push('', heading('Flags of most commands'), ...twoColumns(MOST_FLAGS, width))
+  lines.push('', heading('Flags of most commands'), ...twoColumns(SHARED_FLAGS, width))
   lines.push(
     '',
     ...wrap('gdn <command> --help shows examples and all flags. gdn help <topic> shows a reference page.', width),
@@ -68,7 +68,7 @@ export const ROOT_FLAGS = [
   ['-V, --version', 'Print the version'],
 ] as const
 
-const MOST_FLAGS = [
+const SHARED_FLAGS = [
   ['    --local', 'Use the local backend (gdn local start)'],
   ['    --base-url <url>', 'URL of the server'],
   ['    --json', 'Print JSON'],

@@ -92,10 +92,10 @@ export class Planning {
 
   async #preview(tool: Tool, values: Values, id: string, caller: Caller): Promise<CommandOutcome & Quoted> {
     const { command } = tool
-    const run = (of: Tool, more: string) => {
-      const { flags, args } = commandWords(tool, values, of.flags)
+    const run = (previewed: Tool, more: string) => {
+      const { flags, args } = commandWords(tool, values, previewed.flags)
       const applied = command === 'apply' ? values : undefined
-      return this.#runner.run(this.#runner.argv(of, { flags: [...flags, more], args }), { ...caller, applied })
+      return this.#runner.run(this.#runner.argv(previewed, { flags: [...flags, more], args }), { ...caller, applied })
     }
     if (command === 'apply') return await run(this.#toolbox.of('plan'), `--out=${this.#plans.fileOf(id)}`)
     if (tool.flags.has('--dry-run')) return await run(tool, '--dry-run')

@@ -94,8 +94,8 @@ function see(seen: PlanProgress | undefined, event: Record<string, unknown>): vo
   if (typeof event.run === 'string') seen.run = event.run
   seen.message = `run: ${String(event.event)}`
   if (event.event !== 'rows') return
-  const of = (name: string) => Number(event[name] ?? 0)
-  seen.done = of('deployed') + of('failed')
-  seen.total = ['pending', 'accepted', 'deployed', 'failed', 'unknown'].reduce((sum, name) => sum + of(name), 0)
+  const countOf = (name: string) => Number(event[name] ?? 0)
+  seen.done = countOf('deployed') + countOf('failed')
+  seen.total = ['pending', 'accepted', 'deployed', 'failed', 'unknown'].reduce((sum, name) => sum + countOf(name), 0)
   seen.message = `${seen.done} of ${seen.total} rows have an outcome`
 }

@@ -24,7 +24,7 @@ import type { Values } from './tools.ts'
  * Factor on the current fees that gives the maximum fee. Used if the server neither limits the cost nor reports its
  * maximum fee.
  */
-const MOST_RAISES = 4n
+const FEE_HEADROOM = 4n
 
 /**
  * What the ledger has counted for a run, in wei. The run may cost `counted` in addition to its earlier cost, `before`.
@@ -328,7 +328,7 @@ async function costBoundOf(deps: Deps, spending: Spending, foundFees: FoundFees)
   // The limit of an operation, or of a plan's changes, is checked against their cost at the current fees.
   const takesLimit = hasLimits && (run === null || run.isOperation)
   const usefulLimit = takesLimit ? { least: await worstCaseOf(spending, foundFees.fees), isAnyMore: false } : null
-  const max = foundFees.max ?? (await maxFeeOf(deps, spending)) ?? foundFees.fees.offered * MOST_RAISES
+  const max = foundFees.max ?? (await maxFeeOf(deps, spending)) ?? foundFees.fees.offered * FEE_HEADROOM
   return {
     limit: null,
     total: await worstCaseOf(spending, { ...foundFees.fees, offered: max }),

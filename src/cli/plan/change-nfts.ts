@@ -189,7 +189,7 @@ const KINDS = Object.keys(WHAT) as (keyof ChangeOutcomes)[]
 /** Counts the changes by outcome, as fields of the summary. Changes that weren't sent are pending. */
 export function summaryOf(counts: ChangeCounts, outcomes: ChangeOutcomes): DataRecord {
   const all = Object.values(outcomes)
-  const sum = (of: (outcomes: Outcomes) => number) => all.reduce((n, one) => n + of(one), 0)
+  const sum = (countIn: (outcomes: Outcomes) => number) => all.reduce((n, one) => n + countIn(one), 0)
   return {
     updated: outcomes.update.done,
     transferred: outcomes.transfer.done,
@@ -236,11 +236,11 @@ const MAX_NAMED = 5
 
 /** Returns the error for changes of a plan that didn't take effect, or null if all did. */
 export function changesError(counts: ChangeCounts, outcomes: ChangeOutcomes): GdnError | null {
-  const first = (of: 'failed' | 'unknown') => KINDS.flatMap((kind) => outcomes[kind][of].first)
+  const first = (outcome: 'failed' | 'unknown') => KINDS.flatMap((kind) => outcomes[kind][outcome].first)
   const details = { failed_rows: first('failed'), unknown_rows: first('unknown') }
-  const number = (of: (outcomes: Outcomes, kind: keyof ChangeOutcomes) => number) =>
+  const number = (countIn: (outcomes: Outcomes, kind: keyof ChangeOutcomes) => number) =>
     KINDS.flatMap((kind) => {
-      const n = of(outcomes[kind], kind)
+      const n = countIn(outcomes[kind], kind)
       return n === 0 ? [] : [count(n, WHAT[kind])]
     }).join(' and ')
   const unsent = number(({ pending }, kind) => leftOf(kind, counts, outcomes) - pending)

@@ -116,9 +116,9 @@ const isEmpty = (value: unknown) =>
 function linesOf(value: unknown, room: number): string[] {
   if (isPairs(value)) {
     const width = Math.max(...value.map(([key]) => displayWidth(safe(key))))
-    return value.flatMap(([key, of]) => {
+    return value.flatMap(([key, item]) => {
       const name = safe(key)
-      const lines = linesOf(of, room - width - 2)
+      const lines = linesOf(item, room - width - 2)
       return lines.map((line, i) =>
         i === 0 ? `${name}${' '.repeat(width - displayWidth(name))}  ${line}` : `${' '.repeat(width + 2)}${line}`,
       )

@@ -7,7 +7,7 @@ import { useResource } from '../resource.ts'
 import { useTitle } from '../use-title.ts'
 
 /** Maximum number of hits. */
-const MOST_HITS = 50
+const MAX_HITS = 50
 
 export function Search({ q }: { q: string }) {
   useTitle(q === '' ? 'Search' : `“${q}”`)
@@ -35,9 +35,9 @@ function Found({ q }: { q: string }) {
         <p class="faint" role="status">
           {data === undefined
             ? 'Searching…'
-            : hits.length < MOST_HITS
+            : hits.length < MAX_HITS
               ? counted(hits.length, 'hit')
-              : `The first ${MOST_HITS} results`}
+              : `The first ${MAX_HITS} results`}
         </p>
       </div>
       {data === undefined ? (

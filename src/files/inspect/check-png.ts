@@ -16,7 +16,7 @@ const DEPTHS: Readonly<Record<number, readonly number[]>> = {
 }
 /** The number of compressed bytes to decompress, and the maximum size of the result. */
 const TRIED_BYTES = 16 * 1024
-const MOST_BYTES = 1024 * 1024
+const MAX_BYTES = 1024 * 1024
 
 /** Checks the header of a PNG, its chunks and their checksums, and that the beginning of its pixels decompresses. */
 export async function checkPng(file: FileWindow): Promise<string | null> {
@@ -78,7 +78,7 @@ async function hasGoodChecksum(file: FileWindow, from: number, length: number): 
 /** Whether the beginning of the pixels decompresses. A decompression bomb reaches the limit, which isn't damage. */
 function decompresses(bytes: Buffer): boolean {
   try {
-    inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MOST_BYTES })
+    inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_BYTES })
     return true
   } catch (error) {
     return error instanceof RangeError

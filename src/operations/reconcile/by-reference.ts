@@ -35,8 +35,8 @@ export async function acceptedByReference(
   const { contract_address, blockchain } = JSON.parse(body) as SentBody
   const wanted = referencesOf(body)
   if (wanted.length === 0) return null
-  const of = kind === 'createcollection' ? {} : { contract_address, blockchain }
-  const request = { operation: kind, reference_ids: wanted, ...of } as RequestOf<'getreferences'>
+  const collection = kind === 'createcollection' ? {} : { contract_address, blockchain }
+  const request = { operation: kind, reference_ids: wanted, ...collection } as RequestOf<'getreferences'>
   const response = await client.call('getreferences', request, { signal }).catch((error: unknown) => {
     // The key may lack the permission to read. Then the collection or the owner determines the outcome.
     if (statusOf(error) !== undefined) return null

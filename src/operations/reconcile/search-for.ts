@@ -67,13 +67,13 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
   const { sender_wallet_address: sender = null, receiver_wallet_address: receiver } = body
   const unresolved = await deps.unresolved(body.contract_address, body.blockchain)
   const wanted = body.metadata.map(metadataHash)
-  const rivals = await rivalsFor(wanted, deps)
-  // The search includes all NFTs that a rival may have created. If there are fewer than all operations requested, a
-  // rival's NFT that was transferred looks like one of this request.
-  const since = rivals.reduce<number | null>((first, { listedAt }) => earlier(first, listedAt), request.listedAt)
+  const conflicting = await conflictingOperations(wanted, deps)
+  // The search includes all NFTs that a conflicting operation may have created. If there are fewer than all operations
+  // requested, a transferred NFT of another operation looks like one of this request.
+  const since = conflicting.reduce<number | null>((first, { listedAt }) => earlier(first, listedAt), request.listedAt)
   let pool: readonly NftRecord[] = []
   const isShort = (content: string, copies: number): boolean => {
-    const asked = rivals.flatMap(({ contents }) => contents).filter((one) => one === content).length
+    const asked = conflicting.flatMap(({ contents }) => contents).filter((one) => one === content).length
     const ours = copies * wanted.filter((one) => one === content).length
     return asked > 0 && pool.filter((nft) => metadataHash(nft.request_metadata) === content).length < ours + asked
   }
@@ -120,7 +120,7 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
 }
 
 /** Returns the other operations with an unknown outcome that requested some of the same contents. */
-async function rivalsFor(
+async function conflictingOperations(
   wanted: readonly string[],
   deps: SearchDeps,
 ): Promise<{ contents: string[]; listedAt: number | null }[]> {

@@ -28,7 +28,7 @@ import {
 import { sampleData } from './sample-events.ts'
 
 /** Maximum number of webhooks per account. Every event is stored once for each webhook. */
-const MOST_OF_AN_ACCOUNT = 16
+const MAX_PER_ACCOUNT = 16
 
 /** A webhook without its secret, so that it may be shown. */
 export interface ShownWebhook {
@@ -148,8 +148,8 @@ export async function addWebhook(
   const others = await store.transaction(async (db) => {
     const account_id = await accountNamed(db, email, now)
     const existing = await listWebhooks(db, account_id)
-    if (existing.length >= MOST_OF_AN_ACCOUNT) {
-      throw new GdnError('usage', `the account already has ${MOST_OF_AN_ACCOUNT} webhooks, which is the limit`, {
+    if (existing.length >= MAX_PER_ACCOUNT) {
+      throw new GdnError('usage', `the account already has ${MAX_PER_ACCOUNT} webhooks, which is the limit`, {
         hint: 'Run `gdn webhook rm <id>` to remove one.',
       })
     }

@@ -45,10 +45,10 @@ const fromJson = (value: Row[number]): unknown =>
   value !== null && typeof value === 'object' ? Buffer.from(value.base64, 'base64') : value
 
 /** Number of parameters in a statement, below the limits of both databases. */
-const MOST_PARAMETERS = 20_000
+const MAX_PARAMETERS = 20_000
 
 export async function writeRows(db: Db, { name, columns }: TableShape, rows: readonly Row[]): Promise<void> {
-  const atOnce = Math.max(1, Math.floor(MOST_PARAMETERS / columns.length))
+  const atOnce = Math.max(1, Math.floor(MAX_PARAMETERS / columns.length))
   const refs = sql.join(columns.map((column) => sql.ref(column)))
   for (const chunk of chunksOf(rows, atOnce)) {
     const values = chunk.map((row) => sql`(${sql.join(row.map(fromJson))})`)

@@ -25,11 +25,11 @@ import { toCounts } from './places.ts'
 import { toExplorerTransaction } from './transactions.ts'
 import type { CollectionDetails, CollectionSummary, NftDetails, NftMedia, Page } from './types.ts'
 
-const MOST_COVERS = 4
+const MAX_COVERS = 4
 /** Number of NFTs from which covers are taken; some may have no image. */
 const LOOKED_AT = 6
 /** Number of names that are compared with a search text. */
-const MOST_NAMES = 20_000
+const MAX_NAMES = 20_000
 
 export const refOf = (row: SeenCollection): NftDetails['collection'] => ({
   transaction_gdn_id: row.id,
@@ -98,7 +98,7 @@ async function coversOf(
   for (const { image: cover } of await summariesOf(explorer, first)) {
     if (cover?.url && (cover.kind === 'image' || cover.kind === 'svg')) covers.set(cover.url, cover)
   }
-  return [...covers.values()].slice(0, MOST_COVERS)
+  return [...covers.values()].slice(0, MAX_COVERS)
 }
 
 /** Returns a collection's own image if it is stored here, otherwise null. It is never fetched. */
@@ -129,7 +129,7 @@ export async function listSeenCollections(
 export async function collectionsLike({ db }: ExplorerDeps, { accountId }: Viewer, text: string): Promise<string[]> {
   const wanted = fold(text.trim())
   if (wanted === '') return []
-  const names = await collectionNames(db, accountId, MOST_NAMES)
+  const names = await collectionNames(db, accountId, MAX_NAMES)
   return names
     .filter(({ name, contract_address }) => fold(name).includes(wanted) || fold(contract_address).includes(wanted))
     .map(({ id }) => id)

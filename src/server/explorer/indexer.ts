@@ -18,7 +18,7 @@ const AT_ONCE = 500
 const PATIENCE_MS = 500
 
 /** Number of NFTs from which on indexing starts even while more NFTs arrive. */
-const MOST_PUT_OFF = 50_000
+const MAX_POSTPONED = 50_000
 
 /**
  * Indexes accepted NFTs in batches, see {@link indexMore}. During a drop, minting has priority: indexing waits until no
@@ -45,7 +45,7 @@ export function startIndexer({
     const { last, left, gaps } = await indexBacklog(store.db)
     const isComing = last !== seen
     seen = last
-    if ((left === 0 && !gaps) || (isComing && !isAsked && left < MOST_PUT_OFF)) return
+    if ((left === 0 && !gaps) || (isComing && !isAsked && left < MAX_POSTPONED)) return
     while (!stopped && !(await store.transaction((db) => indexMore(db, now(), AT_ONCE)))) await nextTurn()
   }
   const begin = (isAsked: boolean): Promise<void> => {

@@ -4,10 +4,10 @@ import type { FileField } from './media.ts'
 import type { NftDetails } from './types.ts'
 
 /** Maximum length of a title or URL in lists. It keeps responses small for any metadata. */
-const MOST_IN_LIST = 500
+const MAX_IN_LIST = 500
 
 export const cut = (text: string): string =>
-  text.length <= MOST_IN_LIST ? text : `${text.slice(0, MOST_IN_LIST).toWellFormed()}…`
+  text.length <= MAX_IN_LIST ? text : `${text.slice(0, MAX_IN_LIST).toWellFormed()}…`
 
 /** The metadata of a request, parsed without trust in its content. */
 export interface ReadMetadata {

@@ -26,8 +26,8 @@ export async function showOverview(explorer: ExplorerDeps, viewer: Viewer): Prom
     pipeline: { files: nfts.files, mint: Math.max(0, nfts.waiting - chain), chain },
     transactions_under_way: await countUnderWay(db, accountId),
     blockchains: blockchains.map((blockchain) => {
-      const of = counted.nfts.find((row) => row.blockchain === blockchain)
-      const all = of === undefined ? 0 : of.files + of.waiting + of.deployed + of.failed
+      const counts = counted.nfts.find((row) => row.blockchain === blockchain)
+      const all = counts === undefined ? 0 : counts.files + counts.waiting + counts.deployed + counts.failed
       const those = counted.collections.filter((row) => row.blockchain === blockchain)
       return { blockchain, collections: those.reduce((sum, { count }) => sum + count, 0), nfts: all }
     }),

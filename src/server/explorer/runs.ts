@@ -52,9 +52,9 @@ export async function showRuns(explorer: ExplorerDeps, viewer: Viewer, part: Par
   return { total, offset: part.offset, items: await runSummaries(explorer, viewer, runs) }
 }
 
-const MOST_REASONS = 100
+const MAX_SHOWN_REASONS = 100
 /** Number of IDs listed for each failure reason. */
-const MOST_IDS = 20
+const MAX_IDS = 20
 /** Maximum number of distinct reasons that are counted. Further ones are left out. */
 const MAX_REASONS = 10_000
 const FAILED_AT_ONCE = 1000
@@ -88,7 +88,7 @@ async function failuresOf({ db }: ExplorerDeps, { collection_id, run }: SeenRun)
       const reason = reasons.get(error ?? '')
       if (reason !== undefined) {
         reason.count += 1
-        if (reason.ids.length < MOST_IDS) reason.ids.push(id)
+        if (reason.ids.length < MAX_IDS) reason.ids.push(id)
       } else if (reasons.size < MAX_REASONS) reasons.set(error ?? '', { count: 1, ids: [id] })
     }
     const last = failed.at(-1)
@@ -98,7 +98,7 @@ async function failuresOf({ db }: ExplorerDeps, { collection_id, run }: SeenRun)
   }
   return [...reasons]
     .sort(([, a], [, b]) => b.count - a.count)
-    .slice(0, MOST_REASONS)
+    .slice(0, MAX_SHOWN_REASONS)
     .map(([error, { count, ids }]) => ({ error: cut(error), count, nft_gdn_ids: ids }))
 }
 

@@ -18,9 +18,9 @@ import { runSummaries } from './runs.ts'
 import { findTitled } from './titled.ts'
 import type { SearchHit, SearchResult } from './types.ts'
 
-const MOST_HITS = 50
+const MAX_HITS = 50
 /** Number of accounts that are searched if the viewer may see all. */
-const MOST_ACCOUNTS = 50
+const MAX_ACCOUNTS = 50
 
 /** Finds what a text identifies exactly: one item, or several NFTs. */
 type Exactly = (explorer: ExplorerDeps, viewer: Viewer, text: string) => Promise<SearchHit[]>
@@ -58,7 +58,7 @@ const isRun: Exactly = async (explorer, viewer, text) => {
 const isRequest: Exactly = async (explorer, viewer, text) => {
   const response = readJson(await requestSeen(explorer.db, viewer.accountId, text))
   const ids = JSON.stringify(response ?? null).match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
-  const some = [...new Set(ids)].slice(0, MOST_HITS)
+  const some = [...new Set(ids)].slice(0, MAX_HITS)
   const nfts = await nftHits(explorer, viewer, await nftsById(explorer.db, some))
   return nfts.length > 0 ? nfts : await collectionHits(explorer, viewer, some)
 }
@@ -92,10 +92,9 @@ async function hitsOfTransaction(
     return await nftHits(explorer, viewer, await nftsById(db, await nftsChanged(db, 'transaction_id', id)))
   }
   if (kind === 'collection') return await collectionHits(explorer, viewer, [collection_id])
-  const tokens =
-    mint !== null ? [mint] : start_id === null ? [] : tokensFrom(start_id, Math.min(token_count, MOST_HITS))
+  const tokens = mint !== null ? [mint] : start_id === null ? [] : tokensFrom(start_id, Math.min(token_count, MAX_HITS))
   const minted = await nftsOfTokens(db, collection_id, tokens)
-  return await nftHits(explorer, viewer, minted.length > 0 ? minted : await nftsOnChain(db, id, MOST_HITS))
+  return await nftHits(explorer, viewer, minted.length > 0 ? minted : await nftsOnChain(db, id, MAX_HITS))
 }
 
 const tokensFrom = (start: string, count: number): string[] =>
@@ -108,19 +107,19 @@ const isCid: Exactly = async (explorer, viewer, text) => {
   const { db } = explorer
   await explorer.indexer.caughtUp()
   const terms = (await accountsOf(explorer, viewer)).map((accountId) => cidTerm(accountId, cid))
-  const rows = await nftsAt(db, await seqsOfTerms(db, terms, { limit: MOST_HITS }))
+  const rows = await nftsAt(db, await seqsOfTerms(db, terms, { limit: MAX_HITS }))
   const having = rows.filter((row) => row.files?.includes(cid))
   if (having.length > 0) return await nftHits(explorer, viewer, having.reverse())
-  const made = await findTransactions(db, { by: 'directory', text: cid }, MOST_HITS)
+  const made = await findTransactions(db, { by: 'directory', text: cid }, MAX_HITS)
   const hits: SearchHit[] = []
   for (const transaction of made) {
-    if (hits.length < MOST_HITS) hits.push(...(await hitsOfTransaction(explorer, viewer, transaction)))
+    if (hits.length < MAX_HITS) hits.push(...(await hitsOfTransaction(explorer, viewer, transaction)))
   }
   return hits
 }
 
 const accountsOf = async ({ db }: ExplorerDeps, { accountId }: Viewer): Promise<string[]> =>
-  accountId === null ? await accountsWithCollections(db, MOST_ACCOUNTS) : [accountId]
+  accountId === null ? await accountsWithCollections(db, MAX_ACCOUNTS) : [accountId]
 
 const EXACTLY = [isNft, isCollection, isChange, isRun, isOwner, isTransaction, isRequest, isCid]
 
@@ -133,17 +132,17 @@ export async function search(explorer: ExplorerDeps, viewer: Viewer, q: string):
     for (const find of EXACTLY) hits.push(...(await find(explorer, viewer, text)))
   }
   const exact = hits.length === 1 ? (hits[0] ?? null) : null
-  const rest = MOST_HITS - hits.length
+  const rest = MAX_HITS - hits.length
   if (rest > 0 && exact === null) {
     const named = (await collectionsLike(explorer, viewer, text)).slice(0, rest)
     hits.push(...(await collectionHits(explorer, viewer, named)))
   }
-  if (hits.length < MOST_HITS && exact === null) {
+  if (hits.length < MAX_HITS && exact === null) {
     const accountIds = await accountsOf(explorer, viewer)
-    const titled = await findTitled(explorer, { accountIds, text, limit: MOST_HITS })
+    const titled = await findTitled(explorer, { accountIds, text, limit: MAX_HITS })
     hits.push(...(await nftHits(explorer, viewer, titled)))
   }
-  return { exact, hits: withoutRepeats(hits).slice(0, MOST_HITS) }
+  return { exact, hits: withoutRepeats(hits).slice(0, MAX_HITS) }
 }
 
 function withoutRepeats(hits: readonly SearchHit[]): SearchHit[] {

@@ -10,19 +10,19 @@ interface Fact {
   /** How long the computation took, in milliseconds. */
   took: number
   /** The state for which it was computed. */
-  of: string
+  state: string
 }
 
 /**
  * Caches aggregates that are slow to compute, such as sums over all NFTs of a collection, a run or an owner. Each value
- * belongs to a state `of`, a text that differs when the data does. A value is computed again only when its state has
+ * belongs to a `state`, a text that differs when the data does. A value is computed again only when its state has
  * changed. Slow computations take at most a fiftieth of the time; in the meantime, the last value is returned.
  */
 export interface SlowFacts {
   /** Waits for the value on first use, and whenever it is fast to compute. */
-  get<Value>(name: string, of: string, find: () => Promise<Value>): Promise<Value>
+  get<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value>
   /** Never waits for long: on first use, it returns null if the value isn't ready. */
-  soon<Value>(name: string, of: string, find: () => Promise<Value>): Promise<Value | null>
+  soon<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value | null>
   /** Grows when a value is computed that callers haven't received, because they got the last value or null. */
   readonly found: number
   /** Returns true, once, when a value that was returned in spite of another state may be computed again. */
@@ -41,13 +41,13 @@ export function createSlowFacts(): SlowFacts {
   let found = 0
   let due = Number.POSITIVE_INFINITY
 
-  const begin = (name: string, of: string, find: () => Promise<unknown>): Promise<unknown> => {
+  const begin = (name: string, state: string, find: () => Promise<unknown>): Promise<unknown> => {
     const since = performance.now()
     const begun = find()
       .then((value) => {
         const at = performance.now()
         const [took, before] = [at - since, facts.get(name)]
-        facts.set(name, { value, at, took, of })
+        facts.set(name, { value, at, took, state })
         // Callers that waited for the first value have it, unless they got null. Later, callers may have got the last
         // value.
         const isNews = before === undefined ? took > PATIENCE_MS / 2 : !isDeepStrictEqual(before.value, value)
@@ -60,13 +60,13 @@ export function createSlowFacts(): SlowFacts {
   }
 
   /** Returns the last value, and the computation in progress. Starts one if needed. */
-  const ask = (name: string, of: string, find: () => Promise<unknown>) => {
+  const ask = (name: string, state: string, find: () => Promise<unknown>) => {
     const known = facts.get(name)
     const isQuick = known !== undefined && known.took < QUICK_MS
     const rested = known === undefined || isQuick ? 0 : known.at + known.took * SHARE
-    const isFresh = known !== undefined && (known.of === of || performance.now() < rested)
-    if (isFresh && known.of !== of) due = Math.min(due, rested)
-    const begun = isFresh ? null : (finding.get(name) ?? begin(name, of, find))
+    const isFresh = known !== undefined && (known.state === state || performance.now() < rested)
+    if (isFresh && known.state !== state) due = Math.min(due, rested)
+    const begun = isFresh ? null : (finding.get(name) ?? begin(name, state, find))
     // Prevents an unhandled rejection. A caller that waits gets the error.
     begun?.catch(() => {})
     return { known, begun, isReturnedAtOnce: begun === null || (known !== undefined && !isQuick) }
@@ -81,12 +81,12 @@ export function createSlowFacts(): SlowFacts {
       due = Number.POSITIVE_INFINITY
       return true
     },
-    async get<Value>(name: string, of: string, find: () => Promise<Value>) {
-      const { known, begun, isReturnedAtOnce } = ask(name, of, find)
+    async get<Value>(name: string, state: string, find: () => Promise<Value>) {
+      const { known, begun, isReturnedAtOnce } = ask(name, state, find)
       return (isReturnedAtOnce ? known?.value : await begun) as Value
     },
-    async soon<Value>(name: string, of: string, find: () => Promise<Value>) {
-      const { known, begun, isReturnedAtOnce } = ask(name, of, find)
+    async soon<Value>(name: string, state: string, find: () => Promise<Value>) {
+      const { known, begun, isReturnedAtOnce } = ask(name, state, find)
       const found = isReturnedAtOnce || begun === null ? null : await withTimeout(begun, PATIENCE_MS)
       return (found ?? known?.value ?? null) as Value | null
     },

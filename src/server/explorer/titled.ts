@@ -5,11 +5,11 @@ import { titleWords, wordTerm } from '../store/title-index.ts'
 import type { ExplorerDeps } from './explorer.ts'
 
 /** Number of index words that a prefix may match. */
-const MOST_ENDINGS = 32
+const MAX_ENDINGS = 32
 /** Maximum number of NFTs that are compared with the other words. */
-const MOST_LOOKED_AT = 20_000
+const MAX_COMPARED = 20_000
 const AT_ONCE = 500
-const MOST_FOUND = 1000
+const MAX_FOUND = 1000
 /** Counting stops here: all words that occur more often count as equally common. */
 const COMMON = 2000
 
@@ -26,7 +26,7 @@ export async function findTitled(
     accountIds,
     text,
     collectionId = null,
-    limit = MOST_FOUND,
+    limit = MAX_FOUND,
   }: {
     accountIds: readonly string[]
     text: string
@@ -41,7 +41,7 @@ export async function findTitled(
   for (const accountId of words.length === 0 ? [] : accountIds) {
     const wanted: Wanted[] = []
     for (const word of words) {
-      const terms = await termsBeginning(db, wordTerm(accountId, word), MOST_ENDINGS)
+      const terms = await termsBeginning(db, wordTerm(accountId, word), MAX_ENDINGS)
       wanted.push({ terms, count: await countTerms(db, terms, COMMON) })
     }
     wanted.sort((a, b) => a.count - b.count)
@@ -51,7 +51,7 @@ export async function findTitled(
     const atOnce = others.length === 0 && collectionId === null ? limit : AT_ONCE
     for (
       let before = end, looked = 0;
-      before > from && looked < MOST_LOOKED_AT && found.length < limit;
+      before > from && looked < MAX_COMPARED && found.length < limit;
       looked += atOnce
     ) {
       const candidates = await seqsOfTerms(db, rarest.terms, { before, limit: atOnce })

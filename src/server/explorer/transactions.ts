@@ -7,7 +7,7 @@ import { cut, isoTime } from './metadata.ts'
 import type { ExplorerEvent, Transaction } from './types.ts'
 
 /** Number of events shown for an NFT: the newest ones. */
-const MOST_EVENTS = 100
+const MAX_EVENTS = 100
 
 export const toExplorerTransaction = ({ linkOf }: ExplorerDeps, row: SeenTransaction): Transaction => ({
   transaction_hash: row.hash,
@@ -43,8 +43,8 @@ export async function historyOf(
   blockchain: string,
 ): Promise<{ history: ExplorerEvent[]; history_left_out: boolean }> {
   const { db, chains, slow, linkOf } = explorer
-  const found = await listHistory(db, nft, { offset: 0, limit: MOST_EVENTS + 1, newestFirst: true })
-  const rows = found.slice(0, MOST_EVENTS)
+  const found = await listHistory(db, nft, { offset: 0, limit: MAX_EVENTS + 1, newestFirst: true })
+  const rows = found.slice(0, MAX_EVENTS)
   const blocks = JSON.stringify(rows.map(({ block_number: block }) => block))
   const read = async () => Object.fromEntries(await blockTimes({ db, chains }, blockchain as Blockchain, rows))
   const times = await slow.soon(`times of ${nft.id}`, blocks, read)
@@ -67,5 +67,5 @@ export async function historyOf(
       explorer_url: transaction_hash === null ? null : linkOf(blockchain, transaction_hash),
     })
   }
-  return { history, history_left_out: found.length > MOST_EVENTS }
+  return { history, history_left_out: found.length > MAX_EVENTS }
 }

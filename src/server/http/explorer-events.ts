@@ -13,7 +13,7 @@ import { textParam } from './explorer-params.ts'
 /** Interval of checks of the session, and of empty lines that keep proxies from closing idle streams. */
 const HEARTBEAT_MS = 15_000
 /** Number of unread bytes at which a slow client is disconnected. The client then reconnects. */
-const MOST_UNREAD = 4 * 1024 * 1024
+const MAX_UNREAD = 4 * 1024 * 1024
 const RETRY_MS = 2000
 const SUBJECTS = ['run', 'nft', 'collection'] as const satisfies readonly WatchSubject[]
 
@@ -38,7 +38,7 @@ export function addExplorerEvents(
     const push = (text: string) => {
       // Checked before the push: a single event may be larger than the limit, and after a reconnect the client would
       // get it again.
-      if (stream.readableLength > MOST_UNREAD) stream.destroy()
+      if (stream.readableLength > MAX_UNREAD) stream.destroy()
       if (!ended) stream.push(text)
     }
     const listener: WatchListener = {

@@ -4,7 +4,7 @@ import type { Part } from '../explorer/explorer.ts'
 import type { Status } from '../explorer/types.ts'
 import { Refusal } from '../services/refusal.ts'
 
-const MOST_AT_ONCE = 200
+const MAX_AT_ONCE = 200
 const AT_ONCE = 60
 const FURTHEST = 1_000_000_000
 const LONGEST_TEXT = 500
@@ -33,7 +33,7 @@ function numberParam(request: FastifyRequest, name: string, { least, most }: { l
 export function partParams(request: FastifyRequest): Part {
   return {
     offset: numberParam(request, 'offset', { least: 0, most: FURTHEST }) ?? 0,
-    limit: numberParam(request, 'limit', { least: 1, most: MOST_AT_ONCE }) ?? AT_ONCE,
+    limit: numberParam(request, 'limit', { least: 1, most: MAX_AT_ONCE }) ?? AT_ONCE,
   }
 }
 

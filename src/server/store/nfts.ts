@@ -258,7 +258,7 @@ export interface WaitingMint {
 }
 
 /** Maximum number of NFTs of a step whose cost is computed. */
-const MOST_WAITING = 10_000
+const MAX_WAITING = 10_000
 
 /**
  * Counts the NFTs of a blockchain that no transaction mints yet, by request. Counts at most 10,000 NFTs of each step.
@@ -274,7 +274,7 @@ export async function waitingMints(db: Db, blockchain: Blockchain): Promise<Wait
           .select(['nfts.request_id', 'nfts.collection_id', 'nfts.sender', 'nfts.dynamic'])
           .where('nfts.step', '=', sql.lit(step))
           .where('collections.blockchain', '=', blockchain)
-          .limit(MOST_WAITING)
+          .limit(MAX_WAITING)
           .as('waiting'),
       )
       .leftJoin('requests', 'requests.id', 'waiting.request_id')

@@ -120,7 +120,7 @@ export async function setLimit(
  * counts in full.
  */
 export async function assignTransactions(db: Db, { collection_id, run }: RunKey): Promise<void> {
-  const of = { collectionId: collection_id, run }
+  const key = { collectionId: collection_id, run }
   const assign = async (ids: readonly string[]) => {
     for (const chunk of chunksOf(ids, IDS_AT_ONCE)) {
       await db
@@ -131,8 +131,8 @@ export async function assignTransactions(db: Db, { collection_id, run }: RunKey)
         .execute()
     }
   }
-  for (const { bucket } of await bucketsOf(db, of)) {
-    await assign((await transactionsOfBucket(db, { ...of, bucket })).map(({ id }) => id))
+  for (const { bucket } of await bucketsOf(db, key)) {
+    await assign((await transactionsOfBucket(db, { ...key, bucket })).map(({ id }) => id))
   }
   await assign([...(await sharesOfChanges(db, { collection_id, run })).keys()])
 }
@@ -321,10 +321,10 @@ export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey):
     } else if (raw === null) continue
     else if (fee_paid !== null) found.paid += BigInt(fee_paid)
     else {
-      const of = state === 'lost' ? lost : raws
-      const signings = of.get(id)
+      const bytesById = state === 'lost' ? lost : raws
+      const signings = bytesById.get(id)
       if (signings === undefined && state === 'signed') found.signed += Number(token_count)
-      of.set(id, [...(signings ?? []), raw])
+      bytesById.set(id, [...(signings ?? []), raw])
     }
   }
   return { ...found, raws: [...raws.values()], lost: [...lost.values()], changes: [...changes.values()] }

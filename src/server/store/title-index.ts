@@ -8,7 +8,7 @@ import type { Db } from './schema.ts'
 /** Maximum number of indexed characters of a title, and of each of its words. */
 const LONGEST_TITLE = 1000
 const LONGEST_WORD = 24
-const MOST_WORDS = 12
+const MAX_WORDS = 12
 /** Number of characters of a CID in the index. They are its last ones, because all CIDs begin alike. */
 const CID_END = 16
 
@@ -32,7 +32,7 @@ export function titleWords(text: string): string[] {
   const isPlain = PLAIN.test(folded)
   for (const word of folded.match(isPlain ? PLAIN_TOKENS : TOKENS) ?? []) {
     words.add(isPlain ? word.slice(0, LONGEST_WORD) : [...word].slice(0, LONGEST_WORD).join(''))
-    if (words.size === MOST_WORDS) break
+    if (words.size === MAX_WORDS) break
   }
   return [...words]
 }
@@ -129,7 +129,7 @@ type Gap = readonly [from: number, to: number, since: number]
 
 /** A transaction that reserved a position and hasn't ended after this time is considered failed. */
 const GAP_MS = 5 * 60_000
-const MOST_GAPS = 1000
+const MAX_GAPS = 1000
 
 /**
  * Returns how much isn't indexed: the last position, the number of positions left, and whether empty positions may
@@ -167,7 +167,7 @@ export async function indexMore(db: Db, now: number, limit: number): Promise<boo
   const rows = await nextRows(db, cursor.next_seq, limit)
   await insertTerms(db, [...filled, ...rows].flatMap(termsOf))
   const last = rows.at(-1)?.seq
-  const left = [...without(gaps, filled), ...gapsIn(cursor.next_seq, rows, now)].slice(-MOST_GAPS)
+  const left = [...without(gaps, filled), ...gapsIn(cursor.next_seq, rows, now)].slice(-MAX_GAPS)
   const next_seq = last === undefined ? cursor.next_seq : last + 1
   const state = { next_seq, gaps: JSON.stringify(left) }
   if (state.next_seq !== cursor.next_seq || state.gaps !== cursor.gaps) {

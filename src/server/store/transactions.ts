@@ -140,10 +140,12 @@ export async function forgetFactoryTransaction(db: Db, id: string): Promise<void
 /** Counts the signed transactions of a collection or a blockchain that aren't final. */
 export async function countUnfinished(
   db: Db,
-  of: { collectionId: string } | { blockchain: Blockchain },
+  scope: { collectionId: string } | { blockchain: Blockchain },
 ): Promise<number> {
   const [column, value] =
-    'blockchain' in of ? (['blockchain', of.blockchain] as const) : (['collection_id', of.collectionId] as const)
+    'blockchain' in scope
+      ? (['blockchain', scope.blockchain] as const)
+      : (['collection_id', scope.collectionId] as const)
   const row = await db
     .selectFrom('transactions')
     .select(({ fn }) => fn.countAll<number>().as('count'))

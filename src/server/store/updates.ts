@@ -24,12 +24,12 @@ export async function pendingUpdates(db: Db, nftIds: readonly string[]) {
  */
 export async function collectionsToUpdate(db: Db, blockchain: Blockchain): Promise<string[]> {
   const waiting = isPostgres(db) ? sql`updates` : sql`updates indexed by updates_sign_due`
-  const of = sql`step = 'sign' and blockchain = ${blockchain}`
+  const isDue = sql`step = 'sign' and blockchain = ${blockchain}`
   const { rows } = await sql<{ id: string }>`
     with recursive waiting (id) as (
-      select min(collection_id) from ${waiting} where ${of}
+      select min(collection_id) from ${waiting} where ${isDue}
       union all
-      select (select min(collection_id) from ${waiting} where ${of} and collection_id > waiting.id)
+      select (select min(collection_id) from ${waiting} where ${isDue} and collection_id > waiting.id)
       from waiting where waiting.id is not null
     ) select waiting.id from waiting where waiting.id is not null and not exists (
       select 1 from updates where updates.collection_id = waiting.id and updates.step = 'chain')`.execute(db)
@@ -223,13 +223,13 @@ export async function blockOfLastUpdate(
 /** Records an on-chain update that nothing in the database explains, and sets the revision of its tokens. */
 export async function recordUnknownUpdate(
   db: Db,
-  of: Pick<UnknownUpdatesTable, 'sequence' | 'blockchain' | 'block_number' | 'transaction_hash'> & {
+  found: Pick<UnknownUpdatesTable, 'sequence' | 'blockchain' | 'block_number' | 'transaction_hash'> & {
     collectionId: string
     directory: string
     tokenIds: readonly bigint[]
   },
 ): Promise<void> {
-  const { collectionId, directory, tokenIds, ...update } = of
+  const { collectionId, directory, tokenIds, ...update } = found
   const { sequence } = update
   await db
     .insertInto('unknown_updates')
@@ -242,9 +242,9 @@ export async function recordUnknownUpdate(
 /** Sets the revision of tokens whose last update is unknown. */
 export async function setUnknownRevision(
   db: Db,
-  of: { collectionId: string; sequence: number; directory: string; tokenIds: readonly string[] },
+  unknown: { collectionId: string; sequence: number; directory: string; tokenIds: readonly string[] },
 ): Promise<void> {
-  const { collectionId, sequence, directory, tokenIds } = of
+  const { collectionId, sequence, directory, tokenIds } = unknown
   const nfts = await db
     .selectFrom('nfts')
     .select('id')

@@ -41,7 +41,7 @@ const GWEI = 10n ** 9n
 /** The backend's maximum gas price in gwei. */
 const MAX_FEE = 30
 /** A session is replaced after so many refused calls. */
-const MOST_REFUSED = 3
+const MAX_REFUSED = 3
 const DAY_MS = 86_400_000
 /**
  * How wrong the clock of a restarted backend may be. After it was set back, some work waits for seconds. On PostgreSQL,
@@ -424,7 +424,7 @@ async function attack(first: readonly Step[], steps: number, count: number): Pro
       await start((unit * BigInt(30 + Math.floor(90 * random()))) / 10n)
     },
     async calls() {
-      if (current().refused >= MOST_REFUSED) await STEP.session()
+      if (current().refused >= MAX_REFUSED) await STEP.session()
       const plans = await planSome(1 + Math.floor(3 * random()))
       if (random() < 0.5) return await make(plans)
       for (const one of plans) await make([one])

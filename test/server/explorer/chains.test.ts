@@ -114,7 +114,7 @@ it('a reorg removes reverted owners from the history', async () => {
 })
 
 it('an address that exists on two blockchains is resolved by the blockchain', async () => {
-  const bnb = await createTestCollection(backend, { blockchain: 'bnb-testnet', name: 'Twin' })
+  const bnb = await createTestCollection(backend, { blockchain: 'bnb-testnet', name: 'Copy' })
   await withStore(dataDir.path, ({ db }) =>
     db.updateTable('collections').set({ contract_address: collection.address }).where('id', '=', bnb.id).execute(),
   )

@@ -61,8 +61,8 @@ it('a value that is computed again without a change does not count as found', as
   const facts = createSlowFacts()
   const { find } = finder([{ count: 1 }, { count: 1 }, { count: 2 }])
   const news: number[] = []
-  for (const of of ['first', 'second', 'third']) {
-    await facts.get('a', of, find)
+  for (const state of ['first', 'second', 'third']) {
+    await facts.get('a', state, find)
     news.push(facts.found)
   }
   expect(news).toEqual([0, 0, 1])

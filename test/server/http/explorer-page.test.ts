@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exchangeBytes, freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
 
 /** Limit for everything that a browser loads to show the page. */
-const MOST_BYTES = 40_000
+const MAX_BYTES = 40_000
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
@@ -51,7 +51,7 @@ describe('the page of the web explorer', () => {
     expect(await page()).not.toMatch(/https?:|<script>|<style|style=|\son\w+=/)
   })
 
-  it(`is at most ${MOST_BYTES} bytes with everything that it loads`, async () => {
+  it(`is at most ${MAX_BYTES} bytes with everything that it loads`, async () => {
     let bytes = (await page()).length
     const assets = assetsOf(await page())
     expect(assets.length).toBe(4)
@@ -64,7 +64,7 @@ describe('the page of the web explorer', () => {
       bytes += body.length
     }
     process.stdout.write(`the explorer's page: ${bytes} bytes\n`)
-    expect(bytes).toBeLessThan(MOST_BYTES)
+    expect(bytes).toBeLessThan(MAX_BYTES)
   })
 
   it('files are cached without expiry, as their names change with their content', async () => {

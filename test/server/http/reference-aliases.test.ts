@@ -97,18 +97,18 @@ describe('an alias', () => {
   })
 
   it('of another NFT returns 409 and changes nothing, also where both are equal', async () => {
-    const [a, b, same, twin] = await mint(['a', 'b', 'same', 'twin'], {
+    const [a, b, same, duplicate] = await mint(['a', 'b', 'same', 'duplicate'], {
       metadata: ['a', 'b', 'same', 'same'].map(metadataOf),
     })
     await alias(['id-a', 'id-same'], [a, same])
     for (const [id, nft] of [
       ['id-a', b],
-      ['id-same', twin],
+      ['id-same', duplicate],
     ]) {
-      expect(codeOf(await alias(['new', id ?? ''], [nft === b ? twin : b, nft]))).toEqual(CONFLICT)
+      expect(codeOf(await alias(['new', id ?? ''], [nft === b ? duplicate : b, nft]))).toEqual(CONFLICT)
       expect(await lookUp('new')).toEqual([])
     }
-    expect((await unaliased()).map(([id]) => id)).toEqual(['b', 'twin'])
+    expect((await unaliased()).map(([id]) => id)).toEqual(['b', 'duplicate'])
   })
 
   it('is the only one of its NFT', async () => {

@@ -63,7 +63,7 @@ export async function rm(deps: Deps, name: string | undefined, flags: RmFlags): 
   const removed =
     name === undefined ? await rmFinished(deps, stateDir, flags) : await rmNamed(deps, stateDir, name, flags)
   const output = createOutput(deps.io, flags, VIEW, { manifest: removed[0]?.manifestPath })
-  await output.many(removed.map(({ id, name: of }) => ({ run: of, run_id: id, removed: true })))
+  await output.many(removed.map(({ id, name: run }) => ({ run, run_id: id, removed: true })))
 }
 
 async function rmNamed(

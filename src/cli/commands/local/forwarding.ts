@@ -57,7 +57,7 @@ export function targetsOf(given: readonly ForwardTarget[], listened: readonly st
 
 const AT_ONCE = 4
 /** Maximum number of queued events for one URL. At this number, no more events are received. */
-const MOST_WAITING = 10_000
+const MAX_WAITING = 10_000
 
 /** Posts events to URLs, each with its own queue, so that a URL that doesn't respond doesn't delay the others. */
 export class Forwarding<Event extends { type: string }> {
@@ -73,7 +73,7 @@ export class Forwarding<Event extends { type: string }> {
   /** Returns whether more events can be added. Rethrows the first error of a post. */
   hasRoom(): boolean {
     if (this.#failure !== null) throw this.#failure.error
-    return this.#queues.every(({ waiting }) => waiting.length < MOST_WAITING)
+    return this.#queues.every(({ waiting }) => waiting.length < MAX_WAITING)
   }
 
   add(event: Event): void {

@@ -56,8 +56,8 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
   const { webhook, secret, others } = await onDatabase(deps, flags, (store) => addWebhook(store, request))
   if (isAskedFor(flags)) await output.one({ ...webhook, signing_secret: secret.disclose() })
   else await io.data(`${secret.disclose()}\n`)
-  const of = webhook.email === null ? 'the local account' : safe(webhook.email)
-  io.note(`This secret signs the events of the webhook ${webhook.id} of ${of}: ${webhook.events.join(', ')}.`)
+  const account = webhook.email === null ? 'the local account' : safe(webhook.email)
+  io.note(`This secret signs the events of the webhook ${webhook.id} of ${account}: ${webhook.events.join(', ')}.`)
   io.note(keepPlace(`It is not shown again. To send a test event, run \`gdn webhook test ${webhook.id}\`.`, flags))
   const [other] = others
   if (other !== undefined) {

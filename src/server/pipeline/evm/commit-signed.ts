@@ -5,7 +5,7 @@ import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 
 /** Enough for any number of processes that use the same signer. */
-const MOST_ATTEMPTS = 40
+const MAX_ATTEMPTS = 40
 /** Number of concurrent requests to a remote signer. */
 const AT_ONCE = 8
 
@@ -73,7 +73,7 @@ export async function commitSigned<Result>(
       })
       if (!(result instanceof SignaturesNeeded)) return result
       const { signer, transactions } = result
-      if (attempt === MOST_ATTEMPTS) {
+      if (attempt === MAX_ATTEMPTS) {
         throw new GdnError('unreachable', `other processes took the nonce of ${signer.address} ${attempt} times`)
       }
       if (turn?.signer !== signer) {

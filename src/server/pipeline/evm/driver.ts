@@ -42,7 +42,7 @@ export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
 }
 
 /** Maximum number of a collection's mints that aren't final. A reorg makes all of them wait for a block again. */
-const MOST_UNCONFIRMED = 64
+const MAX_UNCONFIRMED = 64
 
 /**
  * Checks whether mints of a collection may be signed in addition to its unfinished ones. The token IDs of a bundle are
@@ -63,7 +63,7 @@ export function hasRoom(
   if (mostWaiting === 1 || batch_limit !== null) return count + more <= 1
   // Nonces order only the transactions of one signer. After a reorg, transactions of several may be pending again.
   if (hasReverted || signers.length > 1) return false
-  return waiting + more <= mostWaiting && count + more <= MOST_UNCONFIRMED
+  return waiting + more <= mostWaiting && count + more <= MAX_UNCONFIRMED
 }
 
 /** Sends transactions to an EVM chain, embedded or public, and looks up their outcomes. */

@@ -9,7 +9,7 @@ import type { Db } from '../../store/schema.ts'
  * Maximum number of a signer's transactions that wait for a block. It is the number that a node keeps for one account
  * (geth: 64). Nodes drop transactions beyond it, and a missing nonce blocks all later transactions.
  */
-const MOST_PENDING = 64
+const MAX_PENDING = 64
 
 /** Number of each signer's slots for pending transactions that are reserved for mints and collections. */
 export const LEFT_FREE = 16
@@ -43,7 +43,7 @@ export async function readSignerCapacities(
   const pending = new Map(rows.map((row) => [row.signer, Number(row.pending)]))
   const capacities = signers.map((signer) => ({
     signer,
-    capacity: Math.max(0, MOST_PENDING - (pending.get(signer.address) ?? 0)),
+    capacity: Math.max(0, MAX_PENDING - (pending.get(signer.address) ?? 0)),
   }))
   return capacities.sort((a, b) => b.capacity - a.capacity)
 }

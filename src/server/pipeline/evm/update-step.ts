@@ -99,8 +99,8 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
   }): Promise<boolean> => {
     const { terms, network, collection, onChain, block, except } = next
     const { updateCount } = onChain.lifecycle
-    const of = { blockchain, collectionId: collection.id, except }
-    const rows = await dropFailed(await listSignable(store.db, of, MAX_TOKENS_PER_CALL))
+    const filter = { blockchain, collectionId: collection.id, except }
+    const rows = await dropFailed(await listSignable(store.db, filter, MAX_TOKENS_PER_CALL))
     const { rows: updates, run } = await ofOneRun(store.db, collection.id, nextUpdates(rows))
     const [first] = updates
     if (first === undefined) return false

@@ -7,7 +7,7 @@ export interface Direct {
 }
 
 const LEAST_WAIT_MS = 200
-const MOST_WAIT_MS = 5000
+const MAX_WAIT_MS = 5000
 const LOOK_EVERY_MS = 3000
 const RESPONSE_WITHIN_MS = 5000
 
@@ -58,7 +58,7 @@ export function keepDirect({ config, open, onLost }: DirectOptions): Direct {
   }
 
   const running = (async () => {
-    for (let wait = LEAST_WAIT_MS; !signal.aborted; wait = Math.min(wait * 2, MOST_WAIT_MS)) {
+    for (let wait = LEAST_WAIT_MS; !signal.aborted; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
       if (await once()) wait = LEAST_WAIT_MS
       await pause(wait * (0.5 + Math.random() / 2), signal)
     }

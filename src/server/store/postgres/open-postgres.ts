@@ -32,7 +32,7 @@ const RESPONSE_WITHIN_MS = 60_000
 /** Delay until the first keepalive probe of a connection without a statement timeout. */
 const KEEP_ALIVE_AFTER_MS = 10_000
 const LEAST_VERSION = 15
-const MOST_TRIES = 20
+const MAX_TRIES = 20
 
 /** Parses 64-bit integers as numbers. They are times and counts, far below 2^53. Larger values are stored as text. */
 const types = {
@@ -116,7 +116,7 @@ async function repeatConflicts<Result>(work: () => Promise<Result>): Promise<Res
     try {
       return await work()
     } catch (error) {
-      if (!isConflict(error) || tried === MOST_TRIES) throw error
+      if (!isConflict(error) || tried === MAX_TRIES) throw error
       await delay(Math.random() * 10 * tried)
     }
   }

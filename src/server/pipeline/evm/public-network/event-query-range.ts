@@ -1,6 +1,6 @@
 /** Number of blocks in one query for events. Many providers accept fewer, and none declares its limit. */
-const MOST_BLOCKS = 2000
-const MOST_ADDRESSES = 1000
+const MAX_BLOCKS = 2000
+const MAX_ADDRESSES = 1000
 /**
  * Number of successful queries until a larger range is tried again, because the limit may be that of another provider.
  */
@@ -22,8 +22,8 @@ export interface EventQueryRange {
 }
 
 export function createEventQueryRange(): EventQueryRange {
-  let [blocks, most] = [MOST_BLOCKS, MOST_BLOCKS]
-  let addresses = MOST_ADDRESSES
+  let [blocks, most] = [MAX_BLOCKS, MAX_BLOCKS]
+  let addresses = MAX_ADDRESSES
   let answered = 0
 
   const half = (number: number) => Math.max(1, Math.floor(number / 2))
@@ -38,7 +38,7 @@ export function createEventQueryRange(): EventQueryRange {
     grow(taken) {
       if (taken < blocks) return
       answered += 1
-      if (answered % TRY_MORE_AFTER === 0) most = Math.min(MOST_BLOCKS, 2 * most)
+      if (answered % TRY_MORE_AFTER === 0) most = Math.min(MAX_BLOCKS, 2 * most)
       blocks = Math.min(most, 2 * blocks)
     },
     shrink() {

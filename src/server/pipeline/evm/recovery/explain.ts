@@ -19,7 +19,7 @@ import { adoptAttempt, adoptTransaction } from './adopt.ts'
 import { findBundle } from './find-bundle.ts'
 
 /** Maximum number of pending rows of a collection that are compared with a mint on chain. */
-const MOST_ROWS = 10_000
+const MAX_ROWS = 10_000
 /** Time limit of the search for the rows of one mint. */
 const SEARCH_MS = 5_000
 
@@ -65,8 +65,8 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
     if (collection.status === 'initiated' || (await countUnfinished(store.db, { collectionId: collection.id })) > 0)
       return 'wait'
     const bundle = mined.to === collection.contract_address ? decodeMint(mined.data) : null
-    const of = { signer: mined.signer, directory: bundle === null ? null : directoryCid(bundle.digest).toString() }
-    await updateUnknownMint(store.db, row, of)
+    const details = { signer: mined.signer, directory: bundle === null ? null : directoryCid(bundle.digest).toString() }
+    await updateUnknownMint(store.db, row, details)
     if (bundle === null) return unexplained('its transaction is not a gdn mint')
     const found = await findRows(row, collection, mined, bundle)
     return typeof found === 'object' ? unexplained(found.unexplained) : found
@@ -79,7 +79,7 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
     bundle: MintedBundle,
   ): Promise<'wait' | 'explained' | { unexplained: string }> => {
     const { raw, signer, nonce } = mined
-    const waiting = await listMintable(store.db, collection.id, MOST_ROWS)
+    const waiting = await listMintable(store.db, collection.id, MAX_ROWS)
     const nfts = await findBundle<Waiting>(
       waiting.filter(
         ({ sender, dynamic }) =>
@@ -101,10 +101,10 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
     const adopted = await store.transaction(async (db) => {
       const current = await lockCollection(db, collection.id)
       if (current === null || (await countUnfinished(db, { collectionId: collection.id })) > 0) return null
-      const of = { kind: bundle.sender === null ? 'mint' : 'grant', collectionId: collection.id } as const
+      const origin = { kind: bundle.sender === null ? 'mint' : 'grant', collectionId: collection.id } as const
       const found = { blockchain, hash: mined.hash, raw, signer, nonce }
       const limited = (await limitedRunsOf(db, collection.id, nfts)).find((run) => run !== null)
-      const what = { ...of, run: limited ?? null, bundle: { startId, count, directory } }
+      const what = { ...origin, run: limited ?? null, bundle: { startId, count, directory } }
       const signed = await adoptTransaction(db, found, what, now())
       if (signed === null) return null
       const assignments = nfts.map(({ seq }, index) => ({ seq, transactionId: signed.id, index }))
