@@ -26,6 +26,13 @@ export const transferBlockchain = blockchain.check((context) => {
 export const address = shortText(100)
 export const transactionGdnId = shortText(100)
 export const acceptedDate = z.string()
+
+/** Matches the ID of a run. */
+export const RUN_ID = /^[A-Za-z0-9_-]{1,64}$/
+export const runId = z.string().regex(RUN_ID)
+/** A positive amount in wei. */
+export const wei = z.string().regex(/^[1-9][0-9]{0,39}$/, { error: 'must be wei in digits, above 0' })
+
 /** The `response` of an endpoint that starts a transaction. */
 export const transactionResponse = z.looseObject({
   transaction_gdn_id: transactionGdnId,

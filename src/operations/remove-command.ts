@@ -1,18 +1,15 @@
-import { openState } from '../state/open-state.ts'
+import { withState } from '../state/open-state.ts'
 import { forgetCommand } from '../state/runs.ts'
 import { acquire, leasedByOther } from './leased-run.ts'
 
 /** Removes the record of a single command. @throws GdnError `run_busy` while a process works on it */
 export async function removeCommand(stateDir: string, runId: string): Promise<void> {
-  const state = await openState(stateDir)
-  try {
+  await withState(stateDir, async (state) => {
     await acquire(state, (sql) => {
       const held = leasedByOther(sql, runId)
       if (held !== null) return held
       forgetCommand(sql, runId)
       return { kind: 'taken' }
     })
-  } finally {
-    state.close()
-  }
+  })
 }

@@ -204,6 +204,20 @@ export async function openState(stateDir: string, options: OpenState = {}): Prom
   }
 }
 
+/** Opens the state as `openState` does, calls `act` with it, and closes it. */
+export async function withState<Result>(
+  stateDir: string,
+  act: (state: State) => Promise<Result>,
+  options: OpenState = {},
+): Promise<Result> {
+  const state = await openState(stateDir, options)
+  try {
+    return await act(state)
+  } finally {
+    state.close()
+  }
+}
+
 /**
  * Opens the state for reading; returns null if there is none yet. Changes nothing in the state directory, which may be
  * read-only, unless the schema must be migrated.

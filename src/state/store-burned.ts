@@ -1,16 +1,13 @@
 import { existsSync } from 'node:fs'
-import { openState, statePath } from './open-state.ts'
+import { statePath, withState } from './open-state.ts'
 import { noteBurned } from './row-outcomes.ts'
 
 /** Records that NFTs were burned, so that runs on this machine count them. @throws GdnError `data_dir` */
 export async function storeBurned(stateDir: string, nfts: readonly string[]): Promise<void> {
   if (nfts.length === 0 || !existsSync(statePath(stateDir))) return
-  const state = await openState(stateDir)
-  try {
-    await state.write((sql) => {
+  await withState(stateDir, (state) =>
+    state.write((sql) => {
       for (const nft of nfts) noteBurned(sql, nft)
-    })
-  } finally {
-    state.close()
-  }
+    }),
+  )
 }

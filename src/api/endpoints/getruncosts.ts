@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineEndpoint } from '../endpoint.ts'
+import { runId } from '../fields.ts'
 
 const digits = z.string().regex(/^[0-9]{1,60}$/)
 
@@ -43,7 +44,7 @@ export const getruncosts = defineEndpoint({
   summary: 'Read what a run has spent',
   origin: 'extension',
   permissions: ['nft:read'],
-  request: z.strictObject({ run: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/) }),
+  request: z.strictObject({ run: runId }),
   response: z.looseObject({ requests: z.looseObject({ run: z.string() }), costs: runCosts }),
   example: {
     request: { run: 'd1f0a9c4' },

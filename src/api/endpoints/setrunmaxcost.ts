@@ -1,10 +1,8 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import { address, blockchain } from '../fields.ts'
+import { address, blockchain, runId, wei } from '../fields.ts'
 import { SPENDING_PERMISSIONS } from '../permissions.ts'
-
-const wei = z.string().regex(/^[1-9][0-9]{0,39}$/, { error: 'must be wei in digits, above 0' })
 
 export const setrunmaxcost = defineEndpoint({
   name: 'setrunmaxcost',
@@ -14,7 +12,7 @@ export const setrunmaxcost = defineEndpoint({
   needs: 'any',
   request: z
     .strictObject({
-      run: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+      run: runId,
       contract_address: address,
       blockchain,
       max_cost: wei,

@@ -1,9 +1,7 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
-import { address, blockchain } from '../fields.ts'
-
-const wei = z.string().regex(/^[1-9][0-9]{0,39}$/, { error: 'must be wei in digits, above 0' })
+import { address, blockchain, runId, wei } from '../fields.ts'
 
 export const setrunmaxfee = defineEndpoint({
   name: 'setrunmaxfee',
@@ -12,7 +10,7 @@ export const setrunmaxfee = defineEndpoint({
   permissions: ['nft:create'],
   request: z
     .strictObject({
-      run: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
+      run: runId,
       contract_address: address,
       blockchain,
       max_fee: wei,

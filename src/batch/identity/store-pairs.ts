@@ -1,7 +1,7 @@
 import { MAX_REFERENCES_PER_REQUEST } from '../../api/endpoints/getreferences.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
-import { openState } from '../../state/open-state.ts'
+import { withState } from '../../state/open-state.ts'
 import { renameStoredRows } from '../../state/row-outcomes.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
 import { leaseStoredRun } from '../runs/open-stored-run.ts'
@@ -49,8 +49,7 @@ export async function storePairs(options: BatchOptions, pairs: readonly StoredPa
     sent === null ? [] : [{ operation: sent, key, nftGdnId, line: null }],
   )
   if (renamed.length === 0) return
-  const state = await openState(options.stateDir)
-  try {
+  await withState(options.stateDir, async (state) => {
     const store = await leaseStoredRun(state, options)
     try {
       const { drop } = store
@@ -64,7 +63,5 @@ export async function storePairs(options: BatchOptions, pairs: readonly StoredPa
     } finally {
       await store.release()
     }
-  } finally {
-    state.close()
-  }
+  })
 }

@@ -7,7 +7,7 @@ import type { Sql } from '../../sqlite/shared-database.ts'
 import { collectionNumbersOf } from '../../state/collections.ts'
 import { type Drop, dropsOf, listDrops, moveFamily } from '../../state/drops.ts'
 import { changeBodies } from '../../state/moved-bodies.ts'
-import { openState } from '../../state/open-state.ts'
+import { withState } from '../../state/open-state.ts'
 import { deleteRun } from '../../state/runs.ts'
 import { referenceScope } from '../rows/row-key.ts'
 import { rowOfParts, rowTexts, splitRowText } from '../rows/row-text.ts'
@@ -174,12 +174,7 @@ function withMovedFiles(body: Uint8Array, folder: string, to: string): Uint8Arra
 
 /** Like `moveRun`, for a command that doesn't hold the run. @throws GdnError `usage`, `data_dir` */
 export async function storeMove(options: BatchOptions): Promise<void> {
-  const state = await openState(options.stateDir)
-  try {
-    await state.write((sql) => moveRun(sql, familyOf(sql, options), options))
-  } finally {
-    state.close()
-  }
+  await withState(options.stateDir, (state) => state.write((sql) => moveRun(sql, familyOf(sql, options), options)))
 }
 
 /** Returns the hint on how to use a run with another name that has this manifest, or null if `other` is no such run. */

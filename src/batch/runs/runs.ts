@@ -6,7 +6,7 @@ import { GdnError } from '../../core/errors.ts'
 import { seemsActive } from '../../core/lock-holder.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { type Drop, listDrops, readDrop, updateDrop } from '../../state/drops.ts'
-import { openState, openStateIfThere, type StateReader } from '../../state/open-state.ts'
+import { openStateIfThere, type StateReader, withState } from '../../state/open-state.ts'
 import { countBurned } from '../../state/row-outcomes.ts'
 import { commandRuns } from '../../state/runs.ts'
 import { countDrop, noCounts } from '../rows/row-counts.ts'
@@ -65,12 +65,7 @@ export const keptMaxCost = async (stateDir: string, id: string): Promise<bigint 
 
 /** Stores the cost limit of a run, in wei, so that a later command doesn't lower the limit on the server again. */
 export async function storeRunMaxCost(stateDir: string, id: string, wei: bigint): Promise<void> {
-  const state = await openState(stateDir)
-  try {
-    await state.write((sql) => updateDrop(sql, id, { max_cost: String(wei) }))
-  } finally {
-    state.close()
-  }
+  await withState(stateDir, (state) => state.write((sql) => updateDrop(sql, id, { max_cost: String(wei) })))
 }
 
 /** Returns the runs of a state directory, newest first. */

@@ -26,6 +26,7 @@ import { type FinishedBy, type FinishedRun, finishedRun, noteFinished } from './
 import type { BatchMintFlags } from './flags.ts'
 import type { LocalFiles } from './local-files.ts'
 import type { MappedColumns } from './manifest-options.ts'
+import { NOTHING_LEFT } from './nothing-left.ts'
 import { roughly } from './progress-text.ts'
 import { duplicateWarnings, refuseDuplicates } from './row-warnings.ts'
 import { checkRunPlan, spendingOfRun, worstOfMints } from './run-costs.ts'
@@ -212,7 +213,7 @@ function planOf({ status, kept }: FinishedRun): DryRun {
   const { id, name, counts: rows } = status
   const changes = { added: 0, changed: kept, keptAccepted: kept, removed: 0, examples: [] }
   const nothing = { requests: 0, bytes: 0, receivers: 0, files: 0, reordered: false, seconds: 0, firstRequest: null }
-  return { run: { id, name }, rows, ...nothing, order: 'Nothing is left to send', changes, notes: [] }
+  return { run: { id, name }, rows, ...nothing, order: NOTHING_LEFT, changes, notes: [] }
 }
 
 /**

@@ -82,13 +82,10 @@ export async function rememberCollection(
   collection: KnownCollection,
 ): Promise<void> {
   const origin = runOrigin(server, await deps.identify(server))
-  const { openState } = await import('../../state/open-state.ts')
-  const state = await openState(settings.stateDir)
-  try {
-    await state.write((sql) => enterCollection(sql, { origin, url: server.origin }, collection))
-  } finally {
-    state.close()
-  }
+  const { withState } = await import('../../state/open-state.ts')
+  await withState(settings.stateDir, (state) =>
+    state.write((sql) => enterCollection(sql, { origin, url: server.origin }, collection)),
+  )
 }
 
 export function findByAddress(collections: readonly KnownCollection[], address: string): KnownCollection | undefined {

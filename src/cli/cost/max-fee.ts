@@ -1,5 +1,6 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
+import { quoted } from '../../core/quoted.ts'
 import { parseUnits } from '../../core/units.ts'
 import type { Parse } from '../command.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -13,8 +14,7 @@ export const maxFee: Parse<bigint> = Object.assign(
   (raw: string, flag: string) => {
     const wei = parseUnits(raw, DECIMALS)
     if (wei !== null && wei > 0n && wei <= MAX_GWEI * 10n ** BigInt(DECIMALS)) return wei
-    const shown = JSON.stringify(raw.length > 60 ? `${raw.slice(0, 60)}…` : raw)
-    throw new GdnError('usage', `must be a fee in gwei, such as 30 or 0.05, at most ${MAX_GWEI}, not ${shown}`, {
+    throw new GdnError('usage', `must be a fee in gwei, such as 30 or 0.05, at most ${MAX_GWEI}, not ${quoted(raw)}`, {
       place: { flag },
     })
   },

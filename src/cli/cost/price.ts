@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
+import { quoted } from '../../core/quoted.ts'
 import { parseUnits } from '../../core/units.ts'
 import type { Parse } from '../command.ts'
 
@@ -20,7 +21,6 @@ function parseAmount(text: string): { amount: bigint; currency: string | null } 
   return amount === null || amount === 0n ? null : { amount, currency: currency?.toUpperCase() ?? null }
 }
 
-const shown = (raw: string) => JSON.stringify(raw.length > 60 ? `${raw.slice(0, 60)}…` : raw)
 const takesString = <Value>(parse: Parse<Value>): Parse<Value> =>
   Object.assign(parse, { takes: { type: 'string' } as const })
 
@@ -28,7 +28,7 @@ const takesString = <Value>(parse: Parse<Value>): Parse<Value> =>
 export const price: Parse<Money> = takesString((raw, flag) => {
   const parsed = parseAmount(raw)
   if (parsed !== null) return { amount: parsed.amount, currency: parsed.currency ?? DEFAULT_CURRENCY }
-  throw new GdnError('usage', `must be the price of a coin such as 3100 or 3100EUR, not ${shown(raw)}`, {
+  throw new GdnError('usage', `must be the price of a coin such as 3100 or 3100EUR, not ${quoted(raw)}`, {
     place: { flag },
   })
 })
@@ -40,7 +40,7 @@ export type MaxCost = { wei: bigint } | Money
 export const maxCost: Parse<MaxCost> = takesString((raw, flag) => {
   const parsed = parseAmount(raw)
   if (parsed === null) {
-    throw new GdnError('usage', `must be an amount such as 0.5 or 10USD, not ${shown(raw)}`, {
+    throw new GdnError('usage', `must be an amount such as 0.5 or 10USD, not ${quoted(raw)}`, {
       place: { flag },
       hint: 'Use coins of the network, such as 0.5 or 0.5POL, or money in a currency of the price, such as 10USD or 10EUR.',
     })

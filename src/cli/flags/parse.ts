@@ -3,10 +3,9 @@ import { type Blockchain, isBlockchain, KNOWN_NAMES } from '../../api/blockchain
 import { flagError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { apiAddressProblem, parseUrl } from '../../core/parse-url.ts'
+import { quoted } from '../../core/quoted.ts'
 import { knowKeysIn } from '../../core/secret.ts'
 import type { Parse, Takes } from '../command.ts'
-
-const shown = (raw: string) => JSON.stringify(raw.length > 60 ? `${raw.slice(0, 60)}…` : raw)
 
 /** Attaches a value type to a parser, for the JSON help and for completions. */
 const taking = <Value>(takes: Takes, parse: Parse<Value>): Parse<Value> => Object.assign(parse, { takes })
@@ -16,7 +15,7 @@ export function integer(min: number, max: number): Parse<number> {
   return taking({ type: 'integer' }, (raw, flag) => {
     const value = Number(raw)
     if (/^(0|[1-9][0-9]{0,15})$/.test(raw) && value >= min && value <= max) return value
-    throw flagError(flag, `must be a whole number from ${min} to ${max}, not ${shown(raw)}`)
+    throw flagError(flag, `must be a whole number from ${min} to ${max}, not ${quoted(raw)}`)
   })
 }
 
@@ -41,7 +40,7 @@ export const apiAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => 
 export const positiveNumber: Parse<number> = taking({ type: 'number' }, (raw, flag) => {
   const value = Number(raw)
   if (/^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(raw) && value > 0) return value
-  throw flagError(flag, `must be a positive number such as 2 or 0.5, not ${shown(raw)}`)
+  throw flagError(flag, `must be a positive number such as 2 or 0.5, not ${quoted(raw)}`)
 })
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
@@ -52,13 +51,13 @@ export const duration: Parse<number> = taking({ type: 'duration' }, (raw, flag) 
   const unit = UNITS[match?.[2] ?? '']
   const value = match === null || unit === undefined ? Number.NaN : Number(match[1]) * unit
   if (value > 0 && value <= 7 * 24 * 3_600_000) return value
-  throw flagError(flag, `must be a time such as 90s, 5m or 1h, at most 168h, not ${shown(raw)}`)
+  throw flagError(flag, `must be a time such as 90s, 5m or 1h, at most 168h, not ${quoted(raw)}`)
 })
 
 /** Parses the name of a blockchain. Accepts unknown names, because a server's operator may have added blockchains. */
 export const blockchainName: Parse<Blockchain> = taking({ type: 'word', values: KNOWN_NAMES }, (raw, flag) => {
   if (isBlockchain(raw)) return raw
-  throw flagError(flag, `unknown blockchain ${shown(raw)}`, blockchainHint(raw))
+  throw flagError(flag, `unknown blockchain ${quoted(raw)}`, blockchainHint(raw))
 })
 
 /** Parses one of the given words. */
@@ -71,7 +70,7 @@ export function oneOf<Word extends string>(
     if (word !== undefined) return word
     const near = nearest(raw, words)
     const hint = hintFor(raw) ?? (near && `Did you mean ${near}?`)
-    throw flagError(flag, `must be one of ${words.join(', ')}, not ${shown(raw)}`, hint)
+    throw flagError(flag, `must be one of ${words.join(', ')}, not ${quoted(raw)}`, hint)
   })
 }
 
@@ -79,7 +78,7 @@ export function oneOf<Word extends string>(
 export const wordList: Parse<string[]> = taking({ type: 'list' }, (raw, flag) => {
   const words = raw.split(',').map((word) => word.trim())
   if (words.every((word) => word !== '')) return words
-  throw flagError(flag, `must be a comma-separated list of names, not ${shown(raw)}`)
+  throw flagError(flag, `must be a comma-separated list of names, not ${quoted(raw)}`)
 })
 
 /** Parses a list of the given words, such as `failed,unknown`. */
@@ -112,5 +111,5 @@ export interface KeyValue {
 export const keyValue: Parse<KeyValue> = taking({ type: 'pair' }, (raw, flag) => {
   const at = raw.indexOf('=')
   if (at > 0) return { key: raw.slice(0, at), value: raw.slice(at + 1) }
-  throw flagError(flag, `must be key=value, not ${shown(raw)}`)
+  throw flagError(flag, `must be key=value, not ${quoted(raw)}`)
 })

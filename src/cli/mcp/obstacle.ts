@@ -1,5 +1,6 @@
 import { count } from '../../core/count.ts'
 import { isRecord } from '../../core/json.ts'
+import { NOTHING_LEFT } from '../batch/nothing-left.ts'
 import type { CommandOutcome } from './call.ts'
 import type { Tool, Values } from './tools.ts'
 
@@ -40,7 +41,7 @@ export function obstacleOf(
 }
 
 /** Returns whether a dry run of a batch command found that its run is finished. */
-const isFinished = ({ data }: CommandOutcome): boolean => isRecord(data) && data.order === 'Nothing is left to send'
+const isFinished = ({ data }: CommandOutcome): boolean => isRecord(data) && data.order === NOTHING_LEFT
 
 function obstacleOfApply({ only, max_cost, max_burns }: Values, outcome: CommandOutcome): string | null {
   const all = recordsIn(outcome).map(({ action }) => String(action))

@@ -3,6 +3,7 @@ import type * as z from 'zod'
 import type { Endpoint } from '../../api/endpoint.ts'
 import { type Contracts, type EndpointName, loadEndpoints } from '../../api/endpoints.ts'
 import { TITLES } from '../../api/errors.ts'
+import { RUN_ID } from '../../api/fields.ts'
 import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
 import { MAX_NFTS_PER_REQUEST } from '../../api/metadata.ts'
 import { type FieldIssue, validate } from '../../api/validate.ts'
@@ -73,12 +74,10 @@ function idempotencyKey(request: FastifyRequest): string | null {
   return key
 }
 
-/** Matches a valid run ID. A header with any other value is ignored. */
-const RUN = /^[A-Za-z0-9_-]{1,64}$/
-
+/** Returns the request's run; null without one. A header that isn't a run ID is ignored. */
 function runOf(request: FastifyRequest): string | null {
   const header = request.headers[HEADERS.run]
-  return typeof header === 'string' && RUN.test(header) ? header : null
+  return typeof header === 'string' && RUN_ID.test(header) ? header : null
 }
 
 const MAX_COST = /^([0-9]{1,40})(;set)?$/

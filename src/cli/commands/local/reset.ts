@@ -8,7 +8,7 @@ import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { originOfBackend } from '../../../operations/run-origin.ts'
 import { forgetCollections } from '../../../state/known-collections.ts'
-import { openState, statePath } from '../../../state/open-state.ts'
+import { statePath, withState } from '../../../state/open-state.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -113,10 +113,5 @@ async function countsOf(path: string): Promise<string> {
 
 async function forgetCollectionsOf(stateDir: string, backendId: string): Promise<void> {
   if (!existsSync(statePath(stateDir))) return
-  const state = await openState(stateDir)
-  try {
-    await state.write((sql) => forgetCollections(sql, originOfBackend(backendId)))
-  } finally {
-    state.close()
-  }
+  await withState(stateDir, (state) => state.write((sql) => forgetCollections(sql, originOfBackend(backendId))))
 }

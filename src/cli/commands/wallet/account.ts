@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import { getpresignedurl, MAX_SIGNED_URL_MINUTES } from '../../../api/endpoints/getpresignedurl.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { quoted } from '../../../core/quoted.ts'
 import type { Parse } from '../../command.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import { notEmpty } from '../../flags/parse.ts'
@@ -53,8 +54,9 @@ const validFor: Parse<number> = Object.assign(
     const [, count = '', unit = ''] = /^([1-9][0-9]{0,5})([mhd])$/.exec(raw) ?? []
     const minutes = Number(count) * (MINUTES[unit] ?? 0)
     if (minutes >= 1 && minutes <= MAX_SIGNED_URL_MINUTES) return minutes
-    const shown = JSON.stringify(raw.length > 60 ? `${raw.slice(0, 60)}…` : raw)
-    throw new GdnError('usage', `must be a time such as 15m, 24h or 7d, at most 7d, not ${shown}`, { place: { flag } })
+    throw new GdnError('usage', `must be a time such as 15m, 24h or 7d, at most 7d, not ${quoted(raw)}`, {
+      place: { flag },
+    })
   },
   { takes: { type: 'duration' } as const },
 )

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { stateDirectory, walletsDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { deleteAddress } from '../../../state/addresses.ts'
-import { openState, statePath } from '../../../state/open-state.ts'
+import { statePath, withState } from '../../../state/open-state.ts'
 import { KEYSTORE_ENDING } from '../../../wallet/folder.ts'
 import { readName } from '../../../wallet/names.ts'
 import { GdnCommand } from '../../command.ts'
@@ -50,10 +50,5 @@ export async function rm(deps: Deps, typed: string, flags: RmFlags): Promise<voi
 
 async function deleteSaved(stateDir: string, name: string, signal: AbortSignal): Promise<string | null> {
   if (!existsSync(statePath(stateDir))) return null
-  const state = await openState(stateDir, { signal })
-  try {
-    return await state.write((sql) => deleteAddress(sql, name), signal)
-  } finally {
-    state.close()
-  }
+  return await withState(stateDir, (state) => state.write((sql) => deleteAddress(sql, name), signal), { signal })
 }

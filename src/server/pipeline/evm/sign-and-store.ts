@@ -9,22 +9,26 @@ import { takeNonce } from '../../store/transactions.ts'
 import type { SignedTransaction } from '../driver.ts'
 import { signInCommit } from './commit-signed.ts'
 
-export interface Draft {
-  /** The transaction's ID, if rows already refer to it. Default: a new one. */
-  id?: string
-  blockchain: EvmBlockchain
-  chainId: number
-  fees: Fees
+/** What a transaction does, and for which collection and run. */
+export interface TransactionContent {
   kind: TransactionKind
-  to: Hex | null
-  data: Hex
-  gas: bigint
-  collectionId?: string
+  collectionId?: string | null
   /** The run that pays for the transaction, if the run has a limit. */
   run?: RunKey | null
   bundle?: { startId: bigint; count: number; directory: string }
   /** The sequence of a freeze is null. */
   update?: { sequence: number | null; count: number; directory: string | null }
+}
+
+export interface Draft extends TransactionContent {
+  /** The transaction's ID, if rows already refer to it. Default: a new one. */
+  id?: string
+  blockchain: EvmBlockchain
+  chainId: number
+  fees: Fees
+  to: Hex | null
+  data: Hex
+  gas: bigint
 }
 
 /**
@@ -47,34 +51,40 @@ export async function signAndStoreAll(
   const signed = await signInCommit(signer, unsigned)
   const rows = []
   for (const [index, { raw, hash }] of signed.entries()) {
-    const { id = newId(), kind, collectionId = null, run = null, bundle, update } = drafts[index] ?? drafts[0]
-    rows.push({
-      id,
-      blockchain,
-      signer: signer.address,
-      nonce: first + index,
-      kind,
-      collection_id: collectionId,
-      run: run?.run ?? null,
-      run_collection_id: run?.collection_id ?? null,
-      start_id: bundle === undefined ? null : String(bundle.startId),
-      update_sequence: update?.sequence ?? null,
-      token_count: (bundle ?? update)?.count ?? 0,
-      directory: (bundle ?? update)?.directory ?? null,
-      raw,
-      hash,
-      block_number: null,
-      block_hash: null,
-      gas_used: null,
-      created_at: now,
-      next_attempt_at: now,
-    })
+    const draft = drafts[index] ?? drafts[0]
+    const row = signedRow(draft, { raw, hash }, now)
+    rows.push({ id: draft.id ?? newId(), blockchain, signer: signer.address, nonce: first + index, ...row })
   }
   await addTransactions(db, rows)
   return rows.map(({ id, hash, signer, nonce, kind }) => ({ id, hash, signer, nonce, kind })) as [
     SignedTransaction,
     ...SignedTransaction[],
   ]
+}
+
+/** Returns the columns of a signed transaction that is in no block yet, without its ID and its nonce. */
+export function signedRow(
+  { kind, collectionId = null, run = null, bundle, update }: TransactionContent,
+  { raw, hash }: { raw: Hex; hash: Hex },
+  now: number,
+) {
+  return {
+    kind,
+    collection_id: collectionId,
+    run: run?.run ?? null,
+    run_collection_id: run?.collection_id ?? null,
+    start_id: bundle === undefined ? null : String(bundle.startId),
+    update_sequence: update?.sequence ?? null,
+    token_count: (bundle ?? update)?.count ?? 0,
+    directory: (bundle ?? update)?.directory ?? null,
+    raw,
+    hash,
+    block_number: null,
+    block_hash: null,
+    gas_used: null,
+    created_at: now,
+    next_attempt_at: now,
+  }
 }
 
 /** Signs and stores one draft, see {@link signAndStoreAll}. */

@@ -4,10 +4,10 @@ import { newId } from '../../../../core/ids.ts'
 import type { Hex } from '../../../chain/evm/network.ts'
 import { addTransactions, returnLostTransaction } from '../../../state/transactions.ts'
 import { attemptsOf, CANCELS, insertAttempts } from '../../../store/attempts.ts'
-import type { RunKey } from '../../../store/run-costs.ts'
-import type { Db, TransactionKind } from '../../../store/schema.ts'
+import type { Db } from '../../../store/schema.ts'
 import { findTransactionByNonce, raiseNonce, type TransactionRow } from '../../../store/transactions.ts'
 import type { SignedTransaction } from '../../driver.ts'
+import { signedRow, type TransactionContent } from '../sign-and-store.ts'
 
 /** A transaction of this backend that was found on chain, with its bytes, and that the database doesn't have. */
 export interface Recovered {
@@ -28,36 +28,12 @@ export interface Recovered {
 export async function adoptTransaction(
   db: Db,
   { blockchain, hash, raw, signer, nonce }: Recovered,
-  what: {
-    kind: TransactionKind
-    collectionId: string | null
-    /** The run that pays for it, if the run has a limit. */
-    run?: RunKey | null
-    bundle?: { startId: bigint; count: number; directory: string }
-    update?: { sequence: number; count: number; directory: string }
-  },
+  content: TransactionContent,
   now: number,
 ): Promise<SignedTransaction | null> {
-  const { kind, collectionId, run = null, bundle, update } = what
   const known = await findTransactionByNonce(db, blockchain, signer, nonce)
   if (known !== null && known.state !== 'lost') return null
-  const row = {
-    hash,
-    raw,
-    kind,
-    collection_id: collectionId,
-    run: run?.run ?? null,
-    run_collection_id: run?.collection_id ?? null,
-    start_id: bundle === undefined ? null : String(bundle.startId),
-    update_sequence: update?.sequence ?? null,
-    token_count: (bundle ?? update)?.count ?? 0,
-    directory: (bundle ?? update)?.directory ?? null,
-    block_number: null,
-    block_hash: null,
-    gas_used: null,
-    created_at: now,
-    next_attempt_at: now,
-  }
+  const row = signedRow(content, { raw, hash }, now)
   const id = known?.id ?? newId()
   if (known === null) {
     await addTransactions(db, [{ ...row, id, blockchain, signer, nonce }])
@@ -68,7 +44,7 @@ export async function adoptTransaction(
     await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()
     await returnLostTransaction(db, id, row)
   }
-  return { id, hash, signer, nonce, kind }
+  return { id, hash, signer, nonce, kind: content.kind }
 }
 
 /**
