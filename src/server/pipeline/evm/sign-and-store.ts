@@ -9,7 +9,7 @@ import { takeNonce } from '../../store/transactions.ts'
 import type { SignedTransaction } from '../driver.ts'
 import { signInCommit } from './commit-signed.ts'
 
-/** What a transaction does, and for which collection and run. */
+/** The purpose of a transaction, with its collection and run. */
 export interface TransactionContent {
   kind: TransactionKind
   collectionId?: string | null
