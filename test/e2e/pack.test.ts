@@ -157,7 +157,7 @@ describe('the published package', () => {
     const { code, message, hint } = JSON.parse(stderr).error
     expect({ code, said: `${message} ${hint}` }).toEqual({
       code: 'native_missing',
-      said: expect.stringMatching(/npm install (libsql|@foundry-rs\/anvil-[a-z0-9-]+)@\d/),
+      said: expect.stringMatching(/npm install (--include=optional libsql|@foundry-rs\/anvil-[a-z0-9-]+)@\d/),
     })
   })
 })
