@@ -91,16 +91,19 @@ export const OTHER_VARIABLES: readonly Variable[] = [
   },
   {
     name: 'XDG_CONFIG_HOME',
-    what: 'Base folder for the configuration and keys, in the subfolder gdn. Default: ~/.config',
+    what: 'Base folder of the configuration and keys, which gdn stores in its subfolder gdn. Default: ~/.config',
   },
-  { name: 'XDG_STATE_HOME', what: 'Base folder for the state database, in the subfolder gdn. Default: ~/.local/state' },
+  {
+    name: 'XDG_STATE_HOME',
+    what: 'Base folder of the state database, which gdn stores in its subfolder gdn. Default: ~/.local/state',
+  },
   {
     name: 'XDG_DATA_HOME',
-    what: 'Base folder for the local backend and wallets, in the subfolders gdn/local and gdn/wallets. Default: ~/.local/share',
+    what: 'Base folder of the local backend and wallets, which gdn stores in its subfolders gdn/local and gdn/wallets. Default: ~/.local/share',
   },
   {
     name: 'XDG_CACHE_HOME',
-    what: 'Base folder for compiled code, in the subfolder gdn/compile, for faster starts on Node.js 22.8 and newer. Default: ~/.cache',
+    what: 'Base folder of the compile cache (stored in its subfolder gdn/compile), which makes gdn start faster on Node.js 22.8 and newer. Default: ~/.cache',
   },
   { name: 'NODE_DISABLE_COMPILE_CACHE', what: 'Set to 1 to disable the cache of compiled code' },
   {

@@ -10,8 +10,8 @@ const WRAPPERS = [
 ]
 
 /**
- * Endpoints that are extensions, by the usual notes that they show. A new one has its own note in `ENDPOINT_NOTES`, or
- * is added here by somebody who has read what the usual note says.
+ * For each field, the extension endpoints that show its general note from `FIELD_NOTES`. A new endpoint gets its own
+ * note in `ENDPOINT_NOTES`, or is added here after somebody has checked that the general note fits.
  */
 const USUAL: Readonly<Record<string, string>> = {
   accepted_date: 'creatednft updatednft freezenft burnnft commitprovenance getreferences',
