@@ -25,7 +25,7 @@ export function refuseSilentBackend({ silence, isLocal }: SeenBackend): void {
   if (isLocal && silence !== null) throw silence
 }
 
-/** Returns whether an error means that the backend isn't the one with which the command began. */
+/** Returns whether an error means that the backend isn't the one that the command began with. */
 export const isBackendChange = (error: unknown): error is GdnError =>
   error instanceof GdnError && (error.code === 'wrong_backend' || error.code === 'backend_restored')
 

@@ -159,7 +159,7 @@ function identityOf({ headers }: TransportResponse): Identity | null {
 
 const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value)
 
-/** Returns the error for a backend that isn't the one with which this process began, or null if it is. */
+/** Returns an error if the backend isn't the one that this process began with; null if it is, or if `found` is null. */
 function changeOf(url: string, expected: Identity, found: Identity | null): GdnError | null {
   if (found === null || (found.id === expected.id && found.incarnation === expected.incarnation)) return null
   if (found.id === expected.id) {

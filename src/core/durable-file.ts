@@ -6,8 +6,8 @@ import { platform } from 'node:process'
 import { namingFile } from './file-error.ts'
 
 /**
- * Syncs a directory, so that the names of its files survive a power failure. Windows can't do that, and doesn't need
- * it.
+ * Syncs a directory, so that the names of its files survive a power failure. Does nothing on Windows, where Node.js
+ * can't sync a directory.
  */
 export async function syncFolder(path: string): Promise<void> {
   if (platform === 'win32') return

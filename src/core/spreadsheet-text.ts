@@ -16,9 +16,7 @@ export function escapeCell(text: string): string {
   return RUNS_AT_START.test(text) ? `'${inside}` : inside
 }
 
-/**
- * Restores the text that `escapeCell` escaped. Returns any other text as it is, unless it has a `'` before a formula.
- */
+/** Reverses `escapeCell`. Text that wasn't escaped is unchanged, except that a `'` before a formula is removed. */
 export function unescapeCell(cell: string): string {
   if (!cell.includes("'")) return cell
   const isEscaped = cell.startsWith("'") && RUNS_AT_START.test(cell.slice(1))

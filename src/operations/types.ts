@@ -94,7 +94,7 @@ export interface OperateDeps {
 export interface Ending {
   /** Whether the operation is final, so that the next command with this content sends another operation. */
   ended: boolean
-  /** The status with which the operation ended; null if it isn't known. */
+  /** Final status of the operation; null if it isn't known. */
   state: 'deployed' | 'failed' | null
   problem: Error | null
 }

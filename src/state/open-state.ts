@@ -82,8 +82,8 @@ export class StateReader {
 }
 
 /**
- * The state of one user's commands. It records what was sent to which server, and with which outcome. Several processes
- * can use it at the same time.
+ * The state of one user's commands. It records what was sent to which server, and the outcome. Several processes can
+ * use it at the same time.
  */
 export class State extends StateReader {
   readonly #seal: Seal

@@ -114,12 +114,12 @@ export function endRun(sql: Sql, runId: string, now: number): void {
   sql.run('UPDATE runs SET ended_at = ? WHERE id = ?', now, runId)
 }
 
-/** Records that an ended run has work again, or an outcome that became unknown. */
+/** Records that a finished run has work again, or an outcome that became unknown. */
 export function reopenRun(sql: Sql, runId: string): void {
   sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', runId)
 }
 
-/** How long an ended run of a command is stored, and the maximum number of such runs. */
+/** How long a finished run of a command is stored, and the maximum number of such runs. */
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_RUNS = 5_000
 

@@ -24,8 +24,8 @@ import { ServerHealth } from './server-health.ts'
  *
  * 1. A request with an unknown outcome whose repetition is due: `#sendAgain` sends the stored bytes again, but only if
  *    the server executes each reference ID at most once, or honors the request's key.
- * 2. Otherwise, the next rows of the plan: `#sendFirst`. While the server seems not to be the API, `#tryOne` sends one
- *    row at a time until one is accepted.
+ * 2. Otherwise, the next rows of the plan: `#sendFirst`. After several unknown outcomes in a row, if the server honors
+ *    neither keys nor reference IDs, `#tryOne` sends one row at a time until the server accepts one.
  * 3. Otherwise, the worker waits for the next repetition, or ends.
  *
  * An attempt has one of these outcomes:

@@ -112,8 +112,8 @@ export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxF
 }
 
 /**
- * Returns the limit in wei with which a server accepts requests of a run: what counts already, and what it reserves for
- * them. If they are smaller than earlier requests, the NFTs without a transaction reserve more, too.
+ * Returns a limit in wei that is high enough for a server to accept requests of a run: what counts already, and what it
+ * reserves for them. If they are smaller than earlier requests, the NFTs without a transaction reserve more, too.
  *
  * @param maxFee the maximum fee that the run then has, in wei
  */

@@ -92,7 +92,7 @@ export class RunElsewhere extends GdnError {
 
 const same = (network: EvmNetwork) => network
 
-/** Opens the chains. Ends the nodes that a killed backend left in this data directory. */
+/** Opens the chains. Terminates the nodes that a killed backend left in this data directory. */
 export async function openChains({
   db,
   postgresStore = null,

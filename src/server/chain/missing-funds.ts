@@ -18,7 +18,7 @@ export interface Shortage {
   signer: string
   /** Balance in wei. */
   balance: bigint
-  /** Balance in wei with which the signer completes its pending transactions and all waiting NFTs. */
+  /** Balance in wei that the signer needs for its pending transactions and all waiting NFTs. */
   needed: bigint
   /** The part of `needed` in wei that the signer must hold to sign but doesn't spend. */
   reserve: bigint
@@ -26,7 +26,7 @@ export interface Shortage {
   waitingNfts: number
 }
 
-/** NFTs that wait for funds, and the balance in wei with which all of them are minted. */
+/** NFTs that wait for funds, and the balance in wei needed to mint all of them. */
 export interface NeededForAll {
   nfts: number
   wei: bigint

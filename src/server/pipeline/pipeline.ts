@@ -63,8 +63,8 @@ export interface Pipeline {
  */
 export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
   const { store, chains, storage, fetcher, files, now, log } = options
-  // The lock of the data directory proves that no other worker runs, so all leases belong to ended workers. In a
-  // cluster, leases of ended workers expire.
+  // The lock of the data directory proves that no other worker runs, so all leases belong to workers that have exited.
+  // In a cluster, leases of exited workers expire.
   if (store.postgres === null) await releaseLeases(store)
   let stopped = false
   // A turn that is in progress when the pipeline stops starts no more work.

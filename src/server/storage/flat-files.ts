@@ -122,7 +122,7 @@ function unfinishedFile(path: string, file: FileHandle, pathOf: (cid: string) =>
   }
 }
 
-/** Makes the names in a folder durable, if the system can sync folders. Windows can't, and doesn't need it. */
+/** Makes the names in a folder durable. Does nothing if the system can't sync folders, as on Windows. */
 async function syncFolder(path: string): Promise<void> {
   let folder: FileHandle | undefined
   try {

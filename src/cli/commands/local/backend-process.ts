@@ -44,7 +44,7 @@ export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly 
   }
 }
 
-/** Ends a backend that failed to start, because it would keep the data directory locked. */
+/** Terminates a backend that failed to start, because it would keep the data directory locked. */
 async function end(child: ReturnType<typeof spawn>): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise<void>((done) => child.once('exit', () => done()))

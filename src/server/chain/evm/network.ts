@@ -86,7 +86,7 @@ export interface PublicNetwork {
   balance(account: Hex): Promise<bigint>
   /** Returns whether a transaction other than these used the nonce in a final block. */
   isNonceForeign(used: { signer: Hex; nonce: number; hashes: readonly Hex[] }): Promise<boolean>
-  /** Returns fees with which one of the next blocks includes a transaction, at most `feeCap`. */
+  /** Returns fees high enough for inclusion in one of the next blocks, at most `feeCap`. */
   suggestFees(): Promise<Fees>
 }
 

@@ -24,7 +24,7 @@ export async function isOperator(
   return BigInt(readWord(data) ?? 0n) === 1n
 }
 
-/** Returns call data with which a factory's admin authorizes an operator. */
+/** Returns the call data for a factory's admin to authorize an operator. */
 export const encodeAuthorize = (account: Hex): Hex =>
   encodeFunctionData({ abi, functionName: 'setOperator', args: [account, true] })
 

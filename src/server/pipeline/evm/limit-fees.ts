@@ -19,7 +19,7 @@ interface ReservedCall {
 }
 
 /**
- * Returns the fees with which a call may be signed so that the run stays within its limits in the worst case. Returns
+ * Returns the fees at which a call may be signed so that the run stays within its limits in the worst case. Returns
  * null if no block would include the call at these fees now.
  */
 export async function feesWithin(
@@ -44,7 +44,7 @@ export async function feesWithin(
 const leastFee = ({ maxFeePerGas, legacy }: Fees, { typical }: CurrentFees): bigint => (legacy ? maxFeePerGas : typical)
 
 /**
- * Returns the maximum gas price of a call with which its run stays within its cost limit. Also returns the cost limit
+ * Returns the maximum gas price of a call at which its run stays within its cost limit. Also returns the cost limit
  * that would be enough for the call and all other accepted requests.
  */
 async function mostWithin(
@@ -98,8 +98,8 @@ export async function whyNotChanged(
 }
 
 /**
- * Returns the fees with which a call is signed in this database transaction. Locks a run with a limit until the
- * transaction ends.
+ * Returns the fees for signing a call in this database transaction. Locks a run with a limit until the transaction
+ * ends.
  *
  * @throws LostRace if the limit no longer allows the call
  */

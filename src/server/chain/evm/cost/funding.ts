@@ -8,8 +8,8 @@ import { worstCost } from './network-fees.ts'
 const RESERVE_GAS = 3_000_000n
 
 /**
- * Returns the balance in wei with which one signer completes a drop at these fees: the maximum cost of its transactions
- * plus the reserve that the signer needs to sign the last of them.
+ * Returns the balance in wei that one signer needs to complete a drop at these fees: the maximum cost of its
+ * transactions plus the reserve that the signer needs to sign the last of them.
  */
 export const fundingFor = (worst: WorstGas, fees: WorstFees): bigint =>
   worstCost(worst, fees) + reserveFor(worst.smallestMint, fees)
@@ -54,7 +54,7 @@ export function gasOfMints(mints: Mints): GasOfMints {
   return { gasLimit: fixed.gasLimit + updatable.gasLimit, bytes: fixed.bytes + updatable.bytes, worst }
 }
 
-/** Returns the funds with which one signer mints NFTs. */
+/** Returns the funds that one signer needs to mint NFTs. */
 export function fundsOfMints(mints: Mints, fees: WorstFees): WaitingFunds {
   const { worst } = gasOfMints(mints)
   const reserve = reserveFor(worst.smallestMint, fees)

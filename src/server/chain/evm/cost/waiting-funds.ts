@@ -9,8 +9,8 @@ import { budgetOf, dataCost, shareOf, worstOfNfts } from './run-budget.ts'
 import { isTooExpensive } from './run-fee.ts'
 
 /**
- * Returns the funds with which one signer mints waiting NFTs, as far as the limits of their runs pay for them. NFTs
- * whose limit permits no transaction at these fees are only counted.
+ * Returns the funds that one signer needs to mint the waiting NFTs, within the limits of their runs. NFTs whose limit
+ * permits no transaction at these fees are only counted.
  */
 export async function fundsOfWaiting(
   db: Db,

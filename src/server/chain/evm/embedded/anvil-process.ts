@@ -22,7 +22,7 @@ export interface AnvilOptions {
   marker: string
   /** Called as soon as the child exists, before it listens. */
   onSpawn: (pid: number) => void
-  /** Ends a child that isn't listening yet. */
+  /** Terminates a child that isn't listening yet. */
   signal?: AbortSignal
 }
 
@@ -76,7 +76,7 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
     cwd: home,
     env: childEnv(home),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // The node gets its own process group, so that Ctrl-C reaches only gdn. gdn ends the node when nothing needs it.
+    // The node gets its own process group, so that Ctrl-C reaches only gdn. gdn terminates a node that nothing needs.
     detached: process.platform !== 'win32',
     windowsHide: true,
   })

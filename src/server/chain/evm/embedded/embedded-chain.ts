@@ -46,7 +46,7 @@ export interface EmbeddedChain extends EvmNetwork {
   readonly pid: number | undefined
   /** Number of the last block. */
   readonly height: number
-  /** Ends the node within 2 seconds. Pending calls are rejected; confirmed transactions are in the journal. */
+  /** Terminates the node within 2 seconds. Pending calls are rejected; confirmed transactions are in the journal. */
   close(): Promise<void>
 }
 
@@ -60,8 +60,8 @@ const CLOSE_PATIENCE_MS = 1_000
 const READS = /^(eth_(?!send)|net_|web3_|txpool_)/
 
 /**
- * Starts an embedded chain: ends the node that a killed backend left, starts a new one, replays the journal and serves
- * requests. A node that dies is replaced and synchronized automatically.
+ * Starts an embedded chain: terminates the node that a killed backend left, starts a new one, replays the journal and
+ * serves requests. A node that dies is replaced and synchronized automatically.
  *
  * @throws GdnError `native_missing` without a usable anvil, `data_dir` if the journal replays to a different chain
  * @example

@@ -38,7 +38,7 @@ export function removePidfile(path: string): void {
   rmSync(path, { force: true })
 }
 
-/** Ends every node that a killed backend left running, whether or not its chain is used again. */
+/** Terminates every node that a killed backend left running, whether or not its chain is used again. */
 export async function endOrphans(stateDir: string): Promise<void> {
   const names = await readdir(stateDir).catch((error) => {
     if (systemCode(error) === 'ENOENT') return []
@@ -48,16 +48,16 @@ export async function endOrphans(stateDir: string): Promise<void> {
 }
 
 /**
- * Ends the child that a killed backend left running, and removes the pidfile. Ends nothing if the file can't be read,
- * was copied from another data directory, or names a process ID that was reused. A child that was spawned but not
- * recorded ends by itself, because it can't start without its upstream, which was killed.
+ * Terminates the child that a killed backend left running, and removes the pidfile. Terminates nothing if the file
+ * can't be read, was copied from another data directory, or names a process ID that was reused. A child that was
+ * spawned but not recorded exits by itself, because it can't start without its upstream, which was killed.
  *
- * @returns the process ID that was ended, or null
+ * @returns the process ID of the terminated child, or null
  */
 export async function endOrphan(path: string): Promise<number | null> {
   const noted = read(path)
   const ended = noted === null ? null : await endNoted(path, noted)
-  // Removed last. If this process is killed before the child has ended, the next start still finds the file.
+  // Removed last. If this process is killed before the child has exited, the next start still finds the file.
   removePidfile(path)
   return ended
 }

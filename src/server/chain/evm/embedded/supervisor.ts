@@ -21,7 +21,7 @@ export interface Supervisor {
   node(): Promise<LiveNode>
   /** The running node; undefined during a restart. */
   current(): LiveNode | undefined
-  /** Ends a node whose state is unknown. The next one is built from the journal. */
+  /** Terminates a node whose state is unknown. The next one is built from the journal. */
   replace(node: LiveNode): Promise<void>
   close(): Promise<void>
 }

@@ -12,8 +12,8 @@ const USUAL_PRIORITY_FEE = 1_000_000_000n
 const BASE_FEES = 2n
 
 /**
- * Returns fees with which one of the next blocks includes a transaction: twice the base fee of the newest block plus
- * the usual priority fee. On a network without a base fee, both fees are its gas price.
+ * Returns fees high enough for inclusion in one of the next blocks: twice the base fee of the newest block plus the
+ * usual priority fee. On a network without a base fee, both fees are its gas price.
  */
 export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
   const block = await rpc.call<{ baseFeePerGas?: Hex } | null>('eth_getBlockByNumber', ['latest', false])
