@@ -65,8 +65,9 @@ export function addsUnnamed(sql: Sql, { id, scope }: Drop, rows: RowsIn): boolea
 /** Whether any run into the collections has sent a row without an ID. */
 export function hasUnnamed(sql: Sql, collections: readonly number[]): boolean {
   const row = sql.get(
-    `SELECT 1 FROM json_each(?) j JOIN drops d ON d.collection_id = j.value
-      JOIN operations o ON o.run_id = d.run_id AND o.released_at IS NULL
+    // CROSS JOIN keeps this order. SQLite would read the operations of all runs first.
+    `SELECT 1 FROM json_each(?) j CROSS JOIN drops d ON d.collection_id = j.value
+      CROSS JOIN operations o ON o.run_id = d.run_id AND o.released_at IS NULL
       WHERE substr(o.identity, length(d.scope) + 1, 4) = 'row:' LIMIT 1`,
     JSON.stringify(collections),
   )

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { sha256Of } from '../../core/sha256-of.ts'
 import { IN_FLIGHT } from '../../operations/defaults.ts'
@@ -7,6 +8,11 @@ import type { RowsIn } from '../../state/rows.ts'
 import type { RequestPlan } from '../request-plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import type { FileUrlOf } from './request.ts'
+
+const ROWS_PER_READ = 1_000
+/** Maximum number of uploads, and maximum time in milliseconds, until uploads are recorded. */
+const MAX_UNRECORDED = 100
+const RECORD_EVERY_MS = 200
 
 /**
  * Uploads the local files of the rows to be sent, before any row is sent. So if the server rejects a file, nothing is
@@ -24,21 +30,21 @@ export async function uploadFiles(
   const urls = new Map<string, string>()
   const lines = new Map<string, number>()
   const { store } = context
-  for (const position of plan.withFiles) {
-    const [kept] = await store.rowsAt(rows, [position])
-    const row = kept?.row
-    if (row === undefined) continue
-    for (const { path } of row.localFiles) if (!lines.has(path)) lines.set(path, row.line)
+  for (const page of chunksOf(plan.withFiles, ROWS_PER_READ)) {
+    for (const { row } of await store.rowsAt(rows, page)) {
+      for (const { path } of row.localFiles) if (!lines.has(path)) lines.set(path, row.line)
+    }
   }
   const uploaded = await store.read((sql) => uploadsOf(sql, store.id))
   const uploads = new Map([...uploaded].map(([hash, url]): [string, Promise<string>] => [hash, Promise.resolve(url)]))
+  const recorder = new UploadRecorder(store)
   const failures: { line: number; path: string; error: unknown }[] = []
   const waiting = lines.entries()
   const work = async () => {
     for (const [path, line] of waiting) {
       if (halt.aborted || failures.length > 0) return
       try {
-        urls.set(path, await uploadOnce(context, uploads, path))
+        urls.set(path, await uploadOnce(context, { uploads, recorder }, path))
         context.emit({ type: 'uploaded', path, url: urls.get(path) ?? '', done: urls.size, files: lines.size })
       } catch (error) {
         failures.push({ line, path, error })
@@ -46,6 +52,7 @@ export async function uploadFiles(
     }
   }
   await Promise.all(Array.from({ length: options.uploadConcurrency ?? IN_FLIGHT }, work))
+  await recorder.flush()
   if (halt.aborted) return null
   const [first] = failures.sort((a, b) => a.line - b.line)
   if (first !== undefined) {
@@ -61,17 +68,47 @@ export async function uploadFiles(
   }
 }
 
+/**
+ * Records uploads, several in one transaction, because each transaction waits for the disk. If the process is killed in
+ * between, these files are uploaded again.
+ */
+class UploadRecorder {
+  readonly #store: RunContext['store']
+  #waiting: { hash: string; url: string }[] = []
+  #recordedAt = performance.now()
+
+  constructor(store: RunContext['store']) {
+    this.#store = store
+  }
+
+  async add(hash: string, url: string): Promise<void> {
+    this.#waiting.push({ hash, url })
+    const isDue = performance.now() - this.#recordedAt >= RECORD_EVERY_MS
+    if (isDue || this.#waiting.length >= MAX_UNRECORDED) await this.flush()
+  }
+
+  async flush(): Promise<void> {
+    const uploads = this.#waiting
+    this.#waiting = []
+    this.#recordedAt = performance.now()
+    if (uploads.length === 0) return
+    await this.#store.write((sql) => {
+      for (const { hash, url } of uploads) enterUpload(sql, this.#store.id, hash, url)
+    })
+  }
+}
+
 /** Returns the URL of a file. Uploads the file unless the same content is uploaded or in flight already. */
 async function uploadOnce(
-  { store, client, halt }: Pick<RunContext, 'store' | 'client' | 'halt'>,
-  uploads: Map<string, Promise<string>>,
+  { client, halt }: Pick<RunContext, 'client' | 'halt'>,
+  { uploads, recorder }: { uploads: Map<string, Promise<string>>; recorder: UploadRecorder },
   path: string,
 ): Promise<string> {
   const hash = await sha256Of(path)
   const pending =
     uploads.get(hash) ??
     client.upload(path, basename(path), { signal: halt, sha256: hash }).then(async ({ url }) => {
-      await store.write((sql) => enterUpload(sql, store.id, hash, url))
+      await recorder.add(hash, url)
       return url
     })
   uploads.set(hash, pending)
