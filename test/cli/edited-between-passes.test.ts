@@ -29,8 +29,8 @@ async function open(flags: Partial<BatchMintFlags>, signal = new AbortController
     passes += 1
     return readManifest({ path: path('drop.csv') }, target as never)
   }
-  const unrevealed = flags.unrevealed === undefined ? {} : { unrevealed: path(flags.unrevealed) }
-  const opened = await openUnrevealed(deps as unknown as Deps, { options, read }, { ...unrevealed } as BatchMintFlags)
+  const unrevealed = flags.unrevealed && path(flags.unrevealed)
+  const opened = await openUnrevealed(deps as unknown as Deps, { options, read }, { unrevealed } as BatchMintFlags)
   return { ...opened, passes: () => passes, correct: () => writeFile(path('drop.csv'), VALID) }
 }
 
