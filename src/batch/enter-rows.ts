@@ -29,23 +29,23 @@ import type { BatchOptions } from './types.ts'
 export async function enterRows(
   store: StoredRun,
   options: BatchOptions,
-  { gathered, plan, before, pairs, replaced }: Omit<PreparedRun, 'planned'>,
+  { gathered, plan, mints, pairs, replaced }: Omit<PreparedRun, 'planned'>,
 ): Promise<RowsIn> {
   const { id, chunkSize, inOrder, setId } = store.drop
   const isNew = setId === null
   if (gathered.rows === 'draft') throw new Error('the rows of a dry run are not entered')
   const { set } = gathered.rows
   const retried = options.reconcileOnly === true ? [] : retriedStates(options)
-  const entered = plan.rows + before.adopted.length
+  const entered = plan.rows + mints.adopted.length
   const renamed = renamedOf(pairs)
   // Local files of rows whose keys change may have been moved as well.
   const relocated = [...gathered.relocated, ...(await relocatedPairs(store, gathered.rows, renamed))]
   await store.write((sql) => {
-    refuseClaimed(sql, store, options, { ...gathered, pending: enteredPositions(plan, before), renamed })
-    refuseGiven(sql, id, before.adopted)
+    refuseClaimed(sql, store, options, { ...gathered, pending: enteredPositions(plan, mints), renamed })
+    refuseGiven(sql, id, mints.adopted)
     const now = Date.now()
-    if (isNew && before.listed !== null) {
-      updateDrop(sql, id, { listed_at: enterKnown(sql, store.drop.collectionId, before.listed) })
+    if (isNew && mints.listed !== null) {
+      updateDrop(sql, id, { listed_at: enterKnown(sql, store.drop.collectionId, mints.listed) })
     }
     // Rows of another drop may have the same IDs.
     if (isNew && hasOtherDrops(sql, store)) store.drop.scope = ownScope(id)
@@ -58,7 +58,7 @@ export async function enterRows(
     moveRun(sql, store.drop.family, options)
     markReplaced(sql, replaced)
     replaceRows(sql, store.drop, gathered, now)
-    for (const request of foundRequests(before.adopted)) enterFound(sql, store.drop, request, now)
+    for (const request of foundRequests(mints.adopted)) enterFound(sql, store.drop, request, now)
     renameRows(
       sql,
       store.drop,

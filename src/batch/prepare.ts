@@ -24,7 +24,7 @@ import type { BatchOptions, CheckDeps, Duplicates, ManifestChanges, PlannedEvent
 export interface PreparedRun {
   gathered: Gathered
   plan: RequestPlan
-  before: EarlierMints
+  mints: EarlierMints
   /** Rows that got an ID since their mint. */
   pairs: Pair[]
   /** Operations of sent rows that left the manifest while others were added. */
@@ -60,23 +60,23 @@ export async function prepare(
   const pending = [...positionsOf(plan), ...pairedOnServer.map(({ row }) => row.position)]
   await store.read((sql) => refuseClaimed(sql, store, options, { ...gathered, pending, renamed }))
   await refuseUnlessDynamic(store, options, deps, plan)
-  const before = await findEarlierMints(store, options, deps, { gathered, plan, pairs })
-  before.notes.push(...notes)
-  await noteMove(store, options, deps, gathered, before)
-  const own = await takeRenamed(store, gathered.rows, before)
+  const mints = await findEarlierMints(store, options, deps, { gathered, plan, pairs })
+  mints.notes.push(...notes)
+  await noteMove(store, options, deps, gathered, mints)
+  const own = await takeRenamed(store, gathered.rows, mints)
   const allPairs = pairs.concat(own)
-  plan = withoutMinted(store, plan, { renamed: keptRows(own), adopted: keptRows(before.adopted) })
+  plan = withoutMinted(store, plan, { renamed: keptRows(own), adopted: keptRows(mints.adopted) })
   gathered.changes = withoutRenamed(gathered.changes, renamedOf(allPairs), own)
-  before.adopted = [...pairedOnServer, ...before.adopted]
-  if (before.adopted.length > 0) {
-    before.notes.push(`Rows not sent, because the server already has them: ${before.adopted.length}`)
-    if (isNew && (options.label ?? null) === null && plan.rows > 0) before.notes.push(WITHOUT_LABEL)
+  mints.adopted = [...pairedOnServer, ...mints.adopted]
+  if (mints.adopted.length > 0) {
+    mints.notes.push(`Rows not sent, because the server already has them: ${mints.adopted.length}`)
+    if (isNew && (options.label ?? null) === null && plan.rows > 0) mints.notes.push(WITHOUT_LABEL)
   }
-  const duplicates = sends && plan.rows > 0 ? await duplicatesOf(store, gathered, before) : { count: 0, rows: [] }
+  const duplicates = sends && plan.rows > 0 ? await duplicatesOf(store, gathered, mints) : { count: 0, rows: [] }
   const { changes } = gathered
-  const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: before.notes, duplicates }
+  const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: mints.notes, duplicates }
   const left = new Set(own.map(({ sent }) => sent))
-  return { gathered, plan, before, pairs: allPairs, replaced: replaced.filter((id) => !left.has(id)), planned }
+  return { gathered, plan, mints, pairs: allPairs, replaced: replaced.filter((id) => !left.has(id)), planned }
 }
 
 const keptRows = (some: readonly { row: KeptRow }[]): KeptRow[] => some.map(({ row }) => row)

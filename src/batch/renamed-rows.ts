@@ -10,9 +10,9 @@ import type { ManifestChanges } from './types.ts'
  * Removes the adopted rows whose NFTs this run has already sent as rows that left the manifest. They are the same rows
  * after an edit that doesn't change their reference IDs, so their operations get the new keys.
  */
-export async function takeRenamed(store: StoredRun, rows: RowsIn, before: EarlierMints): Promise<Pair[]> {
+export async function takeRenamed(store: StoredRun, rows: RowsIn, mints: EarlierMints): Promise<Pair[]> {
   const { drop } = store
-  const adopted = new Map(before.adopted.map(({ nftGdnId, row }) => [nftGdnId, row]))
+  const adopted = new Map(mints.adopted.map(({ nftGdnId, row }) => [nftGdnId, row]))
   if (drop.setId === null || adopted.size === 0) return []
   const sent = await store.read((sql) => sentElsewhere(sql, drop, rows, [...adopted.keys()]))
   const renamed = sent.flatMap(({ id, nftGdnId, operation, mintedAs }): Pair[] => {
@@ -20,7 +20,7 @@ export async function takeRenamed(store: StoredRun, rows: RowsIn, before: Earlie
     if (!adopted.delete(nftGdnId) || row === undefined) return []
     return [{ row, nftGdnId, operation, reference: mintedAs, mintedAs, label: null, sent: id, alias: 'stored' }]
   })
-  before.adopted = before.adopted.filter(({ nftGdnId }) => adopted.has(nftGdnId))
+  mints.adopted = mints.adopted.filter(({ nftGdnId }) => adopted.has(nftGdnId))
   return renamed
 }
 

@@ -90,7 +90,7 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
   const carried = sends ? await setRunLimit(deps.client, { limit, contract, blockchain, signal }) : limit
   if (sends) await deps.beforeSending?.(planned, carried)
   // Labels are replaced before the rows are entered, because a run that knows its NFTs doesn't check labels again.
-  const { relabeled } = prepared.before
+  const { relabeled } = prepared.mints
   if (relabeled.length > 0 && options.label != null)
     await relabelOnServer(deps.client, options, relabeled, options.label)
   await storeAliases(deps.client, options, prepared.pairs)
@@ -162,29 +162,29 @@ async function* resultsOf(store: StoredRun): AsyncGenerator<ResultRow> {
 }
 
 /** Resolves unknown outcomes after sending, and waits until every accepted row is deployed or failed. */
-async function finish(context: RunContext, sweeper: StatusPoller) {
+async function finish(context: RunContext, poller: StatusPoller) {
   const { options, now, store } = context
   const deadline = now() + (options.timeout ?? DEFAULT_WAIT_MS)
   // Before a row is declared absent, it must be known whether the server returns rows unchanged.
-  if (store.counts.unknown > 0) await sweeper.pollOnce()
+  if (store.counts.unknown > 0) await poller.pollOnce()
   const reconciled = await reconcile(context, {
     markerKey: store.drop.marker ?? undefined,
     others: (ids) => readOthers(store, ids),
-    meanwhile: () => sweeper.pollAside(),
+    meanwhile: () => poller.pollAside(),
     deadline,
   })
-  await sweeper.settled()
-  if (options.wait !== false) await sweeper.waitForAll(deadline)
+  await poller.settled()
+  if (options.wait !== false) await poller.waitForAll(deadline)
   return reconciled === null ? null : { adopted: reconciled.adopted, basis: reconciled.basis }
 }
 
-async function sendAll(context: RunContext, plan: RequestPlan, rows: RowsIn, sweeper: StatusPoller) {
+async function sendAll(context: RunContext, plan: RequestPlan, rows: RowsIn, poller: StatusPoller) {
   const { store } = context
   const urlOf = await uploadFiles(context, plan, rows)
   if (urlOf === null) return { requests: 0, attempts: 0 }
   await limitFees(context)
   const requestOf = requestsOf({ store, rows, plan, urlOf })
-  return await new Sender(context, plan, requestOf, () => void sweeper.pollAside()).run()
+  return await new Sender(context, plan, requestOf, () => void poller.pollAside()).run()
 }
 
 /** Limits the fees of the run on the server. Only a limit from this command's options replaces an existing one. */

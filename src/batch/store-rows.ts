@@ -46,8 +46,8 @@ async function enterAdopted(
   { gathered, plan, adopted }: { gathered: Gathered; plan: RequestPlan; adopted: Adopted[] },
 ): Promise<void> {
   const isDynamic = store.drop.setId === null && (await areDynamic(adopted, options, deps))
-  const before = { listed: null, adopted, relabeled: [], notes: [] }
-  await enterRows(store, options, { gathered, plan, before, pairs: [], replaced: [] })
+  const mints = { listed: null, adopted, relabeled: [], notes: [] }
+  await enterRows(store, options, { gathered, plan, mints, pairs: [], replaced: [] })
   if (isDynamic) await store.write((sql) => updateDrop(sql, store.id, { dynamic: 1 }))
   const context = new RunContext(options, deps, store)
   try {

@@ -43,8 +43,8 @@ interface Start {
 }
 
 /**
- * Checks whether a run could mint a row twice, before it sends anything. `neededLooks` decides which of these cases
- * apply. They are checked in this order:
+ * Checks whether a run could mint a row twice, before it sends anything. `neededSearches` decides which of these
+ * cases apply. They are checked in this order:
  *
  * 1. Rows that got an ID since their mint have another label: refused, unless they are adopted.
  * 2. The server knows rows by their reference IDs: they are adopted, and not sent (`knownReferences`).
@@ -66,7 +66,7 @@ export async function findEarlierMints(
   const { drop } = store
   const { client } = deps
   const isNew = drop.setId === null
-  const before: EarlierMints = { listed: null, adopted: [], relabeled: [], notes: [] }
+  const mints: EarlierMints = { listed: null, adopted: [], relabeled: [], notes: [] }
   const repeated = !isNew && options.retryAbsent === true ? await repeatedRows(store, gathered) : new Set<number>()
   const searches = neededSearches({
     ...options,
@@ -75,31 +75,31 @@ export async function findEarlierMints(
     pending: plan.rows,
     repeated: repeated.size,
   })
-  if (!searches.listing || client === null) return before
+  if (!searches.listing || client === null) return mints
 
   const start: Start = { store, options, deps, client, gathered, plan }
   const labeledPairs = pairsOfOthers(pairs, options.label)
   refuseMintedElsewhere(labeledPairs, options)
-  before.listed = await listCollection(sourceOf(start), options, searches.contents, before.notes)
-  const asksForReferences = searches.references && (await mayBeKnown(start, before.listed))
+  mints.listed = await listCollection(sourceOf(start), options, searches.contents, mints.notes)
+  const asksForReferences = searches.references && (await mayBeKnown(start, mints.listed))
   const fromServer = asksForReferences ? await knownReferences(store, options, client, { gathered, plan }) : null
-  before.adopted = fromServer?.rows ?? []
-  before.notes.push(...(fromServer?.notes ?? []))
-  before.relabeled = [...labeledPairs, ...(fromServer?.relabeled ?? [])]
-  if (before.relabeled.length > 0) before.notes.push(noteOfRelabeled(before.relabeled))
-  if (before.listed === null) return before
+  mints.adopted = fromServer?.rows ?? []
+  mints.notes.push(...(fromServer?.notes ?? []))
+  mints.relabeled = [...labeledPairs, ...(fromServer?.relabeled ?? [])]
+  if (mints.relabeled.length > 0) mints.notes.push(noteOfRelabeled(mints.relabeled))
+  if (mints.listed === null) return mints
 
-  const explained = new Set([...before.adopted, ...pairs].map(({ nftGdnId }) => nftGdnId))
+  const explained = new Set([...mints.adopted, ...pairs].map(({ nftGdnId }) => nftGdnId))
   const unexplained = (ids: Iterable<string>) => new Set([...ids].filter((id) => !explained.has(id)))
-  const listed = unexplained(before.listed)
+  const listed = unexplained(mints.listed)
   const pending = new Set(positionsOf(plan))
-  for (const { row } of before.adopted) pending.delete(row.position)
+  for (const { row } of mints.adopted) pending.delete(row.position)
   if (searches.absent) {
     const positions = new Set([...repeated].filter((position) => pending.has(position)))
     await refuseFoundAgain(start, positions, await unrecordedOf(store, listed))
   }
-  const mints = { ...before, listed }
-  return searches.contents ? await findByContent(start, mints, { unexplained, pending }) : mints
+  const remaining = { ...mints, listed }
+  return searches.contents ? await findByContent(start, remaining, { unexplained, pending }) : remaining
 }
 
 const sourceOf = ({ client, options: { signal } }: Start): RecordSource => ({ client, signal })
@@ -153,7 +153,7 @@ async function refuseFoundAgain(
  */
 async function findByContent(
   start: Start,
-  before: EarlierMints & { listed: Set<string> },
+  mints: EarlierMints & { listed: Set<string> },
   { unexplained, pending }: { unexplained: (ids: Iterable<string>) => Set<string>; pending: ReadonlySet<number> },
 ): Promise<EarlierMints> {
   const { store, options, deps, client, gathered } = start
@@ -167,21 +167,21 @@ async function findByContent(
 
   // A server with reference IDs lists accepted NFTs immediately.
   const mayLag = client.supports('references') !== true
-  const counts = await search(before.listed)
-  let { listed } = before
+  const counts = await search(mints.listed)
+  let { listed } = mints
   if (options.adopt === true) {
     if (mayLag) listed = unexplained(await settleListing(options, deps, sourceOf(start), search))
   } else if (mayLag) {
-    await untilComplete(options, deps, counts, () => search(before.listed))
+    await untilComplete(options, deps, counts, () => search(mints.listed))
   }
   if (!lookup.hasMatches) {
-    if (isNew && options.keepEdited !== true && before.adopted.length === 0) {
-      before.notes.push(...(await notesOfOthers(store, options, deps, await unrecordedOf(store, before.listed))))
+    if (isNew && options.keepEdited !== true && mints.adopted.length === 0) {
+      mints.notes.push(...(await notesOfOthers(store, options, deps, await unrecordedOf(store, mints.listed))))
     }
-    return { ...before, listed }
+    return { ...mints, listed }
   }
   const matches = () => unsent(store, lookup.found(), open)
-  if (options.adopt === true) return await adoptMatches(start, { ...before, listed }, matches())
+  if (options.adopt === true) return await adoptMatches(start, { ...mints, listed }, matches())
   for await (const _match of matches()) {
     throw await seemsMinted(matches(), {
       run: store.drop.name,
@@ -190,7 +190,7 @@ async function findByContent(
       hasReferences: client.supports('references') === true,
     })
   }
-  return before
+  return mints
 }
 
 /**
@@ -201,7 +201,7 @@ async function findByContent(
  */
 async function adoptMatches(
   { store, client }: Start,
-  before: EarlierMints & { listed: Set<string> },
+  mints: EarlierMints & { listed: Set<string> },
   matches: AsyncIterable<FoundRow>,
 ): Promise<EarlierMints> {
   const { unresolved } = await readOthers(store, [])
@@ -216,9 +216,9 @@ async function adoptMatches(
   }
   if (doubtful.length > 0) throw mayBeOfOthers(doubtful)
   if (ofOtherWallets.length > 0) throw belongToOthers(ofOtherWallets, client.supports('references') === true)
-  const listed = new Set(before.listed)
+  const listed = new Set(mints.listed)
   for (const { nftGdnId } of adopted) listed.delete(nftGdnId)
-  return { ...before, adopted: [...before.adopted, ...adopted], listed }
+  return { ...mints, adopted: [...mints.adopted, ...adopted], listed }
 }
 
 /**

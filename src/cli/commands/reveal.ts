@@ -118,7 +118,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         const carried = await limitChanges(deps, connection, options, { limit, commandLimit })
         await storeNames(deps, connection, options, plan)
         const paidSince = await meterRun(deps, connection, plan.run.id)
-        const sent = await send(deps, connection, opened, { plan, flags, limit: carried })
+        const sent = await sendUpdates(deps, connection, opened, { plan, flags, limit: carried })
         outcomes = sent.outcomes
         ended = sent.error
         paid = await paidSince()
@@ -151,7 +151,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         unrevealed_rows_left_out: plan.notMinted + plan.left - plan.leftRows.length,
         ...paid,
       })
-      const problem = ended ?? problemOf(outcomes) ?? noneMinted(plan)
+      const problem = ended ?? revealError(outcomes) ?? noneMinted(plan)
       if (flags.dryRun && problem === null) io.note('Nothing was sent.')
       if (problem !== null) throw problem
     })
@@ -291,7 +291,7 @@ async function confirm(
 }
 
 /** Sends the updates. Returns a later error instead of throwing it, so that the completed updates are still printed. */
-async function send(
+async function sendUpdates(
   deps: Deps,
   connection: Connection,
   { options }: OpenedManifest,
@@ -335,7 +335,8 @@ async function send(
   }
 }
 
-function problemOf({ failed, unknown, pending, reason, held, unsent }: Outcomes): GdnError | null {
+/** Returns the error for rows that were not revealed; null if all were. */
+function revealError({ failed, unknown, pending, reason, held, unsent }: Outcomes): GdnError | null {
   const hint = RESUME_HINT
   const details = { failed_rows: failed.first, unknown_rows: unknown.first }
   const reasons = [...unknown.first, ...failed.first]

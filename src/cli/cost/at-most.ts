@@ -130,8 +130,8 @@ function noteOfLimit(
   { typical, reserved }: { typical: bigint; reserved: bigint },
   { counted, left, isReserved, coin }: { counted: bigint; left: bigint; isReserved: boolean; coin: string },
 ): string | null {
-  const isAdded = isReserved ? ' in addition to what is reserved' : ''
-  const rest = `${coin}${isAdded}, and the limit leaves ${inCoins(left, 'down')} ${coin}`
+  const addition = isReserved ? ' in addition to what is reserved' : ''
+  const rest = `${coin}${addition}, and the limit leaves ${inCoins(left, 'down')} ${coin}`
   const enough = `--max-cost ${inCoins(counted + reserved, 'up')}`
   if (left < typical) {
     return `The estimate is ${inCoins(typical, 'up')} ${rest}. Unless fees fall, rows remain when the limit is reached. ${enough} is enough at the current fees.`

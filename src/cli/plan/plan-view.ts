@@ -197,12 +197,13 @@ export const countsOfRows = (counts: PlanCounts): PlanCounts => ({
 export function summaryText(counts: PlanCounts): string {
   const ofRows = countsOfRows(counts)
   const { rows, mint, update, transfer, drift, impossible, unchanged } = ofRows
-  const twice = mint + update + transfer + drift + impossible + unchanged - rows
-  const isTwice = twice <= 0 ? '' : ` (${count(twice, 'row')} ${twice === 1 ? 'has' : 'have'} two changes)`
+  const twoChanges = mint + update + transfer + drift + impossible + unchanged - rows
+  const overlap =
+    twoChanges <= 0 ? '' : ` (${count(twoChanges, 'row')} ${twoChanges === 1 ? 'has' : 'have'} two changes)`
   const { keptBurns, impossibleBurns } = counts
   const none = { transfer: 0, update: 0, mint: 0, unchanged: 0 }
   const removed = countsText({ ...counts, ...none, drift: keptBurns, impossible: impossibleBurns })
-  return `${count(rows, 'row')}: ${countsText(ofRows) || 'none'}${isTwice}.${removed === '' ? '' : ` Removed rows: ${removed}.`}`
+  return `${count(rows, 'row')}: ${countsText(ofRows) || 'none'}${overlap}.${removed === '' ? '' : ` Removed rows: ${removed}.`}`
 }
 
 /**
