@@ -175,7 +175,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
       const { value: change, done } = await this.#changes.next()
       if (done === true) return
       try {
-        this.#open.add(await this.#patiently(() => this.#handler.send(change)))
+        this.#open.add(await this.#withRetries(() => this.#handler.send(change)))
         this.#outcomes.held = null
         this.#lastAt = now()
       } catch (error) {
@@ -191,7 +191,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   async #poll(): Promise<void> {
     const all = [...this.#open]
     for (const page of chunksOf(all, PER_LOOK)) {
-      for (const [sent, reason] of await this.#patiently(() => this.#handler.endsOf(page))) {
+      for (const [sent, reason] of await this.#withRetries(() => this.#handler.endsOf(page))) {
         await this.#handler.onEnd?.(sent, reason)
         this.#open.delete(sent)
         if (reason === null) this.#outcomes.done++
@@ -199,7 +199,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
         this.#lastAt = this.#deps.now()
       }
       const reason = [...this.#open].find(({ pendingReason }) => pendingReason)?.pendingReason ?? null
-      this.#outcomes.reason = reason && ((await this.#whatLacks()) ?? reason)
+      this.#outcomes.reason = reason && ((await this.#currentShortage()) ?? reason)
       this.#report()
     }
   }
@@ -210,7 +210,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   }
 
   /** Returns the shortage of funds. All waiting senders share one request per `SHORTAGE_MS`. */
-  async #whatLacks(): Promise<string | null> {
+  async #currentShortage(): Promise<string | null> {
     const { now, shortage } = this.#deps
     if (shortage !== undefined && now() - this.#askedAt >= SHORTAGE_MS) {
       this.#askedAt = now()
@@ -220,7 +220,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   }
 
   /** Retries a request that didn't reach the server or that was refused temporarily. */
-  async #patiently<Result>(act: () => Promise<Result>): Promise<Result> {
+  async #withRetries<Result>(act: () => Promise<Result>): Promise<Result> {
     const { now, sleep, signal, timeoutMs } = this.#deps
     const since = now()
     for (let attempts = 1; ; attempts++) {
@@ -233,7 +233,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
         if (cause === null || this.#stopped !== null) throw error
         const failingMs = now() - (cause === 'not_sent' ? since : this.#lastAt)
         const retries = changeRetries(this.#open.size > 0, timeoutMs)
-        const held = cause === 'not_ready' ? ((await this.#whatLacks()) ?? messageOf(error)) : null
+        const held = cause === 'not_ready' ? ((await this.#currentShortage()) ?? messageOf(error)) : null
         if (!mayRetry(retries, { cause, retryAfterMs: 0 }, attempts, failingMs)) {
           throw held !== null && error instanceof GdnError ? error.with({ message: held }) : error
         }

@@ -9,20 +9,20 @@ import type { RunContext } from '../runs/run-context.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchOptions } from '../types.ts'
 
-type Word = NonNullable<BatchOptions['settle']>[number]
+type RowMark = NonNullable<BatchOptions['settle']>[number]
 
-const wrong = (message: string, hint: string) => flagError('--row', message, hint)
+const rowError = (message: string, hint: string) => flagError('--row', message, hint)
 
 /**
  * Records the user's decisions on rows whose outcome is unknown. If one decision is invalid, it records none.
  *
  * @throws GdnError `usage`
  */
-export async function markRows(context: RunContext, words: readonly Word[]): Promise<void> {
+export async function markRows(context: RunContext, marks: readonly RowMark[]): Promise<void> {
   const { store } = context
-  const settled = await store.read((sql) => words.map((word) => ({ ...word, id: operationOf(sql, store, word.key) })))
+  const settled = await store.read((sql) => marks.map((mark) => ({ ...mark, id: operationOf(sql, store, mark.key) })))
   if (new Set(settled.map(({ id }) => id)).size < settled.length) {
-    throw wrong('a row is repeated in --row', 'Specify each row only once.')
+    throw rowError('a row is repeated in --row', 'Specify each row only once.')
   }
   const ids = settled.flatMap(({ nftGdnId }) => (nftGdnId === null ? [] : [nftGdnId]))
   try {
@@ -45,10 +45,13 @@ export async function markRows(context: RunContext, words: readonly Word[]): Pro
 function operationOf(sql: Sql, { drop }: StoredRun, key: string): string {
   const [row] = operationsOfKey(sql, drop, key)
   if (row === undefined && !isPlanned(sql, drop.setId, key)) {
-    throw wrong(`there is no row ${key} in this run`, 'Run `gdn batch results` to list the keys.')
+    throw rowError(`there is no row ${key} in this run`, 'Run `gdn batch results` to list the keys.')
   }
   if (row === undefined || (row.state !== 'unknown' && row.state !== 'absent')) {
-    throw wrong(`the outcome of the row ${key} is already known`, 'Use --row only for rows whose outcome is unknown.')
+    throw rowError(
+      `the outcome of the row ${key} is already known`,
+      'Use --row only for rows whose outcome is unknown.',
+    )
   }
   return row.id
 }
@@ -56,18 +59,18 @@ function operationOf(sql: Sql, { drop }: StoredRun, key: string): string {
 async function checkIds({ options, source, store }: RunContext, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     if (await store.read((sql) => givenNfts(sql, [id]).size > 0)) {
-      throw wrong(`${id} is already the NFT of another row`, 'Run `gdn batch results` to show the NFT of each row.')
+      throw rowError(`${id} is already the NFT of another row`, 'Run `gdn batch results` to show the NFT of each row.')
     }
   }
   if (new Set(ids).size < ids.length)
-    throw wrong('the same NFT is specified for two rows', 'Specify a different NFT for each row.')
+    throw rowError('the same NFT is specified for two rows', 'Specify a different NFT for each row.')
   const records = await readRecords(source, ids)
   for (const id of ids) {
     const record = records.get(id)
-    if (record === undefined) throw wrong(`the server has no NFT ${id}`, 'Run `gdn nft list` to list the NFTs.')
+    if (record === undefined) throw rowError(`the server has no NFT ${id}`, 'Run `gdn nft list` to list the NFTs.')
     const contract = record.contract_address?.toLowerCase()
     if (contract !== undefined && contract !== options.contractAddress.toLowerCase()) {
-      throw wrong(`${id} is in another collection`, 'Run `gdn nft list` to list the NFTs of this collection.')
+      throw rowError(`${id} is in another collection`, 'Run `gdn nft list` to list the NFTs of this collection.')
     }
   }
 }

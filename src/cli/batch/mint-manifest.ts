@@ -71,7 +71,7 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
         flags,
       })
     }
-    throw withWayOut(error, flags.dryRun)
+    throw withRemedy(error, flags.dryRun)
   }
 }
 
@@ -177,8 +177,8 @@ interface Details {
   count?: number
 }
 
-/** Adds a way out to an error that prevents a run: how to plan offline, or the lines of the affected rows. */
-export function withWayOut(error: unknown, isDryRun = false): unknown {
+/** Adds to an error that prevents a run how to plan without the server, or the lines of the affected rows. */
+export function withRemedy(error: unknown, isDryRun = false): unknown {
   if (!(error instanceof GdnError)) return error
   const { code, message, hint = '', details } = error
   if (code === 'unreachable' && isDryRun) {

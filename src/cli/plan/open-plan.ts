@@ -4,7 +4,7 @@ import type { LocalContents } from '../../files/local-content.ts'
 import { withPlan } from '../../plan/make-plan.ts'
 import type { ChangePlan, PlanDeps, PlanOptions } from '../../plan/planned.ts'
 import { addExchangedFlag, addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
-import { type OpenedManifest, withWayOut } from '../batch/mint-manifest.ts'
+import { type OpenedManifest, withRemedy } from '../batch/mint-manifest.ts'
 import { printEditedRows } from '../batch/print-edited-rows.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { findCollection } from '../connect/find-collection.ts'
@@ -88,7 +88,7 @@ export async function openPlan<Result>(
   } catch (error) {
     progress.stop()
     if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(io, error)
-    throw withWayOut(error)
+    throw withRemedy(error)
   } finally {
     progress.stop()
   }
