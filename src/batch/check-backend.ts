@@ -6,16 +6,16 @@ import { lastRequest } from '../state/row-requests.ts'
 import type { StoredRun } from './runs/stored-run.ts'
 import type { BatchOptions, CheckDeps } from './types.ts'
 
-/** Facts that the connection to a run's backend revealed. */
-export interface Met {
+/** The result of comparing the backend of a run with the one that responds. */
+interface BackendCheck {
   /** Whether the backend was restored from a backup since the run was last active. */
   restored: boolean
   notes: string[]
 }
 
 /**
- * Compares the backend that responds with the backend of the run. After a restore, every row that has an ID is checked
- * before anything is planned or sent. If the backend no longer knows a row's NFT, the row's outcome is unknown.
+ * Compares the backend that responds with the backend of the run. After a restore, every accepted row is checked before
+ * anything is planned or sent. If the backend no longer knows a row's NFT, the row's outcome is unknown.
  *
  * @param writes whether to record the result; false in a dry run
  * @throws GdnError `wrong_backend`
@@ -25,7 +25,7 @@ export async function checkBackend(
   options: BatchOptions,
   deps: CheckDeps,
   writes: boolean,
-): Promise<Met> {
+): Promise<BackendCheck> {
   const { backend } = options
   const { drop } = store
   if (backend === undefined || drop.setId === null) return { restored: false, notes: [] }

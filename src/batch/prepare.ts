@@ -33,8 +33,8 @@ export interface PreparedRun {
 }
 
 /**
- * Reads and plans the rows, and makes all checks of a start: the backend, edits of the manifest, other runs, and the
- * NFTs of the collection. Dry runs and real runs both use this function, so they get the same result.
+ * Reads and plans the rows. Checks everything that can prevent the run: the backend, edits of the manifest, other runs,
+ * and the NFTs of the collection. Dry runs use this function too, so they get the same result.
  *
  * @param writes whether to record the rows and the backend; false in a dry run
  * @throws GdnError as `runBatch`
@@ -89,7 +89,7 @@ async function checkEdits(
   { writes, restored }: { writes: boolean; restored: boolean },
 ): Promise<void> {
   const mayBeRenumbered = gathered.isRead && gathered.changes.changed > 0
-  // `gdn apply` has checked the rows when it made the plan.
+  // `gdn apply` checks the rows when it makes the plan.
   if (mayBeRenumbered && options.allowExchanged !== true && options.keepEdited !== true) {
     await store.read((sql) => refuseRenumbered(sql, store.drop, gathered.rows))
   }

@@ -132,8 +132,8 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
 }
 
 /**
- * Returns why a run is stopped that has nothing left to send and whose transactions need a higher limit or lower fees.
- * Returns null if other reasons apply.
+ * Returns the reason `max_cost` if nothing is left to send and the signed transactions need a higher limit or lower
+ * fees; null otherwise.
  */
 function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: StatusPoller): BatchSummary['stopped'] {
   const isOutOfTime = stopped === null || stopped.code === 'pending'

@@ -12,7 +12,7 @@ import type { Now } from '../core/time.ts'
 import type { ManifestItem, ManifestReading } from '../manifest/read.ts'
 import type { RawDatabase } from '../sqlite/driver.ts'
 
-/** The other endpoints that a batch calls. They create nothing, so their requests may be repeated. */
+/** The endpoints that a run calls and that create nothing, so their requests may be repeated. */
 export type ReadEndpoint =
   | 'getnfts'
   | 'getnftgdnids'
@@ -24,7 +24,7 @@ export type ReadEndpoint =
   | 'setrunmaxcost'
   | 'setrunmaxfee'
 
-/** The part of the API client that a batch uses. `ApiClient` implements it. */
+/** The part of the API client that a run uses. `ApiClient` implements it. */
 export interface BatchClient {
   /** Makes one attempt with exactly these bytes. Never throws for errors of the network or the server. */
   send(
@@ -291,7 +291,7 @@ export type BatchEvent =
       status: number | null
       message: string | null
     }
-  /** Nothing is sent for this time. */
+  /** Sending is paused for `ms` milliseconds. */
   | {
       type: 'holding'
       reason: 'rate_limited' | 'not_ready' | 'max_cost' | 'unreachable' | 'unknown'

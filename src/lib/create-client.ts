@@ -71,7 +71,7 @@ function copyOf<Value>(value: Value): Value {
   return Object.fromEntries(fields.map(([key, field]) => [key, copyOf(field)])) as Value
 }
 
-/** Checks the options and copies them when a function is called, like its request. */
+/** Checks and copies the options of a call, for the same reason as its request. */
 function checked(options: OperationOptions): OperationOptions {
   checkOperationOptions(options)
   return { ...options }

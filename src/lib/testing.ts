@@ -11,7 +11,8 @@ export type { Local, LocalOptions } from './types.ts'
 const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 
 /**
- * Prints how to connect to the backend. Ends with its standard input: when stop() is called, or when this process ends.
+ * A program that prints how to connect to the backend. It ends when its standard input closes, which happens when
+ * `stop()` is called or this process ends.
  */
 const REPORT = `
 const { GDN_BASE_URL: baseUrl, GDN_API_KEY: apiKey, GDN_STATE_DIR: stateDir } = process.env

@@ -60,14 +60,14 @@ export const changeRetries = (isPending: boolean, timeoutMs: number): Retries =>
   backoff: RETRIES,
 })
 
-/** Causes for which the server can tell when to retry. */
+/** The causes that the server reports with the time to retry. */
 export type ForNow = 'rate_limited' | 'not_ready' | 'max_cost'
 
 export const isForNow = (cause: Failed['cause']): cause is ForNow =>
   cause === 'rate_limited' || cause === 'not_ready' || cause === 'max_cost'
 
 /**
- * Whether another attempt may follow. The limit of a run is final, unless the server tells when more of it may be left.
+ * Whether another attempt may follow. A run that reached its limit is retried only if the server says when to retry.
  *
  * @param attempts the number of attempts so far
  * @param failingMs the time since the first of them failed
@@ -100,7 +100,7 @@ export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null |
   })
 }
 
-/** No command in these hints, because the errors of a run name the command that resumes it. */
+/** The hints name no command, because the errors of a run name the command that resumes it. */
 const WAIT = 'Wait until the server accepts requests again.'
 
 const HINTS: Partial<Record<NoEffect['cause'], string>> = {

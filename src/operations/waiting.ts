@@ -40,10 +40,10 @@ interface Pace {
 
 const COMMAND_PACE: Pace = { firstMs: 200, maxMs: 2000, factor: 2 }
 
-/** How long a server that was reached may be away. */
+/** How long a server may be unreachable after it has responded. */
 const AWAY_MS = 30_000
 
-/** How long the server may hold a response. The pending reason is shown that often. */
+/** Maximum number of seconds for which the server holds a response. A pending reason is at most this old. */
 const HOLD_S = 2
 
 const monotonic = () => performance.now()
@@ -51,8 +51,8 @@ const monotonic = () => performance.now()
 /**
  * Polls with increasing intervals until `ask` returns a value.
  *
- * @param ask returns undefined to be called again. Its argument is the time left
- * @returns undefined after the timeout, or when the time of the command is over
+ * @param ask is called with the time left, and returns undefined to continue polling
+ * @returns undefined after the timeout, or when the command's own time limit is reached
  */
 export async function poll<Value>(
   { sleep, signal, now = monotonic }: PollDeps,
@@ -78,8 +78,8 @@ export async function poll<Value>(
 /**
  * Like `poll`, but a server with the capability `waits` holds a response until nothing is pending, which replaces the
  * pause. If it limits the rate of an endpoint, it holds only the first response, because a request in flight occupies
- * one of the few slots that all processes share. A server that was reached may be away for half a minute, for example
- * for a restart.
+ * one of the few slots that all processes share. After its first response, the server may be unreachable for half a
+ * minute, for example during a restart.
  *
  * @param ask reads with the client in its argument
  */
@@ -93,13 +93,13 @@ async function pollServer<Value>(
   let isHeld = false
   let heldMs = 0
   let reachedAt: number | null = null
-  // The time of a command may end in a pause, also in one of 0 ms.
+  // Sleeps even if the held response used up the whole pause, because the time limit of the command ends a sleep.
   const sleep: WaitDeps['sleep'] = (ms, until) => deps.sleep(Math.max(0, ms - heldMs), until)
   return await poll({ ...deps, sleep }, timeoutMs, async (leftMs) => {
     isHeld = false
     heldMs = 0
     polls += 1
-    // The first is shorter, so that the reason for a delay is soon known.
+    // The first response is held for only 1 s, so that the reason for a delay is known soon.
     const waitSeconds = Math.min(polls, HOLD_S, Math.floor(leftMs / 1000))
     const mayHold = (name: EndpointName) =>
       // Only one request of a poll is held, so that the poll ends in time.
@@ -109,7 +109,7 @@ async function pollServer<Value>(
       isHeld = true
       const since = now()
       const response = await client.call(name, request, { ...options, waitSeconds })
-      // A server that stops responds early, and isn't asked again at once.
+      // A server that shuts down responds early. Then the pause isn't shortened.
       if (now() - since >= waitSeconds * 900) heldMs = now() - since
       return response
     }

@@ -17,9 +17,9 @@ const MIN_VALUES = 5
 const MAX_EXCESS = 2
 const MAX_EXCESS_PART = 0.1
 
-/** Minimum part of the changed rows whose earlier values other rows have now. Values of removed rows are lost. */
+/** Minimum share of the changed rows whose earlier values other rows have now. Values of removed rows are lost. */
 const MIN_KEPT = 0.75
-/** Minimum part of the changed rows that get values of other changed rows, where many rows were removed. */
+/** Minimum share of the changed rows that get values of other changed rows, if many rows were removed. */
 const MIN_MOVED = 0.6
 
 /** Minimum number of transfers for a note on exchanged receivers, even with only a few wallets. */

@@ -249,7 +249,7 @@ function matchByContent(
   const unassigned = new Set(unpairedNfts)
   const contents = new Map<string, Unnamed[]>()
   for (const nft of unpairedNfts) {
-    // Not by the content that was sent, because all rows of an unrevealed drop have the placeholder's content.
+    // Compare the content in the key. The content that was sent is the placeholder in all rows of an unrevealed drop.
     const content = nft.sent === null ? null : contentOfKey(nft.sent.key)
     if (content === null) continue
     const copies = contents.get(content)

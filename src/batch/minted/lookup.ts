@@ -12,7 +12,7 @@ type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
 /** An NFT that matches a row, with its current holder and the hash of its complete metadata. */
 type FoundNft = Match & { holder: string | null; content: string }
 
-/** Numbers of NFTs in one look at the collection; see `RowLookup.read`. */
+/** The numbers of NFTs in one search of the collection; see `RowLookup.read`. */
 export interface SearchCounts {
   fresh: number
   unread: number

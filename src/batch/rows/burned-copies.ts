@@ -20,7 +20,8 @@ export function moveToCopy(
 
 /**
  * Gives each row whose NFT was burned the number of an equal row that left the manifest and whose NFT isn't burned.
- * Equal rows are numbered in order, so the manifest doesn't show which of them was removed. The burned one is assumed.
+ * Equal rows are numbered in order, so the manifest doesn't show which of them was removed. gdn assumes
+ * that it was the one with the burned NFT.
  */
 export function leaveBurnedCopies(sql: Sql, drop: Pick<Drop, 'id' | 'scope'>, rows: RowsIn): void {
   if (countBurned(sql, drop.id) === 0) return

@@ -60,7 +60,7 @@ export function resultsPage(
     const parts = splitRowText(row.body)
     const [receiver = '', , title = ''] = parts
     const result = rowResult(row, { key, line, title, receiver, contract: drop.contract }, page.live)
-    // Without a spread, for which V8 allocates a hidden class per object. It took 14 MB more for 200,000 rows.
+    // A spread would take 14 MB more for 200,000 rows, because V8 allocates a hidden class for each object.
     return { position, key, parts, result }
   })
 }

@@ -84,7 +84,7 @@ export class StatusPoller {
     const { now, halt } = this.#context
     if (this.#aside !== null) return this.#aside
     if (halt.aborted || now() - this.#asideAt < ASIDE_INTERVAL_MS) return Promise.resolve()
-    // It stops at rows that aren't deployed or failed, because later rows then aren't either.
+    // Stop at the first rows that aren't final, because later rows rarely are.
     this.#aside = this.#poll((ended) => ended, true).finally(() => {
       this.#aside = null
       this.#asideAt = now()

@@ -22,7 +22,7 @@ const MARKS: Readonly<Record<State, string>> = { deployed: '█', accepted: '▒
 const ASCII_MARKS: Readonly<Record<State, string>> = { ...MARKS, deployed: '#', accepted: '=', pending: '.' }
 
 const MAX_COLUMNS = 100
-/** A reason to wait of a server may have any length. Those of gdn take at most six lines of 80 columns. */
+/** A server may give a reason of any length. The reasons of gdn's backend take at most six lines of 80 columns. */
 const MAX_PHASE_LINES = 8
 
 /** Formats the block on a terminal: run, bar of all rows, rows by state, rate and time left, and current phase. */

@@ -153,7 +153,7 @@ export async function spendingOfRun(
   }
 }
 
-/** The question of a run before it spends. */
+/** The prompt that a command shows before a run spends. */
 export interface RunQuestion {
   what: string
   /** The gas and data of accepted rows that continue because a limit is raised; null if there are none. */
@@ -161,8 +161,8 @@ export interface RunQuestion {
 }
 
 /**
- * Returns the question to prompt for: the rows to mint, and the limits that the command raises so that accepted rows
- * can continue. Null if the command does neither.
+ * Returns what to prompt for: the rows to mint, and the limits that the command raises so that accepted rows can
+ * continue. Null if the command does neither.
  */
 export async function questionOfRun(
   deps: Deps,

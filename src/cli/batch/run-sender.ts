@@ -94,7 +94,7 @@ export interface RunLimits {
 export const hasBegun = ({ rows: { accepted, unknown, deployed } }: PlannedEvent): boolean =>
   accepted + unknown + deployed > 0
 
-/** Answers the questions that a run has while it is planned and sent: its cost, and whether to continue. */
+/** Implements the callbacks of a run: cost limits, prompts, checks of its rows, and verification. */
 export class RunSender {
   readonly #deps: Deps
   readonly #sending: RunSending

@@ -93,7 +93,7 @@ export async function openUnrevealed(
     // Only these NFTs must be dynamic, not the whole collection.
     options: { ...options, dynamic: true, reading: { ...options.reading, provenance, seed: seed.toString('hex') } },
     read: () => unrevealedItems(read(), placeholder, rows, leavesPath(stateDir, provenance)),
-    // The commitment.
+    // The transaction that commits to the rows.
     others: 1,
     check: async (connection) => {
       // The run of this machine, or the user with --again, knows what was minted.
