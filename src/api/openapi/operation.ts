@@ -2,7 +2,7 @@ import type { Endpoint } from '../endpoint.ts'
 import { MAX_FILE_BYTES } from '../endpoints/files.ts'
 import { ENDPOINT_NOTES } from './field-notes.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
-import { errorResponses, headerRefs } from './responses.ts'
+import { errorResponses, headerRefs, USUAL_HEADERS } from './responses.ts'
 
 function describe({ permissions, needs, ratePerSecond, creates, origin }: Endpoint): string {
   const names = permissions.map((name) => `\`${name}\``)
@@ -71,22 +71,7 @@ function statusesOf({ name, validationStatus, creates, ratePerSecond }: Endpoint
 
 export function operationOf(endpoint: Endpoint): Json {
   const { name, summary, permissions, needs, ratePerSecond, errorForm, creates, response, example } = endpoint
-  const headers = [
-    'x-request-id',
-    'Idempotency-Supported',
-    'Reference-Ids-Supported',
-    'Reference-Labels-Supported',
-    'Reference-Aliases-Supported',
-    'Updates-Supported',
-    'Run-Max-Cost-Supported',
-    'Run-Max-Fee-Supported',
-    'Nft-History-Supported',
-    'Prefer-Wait-Supported',
-    'Blockchains-Without-Value',
-    'Gdn-Backend-Id',
-    'Gdn-Incarnation',
-    'RateLimit-Policy',
-  ]
+  const headers = Object.keys(USUAL_HEADERS)
   if (creates !== null) headers.push('Idempotency-Replayed')
   if (ratePerSecond !== null) headers.push('RateLimit')
   const parameters = ['RequestId', ...(creates === null ? [] : ['IdempotencyKey', 'OnlyWithoutValue'])]

@@ -8,8 +8,8 @@ const header = (description: string, example: string): Json => ({
   example,
 })
 
-/** Response headers, by the names with which operations refer to them. */
-export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
+/** The headers of every successful response. `CAPABILITIES` has the names of those that announce an extension. */
+export const USUAL_HEADERS: Readonly<Record<string, Json>> = {
   'x-request-id': header(
     "The ID of the request in the server's log. If the request has an x-request-id, this is its value.",
     '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
@@ -56,14 +56,19 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     'A UUID that changes if the backend detects that its database was restored. The backend may then have no record of requests that it accepted.',
     '5f0c2f0e-7d3b-4a8e-8a55-1c9b2e4d6f70',
   ),
+  'RateLimit-Policy': header(
+    'The limit: q requests in a window of w seconds. Without q, there is no limit.',
+    '"createnft";q=2;w=1',
+  ),
+}
+
+/** Response headers, by the names with which operations refer to them. */
+export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
+  ...USUAL_HEADERS,
   'Idempotency-Replayed': header('This is the response to an earlier request with the same Idempotency-Key.', 'true'),
   'Error-Code': header(
     `The reason for the rejection, if it concerns the Idempotency-Key, a reference ID, the limit of the run, the value of the blockchain's coins, or the state of the blockchain: ${[IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS, CHAIN_ERRORS].flatMap((codes) => Object.values(codes)).join(', ')}. The outcome of an earlier request is not affected.`,
     IDEMPOTENCY_ERRORS.reused,
-  ),
-  'RateLimit-Policy': header(
-    'The limit: q requests in a window of w seconds. Without q, there is no limit.',
-    '"createnft";q=2;w=1',
   ),
   RateLimit: header('The remaining requests (r), and for how many seconds (t).', '"createnft";r=1;t=1'),
   'Retry-After': header('Seconds to wait.', '1'),
