@@ -63,7 +63,7 @@ export const IDEMPOTENCY_ERRORS = {
 export const REFERENCE_ERRORS = {
   /** 409: the reference ID names an operation with another digest. */
   conflict: 'reference_id_conflict',
-  /** 409: the reference ID has another label. */
+  /** 409: the reference ID already has a different label. */
   otherLabel: 'reference_label_conflict',
   /** 422: the request has the reference ID twice. */
   repeated: 'reference_id_repeated',

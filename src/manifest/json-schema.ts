@@ -20,7 +20,7 @@ export const COLUMN_NOTES: Readonly<Record<Name, string>> = {
   description: 'Description of the NFT; required',
   receiver: 'Owner of the NFT. `--receiver` sets the receiver of all rows that have none',
   sender:
-    'First owner of the NFT, before the server transfers it to the receiver. `--sender` sets the sender of all rows that have none',
+    'First owner of the NFT, before the server transfers it to the receiver. `--sender` sets the sender of all rows that have none. Without a sender, the server mints the NFT to the receiver',
   id: 'Identifier of the row. Without an `id`, gdn identifies the row by its content',
   contract_address: 'Contract address of the collection, instead of `--contract`. It must be the same in every row',
   blockchain: 'Blockchain, instead of `--blockchain`. It must be the same in every row',

@@ -2,9 +2,9 @@ import { hasFailed } from '../api/nft-status.ts'
 import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
-export const UNREVEALED = 'it is minted unrevealed: use gdn batch mint --unrevealed'
+export const UNREVEALED = 'the collection is committed to this manifest: run gdn batch mint --unrevealed'
 export const OTHERS_UNREVEALED =
-  'rows of this manifest were minted unrevealed, and it was edited since: restore it, or mint new rows from another manifest'
+  'the manifest was edited after its rows were minted unrevealed: restore it, or mint new rows from another manifest'
 /** How the reason begins for a row without an ID whose NFT got one. */
 export const HAS_ID = 'its NFT got an ID'
 export const FAILED = 'its last mint failed'

@@ -296,7 +296,7 @@ test('mints no row of an edited manifest as it is after rows were minted unrevea
     for (const { run } of [one, other]) {
       for (const more of [[], ['--adopt'], ['--take-over']]) {
         const reasons = reasonsOf(await run(['plan'], ADDED, ...more))
-        expect(reasons.at(-1)).toMatch(/^impossible: rows of this manifest were minted unrevealed.* another manifest$/)
+        expect(reasons.at(-1)).toMatch(/^impossible: the manifest was edited after its rows were minted unrevealed.* another manifest$/)
         expect((await run(['apply', '--yes'], ADDED, '--only', 'mint', ...more)).stderr).not.toContain('--only mint`')
       }
     }
@@ -347,7 +347,7 @@ test('plan says to use --unrevealed only for rows of the committed manifest', as
     expect((await one.mint(ROWS, '--timeout', '5s')).error).toMatchObject({ code: 'pending' })
     for (const { run } of [one, await machine(collection)]) {
       expect(new Set(reasonsOf(await run(['plan'], ROWS)))).toEqual(
-        new Set(['impossible: it is minted unrevealed: use gdn batch mint --unrevealed']),
+        new Set(['impossible: the collection is committed to this manifest: run gdn batch mint --unrevealed']),
       )
     }
   } finally {

@@ -23,7 +23,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   currency: "Symbol of the network's coin; null if it is not known.",
   description: 'Description of the NFT.',
   digest:
-    "Version and SHA-256 hash of the operation's fields in canonical JSON (RFC 8785); for an NFT: metadata, receiver and sender. The digest does not depend on the other NFTs in the request.",
+    "Version and SHA-256 hash of the operation's fields in canonical JSON (RFC 8785); for an NFT: metadata, receiver, and the sender if the request has one. The digest does not depend on the other NFTs in the request.",
   dynamic: 'Extension: the metadata of every NFT of the collection can be updated; false by default.',
   email: 'E-mail address of the account that the key belongs to.',
   enable_api: 'Whether NFTs may be created through the API; true by default.',
@@ -76,7 +76,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
     'The source of the reference ID: the ID of its row (id), or the content of the row (content). Null if the request did not specify the source.',
   reference_kinds: 'Extension: the source of each reference ID, in the order of reference_ids: id or content.',
   reference_label:
-    'Extension: the label of the reference IDs, such as the path of a manifest. It is not part of the digest. A reference ID that has another label returns 409.',
+    'Extension: the label of the reference IDs, such as the path of a manifest. It is not part of the digest. If a reference ID already has a different label, the response is 409.',
   relabeled: 'Number of reference IDs whose label changed. IDs that already had the new label are not counted.',
   replaces_label:
     'The label that the reference IDs have now. With any other label, nothing changes and the response is 409.',
@@ -90,7 +90,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   revision: 'Number of the last update of the NFT, counted per collection; 0 if the NFT was never updated.',
   revision_reference_id: 'Extension: reference ID of the last update of the NFT. Absent if there is none.',
   royalty_bps: 'Extension: royalty in basis points of the sale price (100 = 1 %); 0 by default.',
-  royalty_receiver: 'Extension: wallet address that receives royalties; by default the owner of the collection.',
+  royalty_receiver: 'Extension: wallet address that receives royalties; the value of wallet_address by default.',
   run: 'Name of the run that created the NFTs: the value of the request header Gdn-Run.',
   status: 'initiated, deployed or failed; the last two are final.',
   tag: 'Name of the attribute.',
@@ -210,7 +210,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   createnft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },
   createnfttrans: {
     sender_wallet_address:
-      'Wallet address of the first owner of the created NFTs. By default the owner of the collection (v1.2; required in v1.1).',
+      'Wallet address of the first owner of the created NFTs. Required in v1.1. The default in v1.2 is the owner of the collection when the request is accepted.',
     receiver_wallet_address: 'Wallet address that the created NFTs are transferred to.',
   },
   creatednft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },

@@ -64,7 +64,7 @@ export async function lookUpReferences(
  * Returns the operations of a request's reference IDs, in order, if all exist with the same digests, so that nothing
  * has to be created. Null if a reference ID is unknown or free.
  *
- * @throws Refusal 409 if a reference ID belongs to another operation or has another label
+ * @throws Refusal 409 if a reference ID belongs to another operation or has a different label
  */
 export async function findAllNamed(
   db: Db,
@@ -85,7 +85,7 @@ export async function findAllNamed(
  * Assigns a request's operations to their reference IDs. Returns the operations that already exist, whose reference IDs
  * stay unchanged. Nothing must be created for them. Call it in the transaction that creates the others.
  *
- * @throws Refusal 409 if a reference ID belongs to another operation or has another label
+ * @throws Refusal 409 if a reference ID belongs to another operation or has a different label
  */
 export async function claimReferences(
   db: Db,
@@ -142,7 +142,7 @@ function refuseConflicts(
 /**
  * Labels are compared only if both sides have one.
  *
- * @throws Refusal 409 if a reference ID has another label
+ * @throws Refusal 409 if a reference ID has a different label
  */
 export function refuseLabelConflicts(
   { operation }: Pick<ReferenceScope, 'operation'>,

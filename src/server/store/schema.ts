@@ -349,7 +349,7 @@ export interface OperationReferencesTable {
   digest: string
   /** ID of the NFT, transfer, update or collection. */
   target_id: string
-  /** The label that the client sent with the reference ID. A request with another label is rejected. */
+  /** The label that the client sent with the reference ID. A request with a different label is rejected. */
   label: string | null
   /** Whether the reference ID was made from an ID of the client's row, or from the row's content. */
   kind: 'id' | 'content' | null
