@@ -18,7 +18,7 @@ export async function retryRead(
 ): Promise<TransportResponse> {
   const deadline = clock.now() + BUDGET_MS
   for (let attempt = 1; ; attempt++) {
-    const result = await tryOnce(once, signal)
+    const result = await tryOnce(url, once, signal)
     const response = result instanceof TransportError ? null : result
     if (response !== null && !isPassing(response.status)) return response
     const asked = response === null ? null : retryAfterMs(response.headers, Date.now())
@@ -45,7 +45,15 @@ async function isRested(clock: RetryClock, ms: number, signal: AbortSignal | und
   }
 }
 
+/** Returns the error for a server that accepted a request and didn't respond before the command's timeout. */
+const silent = (url: string, timeUp: GdnError) =>
+  timeUp.with({
+    message: `${timeUp.message} before ${new URL(url).origin} responded`,
+    hint: 'Run `gdn doctor` to check the server, or run the same command again with a longer --timeout.',
+  })
+
 async function tryOnce(
+  url: string,
   once: () => Promise<TransportResponse>,
   signal: AbortSignal | undefined,
 ): Promise<TransportResponse | TransportError> {
@@ -53,7 +61,8 @@ async function tryOnce(
     return await once()
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
-    if (signal?.aborted === true) throw signal.reason
+    if (signal?.aborted === true)
+      throw isTimeUp(signal.reason) && error.sent ? silent(url, signal.reason) : signal.reason
     // The file to upload can't be read, which isn't a network error.
     if (error.cause instanceof GdnError) throw error.cause
     return error

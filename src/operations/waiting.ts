@@ -177,6 +177,7 @@ export async function waitForNfts(
   { timeoutMs, isDone = ({ status }) => isFinal(status), isAccepted = false, mustExist = false, onPoll }: NftWait,
 ): Promise<WaitedForNfts> {
   const seen = new Map<string, NftRecord>()
+  let hasResponded = false
   const recordsOf = (nftIds: readonly string[]) => nftIds.flatMap((id) => seen.get(id) ?? [])
   const stillPending = () =>
     ids.filter((id) => {
@@ -190,13 +191,16 @@ export async function waitForNfts(
   try {
     await pollServer(deps, timeoutMs, async (reading) => {
       for (const [id, record] of await readNfts(reading, stillPending())) seen.set(id, record)
+      hasResponded = true
       if (mustExist && deps.client.supports('references') === true) refuseUnknown(ids.filter((id) => !seen.has(id)))
       const pending = stillPending()
       onPoll?.({ pending: pending.length, records: recordsOf(pending) })
       return pending.length === 0 ? true : undefined
     })
     return waited((pending) =>
-      pending.length > 0 ? stillPendingAfter(timeoutMs, pending, recordsOf(pending)) : failedMints(recordsOf(ids)),
+      pending.length > 0
+        ? stillPendingAfter(timeoutMs, pending, recordsOf(pending), hasResponded)
+        : failedMints(recordsOf(ids)),
     )
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
@@ -205,8 +209,14 @@ export async function waitForNfts(
   }
 }
 
-function stillPendingAfter(timeoutMs: number, pending: readonly string[], records: readonly NftRecord[]): GdnError {
-  const reason = records.length === 0 ? ': the server returns no NFT with this ID' : pendingReason(records)
+function stillPendingAfter(
+  timeoutMs: number,
+  pending: readonly string[],
+  records: readonly NftRecord[],
+  hasResponded: boolean,
+): GdnError {
+  const silence = hasResponded ? 'the server returns no NFT with this ID' : 'the server does not respond'
+  const reason = records.length === 0 ? `: ${silence}` : pendingReason(records)
   const reasons = new Map(records.map((record) => [record.nft_gdn_id, record.pending_reason ?? null]))
   const nfts = pending.map((nft_gdn_id) => ({ nft_gdn_id, pending_reason: reasons.get(nft_gdn_id) ?? null }))
   return pendingAfter(timeoutMs, count(pending.length, 'NFT'), reason, { nft_gdn_ids: pending, nfts })

@@ -118,13 +118,23 @@ describe('--timeout', () => {
     expect([result.code, errorOf(result).code]).toEqual([6, 'timed_out'])
   })
 
+  test('names a server that accepts a request and does not respond', async () => {
+    const { url, signal } = await server({ path: 'getnfts' })
+    const result = await cli(['nft', 'wait', 'id-1', '--json', '--base-url', url], { ...(await machine()), signal })
+    expect(errorOf(result)).toMatchObject({
+      code: 'timed_out',
+      message: `the 2 s of --timeout expired before ${url} responded`,
+      hint: expect.stringContaining('`gdn doctor`'),
+    })
+  })
+
   test('ends before anything is sent with 6, and says so', async () => {
     const { url, keys, signal } = await server({ path: 'getisgdnnft' })
     const result = await cli([...MINT, '--base-url', url], { ...(await machine()), signal })
     expect([result.code, keys]).toEqual([6, []])
     expect(errorOf(result)).toMatchObject({
       code: 'timed_out',
-      message: 'the 2 s of --timeout expired, and nothing was sent',
+      message: 'the 2 s of --timeout expired, and the request was not sent',
     })
   })
 
@@ -153,7 +163,7 @@ describe('--timeout', () => {
     expect([result.code, JSON.parse(result.stdout).nft_gdn_id]).toEqual([8, 'id-1'])
     expect(errorOf(result)).toMatchObject({
       code: 'pending',
-      message: '1 NFT still pending after 300 s: the server returns no NFT with this ID',
+      message: '1 NFT still pending after 300 s: the server does not respond',
       hint: expect.stringContaining('gdn nft wait id-1'),
     })
   })
