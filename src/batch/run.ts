@@ -2,7 +2,7 @@ import { addressProblem } from '../api/address.ts'
 import { isStuck } from '../api/stuck-reason.ts'
 import { runLimit } from '../client/run-limit.ts'
 import { setRunLimit } from '../client/set-run-limit.ts'
-import { GdnError } from '../core/errors.ts'
+import { GdnError, withNothingSent } from '../core/errors.ts'
 import { DEFAULT_WAIT_MS } from '../operations/defaults.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { forgetDrop, updateDrop } from '../state/drops.ts'
@@ -77,7 +77,9 @@ export async function withLeasedRun<Result>(
 }
 
 async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
-  const prepared = await prepare(store, options, deps, { writes: true })
+  const prepared = await prepare(store, options, deps, { writes: true }).catch((error: unknown) => {
+    throw withNothingSent(error, 'This command sent nothing.')
+  })
   const { gathered, plan, planned } = prepared
   const { drop } = store
   const sends = options.reconcileOnly !== true

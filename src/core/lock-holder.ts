@@ -70,9 +70,13 @@ export async function seemsActive(holder: LockHolder, beatAt: number): Promise<b
   return state.kind === 'remote' ? Math.abs(Date.now() - beatAt) < state.patienceMs : state.kind === 'alive'
 }
 
-/** Returns the error for a run that a process on this machine holds. */
-export const activeHolderError = ({ pid, note }: LockHolder): GdnError =>
-  new GdnError('run_busy', `another gdn process is working on this run: pid ${pid} (${note})`, {
+/**
+ * Returns the error for a run that a process on this machine holds.
+ *
+ * @param what what the process works on
+ */
+export const activeHolderError = ({ pid, note }: LockHolder, what = 'this run'): GdnError =>
+  new GdnError('run_busy', `another gdn process is working on ${what}: pid ${pid} (${note})`, {
     hint: 'Wait until the process ends, or press Ctrl-C in its terminal.',
     details: { pid, note },
   })
@@ -87,7 +91,7 @@ const elsewhere = ({ pid, host }: LockHolder): string =>
  *
  * @param leftMs time until the holder counts as ended without a heartbeat; null if it just wrote one
  */
-export function remoteHolderError(holder: LockHolder, leftMs: number | null): GdnError {
+export function remoteHolderError(holder: LockHolder, leftMs: number | null, what = 'this run'): GdnError {
   const { pid, note, host, since } = holder
   const hint =
     leftMs === null
@@ -95,7 +99,7 @@ export function remoteHolderError(holder: LockHolder, leftMs: number | null): Gd
       : `Stop that process, or wait. If it has already ended, run the same command again in ${Math.ceil(leftMs / 1000)} s.`
   return new GdnError(
     'run_busy',
-    `another gdn process is working on this run${begun(holder)}: ${elsewhere(holder)} (${note})`,
+    `another gdn process is working on ${what}${begun(holder)}: ${elsewhere(holder)} (${note})`,
     {
       hint,
       details: { pid, note, host, since },

@@ -126,7 +126,7 @@ export async function claimOperation(
       const recorded = find(sql)
       return recorded === null ? enter(sql, name, { id, keptAs, note }, mine) : take(sql, recorded, mine)
     },
-    { timing, signal },
+    { timing, signal, what: 'the same request' },
   )
   return { operation, run: new LeasedRun(state, lease, timing.beatMs), isNew }
 }
@@ -135,17 +135,18 @@ export async function claimOperation(
  * Calls `take` in a transaction until no run that it needs is held. Releases runs whose holders have ended.
  *
  * @param take returns a run that a process holds, or else acquires or changes the runs
+ * @param options.what what errors say that the other process works on. Default: `this run`
  * @throws GdnError `run_busy` while another process holds a run
  */
 export async function acquire<Taken extends { kind: 'taken' }>(
   state: State,
   take: (sql: Sql) => Taken | BusyRun,
-  { timing = LOCK_TIMING, signal }: { timing?: LockTiming; signal?: AbortSignal | undefined } = {},
+  { timing = LOCK_TIMING, signal, what }: { timing?: LockTiming; signal?: AbortSignal | undefined; what?: string } = {},
 ): Promise<Taken> {
   for (;;) {
     const attempt = await state.write(take, signal)
     if (attempt.kind === 'taken') return attempt
-    await waitForEnd(state, attempt, timing, signal)
+    await waitForEnd(state, attempt, { timing, signal, what })
     const { runId, by } = attempt
     await state.write((sql) => releaseOther(sql, runId, by), signal)
   }
@@ -197,18 +198,17 @@ export function newRun(
 async function waitForEnd(
   state: State,
   { by, runId }: BusyRun,
-  timing: LockTiming,
-  signal: AbortSignal | undefined,
+  { timing, signal, what }: { timing: LockTiming; signal: AbortSignal | undefined; what: string | undefined },
 ): Promise<void> {
   const status = await inspectHolder(by.holder, timing)
   if (status.kind === 'ended') return
   if (status.kind === 'alive') {
     if (unreleased.has(nameOfLease({ runId, fence: by.fence }))) return
-    throw activeHolderError(by.holder)
+    throw activeHolderError(by.holder, what)
   }
   // A clock that was set back must not make a holder look alive indefinitely.
   const waitMs = status.patienceMs - Math.abs(Date.now() - by.beatAt)
-  if (waitMs > 0) throw remoteHolderError(by.holder, waitMs)
+  if (waitMs > 0) throw remoteHolderError(by.holder, waitMs, what)
   await sleep(timing.watchMs, signal)
   const later = await state
     .read((sql) => leaseOf(sql, runId), signal)
@@ -217,5 +217,5 @@ async function waitForEnd(
       if (error instanceof GdnError && error.code === 'run_busy') return null
       throw error
     })
-  if (later !== null && later.beatAt !== by.beatAt) throw remoteHolderError(by.holder, null)
+  if (later !== null && later.beatAt !== by.beatAt) throw remoteHolderError(by.holder, null, what)
 }

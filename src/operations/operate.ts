@@ -3,7 +3,7 @@ import { loadEndpoint } from '../api/endpoints.ts'
 import { isRestored, refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { SYSTEM_RETRY_CLOCK } from '../client/retry-clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
-import { GdnError } from '../core/errors.ts'
+import { GdnError, withNothingSent } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import { givenToOthers, unrecordedNfts } from '../state/known-nfts.ts'
 import {
@@ -52,13 +52,12 @@ export async function operate(
     note: wanted.note,
     signal: deps.signal,
   })
-  deps.onStart?.(claimed.operation.id)
   const journal = new Journal(claimed, deps, wanted)
   const sender = new CommandSender(deps, wanted, creates, name, journal)
   try {
     if (claimed.isNew) await refuseDuplicate(deps, wanted, name)
     const operation = await sender.accepted(claimed.isNew).catch((error: unknown) => {
-      throw isTimeUp(error) ? sender.outOfTime(error) : error
+      throw sender.stopped(error)
     })
     const ending = await act(operation)
     if (ending.ended) await journal.end(operation, ending)
@@ -77,7 +76,7 @@ async function refuseDuplicate(
 ) {
   if (again || since === undefined) return
   if (!(await state.write((sql) => hasEndedSince(sql, name, { since, now: now() }), signal))) return
-  throw new GdnError('run_busy', 'another process finished the same command after this one started', {
+  throw new GdnError('run_busy', 'another gdn process finished the same request after this command started', {
     hint: 'Nothing was sent. Run the command again to send another request.',
   })
 }
@@ -116,13 +115,18 @@ class CommandSender {
 
   /** Returns the accepted operation. Sends its request unless the server accepted it earlier. */
   async accepted(isNew: boolean): Promise<AcceptedOperation> {
-    const { onEvent } = this.#deps
+    const { onStart, onEvent } = this.#deps
     const earlier = this.#journal.operation
     // The process that held the operation ended before it sent a byte.
-    if (isNew || isUnsent(earlier)) return await this.#sendNew(await this.#newRequest(earlier.id))
+    if (isNew || isUnsent(earlier)) {
+      const request = await this.#newRequest(earlier.id)
+      onStart?.(earlier.id)
+      return await this.#sendNew(request)
+    }
     const { backend, again } = this.#wanted
     refuseSilentBackend(backend)
     if (again) return await this.#sendAnother(asSent(earlier))
+    onStart?.(earlier.id)
     if (earlier.state === 'failed' && earlier.accepted === null) throw wasRefused(earlier)
     const { request } = asSent(earlier)
     refuseOtherBackend(`the request sent at ${isoSeconds(request.sentAt ?? 0)}`, request.backend, backend)
@@ -144,9 +148,10 @@ class CommandSender {
     return earlier
   }
 
-  /** Returns the error of a command that timed out, with what is known about the operation. */
-  outOfTime(error: GdnError): GdnError {
+  /** Adds what is known about the operation to the error of a command that timed out or was interrupted. */
+  stopped(error: unknown): unknown {
     const { operation } = this.#journal
+    if (!isTimeUp(error)) return isUnsent(operation) ? withNothingSent(error) : error
     if (isAccepted(operation)) {
       const message = `${error.message}, and the outcome of the request accepted earlier was not checked`
       return new GdnError('pending', message, { hint: 'Run the same command again to wait longer.', cause: error })
@@ -155,7 +160,7 @@ class CommandSender {
       return unknownOperation(operation, this.#creates, error.message, [], error)
     }
     const hint = 'Run the same command again, with a longer --timeout.'
-    return error.with({ message: `${error.message}, and nothing was sent`, hint })
+    return error.with({ message: `${error.message}, and the request was not sent`, hint })
   }
 
   /**
@@ -197,6 +202,7 @@ class CommandSender {
   async #sendAnother(earlier: SentOperation): Promise<AcceptedOperation> {
     const run = newRun(this.#wanted.note)
     const request = requestBytes(this.#deps, this.#creates, run.id, await this.#newRequest(run.id))
+    this.#deps.onStart?.(run.id)
     await this.#journal.replace(run, this.#name, request)
     await this.#deps.onEvent({ type: 'set_aside', operation: earlier })
     return await this.#send(null)

@@ -85,7 +85,7 @@ export interface OperateDeps {
   startedAt?: number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
-  /** Called with the ID of the operation before anything is sent. */
+  /** Called with the ID of the operation before its request is sent or resumed. Not called if it is refused before. */
   onStart?(id: string): void
   onEvent(event: OperationEvent): Promise<void> | void
 }

@@ -102,6 +102,30 @@ test('prints the ID of an operation, and resumes that operation with --operation
   expect((await cli([...argv, '--operation', 'latest'], { env })).code).toBe(2)
 })
 
+test('prints no ID, and that the request was not sent, if Ctrl-C comes before the request', async () => {
+  const stop = new AbortController()
+  const api = await fakeApi({
+    getisgdnnft: () => {
+      stop.abort(new GdnError('interrupted', 'interrupted'))
+      return { status: 503, body: {} }
+    },
+  })
+  const { env } = await machine()
+  const { code, stderr } = await cli([...MINT, '--base-url', api.url], { env, signal: stop.signal })
+  expect(code).toBe(130)
+  expect(stderr).toContain('error: interrupted\n  The request was not sent.')
+  expect(stderr).not.toContain('Operation ')
+})
+
+test('prints no ID of an operation that is refused before its request is sent', async () => {
+  const api = await fakeApi({ getnfts: knows() })
+  const { env } = await machine()
+  const argv = ['nft', 'transfer', 'id-9', '-c', CONTRACT, '--receiver', OWNER, '--base-url', api.url]
+  const { stderr } = await cli(argv, { env })
+  expect(stderr).toContain('error: ')
+  expect(stderr).not.toContain('Operation ')
+})
+
 test('batch rm removes the record of a single command after --yes, even with an unknown outcome', async () => {
   let broken = true
   const mint = minting()

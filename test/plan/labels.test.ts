@@ -140,7 +140,10 @@ describe('the same drop', () => {
       return undefined
     }
     const options = { ...jan.options, signal: stop.signal }
-    await expect((await start()).mint(jan.rows, options)).rejects.toMatchObject({ code: 'interrupted' })
+    await expect((await start()).mint(jan.rows, options)).rejects.toMatchObject({
+      code: 'interrupted',
+      hint: 'This command sent nothing.',
+    })
     expect(server.sent).toHaveLength(1)
   })
 

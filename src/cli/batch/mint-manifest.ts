@@ -6,7 +6,7 @@ import type { BatchOptions } from '../../batch/types.ts'
 import { projectFileIn } from '../../config/project-file.ts'
 import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
-import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
+import { GdnError, messageOf, systemCode, withNothingSent } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { ManifestItem, ManifestOptions } from '../../manifest/read.ts'
 import { readManifest } from '../../manifest/read.ts'
@@ -114,7 +114,9 @@ export async function openManifest(
   if (manifest !== '-') await checkManifestFile(manifest)
   const settings = await deps.settings(flags)
   const server = await settings.server()
-  const backend = await deps.identify(server, how)
+  const backend = await deps.identify(server, how).catch((error: unknown) => {
+    throw withNothingSent(error, 'This command sent nothing.')
+  })
   const mapped = new MappedColumns(deps.io, settings)
   const fromFlags = manifestOptions(deps, flags, settings)
   const path = await manifestPath(deps, manifest)

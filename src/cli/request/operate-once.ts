@@ -3,7 +3,7 @@ import { MINT_ENDPOINTS } from '../../api/mint-endpoints.ts'
 import { type RunLimit, runLimit } from '../../client/run-limit.ts'
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
-import { GdnError, messageOf } from '../../core/errors.ts'
+import { GdnError, messageOf, withNothingSent } from '../../core/errors.ts'
 import { operate } from '../../operations/operate.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
 import type { AcceptedOperation, Ending, OperationEvent, SentOperation, WantedRequest } from '../../operations/types.ts'
@@ -67,7 +67,9 @@ export async function operateOnce(
       hint: 'Use --again to send another request, or --operation to repeat one.',
     })
   }
-  const backend = await deps.identify(server)
+  const backend = await deps.identify(server).catch((error: unknown) => {
+    throw withNothingSent(error)
+  })
   const origin = runOrigin(server, backend)
   const reporter = new EventReporter(deps)
   let own: bigint | null = null
