@@ -206,6 +206,7 @@ function refuseFlagsAsValues(command: GdnCommand, argv: readonly string[]): void
     const value = argv[++at]?.replace(/=.*/s, '') ?? ''
     if (!value.startsWith('--') && flagOf(value) === undefined) continue
     const name = flag.long ?? flag.flags
+    if (flag.flags.endsWith('<n>')) throw flagError(name, `needs a number, but ${value} follows`, `Use ${name} <n>.`)
     throw flagError(name, `needs a value, but ${value} follows`, `If ${value} is the value, use ${name}=${value}.`)
   }
 }

@@ -16,10 +16,28 @@ export function usageError(error: CommanderError, command: GdnCommand, argv: rea
     return flagError(lone, 'takes no value', `Use ${lone} alone, or omit it.`)
   }
   const near = isUnknown ? nearestFlag(error.message, command) : undefined
-  const hint = isUnknown ? dataDirHint(error.message, command) : undefined
+  const hint = isUnknown
+    ? (dataDirHint(error.message, command) ?? dashedFileHint(argv, command) ?? insteadOf(error.message, command))
+    : undefined
   return new GdnError('usage', inOurWords(error, command), {
     hint: hint ?? fileHint(error, command) ?? (near === undefined ? usageHint(command) : `Did you mean ${near}?`),
   })
+}
+
+/** Returns a hint for a file whose name begins with a hyphen, if the command takes a file. */
+function dashedFileHint(argv: readonly string[], { registeredArguments }: GdnCommand): string | undefined {
+  const takesFile = registeredArguments.some((one) => FILE_ARGUMENTS.has(one.name()))
+  const file = takesFile ? argv.find((word) => DASHED_FILE.test(word)) : undefined
+  return file === undefined ? undefined : `If ${file} is a file, use ./${file}.`
+}
+
+const FILE_ARGUMENTS: ReadonlySet<string> = new Set(['manifest', 'plan'])
+const DASHED_FILE = /^-[\w.-]+\.(?:csv|tsv|jsonl?|ndjson)$/i
+
+/** Returns the command to run instead of a flag that users may expect. */
+function insteadOf(message: string, command: GdnCommand): string | undefined {
+  if (command.name() !== 'apply' || !message.includes("'--dry-run'")) return undefined
+  return 'Run `gdn plan` to show the changes without making them.'
 }
 
 /** Returns a hint for a flag that names a server, if the command works on the files of a backend instead. */

@@ -126,14 +126,14 @@ test('takes no flag as the value of another flag, in every command', async () =>
   let flags = 0
   for (const verb of COMMANDS) {
     const made = await makeCommand(verb, {} as Deps)
-    for (const { long, short, required } of made.options) {
+    for (const { long, short, required, flags: form } of made.options) {
       for (const flag of required ? [long, short].filter((name) => name !== undefined) : []) {
         flags += 1
         const { code, stderr } = await cli([...verb.command.split(' '), flag, '--quiet'])
         const said = stderr.split('\n')[0]
         expect({ code, said }, verb.command).toEqual({
           code: 2,
-          said: `error: ${long}: needs a value, but --quiet follows`,
+          said: `error: ${long}: needs a ${form.endsWith('<n>') ? 'number' : 'value'}, but --quiet follows`,
         })
       }
     }
@@ -141,6 +141,7 @@ test('takes no flag as the value of another flag, in every command', async () =>
   expect(flags).toBeGreaterThan(300)
   const { stderr } = await cli(['batch', 'mint', 'v.csv', '--run', '--dry-run'])
   expect(stderr).toContain('If --dry-run is the value, use --run=--dry-run.')
+  expect((await cli(['nft', 'list', '--limit', '--no-color'])).stderr).toContain('Use --limit <n>.')
   const misspelled = await cli(['batch', 'mint', 'v.csv', '--run', '--dryrun'])
   expect(misspelled.stderr).toContain('--run: needs a value, but --dryrun follows')
   expect((await cli(['nft', 'mint', '--run=--dry-run', '--title=--json'])).stderr).not.toContain('needs a value')
@@ -221,6 +222,13 @@ test('formats all usage errors the same way, without repeating arguments', async
   )
   expect((await cli(['api', 'getnfts', 'r.json'])).stderr).toContain('run `gdn api <endpoint> -f <file>`')
   expect(await said('batch', 'validate', 'drop.csv', 'more')).toContain('takes at most 1 argument, but got 2')
+})
+
+test.each([
+  [['batch', 'mint', '-x.csv'], 'If -x.csv is a file, use ./-x.csv.'],
+  [['apply', 'drop.csv', '--dry-run'], 'Run `gdn plan` to show the changes without making them.'],
+])('explains how to continue after gdn %j', async (argv, hint) => {
+  expect(await cli(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(hint) })
 })
 
 test.each([

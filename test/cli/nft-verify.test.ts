@@ -175,6 +175,14 @@ describe('--on-chain', () => {
     expect(JSON.parse(result.stdout).differences).toHaveLength(1)
   })
 
+  test('in a terminal, names a difference only in the error, and not in the record above it', async () => {
+    const server = await api(chain({ 1: token(1, 'Dawn', 'first', { owner: OTHER }) }))
+    const { stdout, stderr } = await verify(server, flags, { tty: true, columns: 200 })
+    expect(stderr).toContain(OTHER)
+    expect(stdout).toMatch(/^VERIFIED +no$/m)
+    expect(stdout).not.toContain(OTHER)
+  })
+
   test("exits with 6 if the chain can't be read, and leaves the NFT unverified", async () => {
     const result = await verify(await api(), [...flags, '--json'])
     expect(result.code).toBe(6)

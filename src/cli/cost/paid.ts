@@ -120,7 +120,7 @@ export function notePaid(io: Io, { mode }: Pick<Output, 'mode'>, records: readon
   if (!io.stdoutTty || mode !== 'table') return
   const transactions = new Map(records.map((record) => [record.transaction_gdn_id, record]))
   for (const record of transactions.values()) {
-    if (typeof record.fee_paid_wei === 'string' && record.gas_used !== null) io.note(safe(`Paid ${spentText(record)}.`))
+    if (typeof record.fee_paid_wei === 'string' && record.gas_used !== null) io.note(safe(`Paid: ${spentText(record)}`))
   }
 }
 

@@ -58,6 +58,9 @@ const WITH_AGAIN = /^With --again, [^.]*\.(?: |$)/
 /** Replaced in hints: the arguments of a plan can't be changed, so another flag requires a new plan. */
 const SAME_COMMAND = /\b(r)un the same command with(?= --)/gi
 
+/** Matches a flag and its value. If the value is a pair such as `Mood=ignore`, the parameter takes a list of pairs. */
+const PAIR = /(?<![\w-])(--[a-z-]+) ((?:<[^>\n]*>|'[^'\n]*'|[^\s'<>,.;:)]|[,.;:)](?=\S))+)/g
+
 /** Replaces commands and flags in texts by tools and parameters. */
 export class Wording {
   readonly #tool: Tool
@@ -123,7 +126,13 @@ export class Wording {
     const flags: string[] = []
     let commands = 0
     const parameters = (part: string) => {
-      const reworded = withParameters(part, words)
+      const reworded = withParameters(
+        part.replace(PAIR, (whole, flag: string, pair: string) => {
+          const name = words.get(flag)
+          return name === undefined || !pair.includes('=') ? whole : `${name}: ${JSON.stringify([unquoted(pair)])}`
+        }),
+        words,
+      )
       flags.push(...[...reworded.matchAll(FLAG)].flatMap(([, flag = '']) => (flag.startsWith('--') ? [flag] : [])))
       return reworded
     }

@@ -72,7 +72,7 @@ test.each<[string, () => Promise<string[]>]>([
   const { code, stdout, stderr } = await run(...(await argv()), '--again')
   expect(code, stderr).toBe(0)
   // These print a table, which has no room for it.
-  if (Array.isArray(data)) expect(stderr).toMatch(/^Paid 0\.\d+ POL, for [\d,]+ gas \(simulated\)\.$/m)
+  if (Array.isArray(data)) expect(stderr).toMatch(/^Paid: 0\.\d+ POL, for [\d,]+ gas \(simulated\)$/m)
   else expect(stdout).toMatch(PAID)
 })
 

@@ -76,7 +76,8 @@ describe('errors and hints of tools', () => {
           tool.words.has(flag),
         )
         return values.flatMap(([, flag = '', value = '']) => {
-          const wanted = `${tool.words.get(flag)} ${value}`
+          const pair = JSON.stringify([value.replace(/[.,]$|'\)\}\\$/, '')])
+          const wanted = `${tool.words.get(flag)}: ${pair}`
           return shown(tool.command, text)?.includes(wanted) ? [] : [`${tool.name}: ${wanted} in ${text}`]
         })
       }),
@@ -175,17 +176,22 @@ describe('errors and hints of tools', () => {
     [
       'nft mint',
       'Set --attr <name>=<value>, or --title <title>: then go on.',
-      'Set attr <name>=<value>, or title: then go on.',
+      'Set attr: ["<name>=<value>"], or title: then go on.',
     ],
     [
       'batch mint',
       'Add the column, or use --map <column>=image to read another column as image.',
-      'Add the column, or use map <column>=image to read another column as image.',
+      'Add the column, or use map: ["<column>=image"] to read another column as image.',
     ],
     [
       'plan',
       "Run `gdn batch mint drop.csv --map 'My Mood'=attr:Mood --map <column>=title`.",
       'Call batch_mint {"manifest":"drop.csv","map":["My Mood=attr:Mood","<column>=title"]}.',
+    ],
+    [
+      'batch validate',
+      "To ignore the column, add --map 'My Mood=ignore'. To make it public, add --map 'My Mood=attr:My Mood'.",
+      'To ignore the column, add map: ["My Mood=ignore"]. To make it public, add map: ["My Mood=attr:My Mood"].',
     ],
     [
       'batch results',

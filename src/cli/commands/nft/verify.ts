@@ -47,7 +47,8 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'nft_gdn_id' }
 const ON_CHAIN_VIEW: View = {
   ...VIEW,
   fields: [...FIELDS, 'verified', 'verify_error', 'differences', 'provenance'],
-  card: ({ provenance, ...record }) => [
+  // The error names the differences.
+  card: ({ provenance, verify_error: _text, differences: _differences, ...record }) => [
     ...Object.entries(record),
     ['provenance', (provenance as ProvenanceData)?.hash ?? null],
   ],
