@@ -296,7 +296,7 @@ test('mints no row of an edited manifest as it is after rows were minted unrevea
     for (const { run } of [one, other]) {
       for (const more of [[], ['--adopt'], ['--take-over']]) {
         const reasons = reasonsOf(await run(['plan'], ADDED, ...more))
-        expect(reasons.at(-1)).toMatch(/^impossible: the manifest was edited after its rows were minted unrevealed.* another manifest$/)
+        expect(reasons.at(-1)).toMatch(/^impossible: the manifest was edited after the commitment to its rows.* another manifest$/)
         expect((await run(['apply', '--yes'], ADDED, '--only', 'mint', ...more)).stderr).not.toContain('--only mint`')
       }
     }
@@ -360,7 +360,7 @@ test('plan says to use --unrevealed only for rows of the committed manifest', as
   try {
     const argv = ['batch', 'mint', one.path('drop.csv'), ...one.target.slice(0, 4), '--unrevealed']
     expect(await one.cliAt(relay.url, ...argv, one.path('hidden.json'))).toMatchObject({ code: 4 })
-    expect(reasonsOf(await one.run(['plan'], ROWS))[0]).toContain('use gdn batch mint --unrevealed')
+    expect(reasonsOf(await one.run(['plan'], ROWS))[0]).toContain('run gdn batch mint --unrevealed')
     expect(new Set(reasonsOf(await one.run(['plan'], ADDED)))).toEqual(
       new Set([expect.stringContaining('another manifest')]),
     )
