@@ -45,13 +45,6 @@ async function isRested(clock: RetryClock, ms: number, signal: AbortSignal | und
   }
 }
 
-/** Returns the error for a server that accepted a request and didn't respond before the command's timeout. */
-const silent = (url: string, timeUp: GdnError) =>
-  timeUp.with({
-    message: `${timeUp.message} before ${new URL(url).origin} responded`,
-    hint: 'Run `gdn doctor` to check the server, or run the same command again with a longer --timeout.',
-  })
-
 async function tryOnce(
   url: string,
   once: () => Promise<TransportResponse>,
@@ -61,8 +54,11 @@ async function tryOnce(
     return await once()
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
-    if (signal?.aborted === true)
-      throw isTimeUp(signal.reason) && error.sent ? silent(url, signal.reason) : signal.reason
+    if (signal?.aborted === true) {
+      if (!isTimeUp(signal.reason) || !error.sent) throw signal.reason
+      const { silentUntil } = await import('./network-error.ts')
+      throw silentUntil(url, signal.reason)
+    }
     // The file to upload can't be read, which isn't a network error.
     if (error.cause instanceof GdnError) throw error.cause
     return error

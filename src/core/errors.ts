@@ -114,12 +114,6 @@ export class GdnError extends Error {
   }
 }
 
-/** Adds a hint to an interruption that came before the command sent its request. Returns any other error unchanged. */
-export const withNothingSent = (error: unknown, hint = 'The request was not sent.'): unknown =>
-  error instanceof GdnError && (error.code === 'interrupted' || error.code === 'terminated')
-    ? error.withHint(hint)
-    : error
-
 /** Returns the usage error for a flag or an argument. */
 export const flagError = (flag: string, message: string, hint?: string): GdnError =>
   new GdnError('usage', message, { place: { flag }, hint })

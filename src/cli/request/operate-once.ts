@@ -3,7 +3,8 @@ import { MINT_ENDPOINTS } from '../../api/mint-endpoints.ts'
 import { type RunLimit, runLimit } from '../../client/run-limit.ts'
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
-import { GdnError, messageOf, withNothingSent } from '../../core/errors.ts'
+import { GdnError, messageOf } from '../../core/errors.ts'
+import { withNothingSent } from '../../core/nothing-sent.ts'
 import { operate } from '../../operations/operate.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
 import type { AcceptedOperation, Ending, OperationEvent, SentOperation, WantedRequest } from '../../operations/types.ts'
@@ -266,7 +267,7 @@ function sentenceOf(
     case 'lost':
       return `The backend was restored from a backup and has no record of ${whatOf(event.operation)}. Looking for it.`
     case 'copied':
-      return `The state directory may be a copy: ${event.reason}. The collection is checked before anything is sent.`
+      return `The state directory may be a copy: ${event.reason}. gdn checks the collection before it sends anything.`
     case 'forgotten':
       return `This server has no record of ${whatOf(event.operation)}. Sending it again.`
   }
