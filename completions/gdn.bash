@@ -248,8 +248,8 @@ __gdn_bundles() {
     'local logs') REPLY='flags-a95bc0 output-b31709' ;;
     'local listen') REPLY='flags-409646 output-74fd8a' ;;
     'local reset') REPLY='flags-799fb7 output-1891a3' ;;
-    'local exec') REPLY='flags-4b28d3 output-b31709' ;;
-    'serve') REPLY='flags-e89c76 output-001e56' ;;
+    'local exec') REPLY='flags-da49b3 output-b31709' ;;
+    'serve') REPLY='flags-3f5753 output-001e56' ;;
     'worker') REPLY='flags-dc06e7 output-9b7f12' ;;
     'open') REPLY='flags-97a8b4 server-12647a output-0969bc' ;;
     'chain list') REPLY='flags-ef163f output-1891a3' ;;
@@ -262,7 +262,7 @@ __gdn_bundles() {
     'tx cancel') REPLY='flags-94197e output-1891a3' ;;
     'tx unknown') REPLY='flags-39c119 output-1891a3' ;;
     'tx release') REPLY='flags-f6ee49 output-1891a3' ;;
-    'key create') REPLY='flags-754797 output-1891a3' ;;
+    'key create') REPLY='flags-05de4e output-1891a3' ;;
     'key list') REPLY='flags-f61f07 output-1891a3' ;;
     'key revoke') REPLY='flags-f61f07 output-1891a3' ;;
     'webhook add') REPLY='flags-f80909 output-1891a3' ;;
@@ -720,15 +720,15 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-799fb7') REPLY='--yes -y - Don'\''t prompt' ;;
-    'flags-4b28d3') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
+    'flags-da49b3') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
 --api-version - =api-version API version for keys that have none (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can'\''t store
---faults - file Inject the failures that this file describes
+--faults - file Inject the faults that this file defines
 --fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL' ;;
-    'flags-e89c76') REPLY='--host - text Address to listen on (127.0.0.1)
+    'flags-3f5753') REPLY='--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 selects a free port
 --data-dir - dir Data directory of the backend
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
@@ -746,12 +746,12 @@ __gdn_flags() {
 --allow-local-key - - Also accept the local account'\''s key from other machines
 --max-connections - text Maximum number of open connections (2000)
 --max-connections-per-address - text Maximum number of connections from one remote address (200)
---single-use-urls - - Let each signed URL generate one wallet only
+--single-use-urls - - Let each signed URL generate only one wallet
 --drain - text Keep serving for this time after SIGTERM, while /readyz returns 503 (0s)
 --log-level - =log-level Log level: silent, info or debug (readable warnings, or info with --log-file)
 --log-file - file Write the log to this file instead of stderr
 --config - file Configuration of the backend (backend.yaml in the data directory)
---faults - file Inject the failures that this file describes, for tests' ;;
+--faults - file Inject the faults that this file defines, for tests' ;;
     'output-001e56') REPLY='--json - - Print one line of JSON when the backend is ready
 --quiet -q - Print only data and errors
 --no-color - - Disable colors
@@ -826,8 +826,8 @@ __gdn_flags() {
 --yes -y - Don'\''t prompt
 --data-dir - dir Data directory of the backend (the local backend'\''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' ;;
-    'flags-754797') REPLY='--name - text Name of the key
---email - text E-mail address of the account, which is created if it does not exist
+    'flags-05de4e') REPLY='--name - text Name of the key
+--email - text E-mail address of the account; gdn creates the account if it does not exist
 --permission - ,permission+ Permissions of the key; repeatable
 --expires - text Expiry: 30d, 12h, or the last day in UTC, such as 2027-01-31 (never)
 --api-version - =api-version API version of the key (the backend'\''s)

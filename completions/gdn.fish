@@ -361,9 +361,9 @@ function __gdn_bundles
     case 'local reset'
       printf '%s\n' 'flags-799fb7 output-1891a3'
     case 'local exec'
-      printf '%s\n' 'flags-4b28d3 output-b31709'
+      printf '%s\n' 'flags-da49b3 output-b31709'
     case 'serve'
-      printf '%s\n' 'flags-e89c76 output-001e56'
+      printf '%s\n' 'flags-3f5753 output-001e56'
     case 'worker'
       printf '%s\n' 'flags-dc06e7 output-9b7f12'
     case 'open'
@@ -389,7 +389,7 @@ function __gdn_bundles
     case 'tx release'
       printf '%s\n' 'flags-f6ee49 output-1891a3'
     case 'key create'
-      printf '%s\n' 'flags-754797 output-1891a3'
+      printf '%s\n' 'flags-05de4e output-1891a3'
     case 'key list'
       printf '%s\n' 'flags-f61f07 output-1891a3'
     case 'key revoke'
@@ -943,16 +943,16 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-799fb7'
       printf '%s\n' '--yes -y - Don\'t prompt'
-    case 'flags-4b28d3'
+    case 'flags-da49b3'
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--api-version - =api-version API version for keys that have none (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
-        '--faults - file Inject the failures that this file describes' \
+        '--faults - file Inject the faults that this file defines' \
         '--fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    case 'flags-e89c76'
+    case 'flags-3f5753'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 selects a free port' \
         '--data-dir - dir Data directory of the backend' \
@@ -971,12 +971,12 @@ function __gdn_flags
         '--allow-local-key - - Also accept the local account\'s key from other machines' \
         '--max-connections - text Maximum number of open connections (2000)' \
         '--max-connections-per-address - text Maximum number of connections from one remote address (200)' \
-        '--single-use-urls - - Let each signed URL generate one wallet only' \
+        '--single-use-urls - - Let each signed URL generate only one wallet' \
         '--drain - text Keep serving for this time after SIGTERM, while /readyz returns 503 (0s)' \
         '--log-level - =log-level Log level: silent, info or debug (readable warnings, or info with --log-file)' \
         '--log-file - file Write the log to this file instead of stderr' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
-        '--faults - file Inject the failures that this file describes, for tests'
+        '--faults - file Inject the faults that this file defines, for tests'
     case 'output-001e56'
       printf '%s\n' '--json - - Print one line of JSON when the backend is ready' \
         '--quiet -q - Print only data and errors' \
@@ -1067,9 +1067,9 @@ function __gdn_flags
         '--yes -y - Don\'t prompt' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    case 'flags-754797'
+    case 'flags-05de4e'
       printf '%s\n' '--name - text Name of the key' \
-        '--email - text E-mail address of the account, which is created if it does not exist' \
+        '--email - text E-mail address of the account; gdn creates the account if it does not exist' \
         '--permission - ,permission+ Permissions of the key; repeatable' \
         '--expires - text Expiry: 30d, 12h, or the last day in UTC, such as 2027-01-31 (never)' \
         '--api-version - =api-version API version of the key (the backend\'s)' \

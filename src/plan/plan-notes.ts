@@ -58,9 +58,9 @@ export const notesOfPlan = (facts: NotedFacts): string[] => [
 
 function notesOfKept({ drift, burned, keptBurns }: NotedFacts['counts']): string[] {
   const kept = drift - keptBurns - burned
-  const changes = kept === 1 ? '1 change made elsewhere is kept' : `${kept} changes made elsewhere are kept`
+  const changes = kept === 1 ? 'gdn keeps 1 change made elsewhere' : `gdn keeps ${kept} changes made elsewhere`
   const takeOver = `Add --take-over to replace ${kept === 1 ? 'it' : 'them'} with the values of the manifest`
-  const removed = 'NFTs of removed rows that were changed elsewhere are kept, even with --take-over'
+  const removed = 'gdn keeps NFTs of removed rows that were changed elsewhere, even with --take-over'
   return [...(kept > 0 ? [`${changes}. ${takeOver}`] : []), ...(keptBurns > 0 ? [removed] : [])]
 }
 

@@ -94,7 +94,12 @@ const STATED: readonly Stated[] = [
     'rows >= all /',
   ],
   ['docs/drops.md', (n) => `at least ${n} different values`, 'src/batch/identity/exchanged.ts', 'MIN_VALUES ='],
-  ['docs/drops.md', (n) => `At most ${n} rows, or a tenth`, 'src/batch/identity/exchanged.ts', 'MAX_EXCESS ='],
+  [
+    'docs/drops.md',
+    (n) => `surplus is at most ${n} rows, or a tenth`,
+    'src/batch/identity/exchanged.ts',
+    'MAX_EXCESS =',
+  ],
   ['docs/drops.md', (n) => `fewer than ${n} wallets`, 'src/batch/identity/exchanged.ts', 'MIN_VALUES ='],
   ['docs/drops.md', (n) => `server, ${n} per request`, 'src/client/read-records.ts', 'IDS_PER_REQUEST ='],
   ['docs/drops.md', (n) => `at most ${count(n)} changed NFTs`, 'src/cli/sheet/present-nfts.ts', 'MAX_HISTORIES ='],

@@ -171,7 +171,7 @@ describe('gdn plan and apply against a backend', () => {
       const { code, stdout } = await each.run(['apply'], rows, '--yes', '--json')
       expect(code).toBe(0)
       expect(JSON.parse(stdout).notes).toContain(
-        '1 change made elsewhere is kept. Add --take-over to replace it with the values of the manifest',
+        'gdn keeps 1 change made elsewhere. Add --take-over to replace it with the values of the manifest',
       )
     }
     expect((await nftsOf(collection)).map((one) => one.receiver_wallet_address)).toEqual([CAROL])

@@ -29,19 +29,19 @@ describe('the notes of a plan', () => {
     [
       'with a change made elsewhere, apart from burns',
       { ...NOTHING, counts: { drift: 2, burned: 1, keptBurns: 0 } },
-      ['1 change made elsewhere is kept. Add --take-over to replace it with the values of the manifest'],
+      ['gdn keeps 1 change made elsewhere. Add --take-over to replace it with the values of the manifest'],
     ],
     [
       'with a removed row that was changed elsewhere',
       { ...NOTHING, counts: { drift: 2, burned: 1, keptBurns: 1 } },
-      ['NFTs of removed rows that were changed elsewhere are kept, even with --take-over'],
+      ['gdn keeps NFTs of removed rows that were changed elsewhere, even with --take-over'],
     ],
     [
       'with changes and removed rows that were changed elsewhere',
       { ...NOTHING, counts: { drift: 4, burned: 1, keptBurns: 1 } },
       [
-        '2 changes made elsewhere are kept. Add --take-over to replace them with the values of the manifest',
-        'NFTs of removed rows that were changed elsewhere are kept, even with --take-over',
+        'gdn keeps 2 changes made elsewhere. Add --take-over to replace them with the values of the manifest',
+        'gdn keeps NFTs of removed rows that were changed elsewhere, even with --take-over',
       ],
     ],
     [
@@ -99,7 +99,7 @@ describe('the notes of a plan', () => {
   })
 
   test('of changes that are kept are repeated by gdn mcp, and no note with text of third parties', () => {
-    const relabeled = { count: 1, labels: ['2 changes made elsewhere are kept'] }
+    const relabeled = { count: 1, labels: ['gdn keeps 2 changes made elsewhere'] }
     const repeated = (counts: NotedFacts['counts']) => {
       const notes = notesOfPlan({ ...NOTHING, relabeled, counts })
       const data = notes.map((reason) => ({ action: 'note', reason }))
@@ -107,8 +107,8 @@ describe('the notes of a plan', () => {
     }
     expect(repeated({ drift: 1, burned: 1, keptBurns: 0 })).toBe('')
     expect(repeated({ drift: 4, burned: 1, keptBurns: 1 })).toBe(
-      ' 2 changes made elsewhere are kept. Add take_over to replace them with the values of the manifest. NFTs of removed rows that were changed elsewhere are kept, even with take_over.',
+      ' gdn keeps 2 changes made elsewhere. Add take_over to replace them with the values of the manifest. gdn keeps NFTs of removed rows that were changed elsewhere, even with take_over.',
     )
-    expect(repeated({ drift: 1, burned: 0, keptBurns: 0 })).toMatch(/^ 1 change made elsewhere is kept\. .*\.$/)
+    expect(repeated({ drift: 1, burned: 0, keptBurns: 0 })).toMatch(/^ gdn keeps 1 change made elsewhere\. .*\.$/)
   })
 })

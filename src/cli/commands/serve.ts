@@ -107,7 +107,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
       parse: integer(1, 1_000_000),
     },
   )
-  switchFlag(serveCommand, '--single-use-urls', 'Let each signed URL generate one wallet only')
+  switchFlag(serveCommand, '--single-use-urls', 'Let each signed URL generate only one wallet')
   valueFlag(
     serveCommand,
     '--drain <time>',
@@ -128,7 +128,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
   valueFlag(serveCommand, '--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', {
     parse: notEmpty,
   })
-  valueFlag(serveCommand, '--faults <file>', 'Inject the failures that this file describes, for tests', {
+  valueFlag(serveCommand, '--faults <file>', 'Inject the faults that this file defines, for tests', {
     parse: notEmpty,
   })
   addJsonFlag(serveCommand, 'Print one line of JSON when the backend is ready')

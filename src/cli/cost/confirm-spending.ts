@@ -49,7 +49,7 @@ export async function confirmSpending(
   await deps.io.confirm(`${safe(what)}${where} through ${connection.server.origin}${safe(cost?.text ?? '')}?`, '--yes')
 }
 
-export const ACCEPTED_GO_ON = 'Accepted requests that wait for the limit can then be sent.'
+export const ACCEPTED_GO_ON = 'The backend can then send accepted requests that wait for the limit.'
 
 /** New limits of a run, in wei; null if the command sets none. */
 interface NewLimits {

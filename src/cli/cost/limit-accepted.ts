@@ -53,7 +53,7 @@ export async function limitAccepted(
   // A stored limit only lowers the server's limit, because the user may have set a lower one elsewhere.
   const changes = before === null || (commandLimit === null ? before > wei : before !== wei)
   if (commandLimit !== null && changes) {
-    const raised = { run: id, maxCost: wei, effect: 'The accepted request can then be sent.' }
+    const raised = { run: id, maxCost: wei, effect: 'The backend can then send the accepted request.' }
     await confirmRaise(deps, yes, costs.blockchain as Blockchain, connection, raised)
   }
   if (commandLimit !== null) await keep(wei)

@@ -6,7 +6,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
     "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. A new owner accepts the offered ownership.",
   'collection show': 'The contract address works for collections created on this machine.',
   'collection list': 'The API cannot list other collections.',
-  'nft mint': 'Local files are uploaded. For many NFTs, use batch_mint.',
+  'nft mint': 'gdn uploads local files. For many NFTs, use batch_mint.',
   'nft transfer': 'Omit what gdn can look up: token_id, contract, blockchain, sender.',
   'nft burn': 'Permanent. Only in collections created with enable_burn.',
   'nft list': 'Shows token, title, status and owner of each NFT.',
@@ -27,7 +27,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'wallet list': 'Use @name wherever a parameter takes an address.',
   'wallet generate': '',
   'nft grant':
-    'Mints to the sender, then transfers to the receiver. The collection must have enable_transfer. Local files are uploaded.',
+    'Mints to the sender, then transfers to the receiver. The collection must have enable_transfer. gdn uploads local files.',
   'nft freeze': 'Permanent: no one can update a frozen NFT. collection_set freezes all NFTs of a collection.',
   'batch preview':
     'Writes one HTML file that shows each row with its image, its metadata and the problems of batch_validate.',

@@ -34,7 +34,7 @@ export function obstacleOf(
     return `${nothing}, so there is nothing to do.`
   }
   if (command.startsWith('batch ') && isFinished(outcome) && values.verify !== true) {
-    return `${command === 'batch retry' ? 'No row is to be retried' : 'The run is finished'}, so there is nothing to do.`
+    return `${command === 'batch retry' ? 'There are no rows to retry' : 'The run is finished'}, so there is nothing to do.`
   }
   if (command !== 'collection set' || canSign) return null
   return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
@@ -58,12 +58,12 @@ function obstacleOfApply({ only, max_cost, max_burns }: Values, outcome: Command
   // Setting a limit has an effect even without changes.
   if (max_cost !== undefined || wanted.some((action) => actions.has(action))) return null
   if (actions.has('drift')) return 'There is nothing to do.'
-  if (only === 'mint' && actions.size > 0) return 'No row is to be minted, so there is nothing to do.'
+  if (only === 'mint' && actions.size > 0) return 'There are no rows to mint, so there is nothing to do.'
   return 'Nothing differs from the manifest, so there is nothing to do.'
 }
 
 /** Matches the notes of a plan on changes that were made elsewhere and are kept. They contain no third-party text. */
-const KEPT = /^(?:\d+ changes?|NFTs of removed rows) [a-z ]*elsewhere (?:is|are) kept/
+const KEPT = /^gdn keeps (?:\d+ changes? made|NFTs of removed rows that were changed) elsewhere/
 
 /** Returns the notes of a plan on changes that were made elsewhere and are kept. */
 export const keptNotes = (outcome: CommandOutcome, message: (text: string) => string): string =>

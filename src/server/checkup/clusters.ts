@@ -82,7 +82,7 @@ async function examineSigner(
     accepted !== undefined && !isHere ? accepted : (await openSolanaSigner(signer, credentialsDirectory)).address
   if (accepted !== undefined && accepted !== address) {
     throw new GdnError('invalid_config', `${blockchain} was set up for the signer ${accepted}, not for ${address}`, {
-      hint: 'Configure the keypair that it was set up with.',
+      hint: 'Configure the keypair that the cluster was set up with.',
     })
   }
   const [costs, balance] = await Promise.all([

@@ -28,7 +28,7 @@ test.each([
     { max_burns: 1 },
     "Nothing was changed. The plan burns 2 NFTs, which can't be undone, but max_burns permits only 1. Ask the user first, and plan again with max_burns 2.",
   ],
-  [['update', 'impossible'], { only: 'mint' }, 'No row is to be minted, so there is nothing to do.'],
+  [['update', 'impossible'], { only: 'mint' }, 'There are no rows to mint, so there is nothing to do.'],
 ])('a plan of apply with %j and %j has no ID, and says why', (actions, values, reason) => {
   expect(obstacleOf(apply, values, outcomeOf(actions), false)).toBe(reason)
 })
@@ -49,7 +49,7 @@ const FINISHED = { run: 'drop', to_send: 0, order: 'Nothing is left to send' }
 test.each([
   ['batch mint', FINISHED, {}, 'The run is finished, so there is nothing to do.'],
   ['batch resume', FINISHED, {}, 'The run is finished, so there is nothing to do.'],
-  ['batch retry', FINISHED, {}, 'No row is to be retried, so there is nothing to do.'],
+  ['batch retry', FINISHED, {}, 'There are no rows to retry, so there is nothing to do.'],
   ['batch mint', FINISHED, { verify: true }, null],
   ['batch mint', { ...FINISHED, order: 'Requests are sent in any order' }, {}, null],
 ])('a plan of %s with %j and %j has the obstacle %j', (command, data, values, reason) => {

@@ -12,7 +12,7 @@ export type MigrateFlags = OutputFlags & DatabaseFlags
 export function command(deps: Deps, run = migrate): GdnCommand {
   const migrateCommand = new GdnCommand({
     about:
-      'Every process of a backend migrates the database when it starts. Use this command to migrate the database in advance. Stop processes of an older version first. No stored data is lost. If several processes start a migration at once, only one of them runs it.',
+      'Every process of a backend migrates the database when it starts. Use this command to migrate the database in advance. Stop processes of an older version first. A migration loses no data. If several processes start a migration at once, only one of them runs it.',
     examples: [
       ['Migrate before the new version starts', 'gdn db migrate'],
       ['Show the pending migrations', 'gdn db status'],

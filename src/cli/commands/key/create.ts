@@ -52,7 +52,7 @@ export function command(deps: Deps, run = create): GdnCommand {
   valueFlag(
     createCommand,
     '--email <address>',
-    'E-mail address of the account, which is created if it does not exist',
+    'E-mail address of the account; gdn creates the account if it does not exist',
     {
       parse: email,
       required: true,

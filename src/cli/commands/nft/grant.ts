@@ -21,7 +21,7 @@ import { nftRequest } from './mint-request.ts'
 export function command(deps: Deps, run = grant): GdnCommand {
   const grantCommand = new GdnCommand({
     about:
-      "The NFT is minted to the sender and then transferred to the receiver. With api_version 1.2, the default sender is the owner of the collection instead of your profile's wallet. The collection must let the API transfer NFTs (--enable-transfer). The command uploads local files before it sends the request.",
+      "The server mints the NFT to the sender and then transfers it to the receiver. With api_version 1.2, the default sender is the owner of the collection instead of your profile's wallet. The collection must let the API transfer NFTs (--enable-transfer). The command uploads local files before it sends the request.",
     examples: [
       [
         'Mint an NFT to an artist and transfer it to a collector',

@@ -47,7 +47,7 @@ const DIFFERENCE: View = { fields: ['field', 'before', 'after'], columns: ['fiel
 export function command(deps: Deps, run = update): GdnCommand {
   const updateCommand = new GdnCommand({
     about:
-      'Only dynamic NFTs can be updated, and only until they are frozen. Each flag changes one field, and the other fields keep their values. With -f, a file replaces the whole metadata. The request contains the revision that it replaces, so an update by someone else is not overwritten.',
+      'You can update only dynamic NFTs, and only until they are frozen. Each flag changes one field, and the other fields keep their values. With -f, a file replaces the whole metadata. The request contains the revision that it replaces, so the command never overwrites an update by someone else.',
     examples: [
       ['Change the title', 'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --title Dusk'],
       [

@@ -18,7 +18,7 @@ export interface UpdateFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = update): GdnCommand {
   const updateCommand = new GdnCommand({
     about:
-      'The signing secret stays the same. Pending events go to the new URL, even if the webhook was disabled. Events in flight may still go to the old URL. --event replaces the event types, but pending events of other types are still delivered. You can run this command while the backend is running.',
+      'The signing secret stays the same. Pending events go to the new URL, even if the webhook was disabled. Events in flight may still go to the old URL. --event replaces the event types, but the backend still delivers pending events of other types. You can run this command while the backend is running.',
     examples: [
       [
         'Send the events to another URL',
