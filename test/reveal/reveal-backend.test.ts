@@ -296,7 +296,9 @@ test('mints no row of an edited manifest as it is after rows were minted unrevea
     for (const { run } of [one, other]) {
       for (const more of [[], ['--adopt'], ['--take-over']]) {
         const reasons = reasonsOf(await run(['plan'], ADDED, ...more))
-        expect(reasons.at(-1)).toMatch(/^impossible: the manifest was edited after the commitment to its rows.* another manifest$/)
+        expect(reasons.at(-1)).toMatch(
+          /^impossible: the manifest was edited after the commitment to its rows.* another manifest$/,
+        )
         expect((await run(['apply', '--yes'], ADDED, '--only', 'mint', ...more)).stderr).not.toContain('--only mint`')
       }
     }
