@@ -29,7 +29,6 @@ interface Content {
 
 test('results are what was last minted or applied, after any edits, mints and partial applies', {
   tags: ['promise'],
-  timeout: 120_000,
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async (steps) => {
