@@ -35,7 +35,7 @@ const GENERATORS = [
   },
   {
     name: 'reference',
-    paths: ['blockchains.md', 'commands.md', 'configuration.md', 'exit-codes.md', 'llms.txt'].map(
+    paths: ['blockchains.md', 'commands', 'configuration.md', 'exit-codes.md', 'llms.txt'].map(
       (name) => `docs/${name}`,
     ),
     generate: generateReference,

@@ -1,16 +1,16 @@
 // docs/llms.txt (llmstxt.org): a list of the documentation's pages for agents, made from the README and the pages.
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { root } from './paths.mjs'
 
 /** A row of the README's table of pages. */
 const ROW = /^\| ([a-z ]+) \| (\[.*\]\(docs\/.*\)) \|$/gm
-const LINK = /\(docs\/([a-z-]+\.md)\)/g
+const LINK = /\(docs\/([\w/-]+\.md)\)/g
 
 /** Returns the text of docs/llms.txt. Pages that the README doesn't list are optional. */
 export async function llmsText() {
   const readme = await readFile(join(root, 'README.md'), 'utf8')
-  const pages = new Set((await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md')).sort())
+  const pages = new Set(await docsPages())
   const lines = ['# gdn', '', `> ${sentenceIn(readme)}`]
   const section = async (title, names) => {
     lines.push('', `## ${title}`, '')
@@ -23,8 +23,25 @@ export async function llmsText() {
   for (const [, title, links] of readme.matchAll(ROW)) {
     await section(title[0].toUpperCase() + title.slice(1), new Set([...links.matchAll(LINK)].map(([, name]) => name)))
   }
+  await section(
+    'Commands',
+    [...pages].filter((name) => name.startsWith('commands/')),
+  )
   await section('Optional', [...pages])
   return `${lines.join('\n')}\n`
+}
+
+/** Returns the pages of docs/ and docs/commands, as paths from docs/. */
+export async function docsPages() {
+  const names = await Promise.all(
+    ['.', 'commands'].map(async (folder) =>
+      (await readdir(join(root, 'docs', folder))).map((name) => posix.join(folder, name)),
+    ),
+  )
+  return names
+    .flat()
+    .filter((name) => name.endsWith('.md'))
+    .sort()
 }
 
 /** The first sentence of a page, without links. */

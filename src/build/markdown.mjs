@@ -1,13 +1,18 @@
-/** The command reference as GitHub Markdown. */
-export function commandsMarkdown({ summary, groups, commands, flags }) {
-  return `${[
+/** Returns the command reference as GitHub Markdown: the text of each page of docs/commands by its name. */
+export function commandPages({ groups, commands, flags }) {
+  const index = [
     '# Commands',
-    `${summary} \`gdn <command> --help\` prints the same.`,
-    ...groups.map(({ title, entries }) => contents(title, entries, commands)),
+    'Each noun has a page with its commands, examples and flags. `gdn <command> --help` prints the same text.',
+    ...groups.flatMap(({ title, entries }) => [`## ${title}`, contents(entries, commands)]),
     '## Flags of every command',
     flagTable(flags),
-    ...commands.flatMap(commandPart),
-  ].join('\n\n')}\n`
+  ]
+  const common = new Set(flags.map(({ name }) => name))
+  const own = (command) => ({ ...command, flags: command.flags.filter(({ name }) => !common.has(name)) })
+  const pages = groups
+    .flatMap(({ entries }) => entries)
+    .map((entry) => [`${entry.name}.md`, pageOf(entry, commandsOf(entry, commands).map(own))])
+  return [['README.md', index], ...pages].map(([name, parts]) => [name, `${parts.join('\n\n')}\n`])
 }
 
 /** The tables of other pages that are generated from the command tree, by name. */
@@ -46,21 +51,37 @@ export function blockchainTable(chains) {
   return table(['Name', 'Network, chain ID, coin'], [...evm, ...solana])
 }
 
-function contents(title, entries, commands) {
-  const lines = entries.map(({ name, summary, is_command: isCommand }) => {
-    const verbs = commands.filter((command) => command.name.startsWith(`${name} `))
-    return isCommand
-      ? `- ${link(`gdn ${name}`)}: ${prose(summary)}`
-      : `- \`${name}\`: ${prose(summary)}: ${verbs.map((verb) => link(`gdn ${verb.name}`)).join(', ')}`
+const commandsOf = ({ name, is_command: isCommand }, commands) =>
+  commands.filter((command) => (isCommand ? command.name === name : command.name.startsWith(`${name} `)))
+
+function contents(entries, commands) {
+  const rows = entries.map((entry) => {
+    const page = `${entry.name}.md`
+    const verbs = entry.is_command ? [] : commandsOf(entry, commands)
+    const links = verbs.map(({ name }) => `[${name.slice(entry.name.length + 1)}](${page}#${anchor(name)})`)
+    return [`[gdn ${entry.name}](${page})`, prose(entry.summary), links.join(', ')]
   })
-  return `**${title}**\n\n${lines.join('\n')}`
+  return table(['Page', 'What it does', 'Commands'], rows)
 }
 
-function commandPart({ name, summary, about, usage, examples, flags }) {
+function pageOf({ name, summary, is_command: isCommand }, commands) {
+  const common = 'The command also accepts the [flags of every command](README.md#flags-of-every-command).'
+  if (isCommand) return [`# gdn ${name}`, ...commands.flatMap(commandPart), common]
+  return [
+    `# gdn ${name}`,
+    `${prose(summary)}. The commands also accept the [flags of every command](README.md#flags-of-every-command).`,
+    table(
+      ['Command', 'What it does'],
+      commands.map((command) => [`[gdn ${command.name}](#${anchor(command.name)})`, prose(command.summary)]),
+    ),
+    ...commands.flatMap((command) => [`## gdn ${command.name}`, ...commandPart(command)]),
+  ]
+}
+
+function commandPart({ summary, about, usage, examples, flags }) {
   const groups = new Map()
   for (const flag of flags) groups.set(flag.group, [...(groups.get(flag.group) ?? []), flag])
   return [
-    `## gdn ${name}`,
     prose(`${summary}.`),
     ...(about ?? '').split('\n').filter(Boolean).map(prose),
     shell(examples.map((example) => [`# ${example.summary}`, ...example.lines].join('\n')).join('\n\n')),
@@ -72,11 +93,16 @@ function commandPart({ name, summary, about, usage, examples, flags }) {
 function flagTable(flags) {
   const rows = flags.map(({ name, short, placeholder, summary, values }) => {
     const form = `${short === null ? '' : `${short}, `}${name}${placeholder === null ? '' : ` <${placeholder}>`}`
-    const words =
-      values === null || values.every((value) => summary.includes(value)) ? '' : `: ${values.map(code).join(', ')}`
-    return [code(form), prose(summary) + words]
+    return [code(form), prose(summary) + valuesOf(name, summary, values)]
   })
   return table(['Flag', 'Meaning'], rows)
+}
+
+/** Returns the values of a flag that its summary doesn't list. The blockchains are a page of their own. */
+function valuesOf(name, summary, values) {
+  if (values === null || values.every((value) => summary.includes(value))) return ''
+  if (name === '--blockchain') return ' ([names](../blockchains.md#blockchains))'
+  return `: ${values.map(code).join(', ')}`
 }
 
 const table = (header, rows) =>
@@ -85,7 +111,7 @@ const table = (header, rows) =>
 const cell = (text) => text.replaceAll('|', '\\|')
 const code = (text) => `\`${text}\``
 const shell = (text) => `\`\`\`sh\n${text}\n\`\`\``
-const link = (heading) => `[${heading}](#${heading.replaceAll(' ', '-')})`
+const anchor = (command) => `gdn-${command.replaceAll(' ', '-')}`
 
 /** Returns a function that escapes text, and formats the commands, flags, variables and paths in it as code. */
 function codeIn(commands) {
@@ -100,5 +126,5 @@ function codeIn(commands) {
       .join('')
 }
 
-/** Escapes text so that it contains no markup. */
-const prose = (text) => text.replaceAll(/[\\`*_<>[\]#]/g, '\\$&')
+/** Escapes text so that it contains no markup except for code in backticks. */
+const prose = (text) => text.replaceAll(/(`[^`]+`)|[\\`*_<>[\]#]/g, (found, span) => span ?? `\\${found}`)

@@ -1,13 +1,13 @@
 // `node src/build/reference.mjs`: generates the parts of docs/ from the command tree and viem/chains. The build creates
 // the man page.
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { knownChains } from './chains.mjs'
 import { readCommandTree, readHelp, readSchemas } from './command-tree.mjs'
 import { llmsText } from './llms.mjs'
 import { manPage } from './man-page.mjs'
-import { blockchainTable, commandsMarkdown, generatedTables } from './markdown.mjs'
+import { blockchainTable, commandPages, generatedTables } from './markdown.mjs'
 import { root } from './paths.mjs'
 
 /** Hand-written pages with generated tables. */
@@ -33,8 +33,10 @@ export async function schemaFiles(folder) {
 export async function generateReference(dir) {
   const tree = await readCommandTree()
   const tables = { ...generatedTables(tree), blockchains: blockchainTable(await knownChains()) }
-  await mkdir(join(dir, 'docs'), { recursive: true })
-  await writeFile(join(dir, 'docs/commands.md'), commandsMarkdown(tree))
+  const commands = join(dir, 'docs/commands')
+  await rm(commands, { recursive: true, force: true })
+  await mkdir(commands, { recursive: true })
+  for (const [name, text] of commandPages(tree)) await writeFile(join(commands, name), text)
   await writeFile(join(dir, 'docs/llms.txt'), await llmsText())
   for (const page of PAGES) {
     const text = await readFile(join(root, page), 'utf8')

@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,13 +13,21 @@ import { cli } from '../cli/harness.ts'
 let dir: string
 let tree: CommandTree
 let man: string
-let markdown: string
+/** The pages of docs/commands by name. */
+let markdown: Map<string, string>
+let blockchains: string
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'gdn-reference-'))
   man = Buffer.from((await manPageFile('dist')).contents).toString()
   await generateReference(dir)
-  markdown = await readFile(join(dir, 'docs/commands.md'), 'utf8')
+  const commands = join(dir, 'docs/commands')
+  markdown = new Map(
+    await Promise.all(
+      (await readdir(commands)).map(async (name) => [name, await readFile(join(commands, name), 'utf8')] as const),
+    ),
+  )
+  blockchains = await readFile(join(dir, 'docs/blockchains.md'), 'utf8')
   tree = JSON.parse((await cli(['help', '--json'], { env: { HOME: dir } })).stdout)
 })
 
@@ -81,23 +89,42 @@ describe('the man page', () => {
 })
 
 describe('the Markdown reference', () => {
-  test('has every command with its flags', () => {
+  test('has a page for each noun, with its commands and their flags', () => {
+    const common = tree.flags.map(({ name }) => name)
     for (const { name, flags } of tree.commands) {
-      const part = partOf(markdown, `\n## gdn ${name}\n`, /^## /m)
-      expect(part.length, name).toBeLessThan(markdown.length / 2)
-      for (const flag of flags) expect(part, `${name} ${flag.name}`).toContain(flag.name)
+      const page = markdown.get(`${name.split(' ')[0]}.md`) ?? ''
+      const part = name.includes(' ') ? partOf(page, `\n## gdn ${name}\n`, /^## /m) : page
+      expect(part, name).toContain(`\nUsage: \`gdn ${name}`)
+      for (const flag of flags) {
+        if (!common.includes(flag.name)) expect(part, `${name} ${flag.name}`).toContain(flag.name)
+      }
+    }
+    expect(markdown.size).toBe(new Set(tree.commands.map(({ name }) => name.split(' ')[0])).size + 1)
+  })
+
+  test('lists the flags of every command and the blockchains once', () => {
+    const listing = (text: string) => [...markdown].filter(([, page]) => page.includes(text)).map(([name]) => name)
+    for (const { name, summary } of tree.flags) expect(listing(`${name}\` | ${summary} |`)).toEqual(['README.md'])
+    expect(listing('`astar-shibuya`')).toEqual([])
+    expect(blockchains.split('`astar-shibuya`')).toHaveLength(2)
+  })
+
+  test('has an index that links each command to its section', () => {
+    const index = markdown.get('README.md') ?? ''
+    for (const { name } of tree.commands) {
+      const [noun = '', verb] = name.split(' ')
+      const target = verb === undefined ? `[gdn ${noun}](${noun}.md)` : `[${verb}](${noun}.md#gdn-${noun}-${verb})`
+      expect(index).toContain(target)
     }
   })
 
-  test('links only to existing headings', () => {
-    const headings = [...markdown.matchAll(/^## (.*)$/gm)].map(([, heading = '']) => heading.replaceAll(' ', '-'))
-    const links = [...markdown.matchAll(/\]\(#(.*?)\)/g)].map(([, target]) => target)
-    expect(links.length).toBe(tree.commands.length)
-    expect(links.filter((target) => !headings.includes(target ?? ''))).toEqual([])
-  })
-
-  test('has two cells in every table row', () => {
-    const rows = markdown.split('\n').filter((line) => line.startsWith('|'))
-    for (const row of rows) expect(row.replaceAll('\\|', '').split('|').length, row).toBe(4)
+  test('has as many cells in every row of a table as in its head', () => {
+    for (const table of [...markdown.values()].flatMap((page) => page.match(/(?:^\|.*\n)+/gm) ?? [])) {
+      const cells = table
+        .trim()
+        .split('\n')
+        .map((row) => row.replaceAll('\\|', '').split('|').length)
+      expect(new Set(cells).size, table).toBe(1)
+    }
   })
 })

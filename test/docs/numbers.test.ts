@@ -286,7 +286,7 @@ async function numberIn(source: string, before: string): Promise<number> {
 }
 
 /** Generated pages, pages of figures, and pages for contributors. */
-const NO_GUIDES = ['commands.md', 'benchmarks.md', 'releasing.md', 'install.md']
+const NO_GUIDES = ['benchmarks.md', 'releasing.md', 'install.md']
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ')
 

@@ -1,11 +1,12 @@
 /** @module-tag slow */
 import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { lexer, type Token, type Tokens, walkTokens } from 'marked'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { readCommandTree } from '../../src/build/command-tree.mjs'
+import { docsPages } from '../../src/build/llms.mjs'
 import type { CommandTree } from '../../src/cli/command-tree.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -14,7 +15,8 @@ const names = [
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
-  ...(await readdir(join(root, 'docs'))).map((name) => `docs/${name}`),
+  ...(await docsPages()).map((name) => `docs/${name}`),
+  'docs/llms.txt',
 ]
 const pages = await Promise.all(
   names.sort().map(async (name) => {
@@ -23,7 +25,7 @@ const pages = await Promise.all(
   }),
 )
 /** Pages that are written by hand. The commands are generated from help texts, which have separate tests. */
-const prose = pages.filter(({ name }) => name !== 'docs/commands.md')
+const prose = pages.filter(({ name }) => !name.startsWith('docs/commands/'))
 
 function allTokens(text: string): Token[] {
   const all: Token[] = []

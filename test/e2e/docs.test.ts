@@ -21,7 +21,6 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 /** Pages with shell blocks that this test doesn't paste, and what runs their commands. */
 const ELSEWHERE: Record<string, string> = {
   'CONTRIBUTING.md': '.ci/run installs, builds, tests and checks',
-  'docs/commands.md': 'test/cli/help-examples.test.ts checks the help texts from which it is generated',
   'docs/install.md': 'test/build/install.test.ts installs the package, and the workflow of a release the executables',
   'docs/releasing.md': 'test/build/release.test.ts checks the names that it replaces',
   'examples/deploy/README.md': 'test/deploy/container.test.ts builds and starts the containers',

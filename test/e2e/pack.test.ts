@@ -96,7 +96,7 @@ describe('the published package', () => {
       expect.arrayContaining(['bin/gdn.js', 'dist/main.cjs', 'dist/THIRD_PARTY_LICENSES.txt', 'LICENSE', 'README.md']),
     )
     expect(paths).toEqual(
-      expect.arrayContaining(['dist/man/gdn.1', 'docs/commands.md', 'completions/_gdn', 'completions/gdn.bash']),
+      expect.arrayContaining(['dist/man/gdn.1', 'docs/commands/nft.md', 'completions/_gdn', 'completions/gdn.bash']),
     )
     // .dockerignore is part of the deployment example.
     const hidden = paths.filter((path) => /\/\.[^/]+$/.test(path))

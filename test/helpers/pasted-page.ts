@@ -23,7 +23,10 @@ export const readPage = (page: string): Promise<string> => readFile(join(ROOT, p
 export const shellBlocks = (text: string): string[] =>
   [...text.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(([, block = '']) => block)
 
-/** Returns the pages of the repository that have shell blocks, as paths from its root. */
+/**
+ * Returns the pages of the repository that have shell blocks, as paths from its root. docs/commands isn't among them:
+ * test/cli/help-examples.test.ts checks the help texts from which it is generated.
+ */
 export async function pagesToPaste(): Promise<string[]> {
   const folders = await Promise.all(
     ['', 'docs', 'examples', 'examples/deploy'].map(async (folder) =>
