@@ -1,11 +1,11 @@
-// A step of release.yml: looks up the packages of both lock files that have no checksum at the npm registry, and fails
+// A step of release.yml: looks up the packages of all lock files that have no checksum at the npm registry, and fails
 // if one still has none, or if anything else of the files changed (SECURITY.md).
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Folders with a lock file: the package, and the tools of checks and tests. */
-const FOLDERS = ['.', 'src/build/tools']
+/** Folders with a lock file: the package, the tools of checks and tests, and the site of the documentation. */
+const FOLDERS = ['.', 'src/build/tools', 'docs/site']
 const NPM = [
   'install',
   '--package-lock-only',

@@ -1,1 +1,2 @@
 export function docsPages(): Promise<string[]>
+export function llmsFullText(): Promise<string>

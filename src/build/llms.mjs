@@ -31,6 +31,14 @@ export async function llmsText() {
   return `${lines.join('\n')}\n`
 }
 
+/** Returns the text of llms-full.txt, which is only in the site: the README and all pages, in the order of llms.txt. */
+export async function llmsFullText() {
+  const links = (await llmsText()).matchAll(/^- \[.*?\]\((.*?)\)/gm)
+  const names = ['README.md', ...[...links].map(([, name]) => `docs/${name}`)]
+  const pages = names.map(async (name) => `<!-- ${name} -->\n\n${await readFile(join(root, name), 'utf8')}`)
+  return (await Promise.all(pages)).join('\n')
+}
+
 /** Returns the pages of docs/ and docs/commands, as paths from docs/. */
 export async function docsPages() {
   const names = await Promise.all(

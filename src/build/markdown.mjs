@@ -55,13 +55,14 @@ const commandsOf = ({ name, is_command: isCommand }, commands) =>
   commands.filter((command) => (isCommand ? command.name === name : command.name.startsWith(`${name} `)))
 
 function contents(entries, commands) {
-  const rows = entries.map((entry) => {
+  const items = entries.map((entry) => {
     const page = `${entry.name}.md`
     const verbs = entry.is_command ? [] : commandsOf(entry, commands)
     const links = verbs.map(({ name }) => `[${name.slice(entry.name.length + 1)}](${page}#${anchor(name)})`)
-    return [`[gdn ${entry.name}](${page})`, prose(entry.summary), links.join(', ')]
+    const list = links.length === 0 ? '' : `. Commands: ${links.join(', ')}`
+    return `- [gdn ${entry.name}](${page}): ${prose(entry.summary)}${list}`
   })
-  return table(['Page', 'What it does', 'Commands'], rows)
+  return items.join('\n')
 }
 
 function pageOf({ name, summary, is_command: isCommand }, commands) {

@@ -23,7 +23,7 @@ export async function setUpForTests() {
   await setUp()
 }
 
-/** Installs the packages of both lock files unless they are installed. */
+/** Installs gdn's packages, and the tools of checks and tests, unless they are installed. */
 export async function ensureTools(say = toStderr) {
   await ensureInstalled(say)
   await ensureInstalled(say, toolsDir)

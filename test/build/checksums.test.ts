@@ -12,13 +12,14 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 
 const SCRIPT = fileURLToPath(new URL('../../.github/checksums.mjs', import.meta.url))
 const TOOLS = 'src/build/tools'
+const SITE = 'docs/site'
 const NATIVE = 'node_modules/native-other'
 const CHECKSUM = `sha512-${'A'.repeat(86)}==`
 
 /**
  * A project with an optional package of another system, whose lock file has no checksum for it.
  *
- * @param place the folder of that lock file; the other one lists no package
+ * @param place the folder of that lock file; the others list no package
  */
 async function project(
   served: Record<string, { version: string; integrity?: string }>,
@@ -45,8 +46,8 @@ async function project(
   const root = { name: 'project', version: '1.0.0', optionalDependencies: { 'native-other': '1.0.0' } }
   const packages = { '': root, [NATIVE]: { version: '1.0.0', optional: true, os: ['haiku'], ...locked } }
   const bare = { name: 'project', version: '1.0.0' }
-  await mkdir(join(folder, TOOLS), { recursive: true })
-  for (const own of ['', TOOLS]) {
+  for (const own of ['', TOOLS, SITE]) {
+    await mkdir(join(folder, own), { recursive: true })
     const [manifest, listed] = own === place ? [root, packages] : [bare, { '': bare }]
     await writeFile(join(folder, own, 'package.json'), JSON.stringify(manifest))
     const lock = { name: 'project', version: '1.0.0', lockfileVersion: 3, requires: true, packages: listed }
@@ -69,7 +70,7 @@ async function project(
 }
 
 describe.skipIf(spawnSync('npm', ['--version']).status !== 0)('the checksums of a release', () => {
-  test.each(['', TOOLS])('are completed from the registry in the lock file of the folder "%s"', async (place) => {
+  test.each(['', TOOLS, SITE])('are completed from the registry in the lock file of the folder "%s"', async (place) => {
     const served = { 'native-other': { version: '1.0.0', integrity: CHECKSUM } }
     const { exitCode, problems, lock } = await project(served, { place })
     expect({ exitCode, problems }).toEqual({ exitCode: 0, problems: [] })

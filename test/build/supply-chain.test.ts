@@ -12,6 +12,8 @@ const WORKFLOWS = (await readdir(join(root, '.github/workflows'))).map((name) =>
 
 const LOCK = 'package-lock.json'
 const TOOLS_LOCK = 'src/build/tools/package-lock.json'
+const SITE_LOCK = 'docs/site/package-lock.json'
+const LOCKS = [LOCK, TOOLS_LOCK, SITE_LOCK]
 
 /** By lock file: packages for other systems, which the registry that wrote it doesn't serve. */
 const WITHOUT_CHECKSUM: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
@@ -60,6 +62,12 @@ interface Workflow {
   jobs: Record<string, { permissions?: Record<string, string>; steps: Step[] }>
 }
 
+/** Jobs that publish something, by workflow. */
+const PUBLISHING: Readonly<Record<string, readonly string[]>> = {
+  '.github/workflows/docs.yml': ['deploy'],
+  '.github/workflows/release.yml': ['publish'],
+}
+
 describe.each(WORKFLOWS)('%s', (path) => {
   test('runs only actions pinned to a commit', async () => {
     const { jobs } = parse(await read(path)) as Workflow
@@ -72,7 +80,7 @@ describe.each(WORKFLOWS)('%s', (path) => {
     const { permissions, jobs } = parse(await read(path)) as Workflow
     expect(permissions).toEqual({ contents: 'read' })
     const more = Object.entries(jobs).flatMap(([name, job]) => (job.permissions === undefined ? [] : [name]))
-    expect(more).toEqual(path.endsWith('release.yml') ? ['publish'] : [])
+    expect(more).toEqual(PUBLISHING[path] ?? [])
   })
 
   test('contains no secret, persists no token, and disables install scripts', async () => {
@@ -130,7 +138,7 @@ describe('installed packages', () => {
   })
 
   test('every package allows Node.js 20.19, except three that work with it', async () => {
-    const all = [...(await packagesOf(LOCK)), ...(await packagesOf(TOOLS_LOCK))]
+    const all = (await Promise.all(LOCKS.map(packagesOf))).flat()
     const excluding = all.filter(
       ([, { optional, engines }]) =>
         !optional && !Array.isArray(engines) && engines?.node !== undefined && !allows(engines.node, [20, 19, 0]),
@@ -144,18 +152,19 @@ describe('installed packages', () => {
   })
 
   test('no package needs an install script: two have one, and work without it', async () => {
-    const all = [...(await packagesOf(LOCK)), ...(await packagesOf(TOOLS_LOCK))]
+    const all = (await Promise.all(LOCKS.map(packagesOf))).flat()
     const withScript = all.filter(([, { hasInstallScript }]) => hasInstallScript)
-    expect(withScript.map(([path]) => path).sort()).toEqual(['node_modules/@scarf/scarf', 'node_modules/esbuild'])
+    const paths = new Set(withScript.map(([path]) => path))
+    expect([...paths].sort()).toEqual(['node_modules/@scarf/scarf', 'node_modules/esbuild'])
     expect(withScript.every(([, { dev }]) => dev)).toBe(true)
   })
 
-  test.each([LOCK, TOOLS_LOCK])('every package in %s comes from the configured registry', async (lock) => {
+  test.each(LOCKS)('every package in %s comes from the configured registry', async (lock) => {
     const packages = await packagesOf(lock)
     expect(packages.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
   })
 
-  test.each([LOCK, TOOLS_LOCK])('every package in %s has a checksum, or SECURITY.md lists it', async (lock) => {
+  test.each(LOCKS)('every package in %s has a checksum, or SECURITY.md lists it', async (lock) => {
     const packages = await packagesOf(lock)
     const unchecked = packages.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-'))
     const prefixes = Object.entries(WITHOUT_CHECKSUM[lock] ?? {})

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitepress'
+import { diagramPlugin, diagramStyle } from '../diagrams.mjs'
+import { linkPlugin, repositoryUrl } from '../links.mjs'
+import { miniSearch } from '../search.mjs'
+import { sidebar } from '../sidebar.mjs'
+
+/** The page of the site that includes the README. */
+const START = 'site/index.md'
+
+const repository = repositoryUrl()
+
+const icon = `data:image/svg+xml,${encodeURIComponent(await readFile(new URL('../../../src/explorer/icon.svg', import.meta.url), 'utf8'))}`
+
+/** Returns the anchor that GitHub generates for a heading: the pages link to these. */
+const githubAnchor = (heading) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
+
+/** Returns the path from the root of the repository of the page that is rendered. */
+function pageOf({ path, relativePath }) {
+  const name = path.replaceAll('\\', '/').split('/docs/').at(-1)
+  return name === START || relativePath === 'index.md' ? 'README.md' : `docs/${name}`
+}
+
+export default defineConfig({
+  lang: 'en',
+  title: 'gdn',
+  description: 'A command-line tool for developers who mint NFTs',
+  srcDir: '..',
+  outDir: fileURLToPath(new URL('../../../out/docs', import.meta.url)),
+  cacheDir: fileURLToPath(new URL('../node_modules/.cache/vitepress', import.meta.url)),
+  rewrites: { [START]: 'index.md', 'commands/README.md': 'commands/index.md' },
+  head: [
+    ['link', { rel: 'icon', href: icon }],
+    ['style', {}, diagramStyle],
+  ],
+  markdown: {
+    linkify: false,
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    anchor: { slugify: githubAnchor },
+    config: (md) => {
+      md.use(linkPlugin, { pageOf, repository })
+      md.use(diagramPlugin)
+    },
+  },
+  transformPageData: ({ relativePath }) =>
+    // A generated page is changed in the sources of its commands.
+    relativePath.startsWith('commands/') ? { frontmatter: { editLink: false } } : undefined,
+  themeConfig: {
+    logo: icon,
+    nav: [
+      { text: 'Guides', link: '/drops', activeMatch: '^/(?!commands/|$)' },
+      { text: 'Commands', link: '/commands/', activeMatch: '^/commands/' },
+    ],
+    sidebar: await sidebar(),
+    outline: [2, 3],
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch,
+      },
+    },
+    ...(repository === undefined
+      ? {}
+      : {
+          editLink: { pattern: `${repository}/edit/main/docs/:path`, text: 'Edit this page' },
+          socialLinks: [{ icon: 'github', link: repository }],
+        }),
+  },
+})
