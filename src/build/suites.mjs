@@ -60,7 +60,11 @@ export const PARTS = {
     'test/e2e/app.test.ts',
   ],
   shells: ['test/completion/static.test.ts', 'test/e2e/completion.test.ts'],
-  packages: ['test/deploy/container.test.ts', 'test/docs/how-to-add.test.ts', 'test/e2e/{executable,try}.test.ts'],
+  packages: [
+    'test/deploy/container.test.ts',
+    'test/docs/{how-to-add,site-in-browser}.test.ts',
+    'test/e2e/{executable,try}.test.ts',
+  ],
   memory: [
     'test/server/http/wallet-memory.test.ts',
     'test/server/chain/evm/embedded/figures.test.ts',

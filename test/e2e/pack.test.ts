@@ -101,7 +101,7 @@ describe('the published package', () => {
     // .dockerignore is part of the deployment example.
     const hidden = paths.filter((path) => /\/\.[^/]+$/.test(path))
     expect(hidden).toEqual(['examples/deploy/.dockerignore'])
-    expect(paths.filter((path) => /^(src|test|bench)\/|\.map$/.test(path))).toEqual([])
+    expect(paths.filter((path) => /^(src|test|bench|docs\/site)\/|\.map$/.test(path))).toEqual([])
   })
 
   test('installs one package without native parts, and less than 15 with them', () => {

@@ -11,12 +11,15 @@ interface Finding {
 }
 
 /** Returns the serious accessibility violations that axe finds on a page. */
-export async function seriousViolations(page: Page): Promise<string[]> {
+export const seriousViolations = (page: Page): Promise<string[]> => violations(page, ['serious', 'critical'])
+
+/** Returns the accessibility violations that axe finds on a page. Default: those of each impact. */
+export async function violations(page: Page, impacts?: readonly string[]): Promise<string[]> {
   await page.evaluate(AXE)
   const found: Finding[] = await page.evaluate(
     "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",
   )
   return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .filter(({ impact }) => impacts?.includes(String(impact)) ?? true)
     .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target} ${failureSummary}`))
 }
