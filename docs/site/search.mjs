@@ -15,7 +15,7 @@ export const miniSearch = {
     fuzzy: (term) => (term.length > 4 ? 0.2 : false),
     prefix: (term) => term.length > 2,
     boost: { title: 4, titles: 3, text: 1 },
-    /** Guides come before commands, whose pages repeat the same words in each flag, and before pages about the project. */
+    /** Guides come first: pages of commands repeat words in each flag, and pages of the project have other readers. */
     boostDocument: (id) => (/\/(?:commands\/|architecture|benchmarks|releasing)/.test(id) ? 0.5 : 1),
   },
 }
