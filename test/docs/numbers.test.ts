@@ -249,16 +249,28 @@ const STATED: readonly Stated[] = [
   ],
   [
     'docs/webhooks.md',
-    (n) => `more than ${n} seconds from now`,
-    'src/api/webhook-events.ts',
-    'SIGNATURE_TOLERANCE_SECONDS =',
-  ],
-  [
-    'docs/webhooks.md',
     (n) => `for ${WORDS[n / 24]} days`,
     'src/server/pipeline/webhooks/schedule.ts',
     'GIVE_UP_AFTER_MS =',
   ],
+  ...(
+    [
+      [(n) => `by more than ${n} seconds`, 'api/webhook-events.ts', 'SIGNATURE_TOLERANCE_SECONDS ='],
+      [(n) => `within ${n / SECOND} seconds`, 'server/pipeline/webhooks/post.ts', 'TIMEOUT_MS ='],
+      [(n) => `varies by up to ${100 * n} %`, 'core/backoff.ts', 'jitter = '],
+      [(n) => `fails ${n} hours or more`, 'server/pipeline/webhooks/schedule.ts', 'GIVE_UP_AFTER_MS ='],
+      [(n) => `After ${WORDS[n]} consecutive failures`, 'server/pipeline/webhooks/schedule.ts', 'PROBE_AFTER ='],
+      [(n) => `pause takes ${n} s`, 'server/pipeline/webhooks/schedule.ts', 'PAUSES = { firstMs:'],
+      [(n) => `up to ${n} minutes`, 'server/pipeline/webhooks/schedule.ts', 'SECOND, maxMs:'],
+      [
+        (n) => `at most ${n} requests at once`,
+        'server/pipeline/webhooks/webhook-step.ts',
+        'TO_ONE_WEBHOOK = { atOnce:',
+      ],
+      [(n) => `at most ${1000 / n} per second`, 'server/pipeline/webhooks/webhook-step.ts', 'apartMs:'],
+      [(n) => `listed for ${n / DAY} days`, 'server/pipeline/webhooks/webhook-step.ts', 'KEEP_MS ='],
+    ] as const satisfies [(n: number) => string, string, string][]
+  ).map(([sentence, source, before]): Stated => ['docs/webhooks-reference.md', sentence, `src/${source}`, before]),
   [
     'docs/webhooks.md',
     (n) => `An account has at most ${n} webhooks.`,

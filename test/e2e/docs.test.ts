@@ -212,8 +212,8 @@ async function runTypeScript(page: string, values: readonly StandIn[]): Promise<
   return all.split('\n')
 }
 
-test('the TypeScript of docs/webhooks.md compiles', async () => {
-  await compile('docs/webhooks.md')
+test.each(['docs/webhooks.md', 'docs/webhooks-reference.md'])('the TypeScript of %s compiles', async (page) => {
+  await compile(page)
 })
 
 test('the TypeScript of docs/client.md works', async () => {
