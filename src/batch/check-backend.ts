@@ -47,12 +47,14 @@ export async function checkBackend(
   }
   return {
     restored,
-    notes: restored
-      ? [
-          `The backend was restored from a backup and has no record of ${lost.length} accepted ${lost.length === 1 ? 'row' : 'rows'}`,
-        ]
-      : [],
+    notes: restored ? [noteOf(lost.length)] : [],
   }
+}
+
+/** Returns the note about a restored backend. A data directory that was moved is restored too, and has lost nothing. */
+function noteOf(lost: number): string {
+  if (lost === 0) return 'The backend was restored or moved, and still has every accepted row'
+  return `The backend was restored from a backup and has no record of ${lost} accepted ${lost === 1 ? 'row' : 'rows'}`
 }
 
 /** Reads every NFT of the run once and returns the operations whose NFTs the backend doesn't know. */

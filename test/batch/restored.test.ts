@@ -55,6 +55,17 @@ describe('after a restore', () => {
     expect(summary.absentRows.map(({ line }) => line)).toEqual([3])
   })
 
+  test('the note says whether the backend has lost rows', async () => {
+    const server = serverWith([])
+    await run(server, 'first')
+    const notes = () => machine.events.flatMap((event) => (event.type === 'planned' ? event.notes : []))
+    await run(server, 'moved')
+    expect(notes()).toEqual(['The backend was restored or moved, and still has every accepted row'])
+    lose(server, '#1')
+    await run(server, 'restored', { timeout: 120_000 })
+    expect(notes()[1]).toBe('The backend was restored from a backup and has no record of 1 accepted row')
+  })
+
   test('a row that is in the collection under another ID is adopted', async () => {
     const server = serverWith([])
     await run(server, 'first', { wait: false })
