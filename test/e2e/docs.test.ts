@@ -216,6 +216,10 @@ test.each(['docs/webhooks.md', 'docs/webhooks-reference.md'])('the TypeScript of
   await compile(page)
 })
 
+test('the TypeScript of docs/from-a-script.md works', async () => {
+  expect(await runTypeScript('docs/from-a-script.md', [])).toContain("[ 'deployed' ]")
+})
+
 test('the TypeScript of docs/client.md works', async () => {
   const made = await gdnAt(hosted, hostedHome).json<{ contract_address: string }>(
     ...['collection', 'create', '-b', 'polygon', '--name', 'Docs', '--wallet', WALLET, '--enable-transfer'],
