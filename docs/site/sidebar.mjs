@@ -28,7 +28,10 @@ const GROUPS = {
     ['Blockchains', 'blockchains'],
     ['Configuration', 'configuration'],
     ['Output', 'output'],
+    ['Troubleshooting', 'troubleshooting'],
+    ['Errors', 'errors'],
     ['Exit codes', 'exit-codes'],
+    ['Glossary', 'glossary'],
     ['API', 'api'],
   ],
   Operate: [

@@ -239,6 +239,14 @@ const STATED: readonly Stated[] = [
     'src/api/metadata.ts',
     'MAX_METADATA_ITEMS =',
   ],
+  ['docs/troubleshooting.md', (n) => `waits up to ${n} minutes and`, 'src/operations/retries.ts', 'not_ready:'],
+  [
+    'docs/troubleshooting.md',
+    (n) => `a drop for up to ${n} minutes`,
+    'src/operations/retries.ts',
+    'unknown: unreachableMs,\n    rate_limited:',
+  ],
+  ['docs/troubleshooting.md', (n) => `waits at least ${n / SECOND} s`, 'src/sqlite/shared-database.ts', 'STUCK_MS ='],
   ['docs/wallets.md', (n) => `at least ${n} characters`, 'src/keystore/password.ts', 'MIN_NEW_CHARACTERS ='],
   ['docs/wallets.md', (n) => `scrypt with n=${n}`, 'src/keystore/limits.ts', 'SCRYPT = { n:'],
   [
