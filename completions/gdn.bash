@@ -28,7 +28,7 @@ completion Print a shell completion script
 api Call an API endpoint and print the raw response
 schema Print the JSON Schema of a file
 mcp Serve the commands to coding agents as MCP tools
-help Help for commands, and help topics' ;;
+help Help for commands and topics, and search' ;;
     'collection') REPLY='create Create a collection and wait until it is deployed
 show Show collections by ID or contract address
 set Change royalties, metadata, permissions or owner

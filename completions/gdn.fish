@@ -29,7 +29,7 @@ function __gdn_words
         'api Call an API endpoint and print the raw response' \
         'schema Print the JSON Schema of a file' \
         'mcp Serve the commands to coding agents as MCP tools' \
-        'help Help for commands, and help topics'
+        'help Help for commands and topics, and search'
     case 'collection'
       printf '%s\n' 'create Create a collection and wait until it is deployed' \
         'show Show collections by ID or contract address' \

@@ -44,7 +44,7 @@ export function completionTables(tree) {
 function wordsOf({ groups, commands, topics }) {
   const entries = groups.flatMap((group) => group.entries)
   const first = entries.map(({ name, summary }) => `${name} ${summary}`)
-  const words = new Map([['', [...first, 'help Help for commands, and help topics'].join('\n')]])
+  const words = new Map([['', [...first, 'help Help for commands and topics, and search'].join('\n')]])
   for (const { name } of entries.filter((entry) => !entry.is_command)) {
     const verbs = commands.filter((command) => command.name.startsWith(`${name} `))
     words.set(name, verbs.map((verb) => `${verb.name.slice(name.length + 1)} ${verb.summary}`).join('\n'))

@@ -6,11 +6,10 @@ import { findTopic } from './help/topics.ts'
 
 export type CommandRoute = HelpRoute | { kind: 'verb'; verb: Verb; argv: string[] } | UnknownRoute
 
-/** Words that aren't a command or, after `gdn help`, neither a command nor a topic. */
+/** Words that aren't a command. */
 interface UnknownRoute {
   kind: 'unknown'
   words: readonly string[]
-  inHelp: boolean
 }
 
 const HELP = new Set(['-h', '--help', 'help'])
@@ -32,16 +31,17 @@ export function route(argv: readonly string[]): CommandRoute {
     for (const flag of flags) checkFlagAlone(flag)
     return { kind: 'root-help' }
   }
-  if (HELP.has(first)) return helpRoute(rest)
+  if (HELP.has(first)) return helpRoute(rest, searchRoute)
   const entry = ENTRIES.find(({ name }) => name === first)
-  if (entry === undefined) return wantsHelp(rest) ? helpRoute([first, ...rest]) : unknown([first, ...wordsOf(rest)])
+  if (entry === undefined)
+    return wantsHelp(rest) ? helpRoute([first, ...rest], unknown) : unknown([first, ...wordsOf(rest)])
   if (!isNoun(entry)) return verbRoute(entry, [...flags, ...rest])
   const second = takeWord(rest, entry.verbs)
   if (second.word === undefined) {
     for (const flag of [...flags, ...second.flags]) checkFlagAlone(flag, `${entry.name} `)
     return { kind: 'noun-help', noun: entry }
   }
-  if (HELP.has(second.word)) return helpRoute([entry.name, ...second.rest], entry)
+  if (HELP.has(second.word)) return helpRoute([entry.name, ...second.rest], unknown, entry)
   const verb = entry.verbs.find(({ name }) => name === second.word)
   if (verb === undefined) return unknown([entry.name, second.word])
   return verbRoute(verb, [...flags, ...second.flags, ...second.rest])
@@ -59,8 +59,15 @@ function wantsHelp(argv: readonly string[]): boolean {
   return (end < 0 ? argv : argv.slice(0, end)).some((word) => word === '-h' || word === '--help')
 }
 
-/** @param noun the noun before `help`. It excludes a topic with the same name */
-function helpRoute(argv: readonly string[], noun?: Noun): CommandRoute {
+/**
+ * @param otherwise returns the route for words that name neither a topic nor a command
+ * @param noun the noun before `help`. It excludes a topic with the same name
+ */
+function helpRoute(
+  argv: readonly string[],
+  otherwise: (words: readonly string[]) => CommandRoute,
+  noun?: Noun,
+): CommandRoute {
   for (const flag of argv.filter((word) => word.startsWith('-'))) checkHelpFlag(flag)
   const words = wordsOf(argv)
   const [first, second] = words
@@ -68,12 +75,14 @@ function helpRoute(argv: readonly string[], noun?: Noun): CommandRoute {
   const topic = noun === undefined ? findTopic(words.join('-').toLowerCase()) : undefined
   if (topic !== undefined) return { kind: 'topic', topic }
   const entry = noun ?? ENTRIES.find(({ name }) => name === first)
-  if (entry === undefined) return unknown(words, true)
-  if (!isNoun(entry)) return { kind: 'verb-help', verb: entry }
+  if (entry === undefined) return otherwise(words)
+  if (!isNoun(entry)) return words.length === 1 ? { kind: 'verb-help', verb: entry } : otherwise(words)
   if (second === undefined) return { kind: 'noun-help', noun: entry }
   const verb = entry.verbs.find(({ name }) => name === second)
-  return verb === undefined ? unknown(words) : { kind: 'verb-help', verb }
+  return verb === undefined || words.length > 2 ? otherwise(words) : { kind: 'verb-help', verb }
 }
+
+const searchRoute = (words: readonly string[]): CommandRoute => ({ kind: 'search', words })
 
 const wordsOf = (argv: readonly string[]) => argv.filter((word) => !word.startsWith('-'))
 
@@ -119,4 +128,4 @@ function takeWord(
   return { flags: argv.slice(0, at), word: argv[at], rest: argv.slice(at + 1) }
 }
 
-const unknown = (words: readonly string[], inHelp = false): UnknownRoute => ({ kind: 'unknown', words, inHelp })
+const unknown = (words: readonly string[]): UnknownRoute => ({ kind: 'unknown', words })

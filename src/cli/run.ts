@@ -73,16 +73,14 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
   }
   const found = route(argv)
   const isVersion =
-    found.kind === 'unknown'
-      ? !found.inHelp && found.words.join(' ') === 'version'
-      : found.kind === 'root-help' && argv.includes('-V')
+    found.kind === 'unknown' ? found.words.join(' ') === 'version' : found.kind === 'root-help' && argv.includes('-V')
   if (isVersion) {
     await io.data(`${VERSION}\n`)
     return EXIT.ok
   }
   if (found.kind === 'unknown') {
     const { unknownCommand } = await import('./help/suggest.ts')
-    throw dashError(found.words) ?? unknownCommand(found.words, found.inHelp)
+    throw dashError(found.words) ?? unknownCommand(found.words)
   }
   const level = colorLevel(edge.stdout, edge.env, io.settings.noColor)
   if (io.settings.machine && found.kind !== 'verb') {
@@ -98,6 +96,17 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
       ])
       const topic = await readTopic(found.topic.page)
       await io.read(topicText(topic, proseWidth(edge.stdout.columns), await headingStyle(level)))
+      return EXIT.ok
+    }
+    case 'search': {
+      const [{ findHelp }, { searchText }, { headingStyle }] = await Promise.all([
+        import('./help/find-help.ts'),
+        import('./help/search-text.ts'),
+        import('./help/help.ts'),
+      ])
+      const { sections, meant } = await findHelp(found.words)
+      if (meant !== null) io.note(meant)
+      await io.read(searchText(sections, proseWidth(edge.stdout.columns), await headingStyle(level)))
       return EXIT.ok
     }
     case 'root-help': {

@@ -26,23 +26,6 @@ test.each([
   expect(await hintFor(argv)).toContain(`Did you mean ${flag}?`)
 })
 
-describe('gdn help with words that name no topic', () => {
-  test.each([
-    [['public-networks'], 'public-networks.md'],
-    [['public', 'networks'], 'public-networks.md'],
-    [['drops'], 'drops.md'],
-    [['drop'], 'drops.md'],
-  ])('%j names the guide', async (words, page) => {
-    const path = /The guide is in (.+)/.exec(await hintFor(['help', ...words]))?.[1] ?? ''
-    expect(path.endsWith(`/docs/${page}`)).toBe(true)
-    expect(existsSync(path)).toBe(true)
-  })
-
-  test('quotes what was typed', async () => {
-    expect(await hintFor(['help', 'no-such-thing'])).toContain('unknown command "gdn help no-such-thing"')
-  })
-})
-
 describe('did you mean', () => {
   test.each([
     ['a command without its noun', ['mint'], 'gdn nft mint or gdn batch mint?'],
@@ -57,8 +40,6 @@ describe('did you mean', () => {
     ['another word for adding', ['webhook', 'new'], 'gdn webhook add?'],
     ['a verb of other commands', ['collection', 'generate'], 'gdn collection create?'],
     ['a topic, misspelt', ['help', 'enviroment'], 'gdn help environment?'],
-    ['a topic, in the singular', ['help', 'exit-code'], 'gdn help exit-codes?'],
-    ['a topic by the name of its page', ['help', 'configuration'], 'gdn help environment?'],
     ['help itself', ['hlep'], 'gdn help?'],
     ['a command after help', ['help', 'nft', 'mnt'], 'gdn nft mint?'],
     ['a flag', ['nft', 'list', '--limt'], '--limit?'],

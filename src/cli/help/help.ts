@@ -52,6 +52,7 @@ export async function rootHelp(columns: number | undefined, level: ColorLevel): 
   lines.push(
     '',
     ...wrap('gdn <command> --help shows examples and all flags. gdn help <topic> shows a reference page.', width),
+    ...wrap('gdn help <words> searches the documentation, such as gdn help stuck nonce.', width),
   )
   return [...lines, '', heading('Documentation'), `  ${docsLink()}`, ''].join('\n')
 }

@@ -1,9 +1,6 @@
-import { existsSync } from 'node:fs'
-import { basename, join } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun } from '../catalogue.ts'
-import { packageRoot } from '../package-root.ts'
 import { HELP_TOPICS } from './topics.ts'
 
 const CREATING = ['create', 'generate', 'add', 'mint']
@@ -57,42 +54,31 @@ function insteadOf([noun = '', verb = '']: readonly string[]): string | undefine
   return entries?.find(([verbs]) => verbs.includes(verb.toLowerCase()))?.[1]
 }
 
-/**
- * Returns the error for words that aren't a command, with a suggestion.
- *
- * @param inHelp whether the user may have meant a help topic
- */
-export function unknownCommand(words: readonly string[], inHelp: boolean): GdnError {
+/** Returns the error for words that aren't a command, with a suggestion. */
+export function unknownCommand(words: readonly string[]): GdnError {
   const { before, word, near, known } = suggestCommands(words)
-  const guide = inHelp ? guideOf(words) : undefined
-  if (guide !== undefined) {
-    const topic = HELP_TOPICS.find(({ page }) => page === basename(guide))
-    if (topic !== undefined) {
-      return new GdnError('usage', `unknown help topic "${words.join(' ')}"`, {
-        hint: `Did you mean gdn help ${topic.name}?`,
-      })
-    }
-    return new GdnError('usage', `"gdn help ${words.join(' ')}" is a guide, not a help topic`, {
-      hint: `The guide is in ${guide}`,
-    })
-  }
-  const topics = inHelp ? ` The help topics are ${HELP_TOPICS.map(({ name }) => name).join(', ')}.` : ''
-  const typed = inHelp ? `gdn help ${words.join(' ')}` : `${before} ${word}`
-  return new GdnError('usage', `unknown command "${typed}"`, {
+  return new GdnError('usage', `unknown command "${before} ${word}"`, {
     hint:
       insteadOf(words) ??
       (near.length === 0
-        ? `The commands are ${known.join(', ')}.${topics} Run \`${before} --help\` for details.`
+        ? `The commands are ${known.join(', ')}. Run \`${before} --help\` for details.`
         : `Did you mean ${inWords(near)}?`),
   })
 }
 
-/** Returns the path of a guide with this name, such as `public networks`; undefined if there is none. */
-function guideOf(words: readonly string[]): string | undefined {
-  const name = words.join('-').toLowerCase()
-  if (!/^[a-z-]{1,40}$/.test(name)) return undefined
-  return [name, `${name}s`].map((page) => join(packageRoot(), 'docs', `${page}.md`)).find((path) => existsSync(path))
+/** Whether words are a noun and a verb that it doesn't have, but for which there is a suggestion. */
+export const isMistyped = (words: readonly string[]): boolean =>
+  words.length === 2 &&
+  NOUNS.some(({ name }) => name === words[0]) &&
+  (insteadOf(words) !== undefined || suggestCommands(words).near.length > 0)
+
+/** Returns the commands and topics that words of `gdn help` probably meant, as a question; null without any. */
+export function meantInHelp(words: readonly string[]): string | null {
+  const { near } = suggestCommands(words)
+  return near.length === 0 ? null : `Did you mean ${inWords(near.map(inHelp))}?`
 }
+
+const inHelp = (command: string) => (command.startsWith('gdn help ') ? command : command.replace(/^gdn/, 'gdn help'))
 
 const inWords = (names: readonly string[]) => [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' or ')
 

@@ -53,20 +53,27 @@ export async function readTopic(page: string): Promise<Topic> {
 export function topicText({ about, examples, sections }: Topic, width: number, heading: Heading): string {
   const lines = [...wrap(about, width), '', heading('Examples')]
   for (const [i, one] of examples.entries()) lines.push(...(i === 0 ? [] : ['']), ...exampleLines(one, width))
-  for (const { title, blocks } of sections) {
-    lines.push('', heading(title))
-    for (const [i, block] of blocks.entries()) {
-      const before = blocks[i - 1]
-      if (before !== undefined && !('text' in before && 'text' in block)) lines.push('')
-      if ('text' in block) lines.push(...wrap(block.text, width - 2).map((line) => `  ${line}`))
-      else if ('rows' in block)
-        lines.push(...twoColumns(block.header === null ? block.rows : [block.header, ...block.rows], width))
-      else if ('lines' in block) lines.push(...block.lines.map((line) => `    ${line}`))
-      else lines.push(...commandLines(block.code, width))
-    }
-  }
+  for (const { title, blocks } of sections) lines.push('', heading(title), ...blockLines(blocks, width))
   return [...lines, ''].join('\n')
 }
+
+/** Formats the blocks of a section for a terminal of `width` columns. */
+export function blockLines(blocks: readonly TopicBlock[], width: number): string[] {
+  const lines: string[] = []
+  for (const [i, block] of blocks.entries()) {
+    const before = blocks[i - 1]
+    if (before !== undefined && !('text' in before && 'text' in block)) lines.push('')
+    if ('text' in block) lines.push(...wrap(block.text, width - 2).map((line) => `  ${line}`))
+    else if ('rows' in block)
+      lines.push(...twoColumns(block.header === null ? block.rows : [block.header, ...block.rows], width))
+    else if ('lines' in block) lines.push(...block.lines.map((line) => `    ${line}`))
+    else lines.push(...commandLines(block.code, width))
+  }
+  return lines
+}
+
+/** Returns the blocks of a section's Markdown. */
+export const blocksIn = (markdown: string): TopicBlock[] => lexer(markdown).flatMap(blocksOf)
 
 const isParagraph = (token: Token): token is Tokens.Paragraph => token.type === 'paragraph'
 const isCode = (token: Token): token is Tokens.Code => token.type === 'code'

@@ -2,6 +2,7 @@ import { formatPlace, formatProblem, GdnError, messageOf, type Place } from '../
 import { EXIT } from '../../core/exit-codes.ts'
 import { fileError } from '../../core/file-error.ts'
 import { terminalLines } from '../../core/terminal-text.ts'
+import { whereExplained } from '../help/site.ts'
 import { REPORT_IT } from '../io/harden.ts'
 import { type Io, safe } from '../io/io.ts'
 
@@ -48,7 +49,9 @@ function knownText(io: Io, error: GdnError): string {
   const { first, others, isOfFirst } = problemLines(error)
   const hint = error.hint === undefined ? [] : [`  ${safeLines(error.hint)}`]
   const head = `${mark} ${safeLines(first ?? formatProblem(error))}`
-  const lines = isOfFirst ? [head, ...hint, ...others] : [head, ...others, ...hint]
+  const where = whereExplained(error.code)
+  const more = where === null ? [] : [`  ${io.errPaint.dim(`See: ${where}`)}`]
+  const lines = [head, ...(isOfFirst ? [...hint, ...others] : [...others, ...hint]), ...more]
   return `${lines.join('\n')}\n`
 }
 

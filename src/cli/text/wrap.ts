@@ -63,7 +63,7 @@ export function twoColumns(rows: readonly (readonly [string, string])[], width: 
   const start = indent + termWidth + 2
   if (width - start < 24) {
     return rows.flatMap(([term, text]) => [
-      `${' '.repeat(indent)}${term}`,
+      ...wrap(term, width - indent).map((line) => `${' '.repeat(indent)}${line}`),
       ...wrap(text, width - indent - 4).map((line) => `${' '.repeat(indent + 4)}${line}`),
     ])
   }

@@ -1,0 +1,156 @@
+import { EXIT_BY_CODE } from '../../core/errors.ts'
+import { type PageSection, plain, readSections } from './sections.ts'
+import { ERRORS_PAGE } from './site.ts'
+
+/** A section that matches a question, with the sentence that matches best. */
+export interface FoundSection extends PageSection {
+  excerpt: string
+}
+
+const MOST = 3
+
+/** Pages for contributors and operators of the project. They match last. */
+const FOR_CONTRIBUTORS = new Set(['architecture.md', 'benchmarks.md', 'releasing.md'])
+/** The pages of commands repeat the same flags, so other pages match first. */
+const COMMANDS = /^commands(?:\.md$|\/)/
+
+const HEADING_WEIGHT = 6
+const TITLE_WEIGHT = 2
+
+/** Words that occur in most questions or on most pages. */
+const COMMON = new Set(
+  (
+    'a about all also am an and any are as at be been but by can cannot could did do does doing don doesn for from gdn ' +
+    'get gets got had has have how i if in into is isn it its many me more much my no not of on or other our should so ' +
+    'some such than that the their them then there these they this to too up use used using was we were what when where ' +
+    'which while who why will with won would you your'
+  ).split(' '),
+)
+
+/**
+ * Finds the sections of the documentation that match words best, at most three. An error code finds its section. Reads
+ * all pages, which takes less time than to start Node.js.
+ */
+export async function searchHelp(words: readonly string[], docs?: string): Promise<FoundSection[]> {
+  const sections = await readSections(docs)
+  const found = rank(sections, words.join(' '))
+  const code = words.join('_').replaceAll('-', '_').toLowerCase()
+  const explained = Object.hasOwn(EXIT_BY_CODE, code) ? sectionOfCode(sections, code) : undefined
+  const others = found.filter((section) => section !== explained)
+  const best = (explained === undefined ? others : [explained, ...others]).slice(0, MOST)
+  const terms = new Set(termsOf(words.join(' ')))
+  return best.map((section) => ({ ...section, excerpt: excerptOf(section, terms) }))
+}
+
+/** Returns the section that explains an error code: the one with this heading, or else the one whose table has it. */
+export function sectionOfCode(sections: readonly PageSection[], code: string): PageSection | undefined {
+  const onPage = sections.filter(({ page }) => page === ERRORS_PAGE)
+  return (
+    onPage.find(({ heading }) => heading === code) ??
+    onPage.find(({ markdown }) => new RegExp(`^\\|[^|]*\`${code}\``, 'm').test(markdown))
+  )
+}
+
+/** Ranks sections with BM25. Words in headings and titles count several times. */
+function rank(sections: readonly PageSection[], question: string): PageSection[] {
+  const asked = [...new Set(termsOf(question))]
+  if (asked.length === 0) return []
+  const counted = sections.map((section) => {
+    const body = stemsOf(section.markdown)
+    const heading = stemsOf(section.heading)
+    const title = section.anchor === '' ? [] : stemsOf(section.pageTitle)
+    const frequencies = asked.map(
+      (term) => times(body, term) + HEADING_WEIGHT * times(heading, term) + TITLE_WEIGHT * times(title, term),
+    )
+    return {
+      section,
+      frequencies,
+      length: body.length,
+      isNamed: isSame(asked, heading, title) || isPage(section, asked),
+    }
+  })
+  const average = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(1, counted.length)
+  const rarity = asked.map((_, i) => {
+    const having = counted.filter(({ frequencies }) => (frequencies[i] ?? 0) > 0).length
+    return Math.log(1 + (counted.length - having + 0.5) / (having + 0.5))
+  })
+  return counted
+    .map(({ section, frequencies, length, isNamed }) => {
+      const sum = frequencies.reduce(
+        (all, n, i) => all + ((rarity[i] ?? 0) * n * 2.2) / (n + 1.2 * (0.25 + (0.75 * length) / average)),
+        0,
+      )
+      const matched = frequencies.filter((n) => n > 0).length / asked.length
+      return { section, score: sum * matched * weightOf(section.page) * (isNamed ? 3 : 1) }
+    })
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .map(({ section }) => section)
+}
+
+function weightOf(page: string): number {
+  if (FOR_CONTRIBUTORS.has(page)) return 0.3
+  return COMMANDS.test(page) ? 0.7 : 1
+}
+
+const times = (stems: readonly string[], term: string) => stems.reduce((n, stem) => (stem === term ? n + 1 : n), 0)
+
+/** Whether a question is a heading, with or without the title of its page. */
+function isSame(asked: readonly string[], heading: readonly string[], title: readonly string[]): boolean {
+  const own = new Set(heading.filter((stem) => !COMMON.has(stem)))
+  const all = new Set([...own, ...title])
+  return asked.every((term) => all.has(term)) && [...own].every((stem) => asked.includes(stem))
+}
+
+/** Whether a question is the file name of a page, of which this section is the beginning. */
+const isPage = ({ page, anchor }: PageSection, asked: readonly string[]): boolean =>
+  anchor === '' && isSame(asked, stemsOf(page.replace(/\.md$/, '')), [])
+
+/** Returns the stems of the words that matter in a question. */
+function termsOf(question: string): string[] {
+  return wordsOf(question)
+    .filter((word) => !COMMON.has(word))
+    .map(stemOf)
+}
+
+const stemsOf = (text: string) => wordsOf(text).map(stemOf)
+
+/** Splits text into lower-case words. A name such as `seems_minted` is a word, and so are its parts. */
+function wordsOf(text: string): string[] {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+(?:_[\p{L}\p{N}]+)*/gu) ?? []
+  return words
+    .flatMap((word) => (word.includes('_') ? [word, ...word.split('_')] : word))
+    .filter((word) => word.length > 1 || /\d/.test(word))
+}
+
+/** Stems by word. All pages together have few different words. */
+const stems = new Map<string, string>()
+
+function stemOf(word: string): string {
+  const known = stems.get(word) ?? stem(word)
+  stems.set(word, known)
+  return known
+}
+
+/** Removes the endings of plurals and verbs, so that `nonces` matches `nonce`, and `minting` matches `minted`. */
+function stem(word: string): string {
+  if (word.length < 4 || word.includes('_')) return word
+  const singular = word.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
+  const base = singular.replace(/([aeiouy].*)(?:ing|ed)$/, '$1').replace(/([^aeiouls])\1$/, '$1')
+  return (base.length < 3 ? singular : base).replace(/(.{2})e$/, '$1')
+}
+
+/** Returns the sentence of a section that has most of the terms, or else its first one. */
+function excerptOf({ markdown }: PageSection, terms: ReadonlySet<string>): string {
+  const sentences = markdown
+    .replaceAll(/^ *(```|~~~).*?^ *\1$/gms, '')
+    .split(/\n{2,}|\n(?=[|-])|(?<=[.!?])\s+/)
+    .map((text) =>
+      plain(text.replace(/^[|\s-]+|[|\s]+$/g, '').replaceAll(/\s*\|\s*/g, ': '))
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    )
+    .filter((text) => /\p{L}/u.test(text))
+  const countOf = (text: string) => new Set(stemsOf(text).filter((stem) => terms.has(stem))).size
+  return sentences.reduce((best, text) => (countOf(text) > countOf(best) ? text : best), sentences[0] ?? '')
+}

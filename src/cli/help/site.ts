@@ -1,0 +1,33 @@
+import type { ErrorCode } from '../../core/errors.ts'
+
+/** URL of the documentation's site, without a slash at the end. Empty until the site has an address. */
+export const SITE: string = ''
+
+/** The page in `docs/` that explains every error code. */
+export const ERRORS_PAGE = 'errors.md'
+
+/** Errors whose message and hint are enough. Their section would add nothing. */
+const NAME_THEIR_FIX: ReadonlySet<ErrorCode> = new Set([
+  ...(['unexpected', 'usage', 'invalid_input', 'invalid_manifest', 'invalid_config', 'file_error'] as const),
+  ...([
+    'not_found',
+    'not_found_locally',
+    'not_confirmed',
+    'interrupted',
+    'terminated',
+    'timed_out',
+    'refused',
+  ] as const),
+  ...(['data_dir', 'data_dir_busy', 'port_in_use', 'idempotency_key_reused', 'run_finished'] as const),
+])
+
+/** Returns the URL of a section on the site; null while the site has no address. */
+export function sectionUrl(page: string, anchor: string, site = SITE): string | null {
+  if (site === '') return null
+  return `${site}/${page.replace(/(?:(^|\/)README)?\.md$/, (_, folder) => folder ?? '.html')}${anchor === '' ? '' : `#${anchor}`}`
+}
+
+/** Returns where an error's section can be read: its URL or a command. Null for errors that name their fix. */
+export function whereExplained(code: ErrorCode, site = SITE): string | null {
+  return NAME_THEIR_FIX.has(code) ? null : (sectionUrl(ERRORS_PAGE, code, site) ?? `gdn help ${code}`)
+}

@@ -1,0 +1,221 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { searchHelp, sectionOfCode } from '../../src/cli/help/search.ts'
+import { searchText } from '../../src/cli/help/search-text.ts'
+import { readSections } from '../../src/cli/help/sections.ts'
+import { sectionUrl, whereExplained } from '../../src/cli/help/site.ts'
+import { HELP_TOPICS } from '../../src/cli/help/topics.ts'
+import { displayWidth } from '../../src/cli/text/display-width.ts'
+import { type ErrorCode, EXIT_BY_CODE } from '../../src/core/errors.ts'
+import { cli, errorOf } from './harness.ts'
+
+const CODES = Object.keys(EXIT_BY_CODE) as ErrorCode[]
+
+const namesOf = async (question: string) =>
+  (await searchHelp(question.split(' '))).map(({ pageTitle, heading }) => `${pageTitle} › ${heading}`)
+
+/** Creates a folder with pages. */
+async function folderWith(pages: Readonly<Record<string, string>>): Promise<string> {
+  const docs = await mkdtemp(join(tmpdir(), 'gdn-docs-'))
+  onTestFinished(() => rm(docs, { recursive: true, force: true }))
+  for (const [name, text] of Object.entries(pages)) {
+    await mkdir(join(docs, name, '..'), { recursive: true })
+    await writeFile(join(docs, name), text)
+  }
+  return docs
+}
+
+describe('the best section', () => {
+  test.each([
+    ['stuck nonce', 'Troubleshooting › A transaction is stuck, or a nonce is missing'],
+    ['my script died in the middle', 'Troubleshooting › My script died in the middle'],
+    ['NFT stays pending', 'Troubleshooting › An NFT stays pending'],
+    ['429 too many requests', 'Troubleshooting › The server returns 429'],
+    ['api key not accepted', "Troubleshooting › The API key isn't accepted"],
+    ['a row was edited', 'Troubleshooting › A row was edited after the mint'],
+    ['database locked', 'Troubleshooting › The database is locked'],
+    ["images don't load", "Troubleshooting › Images don't load"],
+    ['prompt in CI hangs', 'Troubleshooting › A job in CI hangs'],
+    ['how to retry failed rows', 'Mint a drop › Failed rows'],
+    ['limit the cost', 'Mint a drop › Limit the cost'],
+    ['public networks', 'Use public networks › Use public networks'],
+  ])('for "%s" is %s', async (question, section) => {
+    expect((await namesOf(question))[0]).toBe(section)
+  })
+
+  test.each([
+    ['webhook signature', 'Receive webhooks › Check the signature'],
+    ['burn an NFT', 'Commands › gdn nft burn'],
+    ['seems minted already', 'Troubleshooting › Rows seem minted already'],
+  ])('for "%s" is among three: %s', async (question, section) => {
+    expect(await namesOf(question)).toContain(section)
+  })
+
+  test('for a heading is the section with that heading', async () => {
+    const sections = (await readSections()).filter(
+      ({ page, anchor }) => ['errors.md', 'troubleshooting.md'].includes(page) && anchor !== '',
+    )
+    expect(sections.length).toBeGreaterThan(40)
+    for (const { pageTitle, heading } of sections) {
+      expect((await namesOf(heading))[0]).toBe(`${pageTitle} › ${heading}`)
+    }
+  })
+
+  test('is on a page that was added, in any folder except that of the site', async () => {
+    const text = '# Zebra\n\nHow to stripe.\n\n```sh\n# not a heading\n```\n\n## Paint stripes\n\nUse a brush.\n'
+    const docs = await folderWith({
+      'recipes/zebra.md': text,
+      'site/zebra.md': text,
+      'other.md': '# Other\n\nNothing.\n',
+    })
+    const found = await searchHelp(['painting', 'stripes'], docs)
+    expect(found.map(({ page, anchor, excerpt }) => ({ page, anchor, excerpt }))).toEqual([
+      { page: 'recipes/zebra.md', anchor: 'paint-stripes', excerpt: 'Use a brush.' },
+      { page: 'recipes/zebra.md', anchor: '', excerpt: 'How to stripe.' },
+    ])
+  })
+})
+
+describe('error codes', () => {
+  test('each has a section on the page of errors', async () => {
+    const sections = await readSections()
+    const missing = CODES.filter((code) => sectionOfCode(sections, code) === undefined)
+    expect(missing).toEqual([])
+  })
+
+  test('each section and row is of a code that exists', async () => {
+    const sections = (await readSections()).filter(({ page, anchor }) => page === 'errors.md' && anchor !== '')
+    const [table, ...others] = sections
+    const inTable = [...(table?.markdown.matchAll(/^\| (`.*?`) \|/gm) ?? [])].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`(\w+)`/g)].map(([, code]) => code),
+    )
+    expect([...others.map(({ heading }) => heading), ...inTable].sort()).toEqual([...CODES].sort())
+  })
+
+  test('each that an error refers to has a heading of its own, so that the anchor is the code', async () => {
+    const anchors = (await readSections()).filter(({ page }) => page === 'errors.md').map(({ anchor }) => anchor)
+    const referred = CODES.filter((code) => whereExplained(code) !== null)
+    expect(referred.length).toBeGreaterThan(15)
+    expect(referred.filter((code) => !anchors.includes(code))).toEqual([])
+  })
+
+  test.each(['seems_minted', 'SEEMS_MINTED', 'seems-minted', 'usage'])(
+    'gdn help %s prints its section',
+    async (code) => {
+      const { code: exit, stdout } = await cli(['help', code])
+      expect(exit).toBe(0)
+      expect(stdout).toMatch(/^ {2}1 {2}Errors › /m)
+      expect(stdout).toContain(code.toLowerCase().replace('-', '_'))
+    },
+  )
+
+  test('an error refers to its section, unless its message and hint are enough', async () => {
+    const offline = await cli(['nft', 'show', 'x', '--base-url', 'http://127.0.0.1:9'], { env: { GDN_API_KEY: 'k' } })
+    expect(offline.stderr.split('\n').slice(-2)).toEqual(['  See: gdn help unreachable', ''])
+    expect((await cli(['nft', 'shw'])).stderr).not.toContain('See:')
+  })
+
+  test('an error in JSON has no such field', async () => {
+    const error = errorOf(await cli(['nft', 'show', 'x', '--base-url', 'http://127.0.0.1:9', '--json']))
+    expect(Object.keys(error)).toEqual(['code', 'message', 'hint', 'details'])
+  })
+
+  test('are explained on the site once it has an address', () => {
+    expect(whereExplained('run_busy', 'https://docs.example')).toBe('https://docs.example/errors.html#run_busy')
+    expect(whereExplained('usage', 'https://docs.example')).toBeNull()
+    expect(sectionUrl('commands/README.md', '', 'https://docs.example')).toBe('https://docs.example/commands/')
+    expect(sectionUrl('drops.md', 'state', '')).toBeNull()
+  })
+})
+
+describe('gdn help <words>', () => {
+  test('lists three sections with an excerpt, and prints the best one and its place', async () => {
+    const { code, stdout, stderr } = await cli(['help', 'stuck', 'nonce'], { columns: 80 })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout.match(/^ {2}\d {2}\S.*\n {5}\S.*$/gm)).toHaveLength(3)
+    expect(stdout).toContain('\nTROUBLESHOOTING › A TRANSACTION IS STUCK, OR A NONCE IS MISSING\n')
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('To raise the fees now, use gdn tx bump.')
+    const path = /^ {2}(\/.*\/docs\/troubleshooting\.md)#a-transaction-is-stuck-or-a-nonce-is-missing$/m.exec(
+      stdout,
+    )?.[1]
+    expect(existsSync(path ?? '')).toBe(true)
+  })
+
+  test.each([40, 80, 120])('fits into %i columns', async (columns) => {
+    for (const words of [
+      'stuck nonce',
+      'limit cost',
+      'usage',
+      'gdn nft mint flags',
+      'backend.yaml',
+      'glossary terms',
+    ]) {
+      const { stdout } = await cli(['help', ...words.split(' ')], { columns })
+      // Lines of files are never wrapped, so that they can be copied, and a path is one word.
+      const mayBeWide = (line: string) => /^ {4}\S/.test(line) || /^ {2,}\S+$/.test(line) || line.includes('/docs/')
+      expect(stdout.split('\n').filter((line) => displayWidth(line) > columns && !mayBeWide(line))).toEqual([])
+    }
+  })
+
+  test('escapes what could control a terminal', async () => {
+    const docs = await folderWith({ 'zebra.md': '# Zebra \u001b[2J\n\n\u001b]52;c;aGk=\u0007 stripes \u202e\n' })
+    const text = searchText(await searchHelp(['zebra'], docs), 80, (heading) => heading)
+    expect(text).toContain('stripes')
+    expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
+  })
+
+  test('prints sections as JSON', async () => {
+    const { query, sections } = JSON.parse((await cli(['help', 'stuck', 'nonce', '--json'])).stdout)
+    expect(query).toBe('stuck nonce')
+    expect(sections).toHaveLength(3)
+    expect(sections[0]).toMatchObject({
+      page: 'Troubleshooting',
+      heading: 'A transaction is stuck, or a nonce is missing',
+      path: 'docs/troubleshooting.md#a-transaction-is-stuck-or-a-nonce-is-missing',
+      url: null,
+      excerpt: expect.stringContaining('nonces'),
+    })
+    expect(sections[0].blocks[0].text).toContain('EVM networks')
+  })
+
+  test('fails if nothing matches, and lists the topics', async () => {
+    const { code, stdout, stderr } = await cli(['help', 'xyzzyx', 'the'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('error: no help found for "xyzzyx the"\n')
+    expect(stderr).toContain(`The help topics are ${HELP_TOPICS.map(({ name }) => name).join(', ')}.`)
+  })
+
+  test('asks whether a single word was meant as a command or topic, even if sections match', async () => {
+    expect((await cli(['help', 'wallets'])).stderr).toBe('Did you mean gdn help wallet?\n')
+    expect(await cli(['help', 'exit-code'])).toMatchObject({ code: 0, stderr: 'Did you mean gdn help exit-codes?\n' })
+    expect((await cli(['help', 'enviroment'])).stderr).toMatch(
+      /no help found.*\n {2}Did you mean gdn help environment\?/,
+    )
+  })
+
+  test('keeps the help of commands and topics', async () => {
+    for (const words of [['nft', 'mint'], ['plan'], ['local'], ['exit', 'codes']]) {
+      expect((await cli(['help', ...words])).stdout).not.toContain('SECTIONS')
+    }
+    expect((await cli(['help', 'configuration'])).stdout).toBe((await cli(['help', 'environment'])).stdout)
+    expect((await cli(['help', 'nft', 'stays', 'pending'])).stdout).toContain('Troubleshooting › An NFT stays pending')
+    expect((await cli(['help', 'plan', 'pull', 'request'])).stdout).toContain('› Plan in a pull request')
+  })
+
+  test('takes less than 300 ms of a processor to search', async () => {
+    const before = process.cpuUsage()
+    await searchHelp(['stuck', 'nonce'])
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1000).toBeLessThan(300)
+  })
+})
+
+test('the pages for symptoms, errors and terms have at most 150 lines', async () => {
+  for (const page of ['troubleshooting', 'errors', 'glossary']) {
+    const text = await readFile(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8')
+    expect(text.trimEnd().split('\n').length, page).toBeLessThanOrEqual(150)
+  }
+})
