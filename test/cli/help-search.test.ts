@@ -160,6 +160,12 @@ describe('gdn help <words>', () => {
     }
   })
 
+  test('shows comments without a prompt, and files that a block writes as they are', async () => {
+    const { stdout } = await cli(['help', 'gdn', 'tx', 'cancel'])
+    expect(stdout).toContain('\n  # Cancel the transaction\n  $ gdn tx cancel 0197')
+    expect((await cli(['help', 'mint', 'unrevealed'])).stdout).toMatch(/^ {4}cat > drop\.csv <<'CSV'\n {4}id,title,/m)
+  })
+
   test('escapes what could control a terminal', async () => {
     const docs = await folderWith({ 'zebra.md': '# Zebra \u001b[2J\n\n\u001b]52;c;aGk=\u0007 stripes \u202e\n' })
     const text = searchText(await searchHelp(['zebra'], docs), 80, (heading) => heading)

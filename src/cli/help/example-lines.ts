@@ -10,15 +10,22 @@ const WORD = /(?:[^\s"']|"(?:[^"\\]|\\.)*"|'[^']*')+/g
 
 /** Formats an example: a comment with its description, and the lines to type. */
 export function exampleLines([does, ...typed]: Example, width: number): string[] {
-  return [...wrap(does, width - 4).map((line) => `  # ${line}`), ...commandLines(typed, width)]
+  return [...commentLines(does, width), ...commandLines(typed, width)]
 }
 
-/** Formats lines to type. Splits long lines only where a shell permits it, so that users can copy them unchanged. */
+const commentLines = (comment: string, width: number) => wrap(comment, width - 4).map((line) => `  # ${line}`)
+
+/**
+ * Formats lines to type, and comments between them. Splits long lines only where a shell permits it, so that users can
+ * copy them unchanged.
+ */
 export function commandLines(typed: readonly string[], width: number): string[] {
   const lines: string[] = []
   let isContinued = false
   for (const line of typed.flatMap((text) => text.split('\n'))) {
-    lines.push(...brokenLine(line.trim(), width, isContinued ? CONTINUED : PROMPT))
+    if (isContinued || !/^(#|$)/.test(line))
+      lines.push(...brokenLine(line.trim(), width, isContinued ? CONTINUED : PROMPT))
+    else lines.push(...(line === '' ? [''] : commentLines(line.replace(/^#+ */, ''), width)))
     isContinued = line.endsWith('\\')
   }
   return lines

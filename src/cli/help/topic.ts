@@ -102,7 +102,8 @@ function blocksOf(token: Token): TopicBlock[] {
   if (isTable(token)) return [tableOf(token)]
   if (isCode(token)) {
     const lines = token.text.split('\n')
-    return [token.lang === 'sh' ? { code: lines } : { lines }]
+    // Only the first line of a here-document has a prompt, so such a block is shown as it is.
+    return [token.lang === 'sh' && !token.text.includes('<<') ? { code: lines } : { lines }]
   }
   return token.type === 'list' ? (token as Tokens.List).items.map((item) => ({ text: `- ${plainText(item)}` })) : []
 }
