@@ -15,7 +15,7 @@ import { cli, errorOf } from './harness.ts'
 const CODES = Object.keys(EXIT_BY_CODE) as ErrorCode[]
 
 const namesOf = async (question: string) =>
-  (await searchHelp(question.split(' '))).map(({ pageTitle, heading }) => `${pageTitle} › ${heading}`)
+  (await searchHelp(question.split(' '))).map(({ page, heading }) => `${page}: ${heading}`)
 
 /** Creates a folder with pages. */
 async function folderWith(pages: Readonly<Record<string, string>>): Promise<string> {
@@ -30,28 +30,32 @@ async function folderWith(pages: Readonly<Record<string, string>>): Promise<stri
 
 describe('the best section', () => {
   test.each([
-    ['stuck nonce', 'Troubleshooting › A transaction is stuck, or a nonce is missing'],
-    ['my script died in the middle', 'Troubleshooting › My script died in the middle'],
-    ['NFT stays pending', 'Troubleshooting › An NFT stays pending'],
-    ['429 too many requests', 'Troubleshooting › The server returns 429'],
-    ['api key not accepted', "Troubleshooting › The API key isn't accepted"],
-    ['a row was edited', 'Troubleshooting › A row was edited after the mint'],
-    ['database locked', 'Troubleshooting › The database is locked'],
-    ["images don't load", "Troubleshooting › Images don't load"],
-    ['prompt in CI hangs', 'Troubleshooting › A job in CI hangs'],
-    ['how to retry failed rows', 'Mint a drop › Failed rows'],
-    ['limit the cost', 'Mint a drop › Limit the cost'],
-    ['public networks', 'Use public networks › Use public networks'],
+    ['stuck nonce', 'troubleshooting.md: A transaction is stuck, or a nonce is missing'],
+    ['my script died in the middle', 'troubleshooting.md: My script died in the middle'],
+    ['NFT stays pending', 'troubleshooting.md: An NFT stays pending'],
+    ['429 too many requests', 'troubleshooting.md: The server returns 429'],
+    ['api key not accepted', "troubleshooting.md: The API key isn't accepted"],
+    ['a row was edited', 'troubleshooting.md: A row was edited after the mint'],
+    ['database locked', 'troubleshooting.md: The database is locked'],
+    ["images don't load", "troubleshooting.md: Images don't load"],
+    ['prompt in CI hangs', 'troubleshooting.md: A job in CI hangs'],
+    ['how to retry failed rows', 'drops.md: Failed rows'],
+    ['limit the cost', 'drops.md: Limit the cost'],
+    ['public networks', 'public-networks.md: Use public networks'],
   ])('for "%s" is %s', async (question, section) => {
     expect((await namesOf(question))[0]).toBe(section)
   })
 
   test.each([
-    ['webhook signature', 'Receive webhooks › Check the signature'],
-    ['burn an NFT', 'Commands › gdn nft burn'],
-    ['seems minted already', 'Troubleshooting › Rows seem minted already'],
+    ['transfer not permitted', 'troubleshooting.md: A transfer or an update is rejected'],
+    ['seems minted already', 'troubleshooting.md: Rows seem minted already'],
   ])('for "%s" is among three: %s', async (question, section) => {
     expect(await namesOf(question)).toContain(section)
+  })
+
+  test('for a task is that of a command', async () => {
+    const found = await searchHelp(['burn', 'an', 'NFT'])
+    expect(found.map(({ heading }) => heading)).toContain('gdn nft burn')
   })
 
   test('for a heading is the section with that heading', async () => {
@@ -59,8 +63,8 @@ describe('the best section', () => {
       ({ page, anchor }) => ['errors.md', 'troubleshooting.md'].includes(page) && anchor !== '',
     )
     expect(sections.length).toBeGreaterThan(40)
-    for (const { pageTitle, heading } of sections) {
-      expect((await namesOf(heading))[0]).toBe(`${pageTitle} › ${heading}`)
+    for (const { page, heading } of sections) {
+      expect((await namesOf(heading))[0]).toBe(`${page}: ${heading}`)
     }
   })
 

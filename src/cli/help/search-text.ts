@@ -42,8 +42,11 @@ export function searchData(words: readonly string[], found: readonly FoundSectio
   }
 }
 
+/** Returns the title of the page with the heading. The page of `gdn nft` has the heading `gdn nft mint`. */
 const nameOf = ({ pageTitle, heading, anchor }: PageSection) =>
-  anchor === '' ? pageTitle : `${pageTitle} › ${heading}`
+  anchor === '' || (pageTitle.startsWith('gdn ') && heading.startsWith(pageTitle))
+    ? heading
+    : `${pageTitle} › ${heading}`
 
 const pathOf = ({ page, anchor }: Pick<PageSection, 'page' | 'anchor'>) =>
   `docs/${page}${anchor === '' ? '' : `#${anchor}`}`
