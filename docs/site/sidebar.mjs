@@ -12,6 +12,8 @@ const GROUPS = {
     ['At most once', 'at-most-once'],
   ],
   Guides: [
+    ['Cookbook', 'cookbook'],
+    ['Cookbook: operations', 'cookbook-operations'],
     ['Drops', 'drops'],
     ['Plan and apply', 'plan-and-apply'],
     ['Reveal', 'reveal'],
@@ -19,6 +21,7 @@ const GROUPS = {
     ['Wallets', 'wallets'],
     ['CI', 'ci'],
     ['TypeScript', 'client'],
+    ['From a script', 'from-a-script'],
     ['Coding agents', 'agents'],
     ['Fault injection', 'fault-injection'],
   ],
@@ -33,6 +36,7 @@ const GROUPS = {
     ['Exit codes', 'exit-codes'],
     ['Glossary', 'glossary'],
     ['API', 'api'],
+    ['Webhook events', 'webhooks-reference'],
   ],
   Operate: [
     ['Local backend', 'local-backend'],
@@ -40,6 +44,7 @@ const GROUPS = {
     ['PostgreSQL', 'postgresql'],
     ['Storage', 'storage'],
     ['Webhooks', 'webhooks'],
+    ['Hosted or own', 'hosted-and-own'],
     ['Security', 'security'],
   ],
   Project: [

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { terminalLines, terminalText } from '../../core/terminal-text.ts'
 import { packageRoot } from '../package-root.ts'
+import { sectionUrl } from '../render/docs-site.ts'
 import { displayWidth } from '../text/display-width.ts'
 import { wrap } from '../text/wrap.ts'
 import type { FoundSection } from './search.ts'
 import type { PageSection } from './sections.ts'
-import { sectionUrl } from './site.ts'
 import { blockLines, blocksIn, type Heading } from './topic.ts'
 
 /** Formats the result of `gdn help <words>`: the best sections, and the text of the first one. */

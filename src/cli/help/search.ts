@@ -1,6 +1,6 @@
 import { EXIT_BY_CODE } from '../../core/errors.ts'
+import { ERRORS_PAGE } from '../render/docs-site.ts'
 import { type PageSection, plain, readSections } from './sections.ts'
-import { ERRORS_PAGE } from './site.ts'
 
 /** A section that matches a question, with the sentence that matches best. */
 export interface FoundSection extends PageSection {

@@ -2,9 +2,9 @@ import { formatPlace, formatProblem, GdnError, messageOf, type Place } from '../
 import { EXIT } from '../../core/exit-codes.ts'
 import { fileError } from '../../core/file-error.ts'
 import { terminalLines } from '../../core/terminal-text.ts'
-import { whereExplained } from '../help/site.ts'
 import { REPORT_IT } from '../io/harden.ts'
 import { type Io, safe } from '../io/io.ts'
+import { whereExplained } from './docs-site.ts'
 
 interface Problem {
   place?: Place
