@@ -12,7 +12,7 @@ const MOST = 3
 /** Pages for contributors and operators of the project. They match last. */
 const FOR_CONTRIBUTORS = new Set(['architecture.md', 'benchmarks.md', 'releasing.md'])
 /** The pages of commands repeat the same flags, so other pages match first. */
-const COMMANDS = /^commands(?:\.md$|\/)/
+const COMMANDS = /^commands\//
 
 const HEADING_WEIGHT = 6
 const TITLE_WEIGHT = 2
