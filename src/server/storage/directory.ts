@@ -6,7 +6,7 @@ import type { ContentBlock } from '../store/block-table.ts'
 import { nodeCid, rawCid } from './cid.ts'
 
 /** Size of the parts of a file in IPFS. The parts of a larger file are listed in a node. */
-const PART_BYTES = 256 * 1024
+export const PART_BYTES = 256 * 1024
 /** Maximum size of the names and CIDs in a directory's node. */
 const MAX_LINK_BYTES = 256 * 1024
 

@@ -9,6 +9,7 @@ import {
   type StoredFile,
 } from './adapter.ts'
 import { parseCid, rawCid } from './cid.ts'
+import { PART_BYTES } from './directory.ts'
 import { type FlatFiles, openFlatFiles } from './flat-files.ts'
 import { findEntry, isComplete, readNode, streamNode } from './nodes.ts'
 import type { NodeBlocks, RemoteFiles } from './remote/remote-files.ts'
@@ -71,9 +72,14 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
       const limited = limit(content, options)[Symbol.asyncIterator]()
       try {
         const { head, complete } = await readHead(limited)
-        if (!complete) await beforeLarge?.()
-        const added = complete ? await addSmall(own, head) : await addLarge(files, own, head, limited)
-        await onAdded(added.cid, complete ? 'blocks' : 'files')
+        const isSmall = complete && head.length <= SMALL_FILE_BYTES
+        if (!isSmall) await beforeLarge?.()
+        const added = isSmall
+          ? await addSmall(own, head)
+          : complete
+            ? await addPart(files, head)
+            : await addLarge(files, own, head, limited)
+        await onAdded(added.cid, isSmall ? 'blocks' : 'files')
         return added
       } finally {
         await limited.return()
@@ -134,11 +140,11 @@ async function* limit(content: AsyncIterable<Uint8Array>, { maxBytes = Infinity 
   }
 }
 
-/** Reads until the content ends or is too long for a small file. */
+/** Reads until the content ends or is longer than a part. */
 async function readHead(content: AsyncIterator<Uint8Array>): Promise<{ head: Buffer; complete: boolean }> {
   const parts: Uint8Array[] = []
   let size = 0
-  while (size <= SMALL_FILE_BYTES) {
+  while (size <= PART_BYTES) {
     const next = await content.next()
     if (next.done) return { head: Buffer.concat(parts), complete: true }
     parts.push(next.value)
@@ -150,6 +156,22 @@ async function readHead(content: AsyncIterator<Uint8Array>): Promise<{ head: Buf
 async function addSmall(blocks: BlockTable, bytes: Uint8Array): Promise<StoredFile> {
   const cid = rawCid(bytes).toString()
   await blocks.put([{ cid, bytes }])
+  return { cid, size: bytes.length }
+}
+
+/** Stores a file that is a single part, so that its CID is the part's CID. */
+async function addPart(files: FlatFiles, bytes: Uint8Array): Promise<StoredFile> {
+  const cid = rawCid(bytes).toString()
+  if (!(await files.keeps(cid, bytes.length))) {
+    const file = await files.create()
+    try {
+      await file.write(bytes)
+      await file.keepAs(cid, [])
+    } catch (error) {
+      await file.discard()
+      throw error
+    }
+  }
   return { cid, size: bytes.length }
 }
 

@@ -113,8 +113,14 @@ function unfinishedFile(path: string, file: FileHandle, pathOf: (cid: string) =>
       const folder = dirname(target)
       await file.sync()
       await file.close()
-      if ((await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(dirname(folder))
-      await rename(path, target)
+      try {
+        await rename(path, target)
+      } catch (error) {
+        if (systemCode(error) !== 'ENOENT') throw error
+        await mkdir(folder, { recursive: true, mode: 0o700 })
+        await syncFolder(dirname(folder))
+        await rename(path, target)
+      }
       await syncFolder(folder)
     },
 
