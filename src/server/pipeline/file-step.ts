@@ -1,11 +1,13 @@
 import type { NftMetadata } from '../../api/metadata.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
+import { groupCalls } from '../../core/group-calls.ts'
 import { isContentUrl } from '../../core/ipfs-url.ts'
 import { FetchFailure } from '../../files/failure.ts'
 import type { Log } from '../log.ts'
-import { failClaimedNft, passOnToMint } from '../state/nfts.ts'
-import { failClaimedUpdate, passOnToSign } from '../state/updates.ts'
+import { failClaimedNft } from '../state/nfts.ts'
+import { passOnFiles, type StoredFiles } from '../state/pass-on-files.ts'
+import { failClaimedUpdate } from '../state/updates.ts'
 import { ContentTooLargeError } from '../storage/adapter.ts'
 import { claimForFiles, type FileWork, nextFilesDue, postponeFiles } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
@@ -14,7 +16,7 @@ import { claimOptions, withLeases } from './leases.ts'
 import { createTaskPool } from './task-pool.ts'
 
 const MAX_ATTEMPTS = 8
-const CONCURRENT = 16
+const CONCURRENT = 64
 // Longer than the eight files of an NFT can take if each reaches its time limit.
 const LEASE_MS = 5 * 60_000
 
@@ -43,6 +45,11 @@ export function createFileStep(options: FileStepOptions) {
   const { store, now, log, maxAttempts = MAX_ATTEMPTS, concurrency = CONCURRENT } = options
   const pool = createTaskPool(concurrency)
   const source = createFileSource(options, pool.signal)
+  /** Together, because files of NFTs often arrive at the same time, and each transaction waits for the disk. */
+  const passOn = groupCalls(async (stored: readonly StoredFiles[]) => {
+    const passed = await store.transaction((db) => passOnFiles(db, stored))
+    for (const id of new Set(passed.map(({ collection_id }) => collection_id))) options.onMintable(id)
+  })
 
   const work = async (nft: FileWork): Promise<void> => {
     const fields = (JSON.parse(nft.metadata) as NftMetadata).file_fields
@@ -57,8 +64,7 @@ export function createFileStep(options: FileStepOptions) {
     try {
       const places = await Promise.all(urls.map(source.store))
       const files = Object.fromEntries(fields.map((field, index) => [field.key, places[index] ?? '']))
-      const passOn = nft.table === 'nfts' ? passOnToMint : passOnToSign
-      if (await store.transaction((db) => passOn(db, nft, files))) options.onMintable(nft.collection_id)
+      await passOn({ claimed: nft, files })
     } catch (error) {
       if (!pool.signal.aborted) return await settleFailure(nft, error)
       // Releases the claim unchanged, so that another process doesn't have to wait until the lease expires.

@@ -1,10 +1,9 @@
 import { sql } from 'kysely'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { givenRows } from '../store/dialect.ts'
-import { type NftRow, OF_COLLECTION, UNFINISHED } from '../store/nfts.ts'
+import { OF_COLLECTION, UNFINISHED } from '../store/nfts.ts'
 import { failAndTell, hasWebhooks, tellMinted, tellNfts } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
-import { indexFiles } from '../store/title-index.ts'
 import { type NewRow, stateDb } from './state-db.ts'
 import { addTransactions, type NewTransaction } from './transactions.ts'
 import { type ClaimedNft, updateClaimed } from './update-claimed.ts'
@@ -20,20 +19,6 @@ export async function addNfts(db: Db, nfts: readonly NewNft[]): Promise<void> {
     const rows = chunk.map((nft) => ({ ...nft, status: 'initiated' as const }))
     await stateDb(db).insertInto('nfts').values(rows).execute()
   }
-}
-
-/**
- * Records the stored files of an NFT, which can then be minted and searched by its files. False if the claim was lost.
- */
-export async function passOnToMint(
-  db: Db,
-  claimed: ClaimedNft & Pick<NftRow, 'collection_id'>,
-  given: Readonly<Record<string, string>>,
-): Promise<boolean> {
-  const files = JSON.stringify(given)
-  const passed = await updateClaimed(db, 'nfts', claimed, { step: 'mint', files, attempts: 0, error: null })
-  if (passed) await indexFiles(db, { ...claimed, files })
-  return passed
 }
 
 /** Marks the NFT as failed because its files can't be fetched. */

@@ -22,10 +22,6 @@ export async function addUpdates(db: Db, updates: readonly NewUpdate[]): Promise
   return Number(numInsertedOrUpdatedRows ?? 0n) === updates.length
 }
 
-/** Records the stored files of an update, which can then be signed. Returns false if the claim was lost. */
-export const passOnToSign = (db: Db, claimed: ClaimedNft, files: Readonly<Record<string, string>>): Promise<boolean> =>
-  updateClaimed(db, 'updates', claimed, { step: 'sign', files: JSON.stringify(files), attempts: 0, error: null })
-
 /** Marks the update as failed because its files can't be fetched. */
 export async function failClaimedUpdate(db: Db, claimed: ClaimedNft, error: string): Promise<boolean> {
   const failed = await updateClaimed(db, 'updates', claimed, { status: 'failed', step: 'done', error })

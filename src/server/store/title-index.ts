@@ -72,13 +72,14 @@ export function titleIn(beginning: string): string {
 const titleTerms = ({ account_id, metadata }: Indexed): string[] =>
   titleWords(titleIn(metadata)).map((word) => wordTerm(account_id, word))
 
-function fileTerms({ account_id, files }: Pick<Indexed, 'account_id' | 'files'>): string[] {
-  const places = Object.values(parsed(files)).filter((place) => typeof place === 'string' && place !== '')
+function fileTerms(accountId: string, files: Readonly<Record<string, unknown>>): string[] {
+  const places = Object.values(files).filter((place) => typeof place === 'string' && place !== '')
   const cids = places.map((place) => cidOf(String(place))).filter((cid) => cid !== null)
-  return [...new Set(cids.map((cid) => cidTerm(account_id, cid)))]
+  return [...new Set(cids.map((cid) => cidTerm(accountId, cid)))]
 }
 
-const termsOf = (nft: Indexed) => [...titleTerms(nft), ...fileTerms(nft)].map((term) => [term, nft.seq] as const)
+const termsOf = (nft: Indexed) =>
+  [...titleTerms(nft), ...fileTerms(nft.account_id, parsed(nft.files))].map((term) => [term, nft.seq] as const)
 
 async function insertTerms(db: Db, rows: readonly (readonly [term: string, seq: number])[]): Promise<void> {
   if (rows.length === 0) return
@@ -87,21 +88,23 @@ async function insertTerms(db: Db, rows: readonly (readonly [term: string, seq: 
     on conflict do nothing`.execute(db)
 }
 
-/** Indexes the files of an NFT, which may have been fetched after it was indexed. */
+/** Indexes the files of NFTs, which may have been fetched after the NFTs were indexed. */
 export async function indexFiles(
   db: Db,
-  { seq, collection_id, files }: { seq: number; collection_id: string; files: string },
+  nfts: readonly { claimed: { seq: number; collection_id: string }; files: Readonly<Record<string, string>> }[],
 ): Promise<void> {
-  if (files === '{}') return
-  const { account_id } = await db
+  const ids = new Set(nfts.map(({ claimed }) => claimed.collection_id))
+  if (ids.size === 0) return
+  const collections = await db
     .selectFrom('collections')
-    .select('account_id')
-    .where('id', '=', collection_id)
-    .executeTakeFirstOrThrow()
-  await insertTerms(
-    db,
-    fileTerms({ account_id, files }).map((term) => [term, seq] as const),
+    .select(['id', 'account_id'])
+    .where('id', 'in', [...ids])
+    .execute()
+  const accounts = new Map(collections.map(({ id, account_id }) => [id, account_id]))
+  const terms = nfts.flatMap(({ claimed: { seq, collection_id }, files }) =>
+    fileTerms(accounts.get(collection_id) ?? '', files).map((term) => [term, seq] as const),
   )
+  await insertTerms(db, terms)
 }
 
 /**

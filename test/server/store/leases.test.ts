@@ -1,10 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  assignToTransactions,
-  failClaimedNft,
-  failNftsOfCollection,
-  passOnToMint,
-} from '../../../src/server/state/nfts.ts'
+import { assignToTransactions, failClaimedNft, failNftsOfCollection } from '../../../src/server/state/nfts.ts'
+import { passOnFiles } from '../../../src/server/state/pass-on-files.ts'
 import { endTransaction } from '../../../src/server/state/transactions.ts'
 import {
   claimUndeployedCollections,
@@ -12,7 +8,7 @@ import {
   postponeCollection,
 } from '../../../src/server/store/collections.ts'
 import { releaseLeases } from '../../../src/server/store/leases.ts'
-import { claimForFiles, nextFilesDue, postponeFiles } from '../../../src/server/store/nfts.ts'
+import { claimForFiles, type FileWork, nextFilesDue, postponeFiles } from '../../../src/server/store/nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { claimSigned, takeNonce } from '../../../src/server/store/transactions.ts'
@@ -45,6 +41,9 @@ afterEach(async () => {
   await store.close()
   await dir.remove()
 })
+
+const passOn = async (claimed: FileWork, files: Record<string, string>) =>
+  (await passOnFiles(store.db, [{ claimed, files }])).length > 0
 
 const addCollection = (id: string) =>
   insertCollection(store.db, {
@@ -133,12 +132,23 @@ describe('a claim of NFTs', () => {
     const lost = first(await claimNfts(NOW))
     const held = first(await claimNfts(NOW + LEASE))
     const before = await nft('n0')
-    expect(await passOnToMint(store.db, lost, { image: 'x' })).toBe(false)
+    expect(await passOn(lost, { image: 'x' })).toBe(false)
     expect(await failClaimedNft(store.db, lost, 'late')).toBe(false)
     expect(await postponeFiles(store.db, lost, { attempts: 9, nextAttemptAt: NOW + 9 })).toBe(false)
     expect(await nft('n0')).toEqual(before)
-    expect(await passOnToMint(store.db, held, { image: 'y' })).toBe(true)
+    expect(await passOn(held, { image: 'y' })).toBe(true)
     expect(await nft('n0')).toMatchObject({ step: 'mint', files: '{"image":"y"}', lease_until: 0, attempts: 0 })
+  })
+
+  it('passes on only the rows of a group whose claim was not lost', async () => {
+    await addNfts(3)
+    const claimed = await claimNfts(NOW)
+    await failClaimedNft(store.db, first(claimed.slice(1)), 'too late')
+    const group = claimed.map((one) => ({ claimed: one, files: { image: `of-${one.id}` } }))
+    expect(idsOf(await passOnFiles(store.db, group))).toEqual(['n0', 'n2'])
+    expect(await nft('n0')).toMatchObject({ step: 'mint', files: '{"image":"of-n0"}' })
+    expect(await nft('n1')).toMatchObject({ step: 'done', status: 'failed' })
+    expect(await nft('n2')).toMatchObject({ step: 'mint', files: '{"image":"of-n2"}' })
   })
 
   it('completes a step only once', async () => {
@@ -153,7 +163,7 @@ describe('a claim of NFTs', () => {
     await addNfts(1)
     const claimed = first(await claimNfts(NOW))
     await failNftsOfCollection(store.db, 'c', 'the collection failed')
-    expect(await passOnToMint(store.db, claimed, {})).toBe(false)
+    expect(await passOn(claimed, {})).toBe(false)
     expect(await nft('n0')).toMatchObject({ status: 'failed', error: 'the collection failed' })
   })
 

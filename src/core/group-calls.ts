@@ -1,0 +1,28 @@
+/**
+ * Returns a function that adds an item to the next group, and resolves when `work` has handled that group. A group has
+ * the items that were added until the end of a turn of the event loop, or while `work` handled the group before. If
+ * `work` fails, all items of its group fail.
+ */
+export function groupCalls<Item>(work: (items: readonly Item[]) => Promise<void>): (item: Item) => Promise<void> {
+  let items: Item[] = []
+  let next: Promise<void> | undefined
+  let last: Promise<unknown> = Promise.resolve()
+
+  const handle = async () => {
+    await last
+    await new Promise((resolve) => setImmediate(resolve))
+    const group = items
+    items = []
+    next = undefined
+    await work(group)
+  }
+
+  return (item) => {
+    items.push(item)
+    if (next === undefined) {
+      next = handle()
+      last = next.catch(() => {})
+    }
+    return next
+  }
+}
