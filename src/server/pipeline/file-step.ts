@@ -29,7 +29,7 @@ export interface FileStepOptions extends FileSourceOptions {
    * time.
    */
   maxAttempts?: number | undefined
-  /** Number of NFTs that are processed at once; 16 by default. */
+  /** Number of NFTs that are processed at once; 64 by default. */
   concurrency?: number | undefined
   /** Called when an NFT of this collection, or an update of one, can be signed. */
   onMintable: (collectionId: string) => void
