@@ -106,6 +106,8 @@ export interface BatchOptions extends RunOptionFlags {
   runName?: string | undefined
   /** The label of the reference IDs, see `runLabel`. Null or absent for none. */
   label?: string | null
+  /** Whether an NFT certainly belongs to another drop, even if it has the content of a row. */
+  isOfOtherDrop?: ((metadata: unknown) => boolean) | undefined
   /** Resume this drop of the run. Default: the newest. */
   generation?: number
   /** Retry rows that the server refused or whose NFTs failed. */

@@ -14,6 +14,7 @@ import type { Candidate } from '../plan/find-nfts.ts'
 import { type PlannedRun, plannedRun } from '../plan/planned.ts'
 import { nowOf } from '../plan/seen-nfts.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
+import { provenanceIn } from './provenance-in.ts'
 import type { ReadCommitment } from './read-commitment.ts'
 import { type Found, withOpenRows } from './rows-with-nfts.ts'
 
@@ -173,6 +174,7 @@ type RowState =
   | { kind: 'notMinted' | 'left'; reason: string }
 
 function stateOf({ candidate, nft }: Found, rows: ReadCommitment): RowState {
+  const { provenance } = rows.commitment
   if (nft === undefined) return { kind: 'notMinted', reason: 'it is not minted' }
   if (nft.status !== 'deployed') {
     return { kind: 'notMinted', reason: hasFailed(nft.status) ? 'its mint failed' : 'it is not deployed yet' }
@@ -191,6 +193,9 @@ function stateOf({ candidate, nft }: Found, rows: ReadCommitment): RowState {
   }
   const { [PROVENANCE_ROW]: row } = metadata
   if (row === undefined) return { kind: 'left', reason: 'it was minted revealed' }
+  if ((provenanceIn(metadata) ?? provenance) !== provenance) {
+    return { kind: 'left', reason: 'it was minted for another commitment' }
+  }
   if (row !== String(candidate.row.position + 1)) return { kind: 'moved', row: String(row) }
   if (nft.is_frozen === true) return { kind: 'left', reason: 'it is frozen' }
   if (nft.is_dynamic === false) return { kind: 'left', reason: 'it is not dynamic' }

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { extraKeys, MAX_FILE_FIELDS, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
+import { countDrop } from '../batch/rows/row-counts.ts'
 import { lookAtStoredRun } from '../batch/runs/open-stored-run.ts'
-import type { BatchOptions, Run } from '../batch/types.ts'
+import type { BatchOptions, RowCounts, Run } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { GdnError, type Place } from '../core/errors.ts'
 import { makePrivateFolder } from '../core/private-file.ts'
@@ -129,6 +130,9 @@ export interface KeptRun {
   commitment: KeptCommitment | null
   /** Whether all NFTs of the run are known to be revealed. */
   isRevealed: boolean
+  /** Whether the run began with `--again`. */
+  isAgain: boolean
+  counts: RowCounts
 }
 
 /** Returns the commitment of a run; undefined if the run has not begun. */
@@ -138,8 +142,11 @@ export async function keptCommitment(options: BatchOptions): Promise<KeptRun | u
   try {
     const { drop } = await lookAtStoredRun(state, { ...options, dynamic: false })
     if (drop.setId === null) return undefined
-    const isRevealed = await state.read((sql) => areAllRevealed(sql, drop))
-    return { run: drop.name, commitment: commitmentOf(drop), isRevealed }
+    const { isRevealed, counts } = await state.read((sql) => ({
+      isRevealed: areAllRevealed(sql, drop),
+      counts: countDrop(sql, drop, false),
+    }))
+    return { run: drop.name, commitment: commitmentOf(drop), isRevealed, isAgain: drop.again, counts }
   } finally {
     state.close()
   }

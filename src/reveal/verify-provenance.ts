@@ -15,6 +15,7 @@ import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
 import type { Difference } from '../verify/compare-metadata.ts'
 import type { StorageReader } from '../verify/storage-reader.ts'
 import { contentOfFile, leafAt, leafOf, provenanceOf } from './leaves.ts'
+import { sha256InUrl } from './provenance-in.ts'
 
 /** The commitment that covers a token. */
 export interface Provenance {
@@ -171,15 +172,11 @@ async function readBytes(storage: StorageReader, url: string): Promise<Uint8Arra
   throw new Unreadable(stored.message)
 }
 
-/** Returns the hash of a file. The CID of a single-block file contains the hash, so the file isn't read. */
+/** Returns the hash of a file. Reads the file unless its URL contains the hash. */
 async function sha256Of(storage: StorageReader, url: string): Promise<string> {
-  const cid = /^ipfs:\/\/([^/]+)$/i.exec(url)?.[1] ?? ''
-  try {
-    const { code, multihash } = CID.parse(cid)
-    if (code === 0x55 && multihash.code === 0x12) return Buffer.from(multihash.digest).toString('hex')
-  } catch {
-    // Not a CID. The read below reports the error.
-  }
+  const hash = sha256InUrl(url)
+  // Not a CID of a single block. The read below reports errors.
+  if (hash !== null) return hash
   return createHash('sha256')
     .update(await readBytes(storage, url))
     .digest('hex')

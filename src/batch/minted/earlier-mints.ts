@@ -161,7 +161,7 @@ async function findByContent(
   const open = isNew ? null : await openPositions(store, gathered, pending)
   const rows = () =>
     open === null ? rowsOf(store, { rows: gathered.rows, positions: pending }) : sentFirst(store, gathered, open)
-  const lookup = new RowLookup(rows, store.drop.marker ?? undefined)
+  const lookup = new RowLookup(rows, store.drop.marker ?? undefined, options.isOfOtherDrop)
   const search = async (ids: Iterable<string>) =>
     await lookUp(lookup, sourceOf(start), await unrecordedOf(store, unexplained(ids)), deps.onEvent)
 

@@ -83,11 +83,18 @@ export class RowLookup {
   /** IDs of read NFTs that had no metadata yet. They are read again. */
   readonly #incomplete: string[] = []
   readonly #matches = new Map<string, FoundNft[]>()
+  readonly #isOfOtherDrop: (metadata: unknown) => boolean
   #indexed = false
 
-  constructor(rows: () => AsyncIterable<KeptRow>, markerKey: string | undefined) {
+  /** @param isOfOtherDrop whether an NFT matches no row, whatever its content is */
+  constructor(
+    rows: () => AsyncIterable<KeptRow>,
+    markerKey: string | undefined,
+    isOfOtherDrop: (metadata: unknown) => boolean = () => false,
+  ) {
     this.#rows = rows
     this.#markerKey = markerKey
+    this.#isOfOtherDrop = isOfOtherDrop
   }
 
   /**
@@ -146,7 +153,7 @@ export class RowLookup {
       this.#incomplete.push(nft.nft_gdn_id)
       return
     }
-    const content = this.#contentOf(metadata)
+    const content = this.#isOfOtherDrop(nft.request_metadata) ? null : this.#contentOf(metadata)
     if (content === null) return
     const matches = this.#matches.get(content) ?? []
     this.#matches.set(content, [...matches, foundNft(nft)])

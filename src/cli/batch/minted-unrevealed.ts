@@ -9,9 +9,9 @@ import { lacksEndpoint, statusOf } from '../../client/responses.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
-import { saltIn } from '../../manifest/reveal-keys.ts'
 import { readPages } from '../../operations/reconcile/listing.ts'
 import { OTHERS_UNREVEALED, UNREVEALED } from '../../plan/mint-changes.ts'
+import { provenanceIn } from '../../reveal/provenance-in.ts'
 import { readCommitment } from '../../reveal/read-commitment.ts'
 import { countUnrevealed, type UnrevealedMints } from '../../reveal/rows-with-nfts.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -68,66 +68,101 @@ export async function whyNotAsItIs(
   return mints.hidden + mints.revealed > 0 ? otherManifest(mints) : null
 }
 
+/** An unrevealed drop that is to be minted. */
+interface MintingUnrevealed extends Minting {
+  /** Yields the rows with the metadata of the placeholder. */
+  readHidden: () => AsyncIterable<ManifestItem>
+  /** The hash of the manifest's commitment. */
+  provenance: string
+  /** Whether this machine has begun the run. */
+  isKnown: boolean
+  flags: BatchMintFlags
+}
+
 /**
- * Returns the error for a manifest that can't be minted with `--unrevealed` on a machine that doesn't know its run,
- * because its rows were revealed or the manifest was edited; null if it can be minted.
- *
- * @param provenance the hash of the manifest's commitment
+ * Returns the error for a manifest that can't be minted with `--unrevealed`, because another machine or run minted its
+ * rows; null if it can be minted. Also returns whether the collection is committed to the manifest.
  */
 export async function whyNotUnrevealed(
   deps: Deps,
   connection: Connection,
-  minting: Minting,
-  { provenance, flags }: { provenance: string; flags: BatchMintFlags },
+  minting: MintingUnrevealed,
+): Promise<{ refusal: GdnError | null; isCommitted: boolean }> {
+  const found = await committedTo(deps, connection, minting, minting.provenance)
+  return { refusal: await refusalOf(deps, connection, minting, found), isCommitted: found === 'this' }
+}
+
+async function refusalOf(
+  deps: Deps,
+  connection: Connection,
+  minting: MintingUnrevealed,
+  found: Committed,
 ): Promise<GdnError | null> {
-  const found = await committedTo(deps, connection, minting, provenance)
-  if (found === 'none') return null
-  const { options, read } = minting
+  const { options, read, provenance, isKnown, flags } = minting
   const ids = new Set<string>()
   const mints = await countUnrevealed(options, connection.client, read(), ids)
   if (found === 'others' && mints.hidden + mints.revealed > 0) return uncommitted(options, provenance)
-  if (found === 'this' && mints.revealed > 0 && options.adopt !== true) return alreadyRevealed(mints, options, flags)
-  return options.lookup === false ? null : await revealedUnderOtherNames(deps, connection, minting, ids)
+  const isRefused = found === 'this' && mints.revealed > 0 && options.adopt !== true && !isKnown
+  if (isRefused) return alreadyRevealed(mints, options, flags)
+  // A server without commitments refuses the mint.
+  const isChecked = options.lookup !== false && connection.client.supports('updates') === true
+  if (mints.others === 0 || !isChecked) return null
+  return await mintedUnderOtherNames(deps, connection, minting, { known: ids, isCommitted: found === 'this' })
 }
 
 /**
- * Returns the error for rows that are in the collection with their own content although their run has no NFTs for them;
- * null if there are none. Rows that the run mints have the content of the placeholder, so the run doesn't find them.
+ * Returns the error for rows that are in the collection although their run has no NFTs for them, if the run itself can't
+ * find them; null if there are none. A run finds the NFTs with the content of its placeholder.
  *
  * @param known the IDs of the run's NFTs
  */
-async function revealedUnderOtherNames(
+async function mintedUnderOtherNames(
   { signals: { signal } }: Deps,
   { client }: Connection,
-  { options, read }: Minting,
-  known: ReadonlySet<string>,
+  { options, read, readHidden, provenance }: MintingUnrevealed,
+  { known, isCommitted }: { known: ReadonlySet<string>; isCommitted: boolean },
 ): Promise<GdnError | null> {
   const source = { client, signal }
   // Without the permission to list, the run says that it can't look for its rows.
   const listed = await listCollection(source, options, true, [])
   const unknown = [...(listed ?? [])].filter((id) => !known.has(id))
-  const revealed: string[] = []
+  const shown: string[] = []
+  const hidden: string[] = []
   for await (const { nfts } of readPages(source, unknown)) {
-    for (const nft of nfts) if (saltIn(nft.request_metadata) !== undefined) revealed.push(nft.nft_gdn_id)
+    for (const { nft_gdn_id: id, status, request_metadata: metadata } of nfts) {
+      if (hasFailed(status)) continue
+      const named = provenanceIn(metadata)
+      if (named === undefined) shown.push(id)
+      else if (isCommitted && (named === null || named === provenance)) hidden.push(id)
+    }
   }
-  const lookup = new RowLookup(() => keptRows(read()), undefined)
-  await lookup.read(source, revealed, () => {})
-  let rows = 0
-  for await (const _ of lookup.found()) rows++
-  if (rows === 0) return null
-  return new GdnError(
+  const rowsWith = async (ids: readonly string[], items: () => AsyncIterable<ManifestItem>) => {
+    if (ids.length === 0) return 0
+    const lookup = new RowLookup(() => keptRows(items()), options.markerKey)
+    await lookup.read(source, ids, () => {})
+    let rows = 0
+    for await (const _ of lookup.found()) rows++
+    return rows
+  }
+  const shownRows = await rowsWith(shown, read)
+  if (shownRows > 0) return seemsMintedAs('with their own metadata', shownRows, isCommitted)
+  const hiddenRows = hidden.length - (await rowsWith(hidden, readHidden))
+  return hiddenRows > 0 ? seemsMintedAs('with another placeholder', hiddenRows, isCommitted) : null
+}
+
+const seemsMintedAs = (how: string, rows: number, isCommitted: boolean) =>
+  new GdnError(
     'seems_minted',
-    `${count(rows, 'row')} of the manifest ${rows === 1 ? 'seems' : 'seem'} to be in the collection already, and revealed`,
+    `${count(rows, 'row')} of the manifest ${rows === 1 ? 'seems' : 'seem'} to be in the collection already, ${how}`,
     {
       hint: [
-        'Nothing was sent, and no run was created.',
+        NOTHING,
         RENAMED,
-        'To mint all rows anyway, run `gdn batch mint` with --again.',
+        `To mint all rows anyway, run \`gdn batch mint\` with ${isCommitted ? '--no-lookup' : '--again'}.`,
       ].join('\n'),
       details: { count: rows },
     },
   )
-}
 
 async function* keptRows(items: AsyncIterable<ManifestItem>): AsyncGenerator<KeptRow> {
   let position = 0

@@ -5,6 +5,7 @@ import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 import { type ManifestItem, readManifest } from '../../manifest/read.ts'
+import { provenanceIn } from '../../reveal/provenance-in.ts'
 import { type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import {
   editedLines,
@@ -52,17 +53,22 @@ export async function openUnrevealed(
 ): Promise<Unrevealed> {
   const { unrevealed: file } = flags
   const kept = await keptCommitment(options)
+  const hasSent = kept !== undefined && kept.counts.pending < kept.counts.total
   if (kept !== undefined && (kept.commitment !== null) !== (file !== undefined)) {
     throw kept.commitment === null
-      ? otherRun(`the run ${kept.run} mints its rows as they are`, 'To resume it, omit --unrevealed.')
+      ? otherRun(
+          `the run ${kept.run} mints its rows as they are`,
+          `To resume it, omit --unrevealed.${hasSent ? '' : ` To mint its rows unrevealed, first remove it with \`gdn batch rm ${kept.run}\`.`}`,
+        )
       : otherRun(
           `the run ${kept.run} mints its rows unrevealed`,
           'To resume it, add --unrevealed <file>. To reveal, run `gdn reveal`.',
         )
   }
+  const repeats = flags.again === true || kept?.isAgain === true
   if (file === undefined) {
-    // A run that already started this way, or that --again starts, mints its rows as they are on purpose.
-    if (kept !== undefined || flags.again === true) return { options, read }
+    // A run that sent rows this way, or that --again starts, mints its rows as they are on purpose.
+    if (hasSent || repeats) return { options, read }
     let isUnchecked = false
     return {
       options,
@@ -89,17 +95,31 @@ export async function openUnrevealed(
   if (kept?.commitment && kept.commitment.provenance !== provenance) {
     throw editedRows(kept, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
   }
+  let isCommitted = false
+  const readHidden = () => unrevealedItems(read(), placeholder, rows, leavesPath(stateDir, provenance))
   return {
     // Only these NFTs must be dynamic, not the whole collection.
-    options: { ...options, dynamic: true, reading: { ...options.reading, provenance, seed: seed.toString('hex') } },
-    read: () => unrevealedItems(read(), placeholder, rows, leavesPath(stateDir, provenance)),
+    options: {
+      ...options,
+      dynamic: true,
+      reading: { ...options.reading, provenance, seed: seed.toString('hex') },
+      // Before the commitment, the NFTs of another one may belong to these rows, which were edited since.
+      isOfOtherDrop(metadata) {
+        const named = provenanceIn(metadata)
+        return isCommitted && typeof named === 'string' && named !== provenance
+      },
+    },
+    read: readHidden,
     // The transaction that commits to the rows.
     others: 1,
     check: async (connection) => {
-      // The run of this machine, or the user with --again, knows what was minted.
-      if (kept !== undefined || flags.again === true) return
-      const refusal = await whyNotUnrevealed(deps, connection, { options, read }, { provenance, flags })
-      if (refusal !== null) throw refusal
+      // Another machine may have minted rows that this machine's run has not sent.
+      if (repeats || kept?.counts.pending === 0) return
+      const isKnown = kept !== undefined
+      const minting = { options, read, readHidden, provenance, isKnown, flags }
+      const found = await whyNotUnrevealed(deps, connection, minting)
+      if (found.refusal !== null) throw found.refusal
+      isCommitted = found.isCommitted
     },
     checkPlan: async (planned, connection) =>
       void (await isDeployed(deps, connection, { options, planned, provenance })),
