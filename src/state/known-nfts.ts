@@ -106,6 +106,20 @@ export function givenToOtherRuns(sql: Sql, runId: string, ids: readonly string[]
     .map(({ id }) => id)
 }
 
+/** Returns the NFTs that other runs of the collections minted unrevealed. */
+export function unrevealedByOtherRuns(sql: Sql, runId: string, collections: readonly number[]): string[] {
+  return sql
+    .all<{ id: string }>(
+      `SELECT DISTINCT x.nft_gdn_id AS id FROM drops d JOIN operations o ON o.run_id = d.run_id
+        JOIN nfts x ON x.operation_id = o.id
+        WHERE d.run_id <> ? AND d.collection_id IN (SELECT value FROM json_each(?))
+          AND json_extract(d.reading, '$.provenance') IS NOT NULL AND o.state IN ('accepted', 'deployed')`,
+      runId,
+      JSON.stringify(collections),
+    )
+    .map(({ id }) => id)
+}
+
 /** Returns those of the NFT IDs that another operation on the same server has. */
 export function givenToOthers(sql: Sql, { id }: Operation, ids: readonly string[]): string[] {
   return sql

@@ -1,6 +1,7 @@
 import { count } from '../../core/count.ts'
 import type { RecordSource } from '../../operations/reconcile/listing.ts'
-import { givenNfts, unrecordedNfts } from '../../state/known-nfts.ts'
+import { isUnrevealed } from '../../state/drops.ts'
+import { givenNfts, unrecordedNfts, unrevealedByOtherRuns } from '../../state/known-nfts.ts'
 import { absentKeys } from '../../state/row-outcomes.ts'
 import { plannedPages, type RowsIn } from '../../state/rows.ts'
 import { addsUnnamed, hasUnnamed } from '../../state/unnamed-rows.ts'
@@ -19,7 +20,7 @@ import { knownReferences } from './known-references.ts'
 import { listCollection, settleListing, untilComplete } from './list-collection.ts'
 import { type FoundRow, hasOwnerOf, RowLookup, type SearchCounts } from './lookup.ts'
 import { neededSearches } from './needed-searches.ts'
-import { belongToOthers, foundAgain, mayBeOfOthers, seemsMinted } from './seems-minted.ts'
+import { belongToOthers, foundAgain, mayBeOfOthers, revealedByOthers, seemsMinted } from './seems-minted.ts'
 
 /** Facts about earlier mints, found before a run sends anything. */
 export interface EarlierMints {
@@ -51,6 +52,7 @@ interface Start {
  * 3. Absent rows are to be sent again, but the collection has their content by now: refused.
  * 4. The collection has NFTs that this machine doesn't know, with the content of rows to be sent. A new run may have
  *    lost its state, and the state of a resumed run may be an older copy: refused, or adopted with `--adopt`.
+ * 5. Another run of this machine minted such rows unrevealed, and they are revealed now: refused.
  *
  * For example, a new run has the rows A, B and C. The server knows the reference ID of A, so A is adopted. An NFT that
  * another tool minted has the content of B, so the run is refused. With `--adopt`, only C is sent.
@@ -99,7 +101,9 @@ export async function findEarlierMints(
     await refuseFoundAgain(start, positions, await unrecordedOf(store, listed))
   }
   const remaining = { ...mints, listed }
-  return searches.contents ? await findByContent(start, remaining, { unexplained, pending }) : remaining
+  if (!searches.contents) return remaining
+  await refuseRevealed(store, sourceOf(start), { rows: gathered.rows, positions: pending })
+  return await findByContent(start, remaining, { unexplained, pending })
 }
 
 const sourceOf = ({ client, options: { signal } }: Start): RecordSource => ({ client, signal })
@@ -144,6 +148,22 @@ async function refuseFoundAgain(
   const { store, gathered, deps } = start
   const lookup = await lookUpRows(store, { rows: gathered.rows, positions }, sourceOf(start), unrecorded, deps.onEvent)
   if (lookup.hasMatches) throw await foundAgain(lookup.found(), store.drop.name)
+}
+
+/**
+ * Refuses rows that another run of this machine minted unrevealed, and that are revealed now. The state doesn't show it,
+ * because it contains the content with which the NFTs were minted.
+ *
+ * @throws GdnError `already_accepted`
+ */
+async function refuseRevealed(store: StoredRun, source: RecordSource, wanted: Wanted): Promise<void> {
+  const { drop } = store
+  // The content of unrevealed rows is that of their placeholder.
+  if (drop.again || isUnrevealed(drop)) return
+  const ids = await store.read((sql) => unrevealedByOtherRuns(sql, drop.id, store.collections(sql)))
+  if (ids.length === 0) return
+  const lookup = await lookUpRows(store, wanted, source, ids)
+  if (lookup.hasMatches) throw await revealedByOthers(lookup.found())
 }
 
 /**
@@ -227,7 +247,7 @@ async function adoptMatches(
  *
  * @param positions of the rows to be minted
  * @param ids the NFTs that belong to no row
- * @throws GdnError `seems_minted`
+ * @throws GdnError `seems_minted`, `already_accepted`
  */
 export async function refuseMintedBefore(
   store: StoredRun,
@@ -235,6 +255,7 @@ export async function refuseMintedBefore(
   { positions, ids, hasReferences }: { positions: ReadonlySet<number>; ids: readonly string[]; hasReferences: boolean },
 ): Promise<void> {
   const wanted = { rows: 'draft', positions } as const
+  await refuseRevealed(store, source, wanted)
   const lookup = await lookUpRows(store, wanted, source, ids)
   if (!lookup.hasMatches) return
   const pending = rowsOf(store, wanted)

@@ -118,3 +118,18 @@ export async function foundAgain(matches: AsyncIterable<FoundRow>, run: string):
     details: { rows, count: all },
   })
 }
+
+/** Returns the error for rows that another run of this machine minted unrevealed, and that are revealed now. */
+export async function revealedByOthers(matches: AsyncIterable<FoundRow>): Promise<GdnError> {
+  const rows: ReturnType<typeof shownRow>[] = []
+  let all = 0
+  for await (const match of matches) if (all++ < MAX_NAMED) rows.push(shownRow(match))
+  return new GdnError(
+    'already_accepted',
+    `${count(all, 'row')} of the manifest ${all === 1 ? 'was' : 'were'} minted unrevealed by another run of this collection, and revealed`,
+    {
+      hint: [`Nothing was sent. ${RENAMED}`, 'To mint the rows a second time, add --again.'].join('\n'),
+      details: { rows, count: all },
+    },
+  )
+}
