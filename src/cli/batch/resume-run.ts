@@ -45,6 +45,7 @@ export async function resumeRun(
   const { isEdited, editedRows } =
     more.reconcileOnly === true ? { isEdited: false, editedRows: undefined } : await warnOfEdits(deps, run, more, flags)
   const status = await runStatus(run)
+  if (isUnrevealed(run) && status.counts.pending > 0 && more.reconcileOnly !== true) throw needsManifest(run, flags)
   const mayPrompt = isEdited && deps.io.interactive && !flags.dryRun && !flags.yes
   if (mayPrompt && rowsToSend(status, more) > 0) await confirmPlanned(deps)
   const by = more.retryAbsent === true ? 'retry --absent' : more.retryFailed === true ? 'retry' : 'resume'
@@ -81,6 +82,17 @@ const rowsToSend = (
 async function confirmPlanned({ io }: Deps): Promise<void> {
   await io.confirm('Send the rows as they were planned?', '--yes')
 }
+
+/** Only the manifest shows whether another machine minted the rows, and revealed them since. */
+function needsManifest({ name, runName, manifestPath }: Run, flags: BatchMintFlags): GdnError {
+  const manifest = shellWord(safe(manifestPath ?? '<manifest>'))
+  const message = `the run ${name} has unrevealed rows that were never sent, and sending them requires the manifest`
+  return new GdnError('refused', message, {
+    hint: `Nothing was sent. Run \`gdn batch mint ${manifest}${namedRun(runName)} --unrevealed <file>${serverFlagsAgain(flags)}\`.`,
+  })
+}
+
+const namedRun = (runName: string | null): string => (runName === null ? '' : ` --run ${shellWord(safe(runName))}`)
 
 interface Edits {
   /** Whether the manifest differs from the planned rows. */
@@ -124,8 +136,7 @@ async function warnOfEdits(
  */
 function editedFailed({ runName }: Run, file: string, failed: number, flags: BatchMintFlags): GdnError {
   const isOne = failed === 1
-  const named = runName === null ? '' : ` --run ${shellWord(safe(runName))}`
-  const mint = `gdn batch mint ${file}${named}${serverFlagsAgain(flags)}`
+  const mint = `gdn batch mint ${file}${namedRun(runName)}${serverFlagsAgain(flags)}`
   const message = `${count(failed, 'failed row')} of the run ${isOne ? 'was' : 'were'} edited or removed in ${file}`
   return new GdnError('edited_rows', message, {
     hint: `Nothing was sent. To send the edited rows, run \`${mint}\`. To send the rows as they were planned, revert the edits.`,
