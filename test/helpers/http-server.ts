@@ -26,7 +26,12 @@ export async function startHttpServer(
   const seen: SeenRequest[] = []
   const server = createServer(async (incoming, outgoing) => {
     const chunks: Buffer[] = []
-    for await (const chunk of incoming) chunks.push(chunk)
+    try {
+      for await (const chunk of incoming) chunks.push(chunk)
+    } catch {
+      // The client has given up its request.
+      return
+    }
     const request = {
       method: incoming.method ?? '',
       path: incoming.url ?? '',
