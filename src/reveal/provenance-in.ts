@@ -13,8 +13,8 @@ export function sha256InUrl(url: string): string | null {
 }
 
 /**
- * Returns the hash of the commitment that the metadata of an unrevealed NFT names. Returns null if the URL of the leaves
- * file doesn't contain the hash, which needs more than 4,000 rows, and undefined for other metadata.
+ * Returns the hash of the commitment that the metadata of an unrevealed NFT names. Returns null if the URL of the
+ * leaves file doesn't contain the hash, which needs more than 4,000 rows, and undefined for other metadata.
  */
 export function provenanceIn(metadata: unknown): string | null | undefined {
   const { [PROVENANCE_ROW]: row, file_fields: files } = Object(metadata) as Record<string, unknown>

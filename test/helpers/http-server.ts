@@ -29,7 +29,7 @@ export async function startHttpServer(
     try {
       for await (const chunk of incoming) chunks.push(chunk)
     } catch {
-      // The client has given up its request.
+      // The client aborted its request.
       return
     }
     const request = {

@@ -151,8 +151,8 @@ async function refuseFoundAgain(
 }
 
 /**
- * Refuses rows that another run of this machine minted unrevealed, and that are revealed now. The state doesn't show it,
- * because it contains the content with which the NFTs were minted.
+ * Refuses rows that another run of this machine minted unrevealed, and that are revealed now. The state doesn't show
+ * it, because it contains the content with which the NFTs were minted.
  *
  * @throws GdnError `already_accepted`
  */

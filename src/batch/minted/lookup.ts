@@ -86,7 +86,7 @@ export class RowLookup {
   readonly #isOfOtherDrop: (metadata: unknown) => boolean
   #indexed = false
 
-  /** @param isOfOtherDrop whether an NFT matches no row, whatever its content is */
+  /** @param isOfOtherDrop whether an NFT matches no row, even if it has the content of one */
   constructor(
     rows: () => AsyncIterable<KeptRow>,
     markerKey: string | undefined,

@@ -111,8 +111,8 @@ async function refusalOf(
 }
 
 /**
- * Returns the error for rows that are in the collection although their run has no NFTs for them, if the run itself can't
- * find them; null if there are none. A run finds the NFTs with the content of its placeholder.
+ * Returns the error for rows that are in the collection although their run has no NFTs for them, if the run itself
+ * can't find them; null if there are none. A run finds the NFTs with the content of its placeholder.
  *
  * @param known the IDs of the run's NFTs
  */
