@@ -22,7 +22,7 @@ export class OtherLabels {
   readonly #store: StoredRun
   readonly #own: string | null
   readonly #first: OtherLabel[] = []
-  /** Number of these rows that this machine minted. */
+  /** Number of collected rows that this machine minted. */
   #ours = 0
 
   /** @param own the label of the run; null if there is none */

@@ -18,9 +18,14 @@ const MANY = 0.5
  */
 export class OtherDrop {
   readonly #label: string | null
+  /** Number of NFTs that match a row by ID. */
   #named = 0
+  /** Number of these whose content differs from the row's. */
   #others = 0
-  /** Number of these NFTs with the label of this run. Manifests at the root of two repositories share a label. */
+  /**
+   * Number of NFTs in `#others` that have the label of this run. That doesn't prove the same drop: manifests at the
+   * root of two repositories share a label.
+   */
   #alike = 0
   readonly #first: { key: string; line: number; nft_gdn_id: string }[] = []
 

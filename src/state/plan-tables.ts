@@ -34,7 +34,7 @@ export interface ExchangedField {
   changed: number
   /** Number of these rows that get a value which another row loses. Each lost value counts once. */
   moved: number
-  /** Number of these rows whose earlier value another row gets, including new rows. Each value counts once. */
+  /** Number of changed rows whose earlier value another row, possibly a new one, gets. Each value counts once. */
   kept: number
   /** Number of distinct values that `kept` counts. */
   values: number

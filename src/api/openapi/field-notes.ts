@@ -126,7 +126,12 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     name: 'Name of the collection.',
   },
   getreferences: { reference_ids: 'Reference IDs to look up. Those of createcollection are unique in the account.' },
-  aliasreferences: { nft_gdn_ids: 'The NFTs with these reference IDs, in the same order.' },
+  aliasreferences: {
+    nft_gdn_ids: 'ID of the NFT that gets each alias, in the order of reference_ids.',
+    operation: 'The endpoint that minted the NFTs.',
+    reference_ids: 'The new aliases.',
+  },
+  relabelreferences: { reference_ids: 'Reference IDs whose label to replace.', reference_label: 'The new label.' },
   getcollections: {
     blockchain: 'Blockchain of the collection.',
     description: 'Description of the collection.',
@@ -200,7 +205,10 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     waiting:
       'Why no transaction of the run can be signed now, or why a signed one is stuck; null if no reason is known.',
   },
-  getcontentreferences: { next: 'The value to pass as `after` in the next request. Null on the last page.' },
+  getcontentreferences: {
+    next: 'The value to pass as `after` in the next request. Null on the last page.',
+    reference_label: 'The label to search for.',
+  },
   setrunmaxcost: {
     run: 'Name of the run: the value of the request header Gdn-Run. The name may be new.',
     max_cost: 'The limit in wei, as decimal digits.',

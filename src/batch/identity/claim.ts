@@ -30,7 +30,7 @@ interface ClaimedElsewhere {
   keys: Set<string>
   /** Whether each run is finished, by its name. */
   runs: Map<string, boolean>
-  /** Whether each of these runs has another manifest, which may be another drop with the same IDs. */
+  /** Whether every run in `runs` has a different manifest. Such a run may be another drop with the same IDs. */
   ofOtherFiles: boolean
   /**
    * Hints: how this run takes over another one whose manifest was moved, and how a command continues a run of this

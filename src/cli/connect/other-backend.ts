@@ -6,7 +6,7 @@ import { backendsOfCollection } from '../../state/collections.ts'
 import { glanceAtState } from '../../state/glance.ts'
 import type { Deps } from '../deps.ts'
 
-/** Matches errors of a server or of this machine about a collection that the server doesn't have. */
+/** Matches errors from a server or this machine about a collection that the server doesn't have. */
 const UNKNOWN_COLLECTION =
   /(\w+) (?:is not a (?:collection of this account|gdn collection on [\w-]+)$|was not created on this machine)/
 

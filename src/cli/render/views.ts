@@ -2,7 +2,7 @@ import { withBurned } from './cells.ts'
 import { nftCard, titleOf } from './nft-card.ts'
 import type { View } from './view.ts'
 
-/** An NFT, with data of the server and of this machine. */
+/** The view of an NFT, with data from the server and from this machine. */
 export const NFT_VIEW: View = {
   fields: [
     'nft_gdn_id',

@@ -73,5 +73,5 @@ export type FindSigner = (blockchain: EvmBlockchain, address: string) => Promise
 export const signerAt = ({ admin, operators }: Signers, address: string): Signer | null =>
   [...operators, admin].find((one) => one?.address === address) ?? null
 
-/** Far above any base fee of an embedded chain, where gas is free. */
+/** Fees of transactions on embedded chains. They are far above any base fee, because gas is free there. */
 export const EMBEDDED_FEES: Fees = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }

@@ -38,7 +38,7 @@ export interface EvmPreparerOptions extends DriverOptions<EvmBlockchain> {
 }
 
 /**
- * Prepares transactions for an EVM chain. A transaction takes its signer's next nonce, and a mint takes its
+ * Prepares transactions for an EVM chain. Each transaction is assigned its signer's next nonce, and each mint its
  * collection's next token IDs. All pending mints of a collection therefore have one signer, so that nonces order them
  * by token ID.
  */

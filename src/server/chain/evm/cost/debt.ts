@@ -18,8 +18,9 @@ export interface Debt {
   /** Maximum cost in wei of the next transaction (`due`) and of all (`owed`). */
   due: bigint
   owed: bigint
-  /** Number of transactions that will be replaced at higher fees, and of those that the limits of their runs hold. */
+  /** Number of transactions to replace with higher fees. */
   raised: number
+  /** Number of transactions that a limit of their run prevents from being replaced. */
   held: number
 }
 

@@ -3,8 +3,8 @@ import { type LoopbackRpc, methodNotFound, serveLoopback } from '../../rpc/serve
 import type { Hex } from '../network.ts'
 
 /**
- * Gas limit of a block. It is far above public networks, because a block takes the transactions that arrived while the
- * previous block was mined.
+ * Gas limit of a block. It is far higher than on public networks, because a block includes the transactions that
+ * arrived while the previous block was mined.
  */
 export const BLOCK_GAS_LIMIT = 1_000_000_000n
 
