@@ -56,7 +56,7 @@ export async function startLocal(options: LocalOptions = {}): Promise<Local> {
 
 /** Returns the error for a backend that ended at its start, from what it printed. */
 function notStarted(stderr: string): GdnError {
-  const [, problem, hint] = /^error: (.*)\n {2}(.*)$/s.exec(stderr.trim()) ?? []
+  const [, problem, hint] = /^error: (.*?)\n {2}(.*)$/s.exec(stderr.trim()) ?? []
   const why = problem ?? (stderr.trim() || 'it printed no reason')
   const code = hint?.includes('npm install') ? 'native_missing' : 'unexpected'
   return new GdnError(code, `the local backend did not start: ${why}`, { hint: hint?.replaceAll('\n  ', '\n') })
