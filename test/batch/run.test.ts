@@ -599,6 +599,24 @@ describe('a manifest that changed since', () => {
   })
 })
 
+test('a run that a refusal stops waits for a slow response in flight, and its rows are accepted', async () => {
+  const refusing = new FakeHostedApi({
+    idempotency: false,
+    faultOf: (attempt) => (attempt === 2 ? { fault: 'refused', status: 403 } : null),
+  })
+  const send = refusing.send.bind(refusing)
+  let requests = 0
+  refusing.send = async (endpoint, body, options) => {
+    const isFirst = ++requests === 1
+    const result = await send(endpoint, body, options)
+    // The second request is refused meanwhile.
+    for (let turn = 0; isFirst && turn < 100; turn++) await machine.time.sleep(500)
+    return options?.signal?.aborted === true ? { kind: 'cut', reason: 'interrupted' } : result
+  }
+  const summary = await machine.run(refusing, rowsUpTo(3), { chunkSize: 1, inFlight: 2, wait: false })
+  expect(summary).toMatchObject({ stopped: { code: 'forbidden' }, counts: { accepted: 1, unknown: 0, pending: 2 } })
+})
+
 describe('an interruption', () => {
   test('stops between requests, waits for those in flight, and leaves a run that can be resumed', async () => {
     const stop = new AbortController()

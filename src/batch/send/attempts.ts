@@ -26,7 +26,7 @@ export interface Job {
   rows: number
 }
 
-/** How long to wait for a response after the run was stopped. */
+/** How long to wait for a response after an interruption. A run that stops for another reason waits the usual time. */
 const GRACE_MS = 5_000
 
 /** Makes single attempts to send requests, and classifies and records their results. */
@@ -41,12 +41,12 @@ export class Attempts {
   }
 
   async make(job: Job, slot: { done(): void }, attempt: number): Promise<AttemptResult> {
-    const { client, halt, emit, limit } = this.#context
+    const { client, emit, limit, options } = this.#context
     const cut = new AbortController()
     const settled = new AbortController()
-    const onHalt = () => this.#context.later(GRACE_MS, settled.signal, () => cut.abort())
-    halt.addEventListener('abort', onHalt, { once: true })
-    if (halt.aborted) onHalt()
+    const onInterrupt = () => this.#context.later(GRACE_MS, settled.signal, () => cut.abort())
+    options.signal?.addEventListener('abort', onInterrupt, { once: true })
+    if (options.signal?.aborted === true) onInterrupt()
     this.count++
     emit({ type: 'sending', request: job.n, rows: job.rows, attempt })
     try {
@@ -61,7 +61,7 @@ export class Attempts {
       if (verdict.outcome === 'accepted') this.#context.acceptedAt.set(job.id, now())
       return verdict
     } finally {
-      halt.removeEventListener('abort', onHalt)
+      options.signal?.removeEventListener('abort', onInterrupt)
       settled.abort()
       slot.done()
     }
