@@ -32,6 +32,7 @@ async function folderWith(pages: Readonly<Record<string, string>>): Promise<stri
 describe('the best section', () => {
   test.each([
     ['stuck nonce', 'troubleshooting.md: A transaction is stuck, or a nonce is missing'],
+    ['wrong nonce', 'troubleshooting.md: A transaction is stuck, or a nonce is missing'],
     ['my script died in the middle', 'troubleshooting.md: My script died in the middle'],
     ['NFT stays pending', 'troubleshooting.md: An NFT stays pending'],
     ['429 too many requests', 'troubleshooting.md: The server returns 429'],

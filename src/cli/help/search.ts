@@ -23,7 +23,7 @@ const COMMON = new Set(
     'a about all also am an and any are as at be been but by can cannot could did do does doing don doesn for from gdn ' +
     'get gets got had has have how i if in into is isn it its many me more much my no not of on or other our should so ' +
     'some such than that the their them then there these they this to too up use used using was we were what when where ' +
-    'which while who why will with won would you your'
+    'which while who why will with won would wrong you your'
   ).split(' '),
 )
 
