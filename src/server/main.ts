@@ -21,8 +21,8 @@ export interface BackendOptions extends CoreOptions {
   port: number
   rateLimits: boolean
   /**
-   * Accepted Host headers. On loopback, they are accepted in addition to loopback names. Elsewhere, if there are any,
-   * only they, loopback names and addresses are accepted.
+   * Accepted Host headers. On loopback, they are accepted in addition to loopback names. Elsewhere, if any are set,
+   * only these headers, loopback names and IP addresses are accepted.
    */
   allowedHosts: readonly string[]
   /** The files for TLS. Without them, the server uses plain HTTP. */

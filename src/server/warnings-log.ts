@@ -4,7 +4,7 @@ import { terminalText } from '../core/terminal-text.ts'
 
 const MAX_SUBJECTS = 100
 const MAX_LENGTH = 1000
-/** Time after which a state that lasts is printed again. */
+/** Time after which an unchanged state is printed again. */
 const AGAIN_AFTER_MS = 10 * 60_000
 
 const nothing = (_facts: object, _message: string) => {}

@@ -65,9 +65,9 @@ export function missingFunds(
 }
 
 /**
- * Returns why a signer doesn't sign, as a sentence; null if its balance is sufficient. For a signer whose waiting work
- * all belongs to runs whose limits hold it at the current fees. Names no amount to send, because more coins would not
- * help.
+ * Returns why a signer doesn't sign, as a sentence; null if its balance is sufficient. Call it for a signer whose
+ * waiting work all belongs to runs whose limits are too low for the current fees. Names no amount to send, because more
+ * coins would not help.
  */
 export function aboveLimits(
   { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,

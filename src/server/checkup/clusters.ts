@@ -55,8 +55,9 @@ function examineNode(settings: ClusterSettings, url: string): Promise<Examined> 
     const network = open(settings, [url])
     try {
       const block = await network.blockHeight()
-      // Measures the second request, because the first one also checks the genesis hash and opens the connection. It
-      // doesn't ask for the height, which may be lower: one URL may have several nodes behind it. That isn't a problem.
+      // Measures the second request, because the first one also checks the genesis hash and opens the connection. The
+      // second request doesn't read the height, because another node behind the same URL may validly return a lower
+      // one.
       const since = performance.now()
       await network.balance(ANY_ACCOUNT)
       const cluster = clusterName(settings.genesisHash)

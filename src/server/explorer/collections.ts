@@ -181,8 +181,8 @@ async function settingsOf(explorer: ExplorerDeps, row: SeenCollection): Promise<
 }
 
 /**
- * Returns a number that changes every 5 s. As a part of a state, it expires values that can change when no count does,
- * such as the number of owners after a transfer.
+ * Returns a number that changes every 5 s. As part of a state, it expires values that can change while all counts stay
+ * the same, such as the number of owners after a transfer.
  */
 export const lately = ({ now }: ExplorerDeps): number => Math.floor(now() / 5000)
 

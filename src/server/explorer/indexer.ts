@@ -17,7 +17,7 @@ const EVERY_MS = 2000
 const AT_ONCE = 500
 const PATIENCE_MS = 500
 
-/** Number of NFTs from which on indexing starts even while more NFTs arrive. */
+/** Number of waiting NFTs at which indexing starts even while more NFTs arrive. */
 const MAX_POSTPONED = 50_000
 
 /**

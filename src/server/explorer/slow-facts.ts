@@ -23,9 +23,11 @@ export interface SlowFacts {
   get<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value>
   /** Never waits for long: on first use, it returns null if the value isn't ready. */
   soon<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value | null>
-  /** Grows when a value is computed that callers haven't received, because they got the last value or null. */
+  /** Increases when a new value is ready whose callers got the last value or null instead. */
   readonly found: number
-  /** Returns true, once, when a value that was returned in spite of another state may be computed again. */
+  /**
+   * Returns true once when an outdated value, which was returned although its state had changed, may be computed again.
+   */
   isDue(): boolean
 }
 
@@ -48,8 +50,8 @@ export function createSlowFacts(): SlowFacts {
         const at = performance.now()
         const [took, before] = [at - since, facts.get(name)]
         facts.set(name, { value, at, took, state })
-        // Callers that waited for the first value have it, unless they got null. Later, callers may have got the last
-        // value.
+        // Callers that waited for the first value have it, unless the wait ended with null. After that, callers may
+        // have received the last value.
         const isNews = before === undefined ? took > PATIENCE_MS / 2 : !isDeepStrictEqual(before.value, value)
         if (isNews) found++
         return value

@@ -72,8 +72,8 @@ export interface Rehearsal {
   /** Aborted with the reason when the network can no longer be read. */
   failed: AbortSignal
   /**
-   * Adds to a message about missing funds the amount by which the real signers' balances don't cover their pending
-   * transactions.
+   * Extends a message about missing funds with the amount by which the pending transactions of the real signers exceed
+   * their balances.
    */
   withDebts(lack: string): string
   /** Returns why no further transaction will be signed; null if signing may continue. */

@@ -11,7 +11,7 @@ const MAX_WAIT_S = 10
 const MOST = { perAccount: 50, total: 200 }
 /** Interval of checks for changes. A check of SQLite takes about 0.1 ms, and one of PostgreSQL a round trip. */
 const EVERY_MS = { sqlite: 15, postgres: 100 }
-/** After the lookups of an account were read, the account pauses for this many times the duration. */
+/** After a read of an account's lookups, the account pauses for this multiple of the read's duration. */
 const PAUSE_FACTOR = 10
 
 interface WithStatus {

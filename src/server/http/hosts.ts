@@ -46,8 +46,8 @@ type Asked = Pick<FastifyRequest, 'headers'> & { host: string | undefined }
 const EXTENSION = /^[a-z-]+-extension:$/
 
 /**
- * Checks whether a request comes from a page of another site. Tools send no Origin. Trusted are pages of this server,
- * of this machine (such as an app in development) and of allowed hosts.
+ * Checks whether a request comes from a page of another site. Tools send no Origin. Pages of this server, of this
+ * machine (such as an app in development) and of allowed hosts are trusted.
  */
 export function isForeignPage({ headers, host }: Asked, allowedHosts: readonly string[]): boolean {
   const { origin } = headers
@@ -60,7 +60,7 @@ export function isForeignPage({ headers, host }: Asked, allowedHosts: readonly s
   return !known && !allowedHosts.some((allowed) => allowed.toLowerCase() === name)
 }
 
-/** Returns the origin that the request was addressed to. The client can reach the server there again. */
+/** Returns the origin to which the request was addressed. The client can reach the server at this origin. */
 export function requestOrigin({ protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>): string {
   const url = parseUrl(`${protocol}://${host}`)
   const plain = /^https?$/.test(protocol) && /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$/i.test(host)

@@ -7,7 +7,7 @@ const UTF8 = /^"?utf-?8"?$/i
 const MAX_NAME_SHOWN = 100
 
 /**
- * Adds a parser of JSON bodies that is stricter than JSON.parse, which would silently replace invalid UTF-8 by U+FFFD
+ * Adds a parser of JSON bodies that is stricter than JSON.parse, which would silently replace invalid UTF-8 with U+FFFD
  * and drop all but one value of a repeated field.
  */
 export function addJsonBodies(app: FastifyInstance): void {

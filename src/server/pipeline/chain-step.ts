@@ -23,8 +23,8 @@ export interface ChainStepOptions {
   now: () => number
   log: Log
   /**
-   * Called when a transaction is settled. Work on its collection may continue, which is null for a factory or a
-   * transfer.
+   * Called when a transaction is settled. Work on its collection may continue. The collection is null for a factory or
+   * a transfer.
    */
   onSettled: (transaction: TransactionRow, outcome: TransactionOutcome) => void
   /** Called when a transaction is in a block that isn't deep enough yet. */

@@ -52,7 +52,7 @@ export function startPublishLoops(
  * Publishes metadata and small files to an IPFS node. The block table keeps the originals, so nothing is lost if the
  * node fails, and publishing is retried until it succeeds.
  *
- * @param next where to publish after the node; null if nowhere
+ * @param next where to publish after the node; null if the node is the last place
  */
 function createNodeStep(
   surroundings: PublishSurroundings,

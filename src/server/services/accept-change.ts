@@ -11,7 +11,7 @@ import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** A change of NFTs, or of facts about NFTs, in one transaction. It has the parts in which such endpoints differ. */
+/** A change of NFTs, or of facts about NFTs, in one transaction. The members are what differs between the endpoints. */
 interface Change<Name extends OperationEndpoint, Echo, Prepared> {
   operation: Name
   /** The fields that identify the operation by its digest. */

@@ -8,7 +8,7 @@ const SOLANA_RETRY_SECONDS = 30
 
 /**
  * Rejects requests that couldn't complete, because the network isn't set up or its signers can't sign or pay. An
- * unreachable network is no reason, because it is temporary.
+ * unreachable network is no reason to reject them, because it is usually temporary.
  */
 export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, blockchain: Blockchain): Promise<void> {
   const { chains, store } = deps

@@ -10,7 +10,10 @@ export type OwnerCursor = Selectable<OwnerCursorsTable>
 
 // SQLite binds at most 32,766 parameters in a statement; an event has 9.
 const ROWS_AT_ONCE = 1000
-/** Number of blocks that a reorg can fall back to. If none of them is left on the chain, everything is read again. */
+/**
+ * Number of blocks to which the follower can fall back after a reorg. If none of them is left on the chain, it reads
+ * everything again.
+ */
 const CURSORS_KEPT = 64
 
 /**

@@ -400,11 +400,11 @@ export interface ChainsTable {
   /** On Solana, the service's own address. */
   factory_address: string
   created_at: number
-  /** A public network has nothing of this database before this block. Null until it has something. */
+  /** The first block of a public network that can have transactions of this backend. Null until there are any. */
   start_block: Generated<number | null>
   /**
-   * The head of a public network when nonces that this database doesn't have were found used. Until events are read up
-   * to this block, the database lags behind the chain. Null if that never happened.
+   * The newest block of a public network when gdn found used nonces that this database doesn't have. Until events are
+   * read up to this block, the database lags behind the chain. Null if gdn never found any.
    */
   behind_until: Generated<number | null>
   /** The process that follows a public network, and the end of its lease. */

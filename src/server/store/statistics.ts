@@ -2,8 +2,9 @@ import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
 /**
- * Statistics of fewer rows are worse than none. With them, SQLite treats any index like a partial one of unfinished
- * rows, and reads everything once the table has grown. Without statistics, it assumes many rows.
+ * Statistics of fewer rows are worse than none. They make an index of all rows look as selective as a partial index of
+ * unfinished rows. Once the table has grown, SQLite then reads all of its rows. Without statistics, it assumes many
+ * rows.
  */
 const FEWEST = 1000
 

@@ -141,8 +141,8 @@ export async function removeDeliveries(db: Db, webhookId: string, eventIds: read
 }
 
 /**
- * Deletes expired listeners, and a batch of events from before a time that have no pending delivery. Returns false if
- * nothing is left to delete.
+ * Deletes expired listeners, and a batch of events that are older than a time and have no pending delivery. Returns
+ * false if nothing is left to delete.
  */
 export async function forgetOld(db: Db, before: number, now: number, limit: number): Promise<boolean> {
   // Only pending deliveries can remain of an expired listener. Deliveries that it has read are deleted, and removing a

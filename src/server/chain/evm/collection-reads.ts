@@ -91,8 +91,8 @@ export async function readMetadataState(
 }
 
 /**
- * Returns the token ID that was next when a collection was committed to a hash; 0 if it wasn't, or if it isn't
- * deployed.
+ * Returns the ID of the token that was next when a collection was committed to a hash; 0 if the collection has no
+ * commitment to the hash, or isn't deployed.
  */
 export async function readProvenance(
   network: Reader,

@@ -10,7 +10,7 @@ const BURN = Uint8Array.of(8)
 const UPDATE_FIELD = Buffer.from('dde9312db5cadcc8', 'hex')
 const NAME = Uint8Array.of(0)
 const URI = Uint8Array.of(2)
-/** The name of the additional field follows. */
+/** Marks an additional field, whose name follows. */
 const FURTHER_FIELD = Uint8Array.of(3)
 /** Size of the two lengths in an additional field: one for its name, one for its value. */
 const FIELD_BYTES = 8

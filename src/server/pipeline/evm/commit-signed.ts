@@ -9,7 +9,9 @@ const MAX_ATTEMPTS = 40
 /** Number of concurrent requests to a remote signer. */
 const AT_ONCE = 8
 
-/** Rolls back a database transaction, because a remote signer has to sign first what the transaction would store. */
+/**
+ * Thrown to roll back a database transaction, because a remote signer must first sign what the transaction would store.
+ */
 class SignaturesNeeded extends Error {
   readonly signer: Signer
   readonly transactions: readonly UnsignedTransaction[]

@@ -99,8 +99,8 @@ export async function writeEvents(
   const { events, mints, cursor, reached, move } = what
   await store.transaction(async (db) => {
     const wasFaster = async () => (await findCursor(db, reached.blockchain))?.block_hash !== cursor?.block_hash
-    // Every worker follows. One that comes second must not take the lock, which blocks workers that write minted
-    // tokens.
+    // Every worker follows the owners. A worker that comes second must not take the lock, because it would block the
+    // workers that write minted tokens.
     if (await wasFaster()) return
     // Without events, a shared lock is enough, so that other workers can write minted tokens.
     await lockTokenOwners(db, reached.blockchain, events.length > 0 ? 'alone' : 'shared')

@@ -43,7 +43,7 @@ async function followsReorg(store: Store, network: EvmNetwork, transfer: Transfe
   return transfer.nft_status === 'initiated' || (await transferFollowsUnfinal(store.db, transfer))
 }
 
-/** Judges a reverted transfer of which all dependencies are final. */
+/** Judges a reverted transfer whose dependencies are all final. */
 async function judge(network: EvmNetwork, transfer: Transfer, { signer }: TransactionRow): Promise<RevertVerdict> {
   const { nft_status, reverts } = transfer
   if (nft_status === 'failed' || reverts >= PASSING_REVERTS) return 'never'

@@ -69,7 +69,7 @@ async function mostWithin(
   }
 }
 
-/** Returns why the cost limit of a run prevents that a call is signed for; null if it doesn't. */
+/** Returns why a run's cost limit prevents signing a call for it; null if it doesn't. */
 export async function waitingForCost(
   db: Db,
   run: CostLimitedRun,

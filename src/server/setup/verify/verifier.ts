@@ -11,7 +11,7 @@ const TIMEOUT_MS = 30_000
 const POLL_MS = 3_000
 /** Number of consecutive failures after which a service counts as unreachable. */
 const TRIES = 5
-/** Number of consecutive failures to connect after which it counts as unreachable, which waiting seldom changes. */
+/** Number of consecutive failed connections after which a service counts as unreachable. Waiting seldom helps. */
 const CONNECT_TRIES = 2
 const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
 const TOO_MANY_REQUESTS = 429
@@ -112,8 +112,8 @@ export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry 
         try {
           const response = await once(what)
           if (response.status !== TOO_MANY_REQUESTS) return response
-          // The status 429 also means that another submission of the contract is being verified, so it counts as no
-          // failure.
+          // The status 429 also means that another submission of the contract is being verified, so it doesn't count as
+          // a failure.
           attempt = 0
           await sleep(pollMs, signal)
         } catch (cause) {

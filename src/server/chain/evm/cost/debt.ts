@@ -8,7 +8,7 @@ export interface PendingCall {
   cost: bigint
   /**
    * `offered`: the fees as signed suffice. Otherwise fees have risen above them: a `raised` transaction will be
-   * replaced, and a `held` one is held by the limit of its run.
+   * replaced, and the limit of its run prevents the replacement of a `held` one.
    */
   state: 'offered' | 'raised' | 'held'
 }

@@ -12,7 +12,7 @@ export interface FeeTerms {
   suggested: Fees
   /** The fee limit of the run; null if it has none, or if it doesn't apply. */
   runLimit: bigint | null
-  /** The maximum that the caller of the bumper allows. Default: no limit. */
+  /** The maximum fee that the caller allows. Default: no limit. */
   maxFee?: bigint | undefined
   /** The network's `max_fee_gwei`. */
   cap: bigint

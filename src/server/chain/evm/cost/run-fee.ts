@@ -26,7 +26,7 @@ export const sufficientFee = (base: bigint): bigint => (base * 3n) / 2n + 1n
 
 const RAISE = "; repeat the run's command with"
 
-/** Reasons of a limited run with this prefix are resolved by lower fees, not by funds. */
+/** Prefix of the reasons why a limited run waits for lower fees. More funds would not help such a run. */
 const LOWER_FEES = 'waiting for lower fees: '
 
 /** Returns whether a pending reason is that fees are too high for the limit of a run. */

@@ -48,7 +48,10 @@ export interface Royalty {
   basisPoints: number
 }
 
-/** A change that the owner makes by a transaction, or the account to which the ownership was offered. */
+/**
+ * A change that needs a transaction of the owner. To accept the ownership, the account to which it was offered sends
+ * one.
+ */
 export type OwnerCall =
   | { kind: 'enable_api' | 'enable_transfer'; enabled: boolean }
   | { kind: 'royalty'; royalty: Royalty | null }
@@ -84,7 +87,7 @@ export function encodeOwnerCall(call: OwnerCall): Hex {
 /**
  * Reads the settings of a contract, all at the same block.
  *
- * @throws GdnError `not_found` if the address has no contract of gdn
+ * @throws GdnError `not_found` if the address has no gdn contract
  */
 export async function readOwnerSettings(
   network: Pick<EvmNetwork, 'request' | 'blockchain'>,

@@ -226,7 +226,7 @@ export const lackOfSigner = (
   const needed = neededBy({ due }, fees)
   const payer = { role: 'signer', address, blockchain, coin: coinOf(chainId) } as const
   if (waiting === undefined) return missingFunds(payer, balance, needed)
-  // More funds would not help work that the limits of runs hold.
+  // More funds would not help work that waits because of the limits of its runs.
   const isHeld = waiting.nfts === 0 && waiting.held + held > 0 && balance >= (raised === 0 ? due : owed)
   if (isHeld) return aboveLimits(payer, balance, needed, { nfts: waiting.held, transactions: held })
   const all = { nfts: waiting.nfts, pending: raised, wei: owed + (waiting.nfts === 0 ? 0n : waiting.wei) }

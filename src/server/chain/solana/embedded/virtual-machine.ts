@@ -17,7 +17,9 @@ export interface VirtualMachine {
   execute(transaction: Uint8Array): string | null
   account(address: string): SolanaAccount | null
   minimumBalance(bytes: number): bigint
-  /** Returns the state that {@link createVirtualMachine} restores. About 1 KB an NFT, 1 ms for a thousand. */
+  /**
+   * Returns the state that {@link createVirtualMachine} restores. It has about 1 KB per NFT. A thousand NFTs take 1 ms.
+   */
   snapshot(): Uint8Array
 }
 

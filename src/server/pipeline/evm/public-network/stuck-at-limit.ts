@@ -8,9 +8,9 @@ import type { Db } from '../../../store/schema.ts'
 import type { StuckRun } from '../../facts.ts'
 
 /**
- * Returns the transactions of a run that are held until its limits are raised or fees fall, and the reason; null if
- * there are none. A transaction that needs no replacement yet is held too if the limits would prevent one: more coins
- * don't help it.
+ * Returns the transactions of a run that wait until its limits are raised or fees fall, and the reason; null if there
+ * are none. Includes a transaction that needs no replacement yet if the limits would prevent one, because more coins
+ * would not help.
  */
 export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees): Promise<StuckRun | null> {
   const unmined = await unminedOfRun(db, run)
@@ -42,7 +42,7 @@ export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees
 
 type Unmined = Awaited<ReturnType<typeof unminedOfRun>>[number]
 
-/** Returns why a transaction is held, with its ID and those of the transactions that wait for its nonce. */
+/** Returns why a transaction waits, with its ID and those of the transactions that wait for its nonce. */
 function stuckBehind(
   { transaction: { hash, signer, nonce }, offered }: Replacement<Unmined>,
   unmined: readonly Unmined[],
