@@ -164,6 +164,16 @@ describe('two runs with the same rows in one collection', () => {
     expect(most(server)).toBe(1)
   })
 
+  test('name the command that sends the unsent rows of an unrevealed run', async () => {
+    const server = serverOf()
+    const unrevealed = { ...A, reading: { provenance: '0x1' } }
+    await machine.run(server, rowsUpTo(2), unrevealed, { pacer: stopped }).catch(() => {})
+    await expect(machine.run(server, rowsUpTo(2), B)).rejects.toMatchObject({
+      code: 'already_accepted',
+      hint: expect.stringContaining('`gdn batch mint /a/drop.csv --unrevealed <file>` to finish it.'),
+    })
+  })
+
   test('check rows added to a resumed run like those of a new run', async () => {
     const server = serverOf()
     await machine.run(server, [row(1)], A)

@@ -103,11 +103,12 @@ test('watches a run while a process has it, and says how to resume it', async ()
     ['batch', 'mint', path('drop.csv'), ...TARGET, '--state-dir', stateDir, '--base-url', api.url, '--no-wait'],
     options,
   )
-  const setHolder = async (holder: string | null) => {
+  const change = async (statement: string, ...values: (string | null)[]) => {
     const state = await openState(stateDir)
-    await state.write((sql) => sql.run('UPDATE runs SET holder = ?', holder))
+    await state.write((sql) => sql.run(statement, ...values))
     state.close()
   }
+  const setHolder = (holder: string | null) => change('UPDATE runs SET holder = ?', holder)
   await setHolder(JSON.stringify(await thisProcess('a batch')))
   let look = () => {}
   const looked = new Promise<void>((resolve) => {
@@ -127,6 +128,11 @@ test('watches a run while a process has it, and says how to resume it', async ()
     .map((line) => JSON.parse(line))
   expect(lines).toMatchObject([{ running: true }, { running: false, state: 'unfinished', accepted: 2 }])
   const terminal = { ...options, tty: true, stderrTty: true }
-  const { stderr } = await cli(['batch', 'status', 'drop', '--watch', '--state-dir', stateDir], terminal)
-  expect(stderr).toMatch(/To continue it: gdn batch resume drop-/)
+  const status = () => cli(['batch', 'status', 'drop', '--watch', '--state-dir', stateDir], terminal)
+  expect((await status()).stderr).toMatch(/To resume it:\sgdn batch resume drop-[0-9a-f]{4} --state-dir /)
+  await change("UPDATE operations SET state = 'planned'")
+  await change("UPDATE drops SET reading = json_set(reading, '$.provenance', '0x1')")
+  expect((await status()).stderr).toMatch(
+    /To resume it:\sgdn batch mint \S+\/drop\.csv --unrevealed <file> --state-dir /,
+  )
 })

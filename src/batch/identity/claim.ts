@@ -10,6 +10,7 @@ import type { KeptRow } from '../rows/manifest-row.ts'
 import { countDrop, openRows } from '../rows/row-counts.ts'
 import { shownKey } from '../rows/row-key.ts'
 import { rowOfParts, splitRowText } from '../rows/row-text.ts'
+import { howToResume } from '../runs/how-to-resume.ts'
 import { howToGoOn, howToMove } from '../runs/moved-run.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchOptions } from '../types.ts'
@@ -28,8 +29,8 @@ interface ClaimedElsewhere {
   rows: NamedRow[]
   /** A row that belongs to several runs counts as one row. */
   keys: Set<string>
-  /** Whether each run is finished, by its name. */
-  runs: Map<string, boolean>
+  /** The command that finishes each run, by the run's name; null if the run is finished. */
+  runs: Map<string, string | null>
   /** Whether every run in `runs` has a different manifest. Such a run may be another drop with the same IDs. */
   ofOtherFiles: boolean
   /**
@@ -105,7 +106,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
       if ((isOtherDrop || row.key !== row.otherKey) && haveOtherFiles(row)) continue
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey
-      if (!claimed.runs.has(other.name)) claimed.runs.set(other.name, isFinished(sql, other))
+      if (!claimed.runs.has(other.name)) claimed.runs.set(other.name, howToFinish(sql, other))
       claimed.ofOtherFiles &&= move !== null
       for (const hint of [move, goOn]) if (hint !== null) claimed.moves.add(hint)
       if (!claimed.keys.has(row.key) && claimed.rows.length < MAX_NAMED) {
@@ -198,9 +199,11 @@ function areOther(files: ManifestRow['localFiles'], others: ManifestRow['localFi
   })
 }
 
-function isFinished(sql: Sql, drop: Drop): boolean {
+function howToFinish(sql: Sql, drop: Drop): string | null {
+  const counts = countDrop(sql, drop, false)
   // A run that was about to retry failed rows has not ended.
-  return drop.endedAt !== null && openRows(countDrop(sql, drop, false)) === 0
+  const isFinished = drop.endedAt !== null && openRows(counts) === 0
+  return isFinished ? null : howToResume(drop, counts.pending)
 }
 
 const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
@@ -220,14 +223,14 @@ function alreadyAccepted(
 ): GdnError {
   const isNew = setId === null
   const names = [...runs.keys()]
-  const open = names.find((name) => runs.get(name) === false)
+  const open = names.find((name) => runs.get(name) !== null)
   const many = count === 1 ? '1 row of the manifest belongs' : `${count} rows of the manifest belong`
   return new GdnError('already_accepted', `${many} to another run of this collection: ${names.join(', ')}`, {
     hint: [
       ...(open === undefined
         ? [`Nothing was sent. The run ${names[0]} is finished. Run \`gdn batch results ${names[0]}\` to show its NFTs.`]
         : [
-            `Nothing was sent. Run \`gdn batch status ${open}\` to show that run, and \`gdn batch resume ${open}\` to finish it.`,
+            `Nothing was sent. Run \`gdn batch status ${open}\` to show that run, and \`${runs.get(open)}\` to finish it.`,
             `If that run has sent nothing, you can remove it with \`gdn batch rm ${open}\`.`,
           ]),
       'Two rows are the same if they have the same ID or, without IDs, the same content.',

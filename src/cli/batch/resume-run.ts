@@ -1,4 +1,5 @@
 import { runBatch } from '../../batch/run.ts'
+import { howToResume, needsManifest } from '../../batch/runs/how-to-resume.ts'
 import { openRun, type Run, runStatus } from '../../batch/runs/runs.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
@@ -45,7 +46,8 @@ export async function resumeRun(
   const { isEdited, editedRows } =
     more.reconcileOnly === true ? { isEdited: false, editedRows: undefined } : await warnOfEdits(deps, run, more, flags)
   const status = await runStatus(run)
-  if (isUnrevealed(run) && status.counts.pending > 0 && more.reconcileOnly !== true) throw needsManifest(run, flags)
+  const { pending } = status.counts
+  if (needsManifest(run, pending) && more.reconcileOnly !== true) throw unsentUnrevealed(run, pending, flags)
   const mayPrompt = isEdited && deps.io.interactive && !flags.dryRun && !flags.yes
   if (mayPrompt && rowsToSend(status, more) > 0) await confirmPlanned(deps)
   const by = more.retryAbsent === true ? 'retry --absent' : more.retryFailed === true ? 'retry' : 'resume'
@@ -83,12 +85,11 @@ async function confirmPlanned({ io }: Deps): Promise<void> {
   await io.confirm('Send the rows as they were planned?', '--yes')
 }
 
-/** Only the manifest shows whether another machine minted the rows, and revealed them since. */
-function needsManifest({ name, runName, manifestPath }: Run, flags: BatchMintFlags): GdnError {
-  const manifest = shellWord(safe(manifestPath ?? '<manifest>'))
-  const message = `the run ${name} has unrevealed rows that were never sent, and sending them requires the manifest`
+function unsentUnrevealed(run: Run, pending: number, flags: BatchMintFlags): GdnError {
+  const message = `the run ${run.name} has unrevealed rows that were never sent, and sending them requires the manifest`
+  const mint = howToResume({ ...run, manifest: run.manifestPath }, pending)
   return new GdnError('refused', message, {
-    hint: `Nothing was sent. Run \`gdn batch mint ${manifest}${namedRun(runName)} --unrevealed <file>${serverFlagsAgain(flags)}\`.`,
+    hint: `Nothing was sent. Run \`${safe(mint)}${serverFlagsAgain(flags)}\`.`,
   })
 }
 

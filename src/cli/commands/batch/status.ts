@@ -1,5 +1,7 @@
+import { howToResume } from '../../../batch/runs/how-to-resume.ts'
 import { runStatus } from '../../../batch/runs/runs.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
+import { serverFlagsAgain } from '../../batch/flags-again.ts'
 import { runData, runView } from '../../batch/run-view.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { findRun, type RunFlags, settingsIfFound, whichServer } from '../../batch/which-server.ts'
@@ -48,7 +50,8 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
       const seen = await runStatus(run)
       const data = runData(seen)
       const spent = flags.costs ? await spentOf(deps, await settingsIfFound(deps, run, flags), run, seen.counts) : null
-      return { data: { ...data, ...spent?.costs }, problem: spent?.problem ?? null }
+      const resume = howToResume({ ...run, manifest: run.manifestPath }, seen.counts.pending)
+      return { data: { ...data, ...spent?.costs }, resume, problem: spent?.problem ?? null }
     }
     const seen = flags.watch ? await watchRun(deps, flags, look, { view, output }) : await look()
     if (seen === null) return
@@ -65,6 +68,8 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
 
 interface Seen {
   data: DataRecord
+  /** The command that resumes the run. */
+  resume: string
   /** Why the costs are unknown; null if they are known or not requested. */
   problem: string | null
 }
@@ -85,7 +90,8 @@ async function watchRun(
     text: async ({ data }) => renderOne(deps.io, output.pick(data), view, output.fields),
   })
   if (seen?.data.state === 'unfinished') {
-    deps.io.note(`No process is working on this run. To continue it: gdn batch resume ${safe(String(seen.data.run))}`)
+    const resume = `${safe(seen.resume)}${serverFlagsAgain(flags)}`
+    deps.io.note(`No process is working on this run. To resume it: ${resume}`)
   }
   return seen
 }
