@@ -1,10 +1,10 @@
-// The session of the README: a drop is killed in the middle, and the same command mints the rest.
+// The session of the README: a drop is killed midway, and the same command mints the rest.
 import { join } from 'node:path'
 import { root } from '../paths.mjs'
 
 export const SCREEN = { columns: 92, rows: 17 }
 export const TITLE =
-  'A terminal: a drop of 24 NFTs is killed in the middle, and the same command mints the rest. 24 of 24 are minted, none twice.'
+  'A terminal: a drop of 24 NFTs is killed midway, and the same command mints the rest. All 24 are minted, none twice.'
 const BIN = join(root, 'bin', 'gdn.js')
 const WALLET = '0x105BA2A3D820926739b9443a81fb7ab5C531e823'
 const PROMPT = '\u001b[32m$\u001b[0m '
