@@ -7,19 +7,26 @@ export const SITE: string = ''
 export const ERRORS_PAGE = 'errors.md'
 
 /** Errors whose message and hint are enough. Their section would add nothing. */
-const NAME_THEIR_FIX: ReadonlySet<ErrorCode> = new Set([
-  ...(['unexpected', 'usage', 'invalid_input', 'invalid_manifest', 'invalid_config', 'file_error'] as const),
-  ...([
-    'not_found',
-    'not_found_locally',
-    'not_confirmed',
-    'interrupted',
-    'terminated',
-    'timed_out',
-    'refused',
-  ] as const),
-  ...(['data_dir', 'data_dir_busy', 'port_in_use', 'idempotency_key_reused', 'run_finished'] as const),
-])
+const NAME_THEIR_FIX: readonly ErrorCode[] = [
+  'unexpected',
+  'usage',
+  'invalid_input',
+  'invalid_manifest',
+  'invalid_config',
+  'file_error',
+  'not_found',
+  'not_found_locally',
+  'not_confirmed',
+  'interrupted',
+  'terminated',
+  'timed_out',
+  'refused',
+  'data_dir',
+  'data_dir_busy',
+  'port_in_use',
+  'idempotency_key_reused',
+  'run_finished',
+]
 
 /** Returns the URL of a section on the site; null while the site has no address. */
 export function sectionUrl(page: string, anchor: string, site = SITE): string | null {
@@ -29,5 +36,5 @@ export function sectionUrl(page: string, anchor: string, site = SITE): string | 
 
 /** Returns where an error's section can be read: its URL or a command. Null for errors that name their fix. */
 export function whereExplained(code: ErrorCode, site = SITE): string | null {
-  return NAME_THEIR_FIX.has(code) ? null : (sectionUrl(ERRORS_PAGE, code, site) ?? `gdn help ${code}`)
+  return NAME_THEIR_FIX.includes(code) ? null : (sectionUrl(ERRORS_PAGE, code, site) ?? `gdn help ${code}`)
 }
