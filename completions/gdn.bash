@@ -6,14 +6,14 @@ __gdn_words() {
     '') REPLY='collection Create, show, change and list collections
 nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
-plan Compare a manifest with the NFTs that exist
-apply Make the changes of a plan or manifest
+plan Compare a manifest with the existing NFTs
+apply Make the changes in a plan or manifest
 reveal Reveal NFTs that were minted unrevealed
 cost Estimate what a drop costs on a network
 wallet Generate, import, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
-worker Run a worker of a backend on PostgreSQL
+worker Run a worker for a backend on PostgreSQL
 open Open the web explorer of a backend
 chain Manage the public networks of a backend
 tx Manage the transactions that a backend has signed
@@ -86,7 +86,7 @@ list List the API keys of a backend
 revoke Revoke an API key of a backend' ;;
     'webhook') REPLY='add Add a webhook for deployment events
 list List the webhooks of a backend
-show Show a webhook with its failures
+show Show a webhook and its failures
 update Change the URL or events of a webhook
 rm Delete a webhook
 test Send a test event to a webhook
@@ -114,14 +114,14 @@ security How keys and wallets are protected
 collection Create, show, change and list collections
 nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
-plan Compare a manifest with the NFTs that exist
-apply Make the changes of a plan or manifest
+plan Compare a manifest with the existing NFTs
+apply Make the changes in a plan or manifest
 reveal Reveal NFTs that were minted unrevealed
 cost Estimate what a drop costs on a network
 wallet Generate, import, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
-worker Run a worker of a backend on PostgreSQL
+worker Run a worker for a backend on PostgreSQL
 open Open the web explorer of a backend
 chain Manage the public networks of a backend
 tx Manage the transactions that a backend has signed
@@ -255,7 +255,7 @@ __gdn_bundles() {
     'chain list') REPLY='flags-ef163f output-1891a3' ;;
     'chain setup') REPLY='flags-e05904 sending-and-waiting-1cb25c output-1891a3' ;;
     'chain status') REPLY='flags-ef163f output-1891a3' ;;
-    'chain verify') REPLY='flags-7ae997 sending-and-waiting-aeee81 output-1891a3' ;;
+    'chain verify') REPLY='flags-c1356d sending-and-waiting-aeee81 output-1891a3' ;;
     'tx list') REPLY='flags-ec747d output-1891a3' ;;
     'tx show') REPLY='flags-f61f07 output-1891a3' ;;
     'tx bump') REPLY='flags-a4ed35 output-1891a3' ;;
@@ -797,7 +797,7 @@ __gdn_flags() {
 --data-dir - dir Data directory of the backend (the local backend'\''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' ;;
     'sending-and-waiting-1cb25c') REPLY='--timeout - text How long the command may take (1h after you confirm)' ;;
-    'flags-7ae997') REPLY='--etherscan-key-file - file File with a key of the Etherscan API
+    'flags-c1356d') REPLY='--etherscan-key-file - file File with the Etherscan API key
 --sourcify-url - text URL of another Sourcify server
 --etherscan-url - text URL of another Etherscan API
 --creation-tx - text Hash of the transaction that deployed the factory

@@ -7,14 +7,14 @@ function __gdn_words
       printf '%s\n' 'collection Create, show, change and list collections' \
         'nft Mint, transfer, update, burn, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
-        'plan Compare a manifest with the NFTs that exist' \
-        'apply Make the changes of a plan or manifest' \
+        'plan Compare a manifest with the existing NFTs' \
+        'apply Make the changes in a plan or manifest' \
         'reveal Reveal NFTs that were minted unrevealed' \
         'cost Estimate what a drop costs on a network' \
         'wallet Generate, import, name and export wallets' \
         'local Run a local backend in the background' \
         'serve Run the backend in the foreground' \
-        'worker Run a worker of a backend on PostgreSQL' \
+        'worker Run a worker for a backend on PostgreSQL' \
         'open Open the web explorer of a backend' \
         'chain Manage the public networks of a backend' \
         'tx Manage the transactions that a backend has signed' \
@@ -96,7 +96,7 @@ function __gdn_words
     case 'webhook'
       printf '%s\n' 'add Add a webhook for deployment events' \
         'list List the webhooks of a backend' \
-        'show Show a webhook with its failures' \
+        'show Show a webhook and its failures' \
         'update Change the URL or events of a webhook' \
         'rm Delete a webhook' \
         'test Send a test event to a webhook' \
@@ -128,14 +128,14 @@ function __gdn_words
         'collection Create, show, change and list collections' \
         'nft Mint, transfer, update, burn, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
-        'plan Compare a manifest with the NFTs that exist' \
-        'apply Make the changes of a plan or manifest' \
+        'plan Compare a manifest with the existing NFTs' \
+        'apply Make the changes in a plan or manifest' \
         'reveal Reveal NFTs that were minted unrevealed' \
         'cost Estimate what a drop costs on a network' \
         'wallet Generate, import, name and export wallets' \
         'local Run a local backend in the background' \
         'serve Run the backend in the foreground' \
-        'worker Run a worker of a backend on PostgreSQL' \
+        'worker Run a worker for a backend on PostgreSQL' \
         'open Open the web explorer of a backend' \
         'chain Manage the public networks of a backend' \
         'tx Manage the transactions that a backend has signed' \
@@ -375,7 +375,7 @@ function __gdn_bundles
     case 'chain status'
       printf '%s\n' 'flags-ef163f output-1891a3'
     case 'chain verify'
-      printf '%s\n' 'flags-7ae997 sending-and-waiting-aeee81 output-1891a3'
+      printf '%s\n' 'flags-c1356d sending-and-waiting-aeee81 output-1891a3'
     case 'tx list'
       printf '%s\n' 'flags-ec747d output-1891a3'
     case 'tx show'
@@ -1030,8 +1030,8 @@ function __gdn_flags
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     case 'sending-and-waiting-1cb25c'
       printf '%s\n' '--timeout - text How long the command may take (1h after you confirm)'
-    case 'flags-7ae997'
-      printf '%s\n' '--etherscan-key-file - file File with a key of the Etherscan API' \
+    case 'flags-c1356d'
+      printf '%s\n' '--etherscan-key-file - file File with the Etherscan API key' \
         '--sourcify-url - text URL of another Sourcify server' \
         '--etherscan-url - text URL of another Etherscan API' \
         '--creation-tx - text Hash of the transaction that deployed the factory' \

@@ -8,14 +8,14 @@ Register-ArgumentCompleter -Native -CommandName gdn -ScriptBlock {
     '' = 'collection Create, show, change and list collections
 nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
-plan Compare a manifest with the NFTs that exist
-apply Make the changes of a plan or manifest
+plan Compare a manifest with the existing NFTs
+apply Make the changes in a plan or manifest
 reveal Reveal NFTs that were minted unrevealed
 cost Estimate what a drop costs on a network
 wallet Generate, import, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
-worker Run a worker of a backend on PostgreSQL
+worker Run a worker for a backend on PostgreSQL
 open Open the web explorer of a backend
 chain Manage the public networks of a backend
 tx Manage the transactions that a backend has signed
@@ -88,7 +88,7 @@ list List the API keys of a backend
 revoke Revoke an API key of a backend'
     'webhook' = 'add Add a webhook for deployment events
 list List the webhooks of a backend
-show Show a webhook with its failures
+show Show a webhook and its failures
 update Change the URL or events of a webhook
 rm Delete a webhook
 test Send a test event to a webhook
@@ -116,14 +116,14 @@ security How keys and wallets are protected
 collection Create, show, change and list collections
 nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
-plan Compare a manifest with the NFTs that exist
-apply Make the changes of a plan or manifest
+plan Compare a manifest with the existing NFTs
+apply Make the changes in a plan or manifest
 reveal Reveal NFTs that were minted unrevealed
 cost Estimate what a drop costs on a network
 wallet Generate, import, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
-worker Run a worker of a backend on PostgreSQL
+worker Run a worker for a backend on PostgreSQL
 open Open the web explorer of a backend
 chain Manage the public networks of a backend
 tx Manage the transactions that a backend has signed
@@ -251,7 +251,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'chain list' = 'flags-ef163f output-1891a3'
     'chain setup' = 'flags-e05904 sending-and-waiting-1cb25c output-1891a3'
     'chain status' = 'flags-ef163f output-1891a3'
-    'chain verify' = 'flags-7ae997 sending-and-waiting-aeee81 output-1891a3'
+    'chain verify' = 'flags-c1356d sending-and-waiting-aeee81 output-1891a3'
     'tx list' = 'flags-ec747d output-1891a3'
     'tx show' = 'flags-f61f07 output-1891a3'
     'tx bump' = 'flags-a4ed35 output-1891a3'
@@ -790,7 +790,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     'sending-and-waiting-1cb25c' = '--timeout - text How long the command may take (1h after you confirm)'
-    'flags-7ae997' = '--etherscan-key-file - file File with a key of the Etherscan API
+    'flags-c1356d' = '--etherscan-key-file - file File with the Etherscan API key
 --sourcify-url - text URL of another Sourcify server
 --etherscan-url - text URL of another Etherscan API
 --creation-tx - text Hash of the transaction that deployed the factory

@@ -78,11 +78,11 @@ const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
 
 const cost = read('cost', 'Estimate what a drop costs on a network', () => import('./commands/cost.ts'))
 
-const plan = read('plan', 'Compare a manifest with the NFTs that exist', () => import('./commands/plan.ts'))
+const plan = read('plan', 'Compare a manifest with the existing NFTs', () => import('./commands/plan.ts'))
 
 const reveal = spend('reveal', 'Reveal NFTs that were minted unrevealed', () => import('./commands/reveal.ts'))
 
-const apply = spend('apply', 'Make the changes of a plan or manifest', () => import('./commands/apply.ts'))
+const apply = spend('apply', 'Make the changes in a plan or manifest', () => import('./commands/apply.ts'))
 
 const wallet = noun('wallet', 'Generate, import, name and export wallets', [
   write(
@@ -155,12 +155,12 @@ const db = noun('db', 'Manage the database of a backend', [
   read('status', 'Show the database of a backend and its migrations', () => import('./commands/db/status.ts')),
 ])
 
-const worker = spend('worker', 'Run a worker of a backend on PostgreSQL', () => import('./commands/worker.ts'))
+const worker = spend('worker', 'Run a worker for a backend on PostgreSQL', () => import('./commands/worker.ts'))
 
 const webhook = noun('webhook', 'Manage webhooks for deployment events', [
   write('add', 'Add a webhook for deployment events', () => import('./commands/webhook/add.ts')),
   read('list', 'List the webhooks of a backend', () => import('./commands/webhook/list.ts')),
-  read('show', 'Show a webhook with its failures', () => import('./commands/webhook/show.ts')),
+  read('show', 'Show a webhook and its failures', () => import('./commands/webhook/show.ts')),
   write('update', 'Change the URL or events of a webhook', () => import('./commands/webhook/update.ts')),
   write('rm', 'Delete a webhook', () => import('./commands/webhook/rm.ts')),
   write('test', 'Send a test event to a webhook', () => import('./commands/webhook/test.ts')),

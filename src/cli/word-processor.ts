@@ -11,7 +11,7 @@ export function dashError(words: readonly string[]): GdnError | undefined {
     const [begun, name = ''] = DASHED_FLAG.exec(word) ?? []
     if (begun === undefined) continue
     const typed = name.length === 1 ? `-${name}` : `--${name}`
-    return new GdnError('usage', `"${begun}" begins with a dash of a word processor, not with hyphens`, {
+    return new GdnError('usage', `"${begun}" begins with a typographic dash, not with hyphens`, {
       hint: `Type it as ${typed}.`,
     })
   }
@@ -25,7 +25,7 @@ export function withQuotesHint(error: GdnError, argv: readonly string[]): GdnErr
     return WORD_PROCESSOR_QUOTES.test(value.charAt(0)) || WORD_PROCESSOR_QUOTES.test(value.slice(-1))
   })
   if (!isQuoted) return error
-  const quotes = "An argument has the quotes of a word processor, which a shell doesn't remove. Type \" or ' instead."
+  const quotes = "An argument has typographic quotes, which a shell doesn't remove. Type \" or ' instead."
   return error.with({ hint: error.hint === undefined ? quotes : `${quotes}\n${error.hint}` })
 }
 

@@ -53,7 +53,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   },
   {
     name: 'GDN_ETHERSCAN_KEY',
-    what: 'Key of the Etherscan API, to verify contracts',
+    what: 'Etherscan API key, to verify contracts',
     flag: '--etherscan-key-file',
   },
   {

@@ -92,7 +92,7 @@ test('checks no backend if none is configured', async () => {
   expect(checks).not.toContain('database')
 })
 
-test('checks a backend configuration in the data directory of gdn serve or named by GDN_BACKEND_CONFIG', async () => {
+test('checks a backend configuration in the gdn data directory serve or named by GDN_BACKEND_CONFIG', async () => {
   const own = join(dir, '.local/share/gdn/local')
   await mkdir(own, { recursive: true, mode: 0o700 })
   await writeFile(join(own, 'backend.yaml'), 'chains: {}\n', { mode: 0o600 })
@@ -218,7 +218,7 @@ test.each([
     { eth_getBalance: '0x470de4df820000' },
     'polygon signer',
     'warn',
-    /which is enough for few requests/,
+    /which is enough for only a few requests/,
   ],
   [
     'is not authorized',

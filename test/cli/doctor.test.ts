@@ -206,7 +206,7 @@ describe('problems that may matter later', () => {
     [{ NODE_TLS_REJECT_UNAUTHORIZED: '0' }, 'proxy and TLS', 'any server can impersonate yours'],
     [{ NODE_EXTRA_CA_CERTS: '/not/here.pem' }, 'proxy and TLS', "can't be read"],
     [{ HTTPS_PROXY: 'proxy:3128' }, 'proxy and TLS', 'HTTPS_PROXY is not the URL'],
-    [{ GDN_APIKEY: 'x' }, 'environment', 'GDN_APIKEY is not an environment variable'],
+    [{ GDN_APIKEY: 'x' }, 'environment', 'GDN_APIKEY is not a gdn environment variable'],
   ])('warns about %j', async (env, check, message) => {
     const { doctor } = await home()
     const result = await doctor([], { env })

@@ -299,7 +299,7 @@ describe('local', () => {
     expect({ code, stderr }).toEqual({
       code: 3,
       stderr:
-        'error: confirmation required: this deletes the files and API key of the local backend, but not its database, which is in another place\n' +
+        'error: confirmation required: this deletes the files and API key of the local backend, but not its database, which is stored elsewhere\n' +
         '  Add --yes to confirm.\n',
     })
     expect((await cli(['local', 'reset', '--yes'], { env })).code).toBe(0)

@@ -37,7 +37,7 @@ async function stop(backend: TestBackend): Promise<void> {
 }
 
 describe('gdn serve', () => {
-  test('names the local backend that uses its port, and another backend of gdn', async () => {
+  test('names the local backend that uses its port, and another gdn backend', async () => {
     const serve = async (port: string) =>
       errorOf(await gdn(['serve', '--data-dir', join(dir, 'third'), '--port', port, '--json']))
     const local = await start(localDir(dir))
@@ -49,7 +49,7 @@ describe('gdn serve', () => {
       ),
     })
     const other = await start(join(dir, 'other'))
-    expect((await serve(new URL(other.url).port)).message).toMatch(/: another backend of gdn uses port \d+$/)
+    expect((await serve(new URL(other.url).port)).message).toMatch(/: another gdn backend uses port \d+$/)
   })
 })
 

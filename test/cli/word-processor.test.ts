@@ -9,10 +9,10 @@ test.each([
   [['–b', 'polygon', 'nft', 'list'], '–b', '-b'],
   [['batch', 'status', '−json'], '−json', '--json'],
   [['nft', 'show', '-–watch'], '-–watch', '--watch'],
-])('names a flag with the dash of a word processor, and how to type it: %j', async (argv, typed, meant) => {
+])('names a flag with a typographic dash, and how to type it: %j', async (argv, typed, meant) => {
   const { code, stderr } = await cli(argv, { env: { GDN_API_KEY: 'key' } })
   expect(code).toBe(2)
-  expect(stderr).toContain(`"${typed}" begins with a dash of a word processor, not with hyphens`)
+  expect(stderr).toContain(`"${typed}" begins with a typographic dash, not with hyphens`)
   expect(stderr).toContain(`Type it as ${meant}.`)
 })
 
@@ -22,15 +22,15 @@ test('leaves dashes in values and after -- as they are', async () => {
   const argv = ['nft', 'mint', '--title', '—Dawn', ...TARGET, '--receiver', OWNER, '--base-url', url, '--json']
   const { code, stdout } = await cli(argv, options)
   expect({ code, title: JSON.parse(stdout).request_metadata.title }).toEqual({ code: 0, title: '—Dawn' })
-  expect((await cli(['batch', 'status', '--', '—x'], options)).stderr).not.toContain('word processor')
+  expect((await cli(['batch', 'status', '--', '—x'], options)).stderr).not.toContain('typographic')
 })
 
-const QUOTES = 'An argument has the quotes of a word processor'
+const QUOTES = 'An argument has typographic quotes'
 
 test.each([
   ['a value that a flag rejects', ['nft', 'list', '-b', '“polygon”']],
   ['words that are too many', ['nft', 'mint', '--title', '“Low', 'Moon”', '--receiver', OWNER]],
-])('says that a shell does not know the quotes of a word processor: %s', async (_, argv) => {
+])('says that a shell does not know typographic quotes: %s', async (_, argv) => {
   const { code, stderr } = await cli(argv)
   expect(code).toBe(2)
   expect(stderr).toContain(QUOTES)

@@ -426,7 +426,7 @@ describe('gdn plan and apply against a backend', () => {
       const refused = await one.run(['apply'], edited, '--yes')
       expect(refused.code).toBe(5)
       expect(refused.stderr).toContain(
-        "error: 1 change of the plan can't be made\n  line 3: its metadata is frozen\n  Nothing was sent.",
+        "error: 1 change in the plan can't be made\n  line 3: its metadata is frozen\n  Nothing was sent.",
       )
       expect(await updatesOf(collection)).toEqual([])
     })

@@ -231,7 +231,7 @@ async function feesIfKnown(
     return await findFees(deps, flags, blockchain, connection === null ? null : async () => connection)
   } catch (error) {
     if (isNamed || !(error instanceof GdnError) || deps.signals.signal.aborted) throw error
-    deps.io.debug(safe(`no estimate of the cost: ${error.message}`))
+    deps.io.debug(safe(`can't estimate the cost: ${error.message}`))
     return null
   }
 }

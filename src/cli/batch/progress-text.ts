@@ -183,7 +183,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
 function stoppingText(why: 'signal' | 'time', reasons: Reasons): string {
   const start = why === 'time' ? 'The --timeout expired' : 'Stopping'
   const again = why === 'signal' && reasons === 'live' ? '. Press Ctrl-C again to stop now.' : ''
-  return `${start}: waiting 5 s at most for responses in flight${again}`
+  return `${start}: waiting at most 5 s for responses in flight${again}`
 }
 
 const reasonText = (reason: string | null, reasons: Reasons): string =>

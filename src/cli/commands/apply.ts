@@ -268,7 +268,7 @@ async function confirmPlan(
   if (counts.impossible > 0 && flags.only === undefined) {
     throw new GdnError(
       'refused',
-      `${count(counts.impossible, 'change')} of the plan can't be made${obstaclesText(obstacles, counts.impossible)}`,
+      `${count(counts.impossible, 'change')} in the plan can't be made${obstaclesText(obstacles, counts.impossible)}`,
       {
         hint: `Nothing was sent. ${wayOut(obstacles, counts, onlyMint)}`,
         details: { counts },

@@ -77,7 +77,7 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
   process.chdir(root)
   deps.signals.own()
   if (deps.io.stdin.isTTY)
-    deps.io.note('Waiting for the messages of an agent. docs/agents.md shows how to add gdn to one.')
+    deps.io.note('Waiting for messages from an agent. docs/agents.md shows how to add gdn to an agent.')
   const { serveTools } = await import('../mcp/server.ts')
   await serveTools(
     { ...deps, cwd: root },

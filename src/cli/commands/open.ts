@@ -39,8 +39,7 @@ export function command(deps: Deps, run = open): GdnCommand {
 
 export async function open(deps: Deps, what: string | undefined, flags: OpenFlags): Promise<void> {
   const { io } = deps
-  if (what === '')
-    throw new GdnError('usage', 'the argument is empty', { hint: 'Leave it out to open the front page.' })
+  if (what === '') throw new GdnError('usage', 'the argument is empty', { hint: 'Omit it to open the front page.' })
   if (what === undefined && flags.contract !== undefined) {
     throw new GdnError('usage', 'no run is specified', {
       place: { flag: '--contract' },

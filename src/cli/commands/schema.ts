@@ -46,6 +46,6 @@ function refuseOtherForms({ output, fields }: OutputFlags): void {
   if (isJson && fields === undefined) return
   throw new GdnError('usage', 'a schema is printed as JSON, with all its fields', {
     place: { flag: isJson ? '--fields' : '--output' },
-    hint: 'Leave the flag out, or use --json to print the schema on one line.',
+    hint: 'Omit the flag, or use --json to print the schema on one line.',
   })
 }

@@ -205,7 +205,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
   }
 }
 
-/** Adds to a `port_in_use` error which backend uses the port. Returns other errors unchanged. */
+/** Names the backend that uses the port in a `port_in_use` error. Returns other errors unchanged. */
 async function withHolder(deps: Deps, error: unknown, port: number): Promise<unknown> {
   if (!(error instanceof GdnError) || error.code !== 'port_in_use') return error
   const local = await runningBackend(localDataDirectory(deps.env))
@@ -217,7 +217,7 @@ async function withHolder(deps: Deps, error: unknown, port: number): Promise<unk
   const server = { baseUrl, origin: baseUrl, loopback: true, source: 'flag', from: '--port' } as const
   const { id } = await deps.identify(server, 'once').catch(() => ({ id: null }))
   if (id === null) return error
-  return error.with({ message: `another backend of gdn uses port ${port}` })
+  return error.with({ message: `another gdn backend uses port ${port}` })
 }
 
 /** Runs `gdn worker`, with a health endpoint if a port is given. */

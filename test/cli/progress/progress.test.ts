@@ -190,10 +190,10 @@ test('shows in the block after Ctrl-C that it stops, and restores the usual mess
 })
 
 test.each([
-  [{ tty: true }, undefined, 'Stopping: waiting 5 s at most for responses in flight. Press Ctrl-C again to stop now.'],
-  [{ tty: false }, undefined, 'Stopping: waiting 5 s at most for responses in flight'],
-  [{ tty: true }, timeUp(5000), 'The --timeout expired: waiting 5 s at most for responses in flight'],
-  [{ tty: false }, timeUp(5000), 'The --timeout expired: waiting 5 s at most for responses in flight'],
+  [{ tty: true }, undefined, 'Stopping: waiting at most 5 s for responses in flight. Press Ctrl-C again to stop now.'],
+  [{ tty: false }, undefined, 'Stopping: waiting at most 5 s for responses in flight'],
+  [{ tty: true }, timeUp(5000), 'The --timeout expired: waiting at most 5 s for responses in flight'],
+  [{ tty: false }, timeUp(5000), 'The --timeout expired: waiting at most 5 s for responses in flight'],
 ])('says why it stops, with Ctrl-C only to a person who pressed it: %j, %s', async (where, reason, text) => {
   const { progress, stderr, stop } = await setUp(where)
   progress.tell(PLAN)

@@ -128,7 +128,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
   return [...found, ...(await localKey(deps, settings.profile === 'local' && serverInUse === null))]
 }
 
-/** Returns the key of the local backend. Empty if none was ever started. */
+/** Returns the key of the local backend. Empty if no local backend was ever started. */
 async function localKey({ env }: Deps, isInUse: boolean): Promise<Found[]> {
   const dataDir = localDataDirectory(env)
   const key = await localApiKeyIfThere(dataDir).catch((error: unknown) => error)

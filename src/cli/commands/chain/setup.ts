@@ -31,7 +31,7 @@ export function command(deps: Deps, run = setup): GdnCommand {
       ['Set up the network', 'gdn chain setup polygon --admin-keystore admin.json --password-file admin.password'],
       ['Show what tokens cost on Solana', 'gdn chain setup solana --dry-run'],
       [
-        'Use a factory that was deployed before',
+        'Use an existing factory',
         'gdn chain setup polygon --admin-keystore admin.json \\',
         '  --factory 0x2609343Be9c86608d67049f38CD388C06913168A',
       ],

@@ -48,7 +48,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
     ],
   })
   addBlockchainArgument(verifyCommand)
-  valueFlag(verifyCommand, '--etherscan-key-file <file>', 'File with a key of the Etherscan API', {
+  valueFlag(verifyCommand, '--etherscan-key-file <file>', 'File with the Etherscan API key', {
     parse: notEmpty,
   })
   valueFlag(verifyCommand, '--sourcify-url <url>', 'URL of another Sourcify server', { parse: apiAddress })
@@ -68,7 +68,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
 export async function verify(deps: Deps, word: string, flags: VerifyFlags): Promise<void> {
   const { io } = deps
   const blockchain = anyBlockchain(word)
-  if (!isEvm(blockchain)) throw new GdnError('usage', `${blockchain} has no contracts of gdn to verify`)
+  if (!isEvm(blockchain)) throw new GdnError('usage', `${blockchain} has no gdn contracts to verify`)
   const output = createOutput(io, flags, viewFor(io, flags))
   const creation = transactionHash(flags.creationTx)
   const key = await etherscanKey(deps, flags)

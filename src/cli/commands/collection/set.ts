@@ -62,7 +62,7 @@ export async function set(deps: Deps, address: string | undefined, flags: SetFla
       ? { contract: settings.contract.value, blockchain: settings.blockchain.value }
       : await whichCollection(deps, settings, (await connect()).server, deps.io, '<address>')
   if (!isEvm(blockchain)) {
-    throw new GdnError('usage', `${blockchain} has no contracts whose settings could change`, {
+    throw new GdnError('usage', `${blockchain} has no contracts whose settings can change`, {
       place: { flag: '--blockchain' },
     })
   }

@@ -20,10 +20,10 @@ export function checkEnvironment(env: NodeJS.ProcessEnv): Finding {
     if (VARIABLES.includes(name)) continue
     const near = nearest(name, VARIABLES)
     if (near !== undefined)
-      return warn('environment', `${name} is not an environment variable of gdn`, `Did you mean ${near}?`)
+      return warn('environment', `${name} is not a gdn environment variable`, `Did you mean ${near}?`)
   }
   const known = set.filter((name) => VARIABLES.includes(name))
-  return ok('environment', known.length === 0 ? 'no environment variable of gdn is set' : `${known.join(', ')} set`)
+  return ok('environment', known.length === 0 ? 'no gdn environment variable is set' : `${known.join(', ')} set`)
 }
 
 /** Checks the proxy and certificate settings. */

@@ -35,7 +35,7 @@ export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
   checkWallet(flags)
   const baseUrl = checkUrl(flags.baseUrl ?? (await askUrl(deps)))
   const server = await (await deps.settings({ baseUrl })).server()
-  // A key that isn't typed is read before the first question, because the answer is of no use without a key.
+  // Reads a key from a file or a pipe before the first prompt, because the answers are useless without a key.
   const read = flags.keyFile !== undefined || !mayAsk(io) ? await findKey(deps, flags, server) : null
   await confirmReplacing(deps, flags, profile, baseUrl)
   const { key, from } = await triedKey(deps, flags, server, read)

@@ -28,7 +28,7 @@ export function command(deps: Deps, run = exec): GdnCommand {
       "gdn starts a temporary backend, runs the command, and exits with the command's exit code. For the command, gdn sets GDN_BASE_URL, GDN_API_KEY and a separate GDN_STATE_DIR, and removes GDN_CONTRACT and GDN_PROFILE. Saved addresses (`gdn wallet add`) are not available to the command, but keystores are. Within the command, --local also selects the temporary backend. Afterwards, gdn deletes the backend and its data, even after an interruption, so you can use it in CI. If gdn itself is killed with SIGKILL, the command keeps running, and nothing deletes the files that it then writes to GDN_STATE_DIR.\nWith --fork, a blockchain is a copy of its public network at the latest block. gdn only reads from the network, and needs no private key.",
     examples: [
       ['Run tests against a real backend', 'gdn local exec -- npm test'],
-      ['Run tests against a backend that fails', 'gdn local exec --faults faults.yaml -- npm test'],
+      ['Run tests against a backend with injected faults', 'gdn local exec --faults faults.yaml -- npm test'],
       ['Run a script that uses gdn', 'gdn local exec -- sh release-drop.sh'],
       [
         'Run a script against a copy of a public network',

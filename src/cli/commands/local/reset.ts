@@ -57,7 +57,7 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
     return await tell(false)
   }
   if (!(await isDataDirectory(dataDir))) {
-    throw new GdnError('data_dir', `nothing was deleted: ${dataDir} does not look like a data directory of gdn`, {
+    throw new GdnError('data_dir', `nothing was deleted: ${dataDir} does not look like a gdn data directory`, {
       hint: 'Check what it contains, and delete it yourself.',
     })
   }
@@ -85,7 +85,7 @@ const databaseIn = (dataDir: string) => join(dataDir, 'gdn.db')
 /** Describes what is deleted. With PostgreSQL, the database is not in the directory. */
 async function contentOf(dataDir: string): Promise<string> {
   if (!existsSync(databaseIn(dataDir))) {
-    return 'the files and API key of the local backend, but not its database, which is in another place'
+    return 'the files and API key of the local backend, but not its database, which is stored elsewhere'
   }
   return `${await countsOf(databaseIn(dataDir))} of the local backend, with its chains, files and API key`
 }

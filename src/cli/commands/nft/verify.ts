@@ -148,7 +148,7 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   if (provenance !== null) deps.io.note(provenanceText(provenance, record.token_id ?? ''))
 }
 
-/** Returns what the server responded; null if it can't say. */
+/** Returns the result of a read; null if it failed. Throws if the command is interrupted. */
 async function ifReadable<Read>({ signals }: Deps, reading: Promise<Read>): Promise<Read | null> {
   try {
     return await reading

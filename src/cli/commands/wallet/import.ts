@@ -27,7 +27,7 @@ export function command(deps: Deps, run = importWallet): GdnCommand {
       'You can import a private key, a mnemonic, a Solana keypair file, or a keystore from geth, cast, MetaMask or gdn. The command stores the key in an encrypted keystore, as gdn wallet generate does. An imported keystore keeps its password. Without a file, the command prompts for the key with hidden input, or reads the key from a pipe. There is no flag for the key, because other users of the machine can read arguments. Importing a key again under the same name has no effect.',
     examples: [
       ['Type or paste a private key or a mnemonic', 'gdn wallet import --name alice'],
-      ['Import a keystore of cast', 'gdn wallet import ~/.foundry/keystores/deployer --name deployer'],
+      ['Import a keystore from cast', 'gdn wallet import ~/.foundry/keystores/deployer --name deployer'],
       ['Import a Solana keypair', 'gdn wallet import ~/.config/solana/id.json --name payer'],
       [
         'Import the second account of a mnemonic from a password manager',
