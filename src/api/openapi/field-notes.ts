@@ -188,10 +188,10 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     counted:
       'The used part of the limit in wei: final fees, plus the maximum cost of all other accepted requests. Null without a limit.',
     fee_paid:
-      'Fees of mined transactions in wei. Of a transaction that also contains other NFTs, only the share of the run is counted.',
+      'Fees of mined transactions in wei. If a transaction also contains other NFTs, only the share of the run is counted.',
     final_fee_paid: 'The part of fee_paid that belongs to final transactions.',
     gas_used:
-      'Gas of mined transactions. Of a transaction that also contains other NFTs, only the share of the run is counted.',
+      'Gas of mined transactions. If a transaction also contains other NFTs, only the share of the run is counted.',
     max_cost: 'The cost limit of the run in wei; null without a limit.',
     max_fee: 'The highest gas price of the run in wei; null without a limit.',
     nft_gas:

@@ -120,7 +120,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   ],
   429: [
     TITLES.tooManyRequests,
-    'The key is over the rate limit of this endpoint. Nothing was accepted.',
+    'The key exceeded the rate limit of this endpoint. Nothing was accepted.',
     'the limit is 2 requests per second for each key: wait 1 s',
   ],
   500: [

@@ -75,7 +75,7 @@ export async function findHeld(store: Store, name: string): Promise<Held> {
     const open = await openMintsOf(db, collection.id)
     if (open.length === 0) continue
     if (open.some(({ state }) => state === 'found')) {
-      throw new GdnError('usage', `the backend still compares tokens of ${name} with its pending NFTs`, {
+      throw new GdnError('usage', `the backend is still comparing tokens of ${name} with its pending NFTs`, {
         hint: 'Run the command again when `gdn tx unknown` shows them as unexplained.',
       })
     }

@@ -133,7 +133,7 @@ async function examineSigners(
         const funds = `${address} has ${inCoins(balance, 'down')} ${coinOf(network.chainId) ?? 'coins'}`
         if (balance >= leastSignerFunds(fees) * FEW_REQUESTS) return { message: funds }
         return {
-          message: `${funds}, which is enough for few requests at current fees`,
+          message: `${funds}, which is enough for only a few requests at current fees`,
           fix: `Send coins to ${address}.`,
         }
       }),

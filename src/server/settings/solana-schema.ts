@@ -37,7 +37,7 @@ const keypairSigner = withSecrets(
   ['keypair_file', 'keypair_credential', 'required'],
 )
 
-/** A keystore of gdn if the entry has `keystore`, otherwise a keypair. */
+/** A gdn keystore if the entry has `keystore`, otherwise a keypair. */
 const signer = signerBy('keystore', keystoreSigner, keypairSigner)
 
 /** A Solana cluster behind RPC URLs. */

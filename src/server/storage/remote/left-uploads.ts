@@ -19,7 +19,7 @@ export interface LeftUploadsOptions {
   refusal: (response: StorageTextResponse) => Error
 }
 
-/** Keys of gdn are CIDs in this spelling. Others may share the bucket. */
+/** gdn's keys are CIDs in this spelling. Other programs may share the bucket. */
 const OURS = /^ba[a-z2-7]{50,}$/
 const NOT_FOR_US = new Set([403, 405, 501])
 

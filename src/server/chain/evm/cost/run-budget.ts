@@ -33,7 +33,7 @@ export async function budgetOf(db: Db, run: CostLimitedRun, current: WorstFees):
   return { max, paid, pending, reserved, unspent, left: unspent - reserved, unsigned, largest, changes }
 }
 
-/** Returns the maximum cost of a transaction, any signing of which may be mined. */
+/** Returns the maximum cost of a transaction. Any of its signings may be mined. */
 export function worstOfSignings(raws: readonly string[], fees: Pick<WorstFees, 'data'>): bigint {
   let most = 0n
   for (const raw of raws) {

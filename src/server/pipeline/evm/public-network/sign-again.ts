@@ -62,7 +62,7 @@ const WARNINGS: Record<Obstacle['reason'], string | null> = {
   run_limit: 'a transaction is stuck and the limit of its run allows no higher fees',
   max_fee: null,
   cap: 'a transaction is stuck and its fees are at the cap',
-  far_above: 'a transaction is stuck though its fees are far above the usual ones: raise them with gdn tx bump',
+  far_above: 'a transaction is stuck although its fees are far above the usual fees: raise them with gdn tx bump',
   funds: 'a transaction is stuck and its signer has insufficient funds',
   signing: "a transaction is stuck and can't be signed again",
 }
