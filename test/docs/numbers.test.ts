@@ -59,7 +59,7 @@ const STATED: readonly Stated[] = [
   ['docs/ci.md', (n) => `up to ${n} annotations`, 'src/cli/render/github-actions.ts', 'MAX_ANNOTATIONS ='],
   ['docs/ci.md', (n) => `up to ${n} of these rows`, 'src/cli/render/github-actions.ts', 'MAX_ROWS ='],
   ['docs/architecture.md', (n) => `single commands after ${n / DAY} days`, 'src/state/runs.ts', 'KEPT_MS ='],
-  ['docs/architecture.md', (n) => `beyond ${count(n)} of them`, 'src/state/runs.ts', 'KEPT_RUNS ='],
+  ['docs/architecture.md', (n) => `more than ${count(n)} of them`, 'src/state/runs.ts', 'KEPT_RUNS ='],
   ['docs/architecture.md', (n) => `for ${n / SECOND} s without a`, 'src/sqlite/shared-database.ts', 'STUCK_MS ='],
   ['docs/client.md', (n) => `at most ${count(n)} NFTs`, 'src/api/endpoints/getnfts.ts', 'MAX_IDS_PER_REQUEST ='],
   ['docs/client.md', (n) => `for up to ${n / SECOND} seconds`, 'src/client/retry-read.ts', 'BUDGET_MS ='],
