@@ -60,7 +60,7 @@ export interface BatchPacer {
 export interface RunOptionFlags {
   /** Start another drop of a run that is finished. */
   again?: boolean | undefined
-  /** Mint new rows even if sent rows left the manifest, which the new rows may be edits of. */
+  /** Mint new rows even if sent rows left the manifest. The new rows may be edits of these rows. */
   newRows?: boolean | undefined
   /**
    * Treat rows of a new run that are already in the collection as minted by the run, even if they have another label.

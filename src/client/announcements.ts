@@ -17,7 +17,7 @@ export class Announcements {
 
   /** Records what the response of an endpoint announces. */
   observe(name: EndpointName, { status, headers }: TransportResponse): void {
-    // The response of a proxy tells nothing about the server.
+    // A proxy's response says nothing about the server.
     const isOfServer = status < 500 && /json/.test(headers['content-type'] ?? '')
     for (const [capability, header] of HEADER_OF) {
       if (headers[header] === 'yes') this.#capabilities.set(capability, true)
@@ -34,7 +34,7 @@ export class Announcements {
 
   /**
    * Records the capabilities in one response, and ignores those in earlier responses. Returns whether the server honors
-   * Idempotency-Key, or null if the response doesn't tell.
+   * Idempotency-Key, or null if the response doesn't say.
    */
   learn({ status, headers }: TransportResponse): boolean | null {
     const isHonored = headers[CAPABILITIES.idempotency] === 'yes'

@@ -127,8 +127,8 @@ export class KnownBackends {
   }
 
   /**
-   * Requests /healthz. Throws for temporary failures, because such a response doesn't tell which backend it is, or
-   * whether it has an ID.
+   * Requests /healthz. Throws for temporary failures, because such a response doesn't show which backend sent it, or
+   * whether the backend has an ID.
    */
   async #ask(transport: Transport, url: string, signal: AbortSignal | undefined): Promise<TransportResponse> {
     const headers = { 'user-agent': this.#userAgent, accept: 'application/json' }

@@ -7,8 +7,8 @@ import { type RetryClock, SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 const TRIES = 6
 
 /**
- * Queries which API extensions a server has, unless an earlier response has told. If the server doesn't respond, throws
- * instead of assuming that it has none.
+ * Queries which API extensions a server has, unless an earlier response has announced them. If the server doesn't
+ * respond, throws instead of assuming that it has none.
  *
  * @throws GdnError `unreachable`
  */

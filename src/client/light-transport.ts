@@ -81,8 +81,8 @@ function run(attempt: Attempt, { body, stream }: TransportRequest, outgoing: Cli
     responding = true
     receive(attempt, incoming)
   })
-  // A server may respond and close the connection before it has read the whole request. Its response then counts,
-  // rather than the broken pipe.
+  // A server may respond and close the connection before it has read the whole request. The response then decides the
+  // outcome, not the broken pipe.
   outgoing.on('error', (error) => {
     if (!responding) attempt.fail(messageOf(error), error)
   })

@@ -60,7 +60,7 @@ export type AttemptOutcome =
   | NoEffect
   | Unknown
 
-/** The outcome of an attempt about which no response proves anything. */
+/** The outcome of an attempt whose responses prove nothing. */
 export const UNKNOWN: Unknown = {
   outcome: 'unknown',
   cause: 'unknown',

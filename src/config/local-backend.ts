@@ -57,7 +57,7 @@ export async function rememberPort(dataDir: string, url: string): Promise<void> 
   await writePrivateFile(join(dataDir, PORT), `${new URL(url).port}\n`)
 }
 
-/** Checks that a backend of gdn created a directory. `local reset` deletes only such directories. */
+/** Checks that a gdn backend created a directory. `local reset` deletes only such directories. */
 export async function isDataDirectory(dataDir: string): Promise<boolean> {
   for (const name of [KEY, 'lock.db']) {
     if (

@@ -1,4 +1,4 @@
-// A separate file, so that it can be imported on demand: most commands hash a few addresses, if any.
+// This is a separate file, so that it can be imported on demand. Most commands hash few addresses or none.
 import { createKeccak } from 'hash-wasm'
 
 /** Creates Keccak-256 in WebAssembly. Its 64-bit integers make it several times as fast as JavaScript. */

@@ -23,8 +23,8 @@ export interface LockTiming {
 }
 
 /**
- * `silentMs` is 2 minutes, because no active process pauses that long. A sleeping machine does. When it wakes up, its
- * old fencing token is rejected.
+ * `silentMs` is 2 minutes, because no active process pauses that long. A sleeping machine does, so its old fencing
+ * token is rejected when it wakes up.
  */
 export const LOCK_TIMING: LockTiming = { beatMs: 5_000, silentMs: 120_000, watchMs: 12_000 }
 

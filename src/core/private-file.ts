@@ -142,8 +142,8 @@ export interface ReadSecret extends Refusing {
   /** 64 KiB by default. */
   maxBytes?: number
   /**
-   * Whether the file may be a link. A file of gdn is never one. A file that the user names may be one, like mounted
-   * secrets.
+   * Whether the file may be a link. gdn's own files are never links. A file that the user names may be one, like a
+   * mounted secret.
    */
   mayBeLink?: boolean
 }

@@ -27,7 +27,7 @@ interface Request {
 
 declare const SwaggerUIBundle: (options: object) => unknown
 
-/** Replaces the key in the command to copy by a placeholder, because others may see the screen. */
+/** Replaces the key in the command to copy with a placeholder, because others may see the screen. */
 const withoutKey: Wrap<{ request: Request }> =
   (original, { React }) =>
   (props) => {

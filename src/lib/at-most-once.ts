@@ -32,7 +32,7 @@ import type {
 /** The namespace of operation IDs. It must never change, so that a key always has the same ID. */
 const NAMESPACE = '5b1f0f0a-6c7e-4f0b-9a53-5d0c1e9b7a42'
 const MAX_KEY = 255
-/** Milliseconds between two checks whether another process has finished. */
+/** Milliseconds between two checks of whether another process has finished. */
 const BUSY_MS = 100
 
 /** Returns the operation ID for an idempotency key. */

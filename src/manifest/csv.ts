@@ -98,8 +98,8 @@ export async function openCsv(
           yield* body.take(next.done === true ? '' : next.value, done)
         }
       } catch (error) {
-        // The problem of text that can't be decoded has the line of the file. Replace it by the row number, as in other
-        // problems.
+        // The problem of text that can't be decoded has the line of the file. Replace it with the row number, as in
+        // other problems.
         if (!(error instanceof ManifestError)) throw error
         const { place } = error.issue
         throw new ManifestError({ ...error.issue, place: { ...place, line: body.lineOfRest() } }, place.line)

@@ -63,7 +63,7 @@ function isFileField(field: unknown): field is { key: string; url: string } {
   return typeof field.key === 'string' && typeof field.url === 'string'
 }
 
-/** Replaces the sample URLs of local files by empty ones. */
+/** Replaces the sample URLs of local files with empty ones. */
 export function withoutSamples(metadata: Metadata, localFiles: LocalFiles): Metadata {
   if (localFiles.length === 0) return metadata
   const local = new Set(localFiles.map(({ key }) => key))

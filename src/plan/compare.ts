@@ -30,7 +30,8 @@ export interface NftChange {
   /** The metadata revision that the change replaces; null if the server has no revisions. */
   revision: number | null
   /**
-   * How many transfers of the NFT the server has made. A transfer request states it. Null if the server doesn't count.
+   * Number of transfers of the NFT that the server has made. A transfer request contains this number. Null if the
+   * server doesn't count transfers.
    */
   transfers: number | null
   /** The reference ID of the request; null for a mint, which has the reference ID of its row. */

@@ -7,7 +7,7 @@ import { addRelabeled, type Relabeling, relabeledPage } from '../state/plan-tabl
 import { createTables } from '../state/temporary-tables.ts'
 import type { Candidate } from './find-nfts.ts'
 
-/** With more labels than this, the plan can't be a moved drop. */
+/** If the NFTs have more labels than this, the manifest isn't a moved drop. */
 const MAX_LABELS = 20
 const MAX_FIRST = 50
 const PAGE = 1_000

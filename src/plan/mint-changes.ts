@@ -5,7 +5,7 @@ import type { Candidate } from './find-nfts.ts'
 export const UNREVEALED = 'the collection is committed to this manifest: run gdn batch mint --unrevealed'
 export const OTHERS_UNREVEALED =
   'the manifest was edited after the commitment to its rows: restore it, or mint new rows from another manifest'
-/** How the reason begins for a row without an ID whose NFT got one. */
+/** The beginning of the reason for a row without an ID whose NFT got one. */
 export const HAS_ID = 'its NFT got an ID'
 export const FAILED = 'its last mint failed'
 const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }

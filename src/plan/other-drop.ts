@@ -5,7 +5,7 @@ import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 const MAX_FIRST = 50
-/** With fewer matching rows, all of them may well have been edited. */
+/** With fewer matching rows, all of them may have been edited. */
 const MIN_REFUSED = 5
 /** If at least this share of NFTs has other content than their rows, the rows belong to another drop. */
 const MOST = 0.9

@@ -1,5 +1,5 @@
 /**
  * The version of the newest schema: `FIRST_VERSION`, plus one for each later migration. It has its own file, because
- * completions load it at each key press.
+ * shell completions load it at each keystroke.
  */
 export const SCHEMA_VERSION = 11

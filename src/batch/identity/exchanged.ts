@@ -10,7 +10,10 @@ import { keptRow } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
 import { seemChanged } from './renumbered.ts'
 
-/** Minimum number of values. With fewer, the exchange may well be intended: two titles, or a trait of a few rows. */
+/**
+ * Minimum number of values. With fewer, the exchange may be intentional, such as of two titles, or of a trait of a few
+ * rows.
+ */
 const MIN_VALUES = 5
 
 /** Maximum number of rows that don't fit an exact exchange: other edits, or changes since the manifest was copied. */

@@ -8,7 +8,7 @@ import { shownKey } from '../rows/row-key.ts'
 
 /**
  * Whether IDs seem to be changed, because at least half of all rows have the content that another ID had. With fewer
- * than five rows, equal contents may well be intended.
+ * than five rows, equal contents may be intentional.
  */
 export const seemChanged = (rows: number, all: number): boolean => rows >= 5 && rows >= all / 2
 

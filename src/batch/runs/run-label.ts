@@ -6,7 +6,7 @@ import { labelProblem } from '../../api/reference-id.ts'
 export interface LabelRoots {
   /** Whether a folder is the root of a Git repository. */
   isRepository(folder: string): boolean | Promise<boolean>
-  /** Whether a folder has a configuration file of gdn. */
+  /** Whether a folder has a gdn configuration file. */
   isProject(folder: string): boolean | Promise<boolean>
 }
 

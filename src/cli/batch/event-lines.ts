@@ -30,7 +30,7 @@ export class EventLines {
       if (this.#now() - (this.#printedAt.get(type) ?? Number.NEGATIVE_INFINITY) >= EVERY_MS) this.#flush(type)
       return
     }
-    // Request events come by the hundred, so they don't flush held events. All other events do.
+    // There are hundreds of request events, so they don't flush buffered events. All other events do.
     if (type !== 'sending' && type !== 'answered') this.#flush()
     this.#write(eventData(event))
   }

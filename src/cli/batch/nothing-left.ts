@@ -1,2 +1,2 @@
-/** The `order` in the dry run of a run that is finished, by which `gdn mcp` recognizes it. */
+/** The `order` that the dry run of a finished run prints. `gdn mcp` recognizes a finished run by it. */
 export const NOTHING_LEFT = 'Nothing is left to send'

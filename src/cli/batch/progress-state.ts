@@ -22,7 +22,7 @@ const ENOUGH_ANSWERS = 5
 const ENOUGH_MS = 4_000
 const MAX_ANSWERS = 512
 
-/** Shorter holds are normal and aren't shown. */
+/** Shorter waits are normal and aren't shown. */
 const SHORT_HOLD_MS = 2_000
 
 /** After this many attempts without a response, the server counts as unreachable. */

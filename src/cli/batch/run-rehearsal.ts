@@ -185,7 +185,7 @@ async function depsOf(
   return { ...makeDeps(edge, io, { exitCode: 0 }, deps.run, () => undefined), addresses: deps.addresses }
 }
 
-/** Calls `onHalt` once no signer can sign. That is final, because funds never arrive on a copy. */
+/** Calls `onHalt` once no signer can sign. This state is final, because a copy of a network never receives funds. */
 async function watchSigners(
   rehearsal: Rehearsal,
   { over, rows }: { over: AbortSignal; rows: () => string },

@@ -102,7 +102,7 @@ function isSame(asked: readonly string[], heading: readonly string[], title: rea
   return asked.every((term) => all.has(term)) && [...own].every((stem) => asked.includes(stem))
 }
 
-/** Whether a question is the file name of a page, of which this section is the beginning. */
+/** Whether a question is the file name of a page, and this section is the beginning of that page. */
 const isPage = ({ page, anchor }: PageSection, asked: readonly string[]): boolean =>
   anchor === '' && isSame(asked, stemsOf(page.replace(/\.md$/, '')), [])
 

@@ -30,7 +30,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   down: ['stop'],
 }
 
-/** Commands that users may expect and gdn doesn't have, with the alternative. Keyed by noun, and then by verb. */
+/** Commands that users may expect but gdn doesn't have, with the alternative. Keyed by noun, and then by verb. */
 const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], instead: string][]>> = {
   wallet: [
     [['restore', 'recover'], 'To use a key of another program: gdn wallet import <file>'],

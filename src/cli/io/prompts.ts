@@ -113,7 +113,7 @@ async function discardTyped(input: NodeJS.ReadStream): Promise<void> {
   input.setRawMode(true)
   input.on('data', note)
   await sleep(TYPED_AHEAD_MS)
-  // Stays in raw mode and flowing. A terminal that was paused before the prompt was seen to deliver no more keys.
+  // Stays in raw mode and flowing. Terminals that were paused before the prompt were observed to deliver no more keys.
   input.off('data', note)
   if (!typed.includes(CTRL_C)) return
   input.pause()

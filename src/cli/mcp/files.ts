@@ -10,8 +10,8 @@ import type { Tool, Values } from './tools.ts'
 const IS_URL = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:data|javascript):|$)/i
 
 /**
- * Flag that names an output file. Only .html is permitted, because any other file could be a configuration of gdn or of
- * the project.
+ * Flag that names an output file. Only .html is permitted, because any other file could be a configuration file of gdn
+ * or of the project.
  */
 const WRITTEN = '--to'
 

@@ -29,7 +29,7 @@ export function inToolWords(answer: Answer, tool: Tool, toolbox: Toolbox): Answe
 const MESSAGES = new Set(['message', 'reason'])
 const HINTS = new Set(['hint', 'fix'])
 const LISTS = new Set(['issues', 'warnings'])
-/** The field of a run's summary with sentences of gdn. */
+/** The field of a run's summary that contains gdn's own sentences. */
 const NOTES = 'notes'
 
 /** The text that replaces a command. */
@@ -61,7 +61,7 @@ const SAME_COMMAND = /\b(r)un the same command with(?= --)/gi
 /** Matches a flag and its value. If the value is a pair such as `Mood=ignore`, the parameter takes a list of pairs. */
 const PAIR = /(?<![\w-])(--[a-z-]+) ((?:<[^>\n]*>|'[^'\n]*'|[^\s'<>,.;:)]|[,.;:)](?=\S))+)/g
 
-/** Replaces commands and flags in texts by tools and parameters. */
+/** Replaces commands and flags in texts with tools and parameters. */
 export class Wording {
   readonly #tool: Tool
   readonly #toolbox: Toolbox

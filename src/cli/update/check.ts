@@ -77,8 +77,8 @@ const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie|^gdn_/i
 const WITH_PASSWORD = /:\/\/[^/\s]+@/
 
 /**
- * Returns the environment for npm. A user's .npmrc may use any variable, so all are passed except likely secrets, which
- * no registry URL needs.
+ * Returns the environment for npm. A user's .npmrc may use any variable, so npm gets all of them except likely secrets,
+ * which no registry URL needs.
  */
 function npmEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isHarmless = ([name, value = '']: [string, string | undefined]) =>

@@ -10,7 +10,7 @@ const RETRY_MS = 3000
 export type LoadPage<Item> = (offset: number, limit: number, signal: AbortSignal) => Promise<Page<Item>>
 
 /**
- * A long list of which a part is visible. Requests only the visible pages, two at a time. Aborts requests for pages
+ * A long list that is only partly visible. Requests only the visible pages, two at a time. Aborts requests for pages
  * that leave the view, and drops the least recently viewed pages.
  */
 export class Source<Item> {

@@ -1,7 +1,7 @@
 import type { FileWindow } from './file-window.ts'
 import { ENDS_EARLY, MAX_PARTS, TOO_MANY_PARTS } from './reasons.ts'
 
-/** Boxes of which a player needs at least one. An animated AVIF has both. */
+/** A player needs at least one of these boxes. An animated AVIF has both. */
 const NEEDED = { movie: ['moov'], image: ['meta', 'moov'] } as const
 
 /** Checks the boxes of an MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12). */
