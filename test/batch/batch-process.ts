@@ -10,7 +10,7 @@ const HASTE = 100
 
 /**
  * A process that runs a batch of numbered rows, to be killed: `node … <url> <state dir> <rows> [manifest] [ms]
- * [retry]`. It confirms its prompt after so many milliseconds, and prints the summary, or the code of the error. With
+ * [retry]`. It confirms its prompt after this many milliseconds, and prints the summary, or the code of the error. With
  * `failed` it retries failed rows, with `absent` absent rows as well.
  */
 const [url = '', stateDir = '', rows = '0', manifestPath = '/drop.csv', promptMs = '0', retry] = process.argv.slice(2)

@@ -58,7 +58,7 @@ export async function listen(api: FakeHostedApi, idempotency: boolean): Promise<
 }
 
 /**
- * Runs the script to its end, or kills it with SIGKILL: after so many milliseconds, or when the callback calls back.
+ * Runs the script to its end, or kills it with SIGKILL: after this many milliseconds, or when the callback is called.
  */
 export function runBatchProcess(
   argv: readonly string[],

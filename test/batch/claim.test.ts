@@ -355,7 +355,7 @@ describe('a failed or absent row that another run has minted since', () => {
     nft_gdn_id: id,
   })
 
-  /** Mints the rows, of which the first fails, and has another run mint that one. */
+  /** Mints the rows. The first one fails, and another run mints it. */
   async function failedThenMinted() {
     const failing = new Set(['nft-1'])
     const server = serverOf({
@@ -369,7 +369,7 @@ describe('a failed or absent row that another run has minted since', () => {
     return { server, failing }
   }
 
-  /** Mints the rows, of which the first is absent, and has another run mint that one. */
+  /** Mints the rows. The first one is absent, and another run mints it. */
   async function absentThenMinted() {
     const server = serverOf({ faultOf: (attempt) => (attempt === 1 ? { fault: 'cut_before' } : null) })
     const first = await machine.run(server, rows, { ...A, inFlight: 1 })

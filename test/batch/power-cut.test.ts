@@ -18,7 +18,7 @@ const run = promisify(execFile)
 const ROWS = 6
 const CALLS = 'openat,open,pwrite64,write,writev,ftruncate,fsync,fdatasync,unlink,unlinkat'
 const SOAK = process.env.GDN_SOAK === '1'
-/** Tests one in so many of the cuts before system calls that send nothing. */
+/** Tests only every nth cut before a system call that sends nothing. */
 const STRIDE = SOAK ? 1 : 16
 const RANDOM_CUTS = SOAK ? 6 : 1
 

@@ -28,7 +28,7 @@ const line = (number: number, changes: Partial<Record<'id' | 'sender' | 'image',
 const write = (lines: readonly string[]) => writeFile(manifest, `${[HEAD, ...lines].join('\n')}\n`)
 const LINES = Array.from({ length: 12 }, (_, index) => line(index + 1, index % 4 === 0 ? { id: `row ${index}` } : {}))
 
-/** A server that accepts so many requests, and is unreachable then. */
+/** A server that accepts this many requests, and is then unreachable. */
 const takes = (requests: number) =>
   new FakeHostedApi({ idempotency: false, faultOf: (attempt) => (attempt > requests ? { fault: 'not_sent' } : null) })
 
@@ -72,7 +72,7 @@ const titles = (...servers: FakeHostedApi[]) =>
   servers.flatMap((server) => server.bodies.flatMap(({ metadata }) => metadata.map(({ title }) => title)))
 const ALL = LINES.map((_, index) => `#${index + 1}`)
 
-/** Starts a run of which one request is accepted. */
+/** Starts a run that has one accepted request. */
 async function begin(lines: readonly string[] = LINES): Promise<FakeHostedApi> {
   await write(lines)
   const first = takes(1)

@@ -39,13 +39,13 @@ const withId = (id: string, number: number, title = `#${number}`): ManifestRow =
 const titled = (number: number, title: string): ManifestRow =>
   row(number, { metadata: { title, description: '', file_fields: [] } })
 
-/** Ends the process in place of the next request. */
+/** Ends the process instead of sending the next request. */
 const neverReady = () => ({
   take: () => Promise.reject(new Error('killed')),
   hold: () => {},
 })
 
-/** A server that accepts so many requests, and is unreachable then. */
+/** A server that accepts this many requests, and is then unreachable. */
 const takes = (requests: number) =>
   new FakeHostedApi({
     idempotency: false,

@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterEach(() => machine.stop())
 
 const ROWS = rowsUpTo(6)
-/** Tests one in so many of the statements at which the disk fills up. The soak tests all of them. */
+/** Tests only every nth statement at which the disk fills up. The soak tests all of them. */
 const STRIDE = process.env.GDN_SOAK === '1' ? 1 : 3
 
 /** Calls back before each statement of a database, with its number. */

@@ -71,7 +71,7 @@ const FOR_GOOD = ['apply', 'nft freeze', 'nft burn']
 
 const SPENDING = COMMANDS.filter(({ command, effect }) => effect === 'spend' && !WITHOUT_SERVER.includes(command))
 
-/** Runs a command without `--yes`, off a terminal. Returns what it sent that creates something as well. */
+/** Runs a command without `--yes` and without a terminal. Also returns the creating requests that it sent. */
 async function unconfirmed(command: string, names: string | null, onCreating: () => Reply | null = () => null) {
   const prepare = OWN[command] ?? SCENARIOS[command]?.prepare
   if (prepare === undefined) throw new Error(`${command} has no scenario`)

@@ -70,7 +70,7 @@ test('examples use only flags that the help of their command lists', async () =>
 test('examples quote what zsh expands or rejects: [, ], ?, * and !', async () => {
   await eachCase(PAGES, async (page) => {
     const unquoted = (await typedLines(page)).map((line) => line.replaceAll(/'[^']*'|"(?:[^"\\]|\\.)*"|\$\?/g, ''))
-    // A test in brackets has spaces around them.
+    // In a shell test, brackets have spaces around them.
     expect(unquoted.filter((line) => /[?*!]|\[(?! )|(?<! )\]/.test(line))).toEqual([])
   })
 })

@@ -28,7 +28,7 @@ async function backend(hits: Record<string, object> = {}, isOpen = true) {
   return { url, calls }
 }
 
-/** What `gdn open` prints off a terminal. */
+/** The output of `gdn open` without a terminal. */
 async function opened(what: string[], url: string, options = {}) {
   const { code, stdout, stderr } = await cli(['open', '--base-url', url, '--', ...what], options)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

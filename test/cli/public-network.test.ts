@@ -54,7 +54,7 @@ const mintArgs = (title: string) => [
   title,
 ]
 
-/** Runs a command off a terminal. */
+/** Runs a command without a terminal. */
 async function runAt(url: string, argv: readonly string[]) {
   const env = { ...home.options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BLOCKCHAIN: 'polygon' }
   return await cli([...argv, '--base-url', url, '--json'], { ...home.options, env })

@@ -80,6 +80,6 @@ test.each(['src', 'src/server', 'src/cli'])('every folder of %s has a row in a t
   const cells = [...text.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell = '']) => cell.split(', '))
   const folders = (await readdir(join(root, folder), { withFileTypes: true })).filter((entry) => entry.isDirectory())
   const missing = folders.map(({ name }) => `\`${folder}/${name}\``).filter((name) => !cells.includes(name))
-  // It has a section of its own.
+  // It has its own section.
   expect(missing.filter((name) => name !== '`src/build`')).toEqual([])
 })

@@ -72,7 +72,7 @@ async function mintedService(rows: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Returns the lines that `gdn plan` prints for so many rows, and its peak of memory in MB. */
+/** Returns the lines that `gdn plan` prints for this many rows, and its peak memory in MB. */
 async function plan(rows: number): Promise<{ lines: number; peakMb: number }> {
   const home = await mkdtemp(join(tmpdir(), 'gdn-plan-'))
   onTestFinished(() => rm(home, { recursive: true, force: true }))

@@ -13,7 +13,7 @@ const SOAK = process.env.GDN_SOAK === '1'
 const CLIENTS = 4
 const REQUESTS = SOAK ? 60 : 20
 const PER_REQUEST = 3
-/** Cuts at one in so many system calls that change the database, and before each response. */
+/** Cuts at every nth system call that changes the database, and before each response. */
 const STRIDE = SOAK ? 1 : 23
 const RANDOM_CUTS = SOAK ? 4 : 1
 const CALLS = 'openat,open,pwrite64,write,writev,ftruncate,fsync,fdatasync,unlink,unlinkat'

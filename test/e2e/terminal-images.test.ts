@@ -15,7 +15,7 @@ const ITERM = '\u001b]1337;File='
 const SIXEL = '\u001bP0;1;q'
 const BLOCK = '▀'
 
-/** A small picture, of which each pixel is enlarged. */
+/** A small image, each pixel of which is enlarged. */
 const TILE: Painting = { ...QUARTERS, width: 8, height: 8, at: (x, y) => QUARTERS.at(x * 2, y * 2) }
 
 async function shown(env: NodeJS.ProcessEnv, { flags = '', stdout = '/dev/tty', painting = QUARTERS } = {}) {

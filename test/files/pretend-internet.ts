@@ -13,7 +13,7 @@ export interface PretendInternet {
   answer: http.RequestListener
   /** Received requests. */
   requests: http.IncomingMessage[]
-  /** Connections to anything but the public server, of which there must be none. */
+  /** Connections to any other server than the public one. There must be none. */
   reachedInside: string[]
   /** Hosts with their addresses. Each query gets the next answer, and the last one is repeated. */
   hosts: Record<string, string[][]>

@@ -216,7 +216,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
     )
   }
 
-  /** Holders transfer tokens of which the manifest names no new owner. */
+  /** Holders transfer tokens for which the manifest names no new owner. */
   const moveByHolders = async () => {
     const moved = live().filter(({ token, owner, receiver }) => token !== null && owner === receiver && random() < 0.03)
     for (const row of moved) {

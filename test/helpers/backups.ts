@@ -13,7 +13,7 @@ export async function backUp(dataDir: string): Promise<string> {
   return file
 }
 
-/** Replaces the database of a stopped backend by a backup. */
+/** Replaces the database of a stopped backend with a backup. */
 export async function restore(dataDir: string, file: string): Promise<void> {
   forgetDatabaseOf(dataDir)
   for (const end of ['', '-wal', '-shm']) await rm(join(dataDir, `gdn.db${end}`), { force: true })

@@ -63,7 +63,7 @@ export interface KillFigures {
 }
 
 /**
- * Two API processes and three workers share a PostgreSQL database and a network by RPC URL, of which 30 % of the calls
+ * Two API processes and three workers share a PostgreSQL database and a network by RPC URL, where 30 % of the calls
  * fail. Clients connect only to a load balancer.
  */
 export interface ClusterChaos {

@@ -15,7 +15,7 @@ export interface DnsServer {
 }
 
 /**
- * A DNS server (RFC 1035, the required part). Each name has answers for consecutive queries, of which the last is
+ * A DNS server (RFC 1035, the required part). Each name has answers for consecutive queries. The last answer is
  * repeated. An answer has addresses, or another name to follow.
  */
 export async function startDnsServer(

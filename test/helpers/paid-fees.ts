@@ -8,7 +8,7 @@ export interface PaidFee {
   hash: Hex
   fee: bigint
   block: number
-  /** Whether a restored backend can tell by the chain which pending request it belongs to. */
+  /** Whether a restored backend can find out from the chain to which pending request it belongs. */
   isRecognizable: boolean
   /** Whether it only uses its nonce, and a backend has announced such a transaction for this nonce of this signer. */
   isFilling: boolean
@@ -39,7 +39,7 @@ interface Receipt {
   effectiveGasPrice: Hex
 }
 
-/** Reads the receipts of a network's blocks, each block once: a reorg replaces blocks by others. */
+/** Reads the receipts of a network's blocks, each block once, because a reorg replaces blocks. */
 export class PaidFees {
   readonly #network: PublicNetwork
   readonly #since: number

@@ -19,7 +19,7 @@ export interface PublicNetwork {
   mine(blocks?: number, baseFee?: bigint): Promise<void>
   /** Mines a block every `ms` until the function that it returns is called, which waits for the last block. */
   mineEvery(ms: number, baseFee?: () => bigint): () => Promise<void>
-  /** Replaces the newest blocks by empty ones and drops their transactions. */
+  /** Replaces the newest blocks with empty ones and drops their transactions. */
   reorg(depth: number): Promise<void>
   /** Hashes of the transactions in the pool, by sender and nonce. */
   pool(): Promise<Hex[]>

@@ -1,6 +1,8 @@
 import { sleep } from '../../src/core/time.ts'
 
-/** Repeats work, in a window of its own, until it took less than a second: only then a limit per second applies. */
+/**
+ * Repeats work, each time in a new window, until it takes less than a second. Only then does a limit per second apply.
+ */
 export async function withinASecond<Result>(work: () => Promise<Result>): Promise<Result> {
   for (; ; await sleep(1000)) {
     const since = performance.now()

@@ -8,7 +8,7 @@ let machine: Machine | null = null
 afterEach(() => machine?.stop())
 
 const MORE_THAN_ANY_COMMAND_HAS = 400
-/** Tests one in so many steps where two kills are combined. The soak tests all of them. */
+/** Tests only every nth step where two kills are combined. The soak tests all of them. */
 const STRIDE = process.env.GDN_SOAK === '1' ? 1 : 11
 
 const idsOf = ({ printed }: Tried) =>

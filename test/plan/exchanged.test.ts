@@ -313,7 +313,7 @@ test('a column that was reordered alone stops a plan, and plain edits do not, af
   expect(swaps).toBeGreaterThan(0)
 })
 
-/** Drops to which rows are added before a column is reordered, and of which rows are removed afterwards. */
+/** Drops with rows that are added before a column is reordered, and rows that are removed afterwards. */
 const changing = fc.record({
   size: fc.integer({ min: 20, max: 50 }),
   values: fc.integer({ min: 5, max: 50 }),

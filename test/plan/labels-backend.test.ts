@@ -37,7 +37,7 @@ const FILES = {
 }
 type Files = Record<string, string>
 
-/** A machine with a state of its own and a clone of the repository. */
+/** A machine with its own state and a clone of the repository. */
 async function machine(collection: TestCollection, files: Files = FILES, root = '.git/HEAD') {
   const { path, options } = await folder({})
   const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }

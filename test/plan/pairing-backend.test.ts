@@ -39,7 +39,7 @@ const withIds = (titles: readonly string[] = TITLES) =>
   ['id,title,description,receiver', ...titles.map((title, n) => `${n},${title},x,${ALICE}`)].join('\n')
 const edited = (n: number, title: string) => TITLES.map((old, at) => (at === n ? title : old))
 
-/** A machine with a state of its own and a clone of the repository. */
+/** A machine with its own state and a clone of the repository. */
 async function machine(collection: TestCollection, text: string, root = '.git/HEAD') {
   const { path, options } = await folder({})
   const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }

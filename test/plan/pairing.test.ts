@@ -637,7 +637,7 @@ describe('a server without aliases', () => {
 
 describe('a hostile server', () => {
   const rows = withIds(DROPPED)
-  /** Answers a request for the NFTs without an ID in place of the server. */
+  /** Responds to a request for the NFTs without an ID instead of the server. */
   const answer = (reply: (n: number) => object) => {
     let n = 0
     server.onRequest = (endpoint, requests) =>

@@ -48,7 +48,7 @@ describe('gdn plan and apply against a backend', () => {
     await data.remove()
   })
 
-  /** A machine with a state of its own. */
+  /** A machine with its own state. */
   async function machine(collection: TestCollection) {
     const { path, options } = await folder()
     const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
@@ -1206,7 +1206,7 @@ describe('gdn plan and apply against a backend', () => {
     })
 
     describe('publishes no file that a manifest could not name', () => {
-      /** A plan whose only file is another one than it was made with, as somebody who knows its hash could write it. */
+      /** A plan whose only file was replaced after it was made, as somebody who knows the plan's hash could do. */
       async function forged(pathOf: (one: Awaited<ReturnType<typeof machine>>) => Promise<string>) {
         const collection = await collectionOf({ dynamic: true })
         const one = await machine(collection)

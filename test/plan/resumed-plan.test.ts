@@ -64,7 +64,7 @@ async function apply(
   return 0
 }
 
-/** Applies a plan until its nth request with an effect. Returns whether the plan has so many. */
+/** Applies a plan until its nth request with an effect. Returns whether the plan has that many. */
 async function interrupted(machine: Machine, world: World, nth: number, point: Point): Promise<boolean> {
   const { server } = world
   const over = new AbortController()

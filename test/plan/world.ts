@@ -105,7 +105,7 @@ export class Server {
   readonly sent: Sent[] = []
   /** Whether transactions stay pending until the test ends them. */
   holds = false
-  /** Called for each request. It may answer in place of the server, or cut the connection. */
+  /** Called for each request. It may respond instead of the server, or cut the connection. */
   onRequest: OnRequest = () => undefined
   readonly #isOurs: boolean
   readonly #hasLabels: boolean

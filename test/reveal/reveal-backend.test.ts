@@ -37,7 +37,7 @@ const csv = (...titles: string[]) =>
   ].join('\n')
 const ROWS = csv('Dawn', 'Noon', 'Dusk')
 
-/** A machine with the pictures of the rows, a placeholder, and a state of its own. */
+/** A machine with the images of the rows, a placeholder, and its own state. */
 async function machine(collection: TestCollection) {
   const { path, options } = await folder({
     'hidden.json': JSON.stringify({ title: 'Hidden', description: 'Wait', image: 'art/hidden.txt' }),

@@ -19,7 +19,7 @@ import { CSV, folder, service, TARGET } from '../drop.ts'
 import { CONTRACT, DATE, fakeApi, type Handler, knows, nft, OWNER, type Reply } from '../fake-api.ts'
 import { type CliOptions, cli } from '../harness.ts'
 
-/** A command line that succeeds, with a home of its own. */
+/** A command line that succeeds, with its own home directory. */
 export interface Prepared {
   argv: string[]
   options: CliOptions

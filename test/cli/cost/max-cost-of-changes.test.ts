@@ -48,7 +48,7 @@ afterAll(async () => {
 const HEAD = 'id,title,description,receiver\n'
 const row = (id: string, title: string, receiver: string = BOB) => `${id},${title},x,${receiver}\n`
 
-/** A machine with a manifest and a state of its own. */
+/** A machine with its own manifest and state. */
 async function machine(collection: TestCollection, rows: string) {
   const { path, options } = await folder({
     'drop.csv': HEAD + rows,

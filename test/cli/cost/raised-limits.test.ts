@@ -170,7 +170,7 @@ const WAYS: Readonly<Record<string, Readonly<Record<string, () => Promise<Waitin
 
 const HIGHER: Readonly<Record<string, string>> = { '--max-cost': '0.6', '--max-fee-gwei': '50' }
 
-/** `gdn mcp` has a limit of its own, which is that of a session. */
+/** `gdn mcp` has a separate limit, which applies to a session. */
 const WITHOUT_RUN = ['mcp']
 
 const flagsOf = (flags: CommandTree['commands'][number]['flags']) =>

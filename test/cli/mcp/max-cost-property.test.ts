@@ -40,7 +40,7 @@ const DEEPEST_REORG = 5
 const GWEI = 10n ** 9n
 /** The backend's maximum gas price in gwei. */
 const MAX_FEE = 30
-/** A session is replaced after so many refused calls. */
+/** A session is replaced after this many refused calls. */
 const MAX_REFUSED = 3
 const DAY_MS = 86_400_000
 /**
@@ -75,7 +75,7 @@ afterEach(async () => {
   await real?.close()
 })
 
-/** A session with the requests that it sent, and what each had paid for certain before. */
+/** A session with the requests that it sent, and the final fees that each run had paid before. */
 interface Limited {
   session: TestMcpSession
   maxCost: bigint

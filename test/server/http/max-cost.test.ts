@@ -20,7 +20,7 @@ const [, ALICE, BOB] = WALLETS
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
-/** Each test has runs of its own. */
+/** Each test has its own runs. */
 let run: string
 let another: string
 let tests = 0

@@ -29,7 +29,7 @@ const isSoak = process.env.GDN_SOAK === '1'
 const STEPS = isSoak ? Number(process.env.GDN_SOAK_STEPS ?? 400) : 18
 /** Of each collection, for updates, transfers and burns. */
 const NFTS = isSoak ? 100 : 10
-/** After so many steps, requests belong to new runs. */
+/** After this many steps, requests belong to new runs. */
 const STEPS_OF_RUNS = 60
 /** In blocks. Blocks are final at a depth of 6. */
 const DEEPEST_REORG = 5
@@ -139,7 +139,7 @@ const KINDS = [
   ],
 ]
 
-/** The transactions that the database knows by any of their signings, with the run of what they do. */
+/** Returns the transactions in the database by the hash of any signing, with the runs of their rows. */
 const known = () =>
   withStore(place.dataDir, async ({ db }) => {
     const rows = await db
@@ -389,7 +389,7 @@ test('no run spends more than its cap, and once blocks are final its costs equal
         await sleep(100)
       }
     },
-    /** A transaction is mined, its run asks for more, and a reorg moves both transactions to dearer blocks. */
+    /** A transaction is mined, its run asks for more, and a reorg moves both transactions to more expensive blocks. */
     async move() {
       const run = `moved-${step}-${pick(RUNS)}`
       const worst = await settleFees()

@@ -184,7 +184,7 @@ it("a signer with low funds can cancel a stuck transaction, and its key isn't re
     await reasonIs(`${reason}, 5 blocks left`)
     await real.mine(1)
     await reasonIs(`${reason}, 4 blocks left`)
-    // The funds of the signer come before it.
+    // Missing funds of the signer take precedence over it.
     await real.call('anvil_setBalance', [place.operator, `0x${(10n ** 20n).toString(16)}`])
     await until(
       async () => (await call(backend, 'getruncosts', { run: 'held' })).costs.waiting,

@@ -109,7 +109,7 @@ const transactions = ({ dataDir }: Place) =>
   withStore(dataDir, ({ db }) => db.selectFrom('transactions').selectAll().orderBy('nonce').execute())
 const signed = async (place: Place) => (await transactions(place)).filter(({ state }) => state === 'signed')
 
-/** Resolves when at least so many transactions are signed. One look may see several more than the one before. */
+/** Resolves when at least this many transactions are signed. A poll may find several more than the previous one. */
 const untilSigned = (place: Place, count: number) =>
   until(
     () => signed(place),

@@ -31,7 +31,7 @@ let dir: Awaited<ReturnType<typeof freshDataDir>>
 let real: PublicNetwork
 let proxy: RpcProxy
 let store: Store
-/** The responses of the proxy in place of the node's. */
+/** The responses of the proxy that replace the node's. */
 let node: RpcProxyOptions
 let stopMining = async () => {}
 
