@@ -39,7 +39,7 @@ interface Backend {
 /** After a request of this path, NFTs have their changes. */
 const MINTED_PATH = '/minted'
 
-/** A backend that mints immediately; its pictures all have one URL. */
+/** A backend that mints immediately; all its images have one URL. */
 async function backend({
   explorer = {},
   image,

@@ -123,7 +123,7 @@ describe('for people', () => {
     stopMining = real.mineEvery(200)
     const first = await cli(['chain', 'setup', 'polygon', '--data-dir', dataDir, '--yes'])
     expect(first.code).toBe(0)
-    // Once, also in a log.
+    // A log gets the line only once, too.
     expect(first.stderr.match(/^Waiting for finality of the factory deployment: [1-5] blocks? left$/gm)).toHaveLength(1)
     const again = await shown('setup', 'polygon', '--yes')
     const [, gas = ''] = /^DEPLOYMENT COST +0\.\d+ POL for ([\d,]+) gas$/m.exec(again.stdout) ?? []

@@ -66,7 +66,7 @@ const OWN: Readonly<Record<string, () => Promise<Prepared>>> = {
 }
 /** They don't send requests to a server, or are tested below and in test/reveal/reveal-backend.test.ts. */
 const WITHOUT_SERVER = ['chain setup', 'tx bump', 'tx cancel', 'worker', 'serve', 'mcp', 'reveal']
-/** They prompt everywhere, because their effect is for good. */
+/** They prompt everywhere, because they can't be undone. */
 const FOR_GOOD = ['apply', 'nft freeze', 'nft burn']
 
 const SPENDING = COMMANDS.filter(({ command, effect }) => effect === 'spend' && !WITHOUT_SERVER.includes(command))

@@ -82,7 +82,7 @@ const SHOW_ALL = `(async () => {
   await Promise.allSettled([...document.images].map((image) => image.decode()))
 })()`
 
-/** Number of pictures that the cards show: their own, and those that the page has once. */
+/** Number of images that the cards show: their own, and those that the page has once. */
 const LOADED = `(async () => {
   const shared = new Set()
   for (const image of document.querySelectorAll('symbol > image')) {
@@ -107,7 +107,7 @@ const LAYOUT = `({
   tallest: Math.max(...[...document.querySelectorAll('h2.clamp')].map((one) => one.getBoundingClientRect().height)),
 })`
 
-/** Whether an injected script, picture, request, style and frame take effect. */
+/** Whether an injected script, image, request, style and frame take effect. */
 const INTRUDER = (url: string) => `(async () => {
   const add = (name, values) => document.body.appendChild(Object.assign(document.createElement(name), values))
   const loads = (name, values) => new Promise((resolve) => {

@@ -228,7 +228,7 @@ test('a single command that is killed before its response has one effect, and on
   const refused = await gdn.run(...transfer, '--max-cost', '0.000001')
   const [, amount = ''] = /--max-cost ([0-9.]+) or more/.exec(refused.stderr) ?? []
   expect([refused.exitCode, amount]).toEqual([5, expect.stringMatching(/^0\.\d+$/)])
-  // Enough for one transfer, and for no second one.
+  // Enough for one transfer but not for two.
   for (let life = 0; life < 2; life++) {
     proxy.hold('transfernft')
     const { signal } = await gdn.runAndKill([...transfer, '--max-cost', amount], () => proxy.held())

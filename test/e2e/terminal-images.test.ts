@@ -53,7 +53,7 @@ test('blocks render the pixels of the picture', async () => {
   await new Promise<void>((resolve) => terminal.write(screen, resolve))
   const { active } = terminal.buffer
   const colorAt = (column: number, row: number) => active.getLine(row)?.getCell(column)?.getFgColor()
-  // The picture has twelve of 24 rows: eight pixels grow to 24.
+  // The image has twelve of 24 rows: eight pixels grow to 24.
   const [last, lowest] = [23, 11]
   expect([colorAt(0, 0), colorAt(last, 0), colorAt(0, lowest), colorAt(last, lowest)]).toEqual([
     0xff0000, 0x00ff00, 0x0000ff, 0xffffff,

@@ -29,7 +29,7 @@ const REORG_SHARE = 0.05
 /** Less than the depth of finality. */
 const DEEPEST_REORG = 5
 const READS_AT_ONCE = 50
-/** So often is a command repeated that chaos made fail. */
+/** Number of times a command that chaos made fail is tried. */
 const TRIES = 40
 
 export interface ApplyChaosOptions {

@@ -110,7 +110,7 @@ export async function hostileDrop(backend: TestBackend): Promise<Drop> {
 
 export const HOSTILE_RUN = 'fade0ff1ce000001'
 
-/** Mints a few NFTs with real pictures in one run. */
+/** Mints a few NFTs with real images in one run. */
 export async function pictureDrop(backend: TestBackend, count: number, run: string): Promise<Drop> {
   const collection = await createTestCollection(backend, { name: 'Tidal Hours', description: 'For every hour.' })
   const files = ['00-low-moon.png', '01-undertow.svg', '02-night-market.png', '03-clockwork.svg']

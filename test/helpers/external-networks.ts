@@ -31,7 +31,8 @@ export interface ExternalNetworks {
   legacy: ExternalNetwork
   /** Writes the configuration of the backend, which reaches both networks by their endpoints. */
   settings(of: {
-    stuckSeconds: number /** So many of each network's signers at most. */
+    stuckSeconds: number
+    /** Maximum number of signers for each network. */
     signers?: number
   }): Promise<void>
   /** gdn without a backend, for commands that work on the data dir. */

@@ -13,7 +13,7 @@ export interface FileServer {
   close(): Promise<void>
 }
 
-/** A small, distinct picture for every name. Its bytes can't be mistaken for a page. */
+/** A small, distinct image for every name. Its bytes can't be mistaken for a page. */
 export function pngOf(name: string): Buffer {
   return pngNamed(name)
 }
@@ -54,7 +54,7 @@ export const failing =
   (request, response, count) =>
     (count <= failures ? first : then)(request, response, count)
 
-/** Serves typical files of file_fields. A path without a handler returns a picture of that name. */
+/** Serves typical files of file_fields. A path without a handler returns an image of that name. */
 export async function startFileServer(
   handlers: Readonly<Record<string, FileHandler>> = {},
   contentOf: (path: string) => Buffer = pngOf,

@@ -8,7 +8,7 @@ export const METADATA_CID = `bafybei${'a'.repeat(52)}`
 export const IMAGE_CID = `bafkrei${'b'.repeat(52)}`
 
 interface ServedImage {
-  /** The file of the picture, or null if it is missing. */
+  /** The file of the image, or null if it is missing. */
   image: Uint8Array | null
   /** The metadata besides a name. */
   metadata?: object | null
@@ -18,7 +18,7 @@ interface ServedImage {
   isOurs?: boolean
 }
 
-/** A service with one NFT, whose metadata and picture are below /ipfs. It records requests. */
+/** A service with one NFT, whose metadata and image are below /ipfs. It records requests. */
 export async function serveImage({ image, metadata = {}, request, isOurs = true }: ServedImage) {
   const asked: string[] = []
   const nft = {

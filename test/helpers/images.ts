@@ -2,7 +2,7 @@ import { crc32, deflateSync } from 'node:zlib'
 import jpeg from 'jpeg-js'
 import omggif from 'omggif'
 
-/** A picture to encode: a color for each pixel, row by row. */
+/** An image to encode: a color for each pixel, row by row. */
 export interface Painting {
   width: number
   height: number

@@ -14,7 +14,7 @@ export interface PlainAnvil {
   request<Result>(method: string, params: readonly unknown[]): Promise<Result>
   /** Sends a transaction and mines a block. Throws if it reverts. */
   send(from: Hex, to: Hex | null, data: Hex): Promise<{ gasUsed: Hex; blockNumber: Hex }>
-  /** Replaces the last blocks by as many empty ones. */
+  /** Replaces the last `depth` blocks with empty ones. */
   reorg(depth: number): Promise<void>
   stop(): Promise<void>
 }

@@ -28,7 +28,7 @@ export interface PublicNetwork {
 
 interface NetworkOptions {
   chainId?: number
-  /** It mines by itself so often. */
+  /** Seconds between blocks that it mines by itself. */
   blockSeconds?: number
   /** Number of accounts that it signs for. */
   accounts?: number

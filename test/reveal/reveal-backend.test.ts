@@ -174,7 +174,7 @@ test('uploads no file of a row before the reveal', async () => {
   const urls = new Set(
     (await nftsOf(collection)).flatMap(({ request_metadata }) => request_metadata.file_fields.map(({ url }) => url)),
   )
-  // The leaves file and the picture of the placeholder.
+  // The leaves file and the placeholder's image.
   expect(urls.size).toBe(2)
 })
 

@@ -131,7 +131,7 @@ const KNOWN: readonly (readonly Command[])[] = [
     [3, 'after'],
     [null, null],
   ],
-  // The limit of before again, after one that never reached the server.
+  // The previous limit again, after one that never reached the server.
   [
     [2, null],
     [1, 'before'],

@@ -212,7 +212,7 @@ class Spending {
     return (await this.#paid.read()).length
   }
 
-  /** @param depth counts only transactions that are so deep in the chain */
+  /** @param depth counts only transactions at least this deep in the chain */
   async byRequest(depth = 0): Promise<Map<string, bigint>> {
     const spent = new Map<string, bigint>()
     for (const { id, fee } of await this.#counted(depth)) {
@@ -242,7 +242,7 @@ class Spending {
       if (block > height - depth || (!isRecognizable && this.#forgotten.has(hash))) continue
       const id = this.#transactions.get(hash)
       if (id !== undefined) counted.push({ id, fee })
-      // Nor do the empty transactions for nonces that no transaction has count. The database doesn't record them.
+      // The empty transactions that fill unused nonces don't count either. The database doesn't record them.
       else if (!isFilling) throw new Error(`the database does not know ${await this.#paid.describe(hash)}`)
     }
     return counted
@@ -297,7 +297,7 @@ async function attack(first: readonly Step[], steps: number, count: number): Pro
     if (last === undefined) throw new Error('there is no session')
     return last
   }
-  /** What one NFT is counted at where the backend limits its cost, or else where it doesn't. */
+  /** The amount that one NFT counts for. It is less if the backend limits the NFT's cost. */
   const counted = async (isLimited: boolean) => {
     const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
     return WORST_NFT.gasLimit * BigInt(isLimited ? fees.gas_price.offered : fees.gas_price.max)

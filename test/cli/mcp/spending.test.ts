@@ -26,7 +26,7 @@ const WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const OFFERED = 10n ** 9n
 /** The highest price that the server ever offers. */
 const MAX = 3n * OFFERED
-/** What an NFT is counted at where the server limits its cost, and where it doesn't. */
+/** The amounts that an NFT counts for when the server limits its cost and when it doesn't. */
 const LIMITED = WORST_NFT.gasLimit * OFFERED
 const PER_NFT = WORST_NFT.gasLimit * MAX
 const POL = (amount: bigint) => ({ amount, currency: 'POL' })

@@ -211,7 +211,7 @@ class Spending {
       // docs/public-networks.md says that these fees don't count: the chain doesn't have their run.
       if (!isRecognizable && this.#forgotten.has(hash)) continue
       const run = this.#runs.get(hash)
-      // Nor do the empty transactions for nonces that no transaction has count. The database doesn't record them.
+      // The empty transactions that fill unused nonces don't count either. The database doesn't record them.
       if (run === undefined && isFilling) continue
       if (run === undefined) throw new Error(`the database does not know ${await this.#paid.describe(hash)}`)
       if (run !== null) spent.set(run, (spent.get(run) ?? 0n) + fee)
@@ -247,7 +247,7 @@ test('no run spends more than its cap, and once blocks are final its costs equal
   const chaos = { reorgs: 0, dropped: 0, restarts: 0, restores: 0, clocks: 0 }
   let fee = GWEI
   let offset = 0
-  /** What one NFT may cost at the fees of now. */
+  /** What one NFT may cost at the current fees. */
   const worstOfOne = async () => {
     const { fees } = (await backend.post('/api/v1/getfees', { blockchain: 'polygon' })).json
     return mintGasLimit([{ receiver: '0x', count: 1 }]) * BigInt(fees.gas_price.offered)

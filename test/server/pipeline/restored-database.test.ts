@@ -45,7 +45,7 @@ async function setup() {
   let stopMining = network.mineEvery(30)
   whenTestDone(() => stopMining())
 
-  /** Does something while the backend is stopped, and starts it with the configuration of then. */
+  /** Does something while the backend is stopped, and starts it again with the current configuration. */
   async function whileStopped<Result>(work: () => Promise<Result>): Promise<Result> {
     await backend.close()
     const result = await work()
@@ -486,7 +486,7 @@ describe('a backup that is restored without the files', () => {
     await expectRestoredFiles(place, backup, collection, await settled(place.backend, ids))
   })
 
-  /** NFTs with pictures on a server. Smaller ones would be stored in the database. */
+  /** NFTs with images on a server. Smaller ones would be stored in the database. */
   async function withPictures(count: number) {
     const files = await startFileServer({}, (path) => Buffer.concat([pngOf(path), Buffer.alloc(SMALL_FILE_BYTES)]))
     whenTestDone(() => files.close())
