@@ -94,7 +94,7 @@ export function transactionProblem(
 const OTHER_REFERENCE = 'the reference ID of another operation'
 
 /**
- * Whether a response has another reference ID than its request. A server without support for reference IDs returns
+ * Whether the reference ID of a response isn't that of its request. A server without support for reference IDs returns
  * none.
  */
 const isOther = (returned: string | undefined, asked: string | undefined): boolean =>

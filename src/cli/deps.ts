@@ -148,6 +148,6 @@ export interface Deps extends Clock {
   checkPlan: CheckPlan | null
   /** Runs another command line in this process. For `gdn mcp`, which serves commands to agents. */
   run(argv: readonly string[], edge: Edge): Promise<number>
-  /** Sets the exit code of a command that reports no error but exits with another code than 0. */
+  /** Sets the exit code of a command that reports no error but exits with a code other than 0. */
   setExitCode(code: number): void
 }

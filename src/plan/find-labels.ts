@@ -13,8 +13,8 @@ const MAX_FIRST = 50
 const PAGE = 1_000
 
 /**
- * Collects the rows of a plan whose NFTs have another label on the server than the run. Either this machine doesn't
- * know those NFTs, or another machine has adopted them after this one minted them.
+ * Collects the rows of a plan whose NFTs have a different label on the server. Either this machine doesn't know those
+ * NFTs, or another machine has adopted them after this one minted them.
  */
 export class OtherLabels {
   count = 0

@@ -74,8 +74,8 @@ export class OtherDrop {
 type Row = Candidate['row']['row']
 
 /**
- * Returns whether an NFT has another title than its row, and also another description or other files if the row has
- * any.
+ * Returns whether the title of an NFT differs from its row's, and so do the description or the other files if the row
+ * has any.
  */
 function hasOtherContent({ want, fields }: NftChange, { metadata, localFiles }: Row): boolean {
   const changed = (test: (field: string) => boolean) => fields.some(({ field }) => test(field))

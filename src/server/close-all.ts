@@ -9,7 +9,7 @@ export async function closeFailed(undo: (() => unknown)[]): Promise<void> {
 }
 
 /**
- * Closes everything that was opened, in reverse order, once. An error in one doesn't prevent the others.
+ * Closes everything that was opened, in reverse order, once. If closing one fails, the others are still closed.
  *
  * @param undo emptied by this function
  * @throws the first error of a close

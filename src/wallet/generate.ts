@@ -113,8 +113,8 @@ async function setAside(
   return new GdnError('bad_answer', said, {
     hint:
       file === null
-        ? `Do not use that address. The response could not be stored. This is the response, encrypted with your password: ${text.trim()}`
-        : `Do not use that address. The response is stored, encrypted with your password. Run \`gdn wallet export ${quoted(file)} --to -\` to show it.`,
+        ? `Do not use an address from this response. The response could not be stored. This is the response, encrypted with your password: ${text.trim()}`
+        : `Do not use an address from this response. The response is stored, encrypted with your password. Run \`gdn wallet export ${quoted(file)} --to -\` to show it.`,
     details: file === null ? { answer: text } : { file },
   })
 }

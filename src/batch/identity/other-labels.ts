@@ -9,7 +9,7 @@ import { MAX_NAMED } from './claim.ts'
 export const WITHOUT_LABEL =
   'The drop has no label. If another machine minted a row without an ID and the row was edited since, gdn mints the row again'
 
-/** A row whose reference ID belongs to an NFT with another label than the run's. */
+/** A row whose reference ID belongs to an NFT whose label isn't the run's. */
 export interface OtherLabel {
   /** The row's key as shown to people. */
   key: string
@@ -27,7 +27,7 @@ export const otherLabelOf = (
   own: string | null | undefined,
 ): string | null => (own == null || found == null || found === own ? null : found)
 
-/** Returns a list with the row if its NFT has another label than the run, and an empty list otherwise. */
+/** Returns a list with the row if its NFT's label isn't the run's, and an empty list otherwise. */
 export function labeledRow(
   { key, line }: { key: string; line: number },
   {
@@ -70,7 +70,7 @@ export const stoppedByLabel = (message: string) =>
     ].join('\n'),
   })
 
-/** Rows whose NFTs have another label than the run. */
+/** Rows whose NFTs have a label other than the run's. */
 interface OtherLabels {
   /** The first of them. */
   first: readonly OtherLabel[]

@@ -45,7 +45,7 @@ interface Unnamed {
   label: string | null
 }
 
-/** Returns the pairs whose NFTs have another label than the run. */
+/** Returns the pairs whose NFTs have a label other than the run's. */
 export const pairsOfOthers = (pairs: readonly Pair[], own: string | null | undefined): OtherLabel[] =>
   pairs.flatMap(({ row: { key, row }, mintedAs: reference, ...mint }) =>
     labeledRow({ key, line: row.line }, { ...mint, reference }, own),

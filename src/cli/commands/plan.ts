@@ -49,7 +49,7 @@ export function command(deps: Deps, run = plan): GdnCommand {
       "The command compares each row with its NFT. It finds the NFT by the ID of the row, or else by the row's content. It prints the mints, updates and transfers that gdn apply would make, the changes that were made elsewhere, and the changes that are impossible. It sends nothing. With -o markdown, it prints a comment for a pull request. If the server can update NFTs, the command compares local files by content.",
     examples: [
       ['Show what differs', 'gdn plan drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
-      ['Exit with code 10 if anything differs', 'gdn plan drop.csv --detailed-exit-code --quiet'],
+      ['Exit with code 10 if there are changes', 'gdn plan drop.csv --detailed-exit-code --quiet'],
       ['Save the plan, and apply exactly this plan', 'gdn plan drop.csv --out plan.json && gdn apply plan.json'],
       ['Write a comment for a pull request', 'gdn plan drop.csv -o markdown > plan.md'],
     ],

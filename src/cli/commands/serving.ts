@@ -35,13 +35,13 @@ function openLog(path: string): number {
   }
 }
 
-/** How long a start or a response may take after a stop signal. It usually takes less. */
+/** Time limit for work in progress after a stop signal. */
 const END_WITHIN_MS = 2000
 
 /**
- * Returns the result of work that handles its signals itself, such as a start. Returns null if a signal stopped the
- * work. Abandons work that doesn't end in time, for example because a database doesn't respond. Abandoning the work is
- * as safe as killing the process.
+ * Returns the result of work, such as the start of a backend, or null if a signal stopped it. Abandons work that
+ * doesn't end in time after a signal, for example because a database doesn't respond. This is as safe as killing the
+ * process.
  */
 export async function unlessStopped<Result>(
   { signal, again }: Pick<Signals, 'signal' | 'again'>,

@@ -72,7 +72,7 @@ export async function limitAccepted(
   const paid = BigInt(after.fee_paid)
   const most = pending_transactions > 0 ? BigInt(counted ?? 0) : paid
   if (most > wei) {
-    const what = pending_transactions > 0 ? `is signed for at most ${amount(most)}` : `has paid ${amount(paid)}`
+    const what = pending_transactions > 0 ? `can cost up to ${amount(most)}` : `has paid ${amount(paid)}`
     return await refuse(`and its transaction ${what}`)
   }
   if (changes) io.note(`The limit of this request is now ${amount(wei)}.`)

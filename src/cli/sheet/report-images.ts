@@ -54,7 +54,7 @@ export class ReportImages {
   async of({ row, result, sentMetadata, nft }: ReportRow): Promise<ShownImage> {
     const title = nft?.metadata?.title ?? row?.metadata.title ?? ''
     const requested = requestedImage(nft?.record.request_metadata ?? (await sentMetadata()) ?? row?.metadata ?? {})
-    // After an update, the NFT may have another image than the row's local file.
+    // After an update, the NFT's image may differ from the row's local file.
     const path = (nft?.record.revision ?? 0) > 0 ? undefined : row?.localFiles.find(({ key }) => key === 'image')?.path
     if (requested === null && path === undefined) return { html: inItsPlace('No image'), definition: '' }
     // If the report has no room for more images, the metadata isn't needed.

@@ -38,7 +38,7 @@ export async function openRemote(options: RemoteChainsOptions): Promise<RemoteCh
 /**
  * Checks that the data in the database belongs to the configured networks.
  *
- * @throws GdnError `invalid_config` if a blockchain of this database is another network than the configured one
+ * @throws GdnError `invalid_config` if the configured network of a blockchain isn't the one in this database
  */
 export async function refuseOtherNetworks(
   db: Db,

@@ -60,7 +60,7 @@ export async function aliasReferences(
       const { target_id: named = content.target_id } = existing.get(alias) ?? {}
       if (named !== content.target_id) throw conflict(`reference_ids[${index}] "${alias}" identifies the NFT ${named}`)
       if (await setAlias(db, scope, content, alias)) continue
-      throw conflict(`nft_gdn_ids[${index}] ${content.target_id} has another reference ID than "${alias}"`)
+      throw conflict(`nft_gdn_ids[${index}] ${content.target_id} has a reference ID other than "${alias}"`)
     }
     return wanted.length - existing.size
   })

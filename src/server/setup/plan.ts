@@ -15,7 +15,7 @@ import type { Store } from '../store/open-store.ts'
 import { findFactoryTransaction, type TransactionRow } from '../store/transactions.ts'
 import { wereAuthorized } from './authorized-operators.ts'
 
-/** Gas of authorizing an operator: a slot, an event, and the call itself. */
+/** Gas limit of a transaction that authorizes an operator. It writes one storage slot and emits an event. */
 export const AUTHORIZE_GAS = 80_000n
 const AUTHORIZE_BYTES = ENVELOPE_BYTES + 68
 

@@ -38,7 +38,8 @@ export async function chainSettings(
 }
 
 /**
- * Returns the error for a blockchain without settings. The settings may be in another directory than the command uses.
+ * Returns the error for a blockchain without settings. The settings may be in a different directory from the one that
+ * the command uses.
  */
 export const noRpcUrl = (
   { dataDir, settingsFile }: Pick<ChainPlace, 'dataDir' | 'settingsFile'>,

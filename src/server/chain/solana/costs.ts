@@ -9,7 +9,7 @@ const HOLDER_BYTES = 165 + 1 + 4
 /** Size of the extension of a non-transferable token. */
 const LOCKED_BYTES = 4
 
-/** Texts longer than most. A symbol has at most 10 letters, and the backend's URIs always have about 80. */
+/** Texts for estimates. Names and symbols are usually shorter, and the backend's URIs have about 80 characters. */
 const TYPICAL = { name: 'n'.repeat(64), symbol: 's'.repeat(10), uri: 'u'.repeat(80), locked: true }
 
 /** Number of NFTs that the signer must be able to pay for before a request is accepted. A large request has as many. */

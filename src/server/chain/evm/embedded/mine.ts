@@ -27,7 +27,7 @@ export interface MinedBlock {
 /**
  * Mines the pool's transactions into the block after `tip`.
  *
- * @throws GdnError `unreachable` if the node mined another block than the next one, so something else has mined on it
+ * @throws GdnError `unreachable` if the node mined a block other than the next one, so something else has mined on it
  */
 export async function mineBlock(rpc: NodeRpc, tip: Tip, timestamp: number): Promise<MinedBlock> {
   await rpc.call('evm_mine', [timestamp])
