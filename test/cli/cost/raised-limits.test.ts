@@ -21,7 +21,7 @@ import {
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { folder } from '../drop.ts'
-import { type CliResult, cli, errorOf } from '../harness.ts'
+import { type CliResult, cli, errorOf, timeUpWhileWaiting } from '../harness.ts'
 
 const [OWNER, BOB] = WALLETS
 const GWEI = 10n ** 9n
@@ -75,7 +75,13 @@ async function machine() {
   })
   const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
   const run = (argv: readonly string[], { isText = false, ...session }: Session = {}) =>
-    cli([...argv, ...(isText ? [] : ['--json'])], { ...options, env, columns: 1000, ...session })
+    cli([...argv, ...(isText ? [] : ['--json'])], {
+      ...options,
+      env,
+      columns: 1000,
+      ...timeUpWhileWaiting(),
+      ...session,
+    })
   return { drop: path('drop.csv'), hidden: path('hidden.json'), run }
 }
 
@@ -134,11 +140,11 @@ const WAYS: Readonly<Record<string, Readonly<Record<string, () => Promise<Waitin
   'batch resume': { 'a run': drop(() => ['batch', 'resume', 'drop', '--no-wait']) },
   'batch retry': { 'a run': drop(() => ['batch', 'retry', 'drop', '--no-wait']) },
   apply: {
-    'without new rows': drop(({ drop, target }) => ['apply', drop, ...target, '--timeout', '1s']),
-    'with new rows': drop(({ drop, target }) => ['apply', drop, ...target, '--timeout', '1s'], { withRows: true }),
+    'without new rows': drop(({ drop, target }) => ['apply', drop, ...target]),
+    'with new rows': drop(({ drop, target }) => ['apply', drop, ...target], { withRows: true }),
   },
   reveal: {
-    'a run': drop(({ drop, target }) => ['reveal', drop, ...target, '--rpc-url', real.url, '--timeout', '1s'], {
+    'a run': drop(({ drop, target }) => ['reveal', drop, ...target, '--rpc-url', real.url], {
       unrevealed: true,
     }),
   },
