@@ -88,7 +88,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
     const reason = `its mint failed and may have had an effect: ${nft.error ?? 'the server returned no reason'}`
     return [{ ...base, action: 'impossible', want: 'mint', fields: [], reason }]
   }
-  if (isUnrevealed(nft)) {
+  if (isUnrevealed(nft) && nft.burned !== true) {
     return [{ ...base, action: 'impossible', want: 'update', fields: [], reason: 'it is not revealed: use gdn reveal' }]
   }
   const owner = nft.receiver_wallet_address ?? null

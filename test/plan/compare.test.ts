@@ -304,6 +304,13 @@ describe('compareRow', () => {
       {},
       ['impossible update: it is not revealed: use gdn reveal'],
     ],
+    [
+      'a burned NFT that is not revealed',
+      { request_metadata: { title: 'Hidden', provenance_row: '1' }, burned: true },
+      {},
+      {},
+      ['drift transfer: the NFT was burned: remove the row, or give it a new id to mint it again'],
+    ],
     ['no difference in the salt of a reveal', { request_metadata: { ...METADATA, provenance_salt: 'ff' } }, {}, {}, []],
     [
       'an edit and a new receiver',
