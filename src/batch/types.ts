@@ -108,6 +108,8 @@ export interface BatchOptions extends RunOptionFlags {
   label?: string | null
   /** Whether an NFT certainly belongs to another drop, even if it has the content of a row. */
   isOfOtherDrop?: ((metadata: unknown) => boolean) | undefined
+  /** Returns the row number of any run's NFT of this unrevealed drop, from 1; null for other NFTs. */
+  committedRow?: ((metadata: unknown) => number | null) | undefined
   /** Resume this drop of the run. Default: the newest. */
   generation?: number
   /** Retry rows that the server refused or whose NFTs failed. */

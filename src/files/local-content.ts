@@ -52,7 +52,6 @@ export class LocalContents {
 }
 
 async function readLocal(path: string, signal: AbortSignal | undefined): Promise<LocalContent> {
-  const { importFile } = await import('ipfs-unixfs-importer')
   const hash = createHash('sha256')
   const content = async function* () {
     for await (const chunk of createReadStream(existingPath(path), { signal })) {
@@ -60,12 +59,20 @@ async function readLocal(path: string, signal: AbortSignal | undefined): Promise
       yield chunk as Uint8Array
     }
   }
-  const nowhere = { put: async <Cid>(cid: Cid): Promise<Cid> => cid }
   try {
-    const { cid } = await importFile({ content: content() }, nowhere, importOptions())
-    return { sha256: hash.digest('hex'), url: `ipfs://${cid}` }
+    const url = await ipfsUrlOf(content())
+    return { sha256: hash.digest('hex'), url }
   } catch (error) {
     signal?.throwIfAborted()
     throw new GdnError('file_error', `can't be read: ${messageOf(error)}`, { place: { file: path }, cause: error })
   }
+}
+
+const nowhere = { put: async <Cid>(cid: Cid): Promise<Cid> => cid }
+
+/** Returns the ipfs URL that a backend gives to a file with this content. */
+export async function ipfsUrlOf(content: AsyncIterable<Uint8Array> | Uint8Array): Promise<string> {
+  const { importFile } = await import('ipfs-unixfs-importer')
+  const { cid } = await importFile({ content }, nowhere, importOptions())
+  return `ipfs://${cid}`
 }

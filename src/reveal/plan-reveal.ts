@@ -14,7 +14,7 @@ import type { Candidate } from '../plan/find-nfts.ts'
 import { type PlannedRun, plannedRun } from '../plan/planned.ts'
 import { nowOf } from '../plan/seen-nfts.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
-import { provenanceIn } from './provenance-in.ts'
+import { leavesUrlIn, rowsByMetadata } from './provenance-in.ts'
 import type { ReadCommitment } from './read-commitment.ts'
 import { type Found, withOpenRows } from './rows-with-nfts.ts'
 
@@ -84,6 +84,7 @@ export async function withRevealPlan<Result>(
   return await withOpenRows(options, client, readManifest(), async ({ store, source, pairs, found }) => {
     const labels = new OtherLabels(store, options.label ?? null)
     await labels.begin(pairs)
+    const commitment: Committed = { rows, rowOf: await rowsByMetadata(rows.commitment) }
     const plan: RevealPlan = {
       run: plannedRun(store.drop),
       movedFrom: store.movedFrom,
@@ -95,7 +96,7 @@ export async function withRevealPlan<Result>(
         // Count again, because an update may have ended and a row may have been minted since.
         const counts = noCounts()
         for await (const one of found()) {
-          const state = stateOf(one, rows)
+          const state = stateOf(one, commitment)
           count(counts, one, state)
           if (state.kind === 'pending') yield await updateOf(one, rows)
         }
@@ -105,7 +106,7 @@ export async function withRevealPlan<Result>(
         let page: NftNow[] = []
         for await (const one of found()) {
           const { candidate, nft } = one
-          if (nft === undefined || stateOf(one, rows).kind !== 'revealed') continue
+          if (nft === undefined || stateOf(one, commitment).kind !== 'revealed') continue
           page.push(nowOf(nft, Buffer.from(rowTexts(candidate.row.row).kept), []))
           if (page.length === PAGE) {
             if (page.length > 0) yield page
@@ -119,7 +120,7 @@ export async function withRevealPlan<Result>(
     for await (const one of found(labels)) {
       const { candidate } = one
       plan.rows++
-      const state = stateOf(one, rows)
+      const state = stateOf(one, commitment)
       if (state.kind === 'moved') moved.push({ line: candidate.row.row.line, row: state.row })
       count(plan, one, state)
       if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
@@ -173,8 +174,12 @@ type RowState =
   | { kind: 'moved'; row: string }
   | { kind: 'notMinted' | 'left'; reason: string }
 
-function stateOf({ candidate, nft }: Found, rows: ReadCommitment): RowState {
-  const { provenance } = rows.commitment
+interface Committed {
+  rows: ReadCommitment
+  rowOf: Awaited<ReturnType<typeof rowsByMetadata>>
+}
+
+function stateOf({ candidate, nft }: Found, { rows, rowOf }: Committed): RowState {
   if (nft === undefined) return { kind: 'notMinted', reason: 'it is not minted' }
   if (nft.status !== 'deployed') {
     return { kind: 'notMinted', reason: hasFailed(nft.status) ? 'its mint failed' : 'it is not deployed yet' }
@@ -193,7 +198,7 @@ function stateOf({ candidate, nft }: Found, rows: ReadCommitment): RowState {
   }
   const { [PROVENANCE_ROW]: row } = metadata
   if (row === undefined) return { kind: 'left', reason: 'it was minted revealed' }
-  if ((provenanceIn(metadata) ?? provenance) !== provenance) {
+  if (leavesUrlIn(metadata) !== undefined && rowOf(metadata) === null) {
     return { kind: 'left', reason: 'it was minted for another commitment' }
   }
   if (row !== String(candidate.row.position + 1)) return { kind: 'moved', row: String(row) }

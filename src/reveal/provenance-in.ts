@@ -1,5 +1,7 @@
 import { CID } from 'multiformats/cid'
-import { PROVENANCE, PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
+import { ipfsUrlOf } from '../files/local-content.ts'
+import { PROVENANCE, PROVENANCE_ROW, saltIn } from '../manifest/reveal-keys.ts'
+import { leavesIn, saltOf } from './leaves.ts'
 
 /** Returns the SHA-256 in hex of a file from its ipfs URL. Returns null unless the file is a single block. */
 export function sha256InUrl(url: string): string | null {
@@ -12,15 +14,33 @@ export function sha256InUrl(url: string): string | null {
   }
 }
 
-/**
- * Returns the hash of the commitment that the metadata of an unrevealed NFT names. Returns null if the URL of the
- * leaves file doesn't contain the hash, which needs more than 4,000 rows, and undefined for other metadata.
- */
-export function provenanceIn(metadata: unknown): string | null | undefined {
+/** Returns the URL of the leaves file in the metadata of an unrevealed NFT; undefined for other metadata. */
+export function leavesUrlIn(metadata: unknown): string | undefined {
   const { [PROVENANCE_ROW]: row, file_fields: files } = Object(metadata) as Record<string, unknown>
   if (row === undefined || !Array.isArray(files)) return undefined
   const leaves: { url: string } | undefined = files.find(({ key }) => key === PROVENANCE)
-  if (leaves === undefined) return undefined
-  const hash = sha256InUrl(leaves.url)
-  return hash === null ? null : `0x${hash}`
+  return leaves?.url
+}
+
+/**
+ * Returns a function that recognizes the NFTs that any run minted for a commitment. It returns the number of an NFT's
+ * row, from 1, or null for other NFTs. A revealed NFT is recognized by its salt, even if it was edited since.
+ */
+export async function rowsByMetadata({
+  leaves,
+  seed,
+}: {
+  leaves: Uint8Array
+  seed: Uint8Array
+}): Promise<(metadata: unknown) => number | null> {
+  const url = await ipfsUrlOf(leaves)
+  let bySalt: Map<unknown, number> | undefined
+  return (metadata) => {
+    const named = leavesUrlIn(metadata)
+    if (named !== undefined) return named === url ? Number(Object(metadata)[PROVENANCE_ROW]) : null
+    const salt = saltIn(metadata)
+    if (salt === undefined) return null
+    bySalt ??= new Map(leavesIn(leaves).map((_, at) => [saltOf(seed, at + 1).toString('hex'), at + 1]))
+    return bySalt.get(salt) ?? null
+  }
 }

@@ -5,7 +5,7 @@ import { countDrop } from '../batch/rows/row-counts.ts'
 import { lookAtStoredRun } from '../batch/runs/open-stored-run.ts'
 import type { BatchOptions, RowCounts, Run } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
-import { GdnError, type Place } from '../core/errors.ts'
+import { GdnError, messageOf, type Place } from '../core/errors.ts'
 import { makePrivateFolder } from '../core/private-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
@@ -14,6 +14,7 @@ import { NO_MANIFEST_HINT } from '../manifest/source.ts'
 import { openStateIfThere } from '../state/open-state.ts'
 import { areAllRevealed } from '../state/row-outcomes.ts'
 import { leafOf, leavesIn, saltOf } from './leaves.ts'
+import { rowsByMetadata } from './provenance-in.ts'
 import { contentHashes, type ReadCommitment } from './read-commitment.ts'
 
 const NO_PLACEHOLDER_HINT = 'Check the path, or create a JSON file with the metadata of one NFT (docs/reveal.md).'
@@ -146,7 +147,13 @@ export async function keptCommitment(options: BatchOptions): Promise<KeptRun | u
       isRevealed: areAllRevealed(sql, drop),
       counts: countDrop(sql, drop, false),
     }))
-    return { run: drop.name, commitment: commitmentOf(drop), isRevealed, isAgain: drop.again, counts }
+    return {
+      run: drop.name,
+      commitment: commitmentOf(drop),
+      isRevealed,
+      isAgain: drop.again,
+      counts,
+    }
   } finally {
     state.close()
   }
@@ -166,6 +173,21 @@ export async function editedLines(
   const leaves = await readFile(leavesPath(stateDir, provenance)).catch(() => null)
   if (leaves === null) return null
   return commitment.rowsOtherThan(leaves, Buffer.from(seed, 'hex')).map((row) => lines[row - 1] ?? null)
+}
+
+/**
+ * Returns the function that recognizes the NFTs of an unrevealed run's commitment. Returns undefined for other runs.
+ *
+ * @throws GdnError `file_error` if the leaves file can't be read. The run can't mint without it either
+ */
+export async function committedRowOf(run: Run): Promise<BatchOptions['committedRow']> {
+  const commitment = commitmentOf(run)
+  if (commitment === null) return undefined
+  const path = leavesPath(run.stateDir, commitment.provenance)
+  const leaves = await readFile(path).catch((error: unknown) => {
+    throw new GdnError('file_error', `can't be read: ${messageOf(error)}`, { place: { file: path }, cause: error })
+  })
+  return await rowsByMetadata({ leaves, seed: Buffer.from(commitment.seed, 'hex') })
 }
 
 /**

@@ -25,7 +25,7 @@ const [ALICE, BOB] = WALLETS
 /** The change at which a command is killed, and whether the backend executes it. */
 const kill = fc.oneof(
   { weight: 4, arbitrary: fc.constant(null) },
-  { weight: 1, arbitrary: fc.record({ at: fc.nat(4), isDone: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ at: fc.nat(5), isDone: fc.boolean() }) },
 )
 
 const EDITS = ['none', 'title', 'titles', 'image', 'add', 'first', 'last', 'swap', 'ids'] as const
@@ -373,10 +373,19 @@ const EXAMPLES: Command[][] = [
   // A run that was killed before its first mint, and is resumed after another machine minted its rows.
   [
     { ...MINT, kill: { at: 2, isDone: false } },
-    { ...MINT, ...APART },
+    { ...MINT, ...APART, flag: '--adopt' },
     { ...REVEAL, ...APART },
     { ...MINT, kind: 'resume' },
     MINT,
+  ],
+  // A run whose last request never arrived, while another machine minted the rest under another name.
+  [
+    { ...MINT, kill: { at: 5, isDone: false } },
+    { ...MINT, ...APART, flag: '--adopt' },
+    MINT,
+    { ...MINT, kind: 'resume' },
+    { ...REVEAL, ...APART },
+    { ...MINT, kind: 'resume' },
   ],
   // Another drop with the same placeholder, whose NFTs aren't those of the rows.
   [

@@ -35,6 +35,32 @@ export const belongToOthers = (rows: readonly FoundRow[], hasReferences: boolean
 
 export const RENAMED = 'If the manifest was renamed since its mint, add --run <former file name>.'
 
+/**
+ * Returns the error for rows of an unrevealed drop whose NFTs show something else than the rows that would be sent.
+ *
+ * @param flag the flag with which `gdn batch mint` mints the rows anyway
+ */
+export const seemsMintedAs = (how: string, rows: number, flag: '--no-lookup' | '--again'): GdnError =>
+  new GdnError(
+    'seems_minted',
+    `${count(rows, 'row')} of the manifest ${rows === 1 ? 'seems' : 'seem'} to be in the collection already, ${how}`,
+    {
+      hint: ['Nothing was sent.', RENAMED, `To mint all rows anyway, run \`gdn batch mint\` with ${flag}.`].join('\n'),
+      details: { count: rows },
+    },
+  )
+
+/** Returns the error for rows of an unrevealed drop that another run minted after this run may have sent them. */
+export const mintedByOtherRun = (rows: readonly number[], run: string): GdnError =>
+  new GdnError(
+    'seems_minted',
+    `${count(rows.length, 'row')} of the run ${run} ${rows.length === 1 ? 'was' : 'were'} minted under another name since this run sent ${rows.length === 1 ? 'it' : 'them'}`,
+    {
+      hint: `Nothing was sent. To record the NFTs of rows with an unknown outcome, run \`gdn batch reconcile ${run}\`.`,
+      details: { lines: rows.slice(0, MAX_NAMED), count: rows.length },
+    },
+  )
+
 const rowsOf = ({ length }: readonly unknown[]): string => count(length, 'row')
 
 const shownRow = ({ row, match }: FoundRow) => ({

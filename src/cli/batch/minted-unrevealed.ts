@@ -2,16 +2,14 @@ import { isEvm } from '../../api/blockchains.ts'
 import { hasFailed } from '../../api/nft-status.ts'
 import { listCollection } from '../../batch/minted/list-collection.ts'
 import { RowLookup } from '../../batch/minted/lookup.ts'
-import { RENAMED } from '../../batch/minted/seems-minted.ts'
+import { seemsMintedAs } from '../../batch/minted/seems-minted.ts'
 import type { KeptRow } from '../../batch/rows/manifest-row.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { lacksEndpoint, statusOf } from '../../client/responses.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
-import { readPages } from '../../operations/reconcile/listing.ts'
 import { OTHERS_UNREVEALED, UNREVEALED } from '../../plan/mint-changes.ts'
-import { provenanceIn } from '../../reveal/provenance-in.ts'
 import { readCommitment } from '../../reveal/read-commitment.ts'
 import { countUnrevealed, type UnrevealedMints } from '../../reveal/rows-with-nfts.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -70,8 +68,6 @@ export async function whyNotAsItIs(
 
 /** An unrevealed drop that is to be minted. */
 interface MintingUnrevealed extends Minting {
-  /** Yields the rows with the metadata of the placeholder. */
-  readHidden: () => AsyncIterable<ManifestItem>
   /** The hash of the manifest's commitment. */
   provenance: string
   /** Whether this machine has begun the run. */
@@ -107,62 +103,34 @@ async function refusalOf(
   // A server without commitments refuses the mint.
   const isChecked = options.lookup !== false && connection.client.supports('updates') === true
   if (mints.others === 0 || !isChecked) return null
-  return await mintedUnderOtherNames(deps, connection, minting, { known: ids, isCommitted: found === 'this' })
+  return await mintedAsTheyAre(deps, connection, minting, { known: ids, isCommitted: found === 'this' })
 }
 
 /**
- * Returns the error for rows that are in the collection although their run has no NFTs for them, if the run itself
- * can't find them; null if there are none. A run finds the NFTs with the content of its placeholder.
+ * Returns the error for rows that are in the collection with their own metadata although their run has no NFTs for
+ * them; null if there are none. The run itself finds the NFTs of its commitment.
  *
  * @param known the IDs of the run's NFTs
  */
-async function mintedUnderOtherNames(
+async function mintedAsTheyAre(
   { signals: { signal } }: Deps,
   { client }: Connection,
-  { options, read, readHidden, provenance }: MintingUnrevealed,
+  { options, read }: MintingUnrevealed,
   { known, isCommitted }: { known: ReadonlySet<string>; isCommitted: boolean },
 ): Promise<GdnError | null> {
   const source = { client, signal }
   // Without the permission to list, the run says that it can't look for its rows.
   const listed = await listCollection(source, options, true, [])
   const unknown = [...(listed ?? [])].filter((id) => !known.has(id))
-  const shown: string[] = []
-  const hidden: string[] = []
-  for await (const { nfts } of readPages(source, unknown)) {
-    for (const { nft_gdn_id: id, status, request_metadata: metadata } of nfts) {
-      if (hasFailed(status)) continue
-      const named = provenanceIn(metadata)
-      if (named === undefined) shown.push(id)
-      else if (isCommitted && (named === null || named === provenance)) hidden.push(id)
-    }
-  }
-  const rowsWith = async (ids: readonly string[], items: () => AsyncIterable<ManifestItem>) => {
-    if (ids.length === 0) return 0
-    const lookup = new RowLookup(() => keptRows(items()), options.markerKey)
-    await lookup.read(source, ids, () => {})
-    let rows = 0
-    for await (const _ of lookup.found()) rows++
-    return rows
-  }
-  const shownRows = await rowsWith(shown, read)
-  if (shownRows > 0) return seemsMintedAs('with their own metadata', shownRows, isCommitted)
-  const hiddenRows = hidden.length - (await rowsWith(hidden, readHidden))
-  return hiddenRows > 0 ? seemsMintedAs('with another placeholder', hiddenRows, isCommitted) : null
+  if (unknown.length === 0) return null
+  const lookup = new RowLookup(() => keptRows(read()), options.markerKey)
+  await lookup.read(source, unknown, () => {})
+  let rows = 0
+  for await (const _ of lookup.found()) rows++
+  return rows > 0
+    ? seemsMintedAs(`with ${rows === 1 ? 'its' : 'their'} own metadata`, rows, isCommitted ? '--no-lookup' : '--again')
+    : null
 }
-
-const seemsMintedAs = (how: string, rows: number, isCommitted: boolean) =>
-  new GdnError(
-    'seems_minted',
-    `${count(rows, 'row')} of the manifest ${rows === 1 ? 'seems' : 'seem'} to be in the collection already, ${how}`,
-    {
-      hint: [
-        NOTHING,
-        RENAMED,
-        `To mint all rows anyway, run \`gdn batch mint\` with ${isCommitted ? '--no-lookup' : '--again'}.`,
-      ].join('\n'),
-      details: { count: rows },
-    },
-  )
 
 async function* keptRows(items: AsyncIterable<ManifestItem>): AsyncGenerator<KeptRow> {
   let position = 0

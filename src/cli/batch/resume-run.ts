@@ -1,5 +1,4 @@
 import { runBatch } from '../../batch/run.ts'
-import { howToResume, needsManifest } from '../../batch/runs/how-to-resume.ts'
 import { openRun, type Run, runStatus } from '../../batch/runs/runs.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
@@ -31,6 +30,8 @@ export async function resumeRun(
   const view = flags.dryRun ? DRY_RUN_VIEW : summaryView(flags.stateDir)
   const output = createOutput(deps.io, flags, view, { manifest: run.manifestPath })
   const settings = await settingsOfRun(deps, run, flags)
+  const status = await runStatus(run)
+  const sends = more.reconcileOnly !== true && rowsToSend(status, more) > 0
   const options: BatchOptions = {
     ...flags,
     stateDir,
@@ -41,15 +42,14 @@ export async function resumeRun(
     generation: run.generation,
     label: await labelOf(run.manifestPath, run.runName ?? undefined),
     runName: run.runName ?? flags.run,
+    committedRow:
+      sends && isUnrevealed(run) ? await (await import('../../reveal/unrevealed.ts')).committedRowOf(run) : undefined,
     ...more,
   }
   const { isEdited, editedRows } =
     more.reconcileOnly === true ? { isEdited: false, editedRows: undefined } : await warnOfEdits(deps, run, more, flags)
-  const status = await runStatus(run)
-  const { pending } = status.counts
-  if (needsManifest(run, pending) && more.reconcileOnly !== true) throw unsentUnrevealed(run, pending, flags)
   const mayPrompt = isEdited && deps.io.interactive && !flags.dryRun && !flags.yes
-  if (mayPrompt && rowsToSend(status, more) > 0) await confirmPlanned(deps)
+  if (mayPrompt && sends) await confirmPlanned(deps)
   const by = more.retryAbsent === true ? 'retry --absent' : more.retryFailed === true ? 'retry' : 'resume'
   const backend = await deps.identify(await settings.server())
   const sending = { settings, options: { ...options, backend, editedRows }, read: null, flags }
@@ -83,14 +83,6 @@ const rowsToSend = (
 /** Prompts before minting rows that the manifest no longer contains. @throws GdnError `not_confirmed` */
 async function confirmPlanned({ io }: Deps): Promise<void> {
   await io.confirm('Send the rows as they were planned?', '--yes')
-}
-
-function unsentUnrevealed(run: Run, pending: number, flags: BatchMintFlags): GdnError {
-  const message = `the run ${run.name} has unrevealed rows that were never sent, and sending them requires the manifest`
-  const mint = howToResume({ ...run, manifest: run.manifestPath }, pending)
-  return new GdnError('refused', message, {
-    hint: `Nothing was sent. Run \`${safe(mint)}${serverFlagsAgain(flags)}\`.`,
-  })
 }
 
 const namedRun = (runName: string | null): string => (runName === null ? '' : ` --run ${shellWord(safe(runName))}`)

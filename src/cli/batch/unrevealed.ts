@@ -5,7 +5,7 @@ import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 import { type ManifestItem, readManifest } from '../../manifest/read.ts'
-import { provenanceIn } from '../../reveal/provenance-in.ts'
+import { leavesUrlIn, rowsByMetadata } from '../../reveal/provenance-in.ts'
 import { type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import {
   editedLines,
@@ -96,7 +96,7 @@ export async function openUnrevealed(
     throw editedRows(kept, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
   }
   let isCommitted = false
-  const readHidden = () => unrevealedItems(read(), placeholder, rows, leavesPath(stateDir, provenance))
+  const committedRow = await rowsByMetadata(rows.commitment)
   return {
     // Only these NFTs must be dynamic, not the whole collection.
     options: {
@@ -105,18 +105,18 @@ export async function openUnrevealed(
       reading: { ...options.reading, provenance, seed: seed.toString('hex') },
       // Before the commitment, the NFTs of another one may belong to these rows, which were edited since.
       isOfOtherDrop(metadata) {
-        const named = provenanceIn(metadata)
-        return isCommitted && typeof named === 'string' && named !== provenance
+        return isCommitted && leavesUrlIn(metadata) !== undefined && committedRow(metadata) === null
       },
+      committedRow,
     },
-    read: readHidden,
+    read: () => unrevealedItems(read(), placeholder, rows, leavesPath(stateDir, provenance)),
     // The transaction that commits to the rows.
     others: 1,
     check: async (connection) => {
       // Another machine may have minted rows that this machine's run has not sent.
       if (repeats || kept?.counts.pending === 0) return
       const isKnown = kept !== undefined
-      const minting = { options, read, readHidden, provenance, isKnown, flags }
+      const minting = { options, read, provenance, isKnown, flags }
       const found = await whyNotUnrevealed(deps, connection, minting)
       if (found.refusal !== null) throw found.refusal
       isCommitted = found.isCommitted
