@@ -9,7 +9,7 @@ import { listIds } from './reconcile/listing.ts'
 import type { OperateDeps, WantedRequest } from './types.ts'
 
 /** A request that is ready to be committed. */
-export type NewRequest = Omit<IntendedRequest, 'body'> & { request: object }
+export type NewRequest = Omit<IntendedRequest, 'body'> & Pick<WantedRequest, 'reference'> & { request: object }
 
 /** Error codes of getnftgdnids for a collection that can't be listed, although minting in it may work. */
 const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
@@ -34,7 +34,8 @@ export async function newRequest(
   const honorsKey = await deps.client.learnIdempotency({ signal: deps.signal })
   const listedAt =
     honorsKey === false && isMint && collectionId !== null ? await listBefore(deps, wanted, collectionId) : null
-  return { key: wanted.operationId ?? randomUUID(), request, backend: { url, id, incarnation }, honorsKey, listedAt }
+  const key = wanted.operationId ?? randomUUID()
+  return { key, request, reference: wanted.reference, backend: { url, id, incarnation }, honorsKey, listedAt }
 }
 
 /**
@@ -61,9 +62,9 @@ export function requestBytes(
   { client }: Pick<OperateDeps, 'client'>,
   creates: Creation,
   id: string,
-  { request, ...rest }: NewRequest,
+  { request, reference = id, ...rest }: NewRequest,
 ): IntendedRequest {
-  const named = client.supports('references') === true ? withReferences(creates, id, request) : request
+  const named = client.supports('references') === true ? withReferences(creates, reference, request) : request
   return { ...rest, body: JSON.stringify(named) }
 }
 

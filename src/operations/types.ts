@@ -28,6 +28,8 @@ export interface WantedRequest {
    * The ID of the operation to repeat or to create. Null for the live operation with this content, or else a random ID.
    */
   operationId: string | null
+  /** The reference ID of a change that any machine makes only once. Default: the ID of the operation. */
+  reference?: string | undefined
   /**
    * Run name of an operation whose record is kept permanently, so that its ID identifies one request permanently. A
    * refused operation leaves no record. By default, the record of a command is deleted some time after its end.

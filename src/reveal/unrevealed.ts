@@ -133,6 +133,8 @@ export interface KeptRun {
   isRevealed: boolean
   /** Whether the run began with `--again`. */
   isAgain: boolean
+  /** The scope of the run's reference IDs. */
+  scope: string
   counts: RowCounts
 }
 
@@ -152,6 +154,7 @@ export async function keptCommitment(options: BatchOptions): Promise<KeptRun | u
       commitment: commitmentOf(drop),
       isRevealed,
       isAgain: drop.again,
+      scope: drop.referenceScope,
       counts,
     }
   } finally {

@@ -1,7 +1,8 @@
 /** @module-tag slow */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
 import { folder } from '../cli/drop.ts'
 import { cli, errorOf, tempHome } from '../cli/harness.ts'
 import {
@@ -37,6 +38,17 @@ const csv = (...titles: string[]) =>
   ].join('\n')
 const ROWS = csv('Dawn', 'Noon', 'Dusk')
 
+/** Holds transactions of a kind until the returned function is called, or until the test ends. */
+async function held(kind: 'provenance' | 'mint' | 'update') {
+  let letGo: (() => Promise<void>) | null = await holdSettling(data.path, kind)
+  const release = async () => {
+    await letGo?.()
+    letGo = null
+  }
+  onTestFinished(release)
+  return release
+}
+
 /** A machine with the images of the rows, a placeholder, and its own state. */
 async function machine(collection: TestCollection) {
   const { path, options } = await folder({
@@ -46,10 +58,11 @@ async function machine(collection: TestCollection) {
   for (const name of ['1', '2', '3', 'hidden']) await writeFile(path(`art/${name}.txt`), `picture ${name}`)
   const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
   const target = ['-c', collection.address, '-b', collection.blockchain, '--base-url', backend.url]
+  let stop = new AbortController()
   const run = async (command: string[], manifest: string, ...more: string[]) => {
     await writeFile(path('drop.csv'), manifest)
     const argv = [...command, path('drop.csv'), ...(more.includes('-c') ? target.slice(2) : target), ...more, '--json']
-    const result = await cli(argv, { ...options, env })
+    const result = await cli(argv, { ...options, env, signal: stop.signal })
     return { ...result, error: result.code === 0 ? null : errorOf(result) }
   }
   return {
@@ -61,6 +74,18 @@ async function machine(collection: TestCollection) {
     cliAt: (url: string, ...argv: string[]) => cli([...argv, '--base-url', url], { ...options, env }),
     mint: (manifest: string, ...more: string[]) =>
       run(['batch', 'mint'], manifest, '--unrevealed', path('hidden.json'), ...more),
+    /** Starts a mint, and interrupts it when the server has accepted the commitment, which a test holds. */
+    async commit(manifest: string) {
+      const minting = run(['batch', 'mint'], manifest, '--unrevealed', path('hidden.json'))
+      await until(
+        () => call(backend, 'getprovenances', { contract_address: collection.address }),
+        ({ provenances }) => provenances.length > 0,
+      )
+      stop.abort(new GdnError('interrupted', 'interrupted by this test'))
+      stop = new AbortController()
+      expect((await minting).error).toMatchObject({ code: 'interrupted' })
+      expect(await nftsOf(collection)).toEqual([])
+    },
     ask: (manifest: string) => run(['reveal'], manifest),
     reveal: (manifest: string, ...more: string[]) => run(['reveal', '--yes'], manifest, ...more),
     run,
@@ -213,8 +238,8 @@ test('mints nothing as it is where the manifest is minted unrevealed', async () 
 test('mints nothing as it is on another machine once the collection is committed, unless --again says so', async () => {
   const collection = await collectionOf()
   const one = await machine(collection)
-  const letGo = await holdSettling(data.path, 'provenance')
-  expect((await one.mint(ROWS, '--timeout', '5s')).error).toMatchObject({ code: 'pending' })
+  const letGo = await held('provenance')
+  await one.commit(ROWS)
   const other = await machine(collection)
   const open = (...more: string[]) => other.run(['batch', 'mint'], ROWS, ...more)
   for (const { error } of [
@@ -349,17 +374,14 @@ test('mints rows that got another name and another manifest as they are next to 
 test('plan says to use --unrevealed only for rows of the committed manifest', async () => {
   const collection = await collectionOf()
   const one = await machine(collection)
-  const letGo = await holdSettling(data.path, 'provenance')
-  try {
-    expect((await one.mint(ROWS, '--timeout', '5s')).error).toMatchObject({ code: 'pending' })
-    for (const { run } of [one, await machine(collection)]) {
-      expect(new Set(reasonsOf(await run(['plan'], ROWS)))).toEqual(
-        new Set(['impossible: the collection is committed to this manifest: run gdn batch mint --unrevealed']),
-      )
-    }
-  } finally {
-    await letGo()
+  const letGo = await held('provenance')
+  await one.commit(ROWS)
+  for (const { run } of [one, await machine(collection)]) {
+    expect(new Set(reasonsOf(await run(['plan'], ROWS)))).toEqual(
+      new Set(['impossible: the collection is committed to this manifest: run gdn batch mint --unrevealed']),
+    )
   }
+  await letGo()
   const relay = await startHttpServer(async (request) => {
     if (!/\/creat\w*nft$/.test(request.path)) return await forwarded(request)
     return { status: 403, json: { error: { title: 'Forbidden', message: 'not yet' } } }
@@ -748,10 +770,8 @@ test('gdn nft update -f keeps the salt of a revealed NFT', async () => {
 test('mints nothing before the commitment is final', async () => {
   const collection = await collectionOf()
   const one = await machine(collection)
-  const letGo = await holdSettling(data.path, 'provenance')
-  const { error } = await one.mint(ROWS, '--timeout', '5s')
-  expect(error).toMatchObject({ code: 'pending' })
-  expect(await nftsOf(collection)).toEqual([])
+  const letGo = await held('provenance')
+  await one.commit(ROWS)
   await letGo()
   expect((await one.mint(ROWS)).code).toBe(0)
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
@@ -759,10 +779,43 @@ test('mints nothing before the commitment is final', async () => {
   expect(provenances).toHaveLength(1)
 })
 
+test('mints a manifest once if two machines start under different names at the same time', {
+  tags: ['promise'],
+}, async () => {
+  const collection = await collectionOf()
+  let waiting: (() => void)[] = []
+  const relay = await startHttpServer(async (request) => {
+    if (request.path.endsWith('/commitprovenance')) {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve)
+        if (waiting.length < 2) return
+        for (const go of waiting) go()
+        waiting = []
+      })
+    }
+    return await forwarded(request)
+  })
+  onTestFinished(relay.close)
+  const mint = async (name: string) => {
+    const one = await machine(collection)
+    await writeFile(one.path(name), ROWS)
+    const argv = ['batch', 'mint', one.path(name), ...one.target.slice(0, 4), '--unrevealed', one.path('hidden.json')]
+    const result = await one.cliAt(relay.url, ...argv, '--json')
+    return result.code === 0 ? null : errorOf(result)
+  }
+  const errors = await Promise.all([mint('drop.csv'), mint('renamed.csv')])
+  expect(errors).toContain(null)
+  expect(errors.find((error) => error !== null)).toMatchObject({
+    code: 'seems_minted',
+    message: expect.stringContaining('another name'),
+  })
+  expect(await nftsOf(collection)).toHaveLength(3)
+})
+
 test('reveals rows once they are minted, and names them before', async () => {
   const collection = await collectionOf()
   const one = await machine(collection)
-  const letGo = await holdSettling(data.path, 'mint')
+  const letGo = await held('mint')
   expect((await one.mint(ROWS, '--no-wait')).code).toBe(0)
   const { code, stdout } = await one.reveal(ROWS)
   expect(code).toBe(0)
@@ -814,7 +867,7 @@ async function forwarded({ method, path, headers, body }: SeenRequest) {
 test('counts a row as revealed whose update of another machine ends during the reveal', async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
-  const letGo = await holdSettling(data.path, 'update')
+  const letGo = await held('update')
   expect((await one.reveal(ROWS, '--timeout', '5s')).error).toMatchObject({ code: 'pending' })
   let looks = 0
   const relay = await startHttpServer(async (request) => {

@@ -13,6 +13,8 @@ export const provenanceRecord = z.looseObject({
   /** Null while the commitment is pending, or if the backend didn't send its transaction. */
   transaction_hash: z.string().nullable(),
   block_number: z.number().nullable(),
+  /** The reference ID of the request that made the commitment. Null if it had none. */
+  reference_id: z.string().nullish(),
 })
 
 export type ProvenanceRecord = z.output<typeof provenanceRecord>
@@ -40,6 +42,7 @@ export const getprovenances = defineEndpoint({
           transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
           transaction_hash: '0x3f1c9a2b7d8e4f5061728394a5b6c7d8e9f0a1b2c3d4e5f60718293a4b5c6d7e',
           block_number: 65231877,
+          reference_id: 'provenance-1',
         },
       ],
     },

@@ -158,6 +158,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     royalty_receiver: 'Wallet address that receives the royalty; null if there is none.',
   },
   getprovenances: {
+    reference_id: 'The reference ID of the request that made the commitment. Null if it had none.',
     transaction_hash:
       'Hash of the transaction; null while the transaction is pending, or if this backend does not know the transaction.',
   },

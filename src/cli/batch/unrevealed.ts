@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { RENAMED } from '../../batch/minted/seems-minted.ts'
+import { referenceScope } from '../../batch/rows/row-key.ts'
 import type { BatchOptions, PlannedEvent } from '../../batch/types.ts'
 import { lacksEndpoint } from '../../client/responses.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
@@ -96,6 +99,9 @@ export async function openUnrevealed(
     throw editedRows(kept, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
   }
   let isCommitted = false
+  const reference = commitmentReference(provenance, repeats ? null : (kept?.scope ?? scopeOf(options)))
+  const mayShare = repeats || hasSent || options.adopt === true || options.lookup === false
+  const committing = { options, rows, reference, mayShare }
   const committedRow = await rowsByMetadata(rows.commitment)
   return {
     // Only these NFTs must be dynamic, not the whole collection.
@@ -121,10 +127,9 @@ export async function openUnrevealed(
       if (found.refusal !== null) throw found.refusal
       isCommitted = found.isCommitted
     },
-    checkPlan: async (planned, connection) =>
-      void (await isDeployed(deps, connection, { options, planned, provenance })),
+    checkPlan: async (planned, connection) => void (await isDeployed(deps, connection, { ...committing, planned })),
     beforeSending: async (planned, connection, limit) => {
-      await commit(deps, connection, flags, { options, planned, rows, limit })
+      await commit(deps, connection, flags, { ...committing, planned }, limit)
       await keepLeaves(stateDir, rows)
     },
   }
@@ -212,20 +217,39 @@ interface Committing {
   options: BatchOptions
   planned: PlannedEvent
   rows: ReadCommitment
-  limit: RunLimit
+  /** The reference ID of the commitment. */
+  reference: string
+  /** Whether a run with another name may have made the commitment. */
+  mayShare: boolean
 }
+
+const scopeOf = ({ runName, manifestPath: manifest }: BatchOptions): string =>
+  referenceScope({ runName: runName ?? null, manifest, order: null })
+
+const referencePrefix = (provenance: string) => `provenance:${provenance}:`
+
+/**
+ * Returns the reference ID of a commitment. The server makes a commitment once, so its reference ID shows which run may
+ * mint the rows, even if machines start at the same time.
+ *
+ * @param scope the scope of the run's reference IDs; null for a run that repeats other rows
+ */
+const commitmentReference = (provenance: string, scope: string | null): string =>
+  `${referencePrefix(provenance)}${scope === null ? 'again' : createHash('sha256').update(scope).digest('hex').slice(0, 16)}`
 
 /**
  * Returns whether the commitment is on chain.
  *
- * @throws GdnError `refused` if the server has no commitments, or if rows were minted without this one
+ * @throws GdnError `refused` if the server has no commitments, or if rows were minted without this one; `seems_minted`
+ * if a run with another name made it
  */
 async function isDeployed(
   deps: Deps,
   { client }: Connection,
-  { options, planned, provenance }: { options: BatchOptions; planned: PlannedEvent; provenance: string },
+  { options, planned, rows, reference, mayShare }: Committing,
 ): Promise<boolean> {
   const { contractAddress: contract_address } = options
+  const { provenance } = rows.commitment
   const { provenances } = await client
     .call('getprovenances', { contract_address }, { signal: deps.signals.signal })
     .catch((error: unknown) => {
@@ -238,19 +262,30 @@ async function isDeployed(
   const onServer = provenances.find((one) => one.provenance === provenance)
   const isBegun = planned.rows.total > planned.rows.pending
   if (onServer === undefined && isBegun) throw uncommitted(options, provenance)
+  const first = onServer?.reference_id ?? ''
+  const isOfOther = first.startsWith(referencePrefix(provenance)) && first !== reference
+  if (isOfOther && !mayShare) throw committedByOther(options)
   return onServer?.status === 'deployed'
 }
+
+const committedByOther = ({ manifestPath }: BatchOptions) =>
+  new GdnError('seems_minted', 'a run with another name has committed the collection to the rows of this manifest', {
+    place: { file: manifestPath ?? undefined },
+    hint: `Nothing was minted. ${RENAMED}\nIf that run was interrupted and will not be resumed, mint its rows under this name: add --adopt.`,
+  })
 
 /** Commits to the rows on chain, unless they are committed already, and waits for the confirmations. */
 async function commit(
   deps: Deps,
   connection: Connection,
   flags: BatchMintFlags,
-  { options, planned, rows: { commitment }, limit }: Committing,
+  committing: Committing,
+  limit: RunLimit,
 ): Promise<void> {
+  if (await isDeployed(deps, connection, committing)) return
+  const { options, rows, reference } = committing
   const { blockchain, contractAddress: contract_address } = options
-  const { provenance } = commitment
-  if (await isDeployed(deps, connection, { options, planned, provenance })) return
+  const { provenance } = rows.commitment
   const request = { contract_address, provenance }
   const change = {
     endpoint: 'commitprovenance' as const,
@@ -258,11 +293,14 @@ async function commit(
     what: 'the commitment',
     blockchain,
     contract: contract_address,
-    content: request,
+    content: { ...request, reference },
     limit,
-    request: async () => ({ ...request, reference_id: `provenance:${provenance}` }),
+    request: async () => request,
+    reference,
   }
   const { timeout } = flags
   await changeOnce(deps, connection, { timeout }, change, async () => {})
-  deps.io.note(`The collection is committed to ${count(commitment.rows, 'row')}: ${safe(provenance)}`)
+  // A run with another name may have committed to the rows at the same time.
+  await isDeployed(deps, connection, committing)
+  deps.io.note(`The collection is committed to ${count(rows.commitment.rows, 'row')}: ${safe(provenance)}`)
 }

@@ -23,6 +23,8 @@ interface Change {
    * Prompts for confirmation and returns the request. `limit` is the cost limit that this command was given, in wei.
    */
   request(limit: bigint | null): Promise<object>
+  /** The reference ID of a change that any machine makes only once. Default: the ID of the operation. */
+  reference?: string
   /** The run that the operation belongs to, if its requests were permitted together. Default: a run of its own. */
   limit?: RunLimit
   /** The name of the operation in messages, such as `the update`. */
@@ -41,12 +43,12 @@ export async function changeOnce(
   change: Change,
   print: (seen: DataRecord) => Promise<void>,
 ): Promise<void> {
-  const { endpoint, note, blockchain, contract, content, request, what, limit } = change
+  const { endpoint, note, blockchain, contract, content, request, reference, what, limit } = change
   await operateOnce(
     deps,
     connection,
     flags,
-    { endpoint, blockchain, contract, content, note, request, limit },
+    { endpoint, blockchain, contract, content, note, request, reference, limit },
     async ({ accepted: { transaction_gdn_id, accepted_date } }: AcceptedOperation) => {
       const accepted = { status: 'initiated', transaction_gdn_id, accepted_date }
       if (flags.wait === false || transaction_gdn_id === null) {

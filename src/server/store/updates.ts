@@ -263,6 +263,7 @@ export async function listCommitments(db: Db, collectionId: string) {
   return await commitments(db, collectionId)
     .leftJoin('transactions', 'transactions.id', 'updates.transaction_id')
     .select(['updates.metadata as provenance', 'updates.first_token_id', 'updates.status', 'updates.id'])
+    .select('updates.reference_id')
     .select(['transactions.hash', 'transactions.block_number'])
     .orderBy('updates.seq')
     .execute()
