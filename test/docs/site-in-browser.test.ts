@@ -122,6 +122,11 @@ describe.skipIf(CHROMIUM === undefined)('the site of the documentation', () => {
     ['restored backup', 'public-networks'],
     ['spreadsheet columns', 'manifest'],
     ['claude mcp', 'agents'],
+    ['my run was killed', 'troubleshooting.html#my-script'],
+    ['hide metadata until launch', 'reveal'],
+    ['mint to a list of holders', 'cookbook.html#airdrop'],
+    ['out of gas', 'troubleshooting'],
+    ['add an image', 'manifest'],
   ] as const
 
   test('finds the page for a question first', async () => {

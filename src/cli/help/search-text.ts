@@ -5,25 +5,26 @@ import { sectionUrl } from '../render/docs-site.ts'
 import { displayWidth } from '../text/display-width.ts'
 import { wrap } from '../text/wrap.ts'
 import type { FoundSection } from './search.ts'
-import type { PageSection } from './sections.ts'
+import { type PageSection, sectionName } from './sections.ts'
 import { blockLines, blocksIn, type Heading } from './topic.ts'
 
 /** Formats the result of `gdn help <words>`: the best sections, and the text of the first one. */
 export function searchText(found: readonly FoundSection[], width: number, heading: Heading): string {
-  const [best] = found
+  const [best, other] = found
   if (best === undefined) return ''
   const lines = [heading('Sections')]
-  for (const [i, section] of found.entries()) {
+  for (const section of found) {
     lines.push(
-      ...wrap(terminalText(nameOf(section)), width - 5).map(
-        (line, n) => `${n === 0 ? `  ${i + 1}  ` : '     '}${line}`,
-      ),
-      `     ${cut(terminalText(section.excerpt), width - 5)}`,
+      ...wrap(terminalText(sectionName(section)), width - 2).map((line) => `  ${line}`),
+      `    ${cut(terminalText(section.excerpt), width - 4)}`,
     )
   }
   const blocks = blockLines(blocksIn(terminalLines(best.markdown)), width)
-  lines.push('', ...wrap(heading(terminalText(nameOf(best))), width), ...blocks, '', `  ${placeOf(best)}`)
-  if (found.length > 1) lines.push('', ...wrap('To show another section, run gdn help with its heading.', width))
+  lines.push('', ...wrap(heading(terminalText(sectionName(best))), width), ...blocks, '', `  ${placeOf(best)}`)
+  if (other !== undefined) {
+    const name = terminalText(sectionName(other)).replaceAll(/["$`\\!]/g, '')
+    lines.push('', ...wrap(`To show another section, use its name: gdn help "${name}"`, width))
+  }
   return [...lines, ''].join('\n')
 }
 
@@ -41,12 +42,6 @@ export function searchData(words: readonly string[], found: readonly FoundSectio
     })),
   }
 }
-
-/** Returns the title of the page with the heading. The page of `gdn nft` has the heading `gdn nft mint`. */
-const nameOf = ({ pageTitle, heading, anchor }: PageSection) =>
-  anchor === '' || (pageTitle.startsWith('gdn ') && heading.startsWith(pageTitle))
-    ? heading
-    : `${pageTitle} › ${heading}`
 
 const pathOf = ({ page, anchor }: Pick<PageSection, 'page' | 'anchor'>) =>
   `docs/${page}${anchor === '' ? '' : `#${anchor}`}`

@@ -1,6 +1,6 @@
 import { EXIT_BY_CODE } from '../../core/errors.ts'
 import { ERRORS_PAGE } from '../render/docs-site.ts'
-import { type PageSection, plain, readSections } from './sections.ts'
+import { type PageSection, plain, readSections, sectionName } from './sections.ts'
 
 /** A section that matches a question, with the sentence that matches best. */
 export interface FoundSection extends PageSection {
@@ -14,31 +14,50 @@ const FOR_CONTRIBUTORS = new Set(['architecture.md', 'benchmarks.md', 'releasing
 /** The pages of commands repeat the same flags, so other pages match first. */
 const COMMANDS = /^commands\//
 
+/** Defines terms, in tables whose first column has the term. */
+const GLOSSARY = 'glossary.md'
+
 const HEADING_WEIGHT = 6
 const TITLE_WEIGHT = 2
 
 /** Words that occur in most questions or on most pages. */
 const COMMON = new Set(
   (
-    'a about all also am an and any are as at be been but by can cannot could did do does doing don doesn for from gdn ' +
-    'get gets got had has have how i if in into is isn it its many me more much my no not of on or other our should so ' +
-    'some such than that the their them then there these they this to too up use used using was we were what when where ' +
+    'a about all also am an and any are as at be been but by can cannot could did do does doing don doesn for forever from gdn ' +
+    'get gets got had has have how i if in into is isn it its many me more much my no not of on or other our out should so ' +
+    'some someone such than that the their them then there these they this to too up use used using was we were what when where ' +
     'which while who why will with won would wrong you your'
   ).split(' '),
 )
 
+/** Words of questions with the same meaning. A synonym counts less than the word itself. */
+const SYNONYMS = [
+  'abort crash ctrl die died interrupt kill killed',
+  'delay hide hidden launch reveal unrevealed',
+  'airdrop send transfer',
+  'change edit modify update',
+  'attribute property trait',
+  'coin fund gas',
+  'pending stuck wait',
+  'airdrop holder receiver recipient',
+  'artwork image photo',
+  'opensea marketplace',
+].map((words) => words.split(' '))
+const SYNONYM_WEIGHT = 0.4
+
 /**
- * Finds the sections of the documentation that match words best, at most three. An error code finds its section. Reads
- * all pages, which takes less time than to start Node.js.
+ * Finds the sections of the documentation that match words best, at most three. An error code and a section's name find
+ * that section first. Reads all pages, which takes less time than to start Node.js.
  */
 export async function searchHelp(words: readonly string[], docs?: string): Promise<FoundSection[]> {
   const sections = await readSections(docs)
-  const found = rank(sections, words.join(' '))
+  const question = words.join(' ')
+  const found = rank(sections, question)
   const code = words.join('_').replaceAll('-', '_').toLowerCase()
-  const explained = Object.hasOwn(EXIT_BY_CODE, code) ? sectionOfCode(sections, code) : undefined
-  const others = found.filter((section) => section !== explained)
-  const best = (explained === undefined ? others : [explained, ...others]).slice(0, MOST)
-  const terms = new Set(termsOf(words.join(' ')))
+  const named = Object.hasOwn(EXIT_BY_CODE, code) ? sectionOfCode(sections, code) : sectionNamed(sections, question)
+  const others = found.filter((section) => section !== named)
+  const best = (named === undefined ? others : [named, ...others]).slice(0, MOST)
+  const terms = new Set(termsOf(question))
   return best.map((section) => ({ ...section, excerpt: excerptOf(section, terms) }))
 }
 
@@ -51,16 +70,26 @@ export function sectionOfCode(sections: readonly PageSection[], code: string): P
   )
 }
 
+/** Returns the section with a name, such as `Troubleshooting › Images don't load`. Ignores case and punctuation. */
+function sectionNamed(sections: readonly PageSection[], name: string): PageSection | undefined {
+  const wanted = wordsOf(name).join(' ')
+  return sections.find((section) => wordsOf(sectionName(section)).join(' ') === wanted)
+}
+
 /** Ranks sections with BM25. Words in headings and titles count several times. */
 function rank(sections: readonly PageSection[], question: string): PageSection[] {
   const asked = [...new Set(termsOf(question))]
   if (asked.length === 0) return []
+  const isDefinition = /^what (?:is|are)\b/i.test(question)
+  const synonyms = asked.map((term) => synonymsOf(term).filter((synonym) => !asked.includes(synonym)))
   const counted = sections.map((section) => {
     const body = stemsOf(section.markdown)
     const heading = stemsOf(section.heading)
     const title = section.anchor === '' ? [] : stemsOf(section.pageTitle)
-    const frequencies = asked.map(
-      (term) => times(body, term) + HEADING_WEIGHT * times(heading, term) + TITLE_WEIGHT * times(title, term),
+    const frequencyOf = (term: string) =>
+      times(body, term) + HEADING_WEIGHT * times(heading, term) + TITLE_WEIGHT * times(title, term)
+    const frequencies = asked.map((term, i) =>
+      (synonyms[i] ?? []).reduce((sum, synonym) => sum + SYNONYM_WEIGHT * frequencyOf(synonym), frequencyOf(term)),
     )
     return {
       section,
@@ -71,7 +100,7 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
   })
   const average = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(1, counted.length)
   const rarity = asked.map((_, i) => {
-    const having = counted.filter(({ frequencies }) => (frequencies[i] ?? 0) > 0).length
+    const having = counted.reduce((sum, { frequencies }) => sum + Math.min(1, frequencies[i] ?? 0), 0)
     return Math.log(1 + (counted.length - having + 0.5) / (having + 0.5))
   })
   return counted
@@ -81,7 +110,8 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
         0,
       )
       const matched = frequencies.filter((n) => n > 0).length / asked.length
-      return { section, score: sum * matched * weightOf(section.page) * (isNamed ? 3 : 1) }
+      const isAnswer = isNamed || (isDefinition && defines(section, asked))
+      return { section, score: sum * matched * weightOf(section.page) * (isAnswer ? 3 : 1) }
     })
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
@@ -106,11 +136,22 @@ function isSame(asked: readonly string[], heading: readonly string[], title: rea
 const isPage = ({ page, anchor }: PageSection, asked: readonly string[]): boolean =>
   anchor === '' && isSame(asked, stemsOf(page.replace(/\.md$/, '')), [])
 
+/** Whether a section of the glossary has a row for a term. */
+const defines = ({ page, markdown }: PageSection, asked: readonly string[]): boolean =>
+  page === GLOSSARY &&
+  [...markdown.matchAll(/^\| ([^|]+) \|/gm)].some(([, term = '']) => isSame(asked, stemsOf(term), []))
+
 /** Returns the stems of the words that matter in a question. */
 function termsOf(question: string): string[] {
   return wordsOf(question)
     .filter((word) => !COMMON.has(word))
     .map(stemOf)
+}
+
+/** Returns the stems of the synonyms of a term. */
+function synonymsOf(term: string): string[] {
+  const groups = SYNONYMS.map((words) => words.map(stemOf)).filter((group) => group.includes(term))
+  return [...new Set(groups.flat())].filter((synonym) => synonym !== term)
 }
 
 const stemsOf = (text: string) => wordsOf(text).map(stemOf)

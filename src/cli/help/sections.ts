@@ -75,3 +75,9 @@ export const plain = (text: string) =>
     .replaceAll(/<!--.*?-->/g, '')
     .replaceAll(/`|\*\*|(?<=^|\s)\*|\*(?=\s|$)/g, '')
     .replaceAll(/\\([\\`*_<>[\]#|])/g, '$1')
+
+/** Returns the title of the page with the heading. The page of `gdn nft` has the heading `gdn nft mint`. */
+export const sectionName = ({ pageTitle, heading, anchor }: PageSection) =>
+  anchor === '' || (pageTitle.startsWith('gdn ') && heading.startsWith(pageTitle))
+    ? heading
+    : `${pageTitle} › ${heading}`

@@ -1,5 +1,5 @@
 import { GdnError } from '../../core/errors.ts'
-import { nearest } from '../../core/nearest.ts'
+import { distance, nearest } from '../../core/nearest.ts'
 import { ENTRIES, isNoun, type Noun } from '../catalogue.ts'
 import { HELP_TOPICS } from './topics.ts'
 
@@ -72,9 +72,14 @@ export const isMistyped = (words: readonly string[]): boolean =>
   NOUNS.some(({ name }) => name === words[0]) &&
   (insteadOf(words) !== undefined || suggestCommands(words).near.length > 0)
 
-/** Returns the commands and topics that words of `gdn help` probably meant, as a question; null without any. */
-export function meantInHelp(words: readonly string[]): string | null {
-  const { near } = suggestCommands(words)
+/**
+ * Returns the commands and topics that a word of `gdn help` probably meant, as a question; null without any. A word may
+ * also be one of the documentation, so it has to resemble a command more closely than a word that must be a command.
+ */
+export function meantInHelp(word: string): string | null {
+  const isTypo = (name: string) =>
+    name.startsWith(word) || distance(word, name) <= Math.max(1, Math.floor(word.length / 5))
+  const near = suggestCommands([word]).near.filter((command) => command.split(' ').some(isTypo))
   return near.length === 0 ? null : `Did you mean ${inWords(near.map(inHelp))}?`
 }
 
