@@ -182,6 +182,16 @@ test.each(pages)('%s says what the names in its blocks stand for', async (page) 
   expect([...new Set(named ?? [])].filter((name) => !prose.includes(name))).toEqual([])
 })
 
+// The readers above give `gdn serve` a free port, which hides that its own is in use.
+test.each(pages)('%s never starts a second backend on the default port', async (page) => {
+  const lines = shellBlocks(await readPage(page))
+    .join('')
+    .split('\n')
+  const started = lines.filter((line) => /^gdn (local st|serve)/.test(line) && !line.includes('--port'))
+  const clashing = started.filter((line, i) => line.startsWith('gdn serve') && started[i - 1] === 'gdn local start')
+  expect(clashing).toEqual([])
+})
+
 /** Compiles the TypeScript of a page against the built package. Returns what runs the result. */
 async function compile(page: string, values: readonly StandIn[] = []) {
   const folder = await mkdtemp(join(tmpdir(), 'gdn-project-'))

@@ -113,7 +113,8 @@ export async function startReader(programs: Readonly<Record<string, string>>): P
         terminals[terminals.length - 1] += block
         if (KEEPS_RUNNING.test(block)) terminals.push('')
       }
-      const all: readonly StandIn[] = [['http://127.0.0.1:4680', `http://127.0.0.1:${port}`], ...standIns]
+      const url = `http://127.0.0.1:${port}`
+      const all: readonly StandIn[] = [['http://127.0.0.1:4680', url], ['http://127.0.0.1:4681', url], ...standIns]
       for (const typed of terminals) {
         const { exitCode, all: printed } = await runAtTerminal(
           all.reduce((done, [from, to]) => done.replaceAll(from, to), typed),
