@@ -127,7 +127,7 @@ describe('a finished run', () => {
     expect(result.code).toBe(7)
     expect(JSON.parse(result.stdout)).toMatchObject({ failed: 1 })
     expect(errorOf(result).hint).toMatch(
-      /gdn batch results drop-.* --status failed` to list them\.\n.*gdn batch retry drop-/,
+      /gdn batch results drop-.* --status failed` to list them\.\n.*gdn batch retry drop-.*edit the manifest, run `gdn batch mint`/,
     )
   })
 
@@ -136,7 +136,7 @@ describe('a finished run', () => {
     const result = await gdn('resume')
     expect(result.code).toBe(7)
     expect(errorOf(result).hint).toMatch(
-      /gdn batch results drop-.* --status failed` to list them\.\n.*gdn batch retry drop-/,
+      /gdn batch results drop-.* --status failed` to list them\.\n.*gdn batch retry drop-.*edit the manifest, run `gdn batch mint`/,
     )
   })
 })

@@ -41,8 +41,14 @@ describe('the error of a run that did not succeed', () => {
     expect(error?.exitCode).toBe(7)
     expect(error?.message).toBe('5 rows failed:\n  lines 3-5, 9: not liked\n  line 7: file is gone')
     expect(error?.hint).toBe(
-      'Run `gdn batch retry drop-3f9a` to retry failed rows, after you fix the cause.\nRun `gdn batch results drop-3f9a` to list every row.',
+      'After you fix the cause, run `gdn batch retry drop-3f9a` to retry failed rows. If you edit the manifest, run `gdn batch mint` again instead.\nRun `gdn batch results drop-3f9a` to list every row.',
     )
+  })
+
+  test('names one command for failed rows if the rows were applied', () => {
+    const applied = runCommands('drop-3f9a', undefined, { resume: 'gdn apply drop.csv', retry: 'gdn apply drop.csv' })
+    const error = errorOfRun(summary({ counts: counts({ failed: 1 }), exitCode: 7 }), applied)
+    expect(error?.hint?.split('\n')[0]).toBe('After you fix the cause, run `gdn apply drop.csv` to retry failed rows.')
   })
 
   test('lists rows with an unknown outcome by what is known of them, and every command that resolves them', () => {

@@ -11,7 +11,7 @@ import { keptText, removedText } from '../render/kept-text.ts'
 import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { runCommands } from './run-commands.ts'
-import { detailsOfRun } from './run-error.ts'
+import { detailsOfRun, retryStep } from './run-error.ts'
 import { writeJobSummary } from './send-run.ts'
 import { summaryData } from './summary.ts'
 import { refuseDiffering, verifyFinished } from './verify-run.ts'
@@ -123,7 +123,7 @@ export function noteFinished(
   if (failed === 0) return
   const commands = runCommands(name, stateDir)
   throw new GdnError('batch_failed_rows', `the run is finished; ${failed} of ${total} rows failed`, {
-    hint: `Run \`${commands('results', '--status failed')}\` to list them.\nRun \`${commands('retry')}\` to retry them.`,
+    hint: `Run \`${commands('results', '--status failed')}\` to list them.\n${retryStep(commands)}`,
     details: detailsOfRun({ ...rows, run: status, counts }, manifestPath),
   })
 }

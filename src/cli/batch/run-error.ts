@@ -179,7 +179,16 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
     // The hint for a reached limit says how to resume.
   } else if (stopped?.code !== 'max_cost' && counts.pending + counts.accepted > 0)
     steps.push(`Run \`${commands('resume')}\` to resume the run.`)
-  if (counts.failed > 0) steps.push(`Run \`${commands('retry')}\` to retry failed rows, after you fix the cause.`)
+  if (counts.failed > 0) steps.push(retryStep(commands))
   steps.push(`Run \`${commands('results')}\` to list every row.`)
   return steps
+}
+
+/** Returns the next step for failed rows. `gdn batch retry` refuses edited rows, because it sends them as planned. */
+export function retryStep(commands: RunCommands): string {
+  const retry = commands('retry')
+  const step = `After you fix the cause, run \`${retry}\` to retry failed rows.`
+  return retry.startsWith('gdn batch retry')
+    ? `${step} If you edit the manifest, run \`gdn batch mint\` again instead.`
+    : step
 }
