@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { GdnError } from './errors.ts'
-import { bootId, isAlive, ownIdentity, type ProcessIdentity, pidNamespace } from './process-identity.ts'
+import { bootId, isAlive, isStopped, ownIdentity, type ProcessIdentity, pidNamespace } from './process-identity.ts'
 
 export interface LockHolder extends ProcessIdentity {
   /** The pid namespace. The pid is only meaningful in this namespace on this host. */
@@ -75,11 +75,19 @@ export async function seemsActive(holder: LockHolder, beatAt: number): Promise<b
  *
  * @param what what the process works on
  */
-export const activeHolderError = ({ pid, note }: LockHolder, what = 'this run'): GdnError =>
-  new GdnError('run_busy', `another gdn process is working on ${what}: pid ${pid} (${note})`, {
-    hint: 'Wait until the process ends, or press Ctrl-C in its terminal.',
+export function activeHolderError({ pid, note }: LockHolder, what = 'this run'): GdnError {
+  // A stopped process handles no signal to end before it continues.
+  const stopped = isStopped(pid)
+  const message = `another gdn process is working on ${what}: pid ${pid} (${note})${stopped ? ', which is stopped' : ''}`
+  return new GdnError('run_busy', message, {
+    hint: stopped
+      ? `Run \`kill -CONT ${pid}\` to continue the process, or \`kill -KILL ${pid}\` to end it.`
+      : WAIT_HINT,
     details: { pid, note },
   })
+}
+
+const WAIT_HINT = 'Wait until the process ends, or press Ctrl-C in its terminal.'
 
 const begun = ({ since }: LockHolder): string => (since === null ? '' : ` since ${since.replace(/\.\d+Z$/, 'Z')}`)
 
@@ -95,7 +103,7 @@ export function remoteHolderError(holder: LockHolder, leftMs: number | null, wha
   const { pid, note, host, since } = holder
   const hint =
     leftMs === null
-      ? 'Wait until the process ends, or press Ctrl-C in its terminal.'
+      ? WAIT_HINT
       : `Stop that process, or wait. If it has already ended, run the same command again in ${Math.ceil(leftMs / 1000)} s.`
   return new GdnError(
     'run_busy',

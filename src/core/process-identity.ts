@@ -31,6 +31,20 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   return !isZombie && startedAt === identity.startedAt
 }
 
+/** Whether a process is stopped by a signal, for example with Ctrl-Z. False if unknown. */
+export function isStopped(pid: number): boolean {
+  try {
+    if (platform === 'win32') return false
+    return platform === 'linux'
+      ? readStat(pid).isStopped
+      : run('ps', ['-o', 'state=', '-p', String(pid)], PS_ENVIRONMENT)
+          .trim()
+          .startsWith('T')
+  } catch {
+    return false
+  }
+}
+
 /**
  * Returns the running process with a pid; null if there is none. Synchronous, so that a child's pidfile can be written
  * before anything else happens after it is spawned.
@@ -97,12 +111,16 @@ async function processStart(pid: number): Promise<ProcessStart> {
 }
 
 /** Reads the start and the state of a process from `/proc`. @throws if there is no such process */
-function readStat(pid: number): ProcessStart {
+function readStat(pid: number): ProcessStart & { isStopped: boolean } {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
   // The command is in parentheses and may itself contain spaces and parentheses. The fields follow the last
   // parenthesis.
   const [state, ...fields] = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  return { startedAt: fields[18] ?? null, isZombie: state === 'Z' || state === 'X' }
+  return {
+    startedAt: fields[18] ?? null,
+    isZombie: state === 'Z' || state === 'X',
+    isStopped: state === 'T' || state === 't',
+  }
 }
 
 const PS_ENVIRONMENT = { PATH: '/bin:/usr/bin', LC_ALL: 'C' }

@@ -1,9 +1,12 @@
 /** @module-tag slow */
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { thisProcess } from '../../src/core/lock-holder.ts'
+import { findProcess, isStopped } from '../../src/core/process-identity.ts'
 import { openState } from '../../src/state/open-state.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
@@ -204,6 +207,34 @@ const SITUATIONS: Situation[] = [
     error: 'run_busy',
   },
 ]
+
+test.skipIf(process.platform === 'win32')(
+  'a run that a stopped process holds says how to continue or end it',
+  async () => {
+    const m = await machine()
+    await m.mint('drop.csv', '--no-wait')
+    const child = spawn('sleep', ['60'])
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child, 'spawn')
+    child.kill('SIGSTOP')
+    const { pid = 0 } = child
+    await vi.waitFor(() => expect(isStopped(pid)).toBe(true))
+    const { startedAt } = findProcess(pid) ?? {}
+    const holder = JSON.stringify({ ...(await thisProcess('a batch')), pid, startedAt })
+    const state = await openState(m.stateDir)
+    await state.write((sql) => sql.run('UPDATE runs SET holder = ?', holder))
+    state.close()
+    for (const more of [[], ['--dry-run']]) {
+      expect(errorOf(await cli([...command(m, 'drop.csv'), ...more], m.options))).toMatchObject({
+        code: 'run_busy',
+        message: `another gdn process is working on this run: pid ${pid} (a batch), which is stopped`,
+        hint: expect.stringContaining(
+          `Run \`kill -CONT ${pid}\` to continue the process, or \`kill -KILL ${pid}\` to end it.`,
+        ),
+      })
+    }
+  },
+)
 
 describe('batch mint --dry-run', () => {
   test.each(SITUATIONS)(
