@@ -103,7 +103,8 @@ export function badResponse(
   return new GdnError('bad_answer', `${url} returned ${fault}: ${describeResponse(response)}`, {
     hint: redirected
       ? `Check the base URL. gdn does not follow redirects, and this one points to ${response.headers.location ?? 'nowhere'}.`
-      : response.status >= 500
+      : // A web server that doesn't know POST, for example, returns 501.
+        response.status >= 500 && response.status !== 501
         ? 'The server has a problem. Try again later.'
         : 'Check the base URL: another server may be listening there.',
     details: { status: response.status } satisfies ResponseDetails,

@@ -145,6 +145,15 @@ describe('responses', () => {
     expect(error.details).toMatchObject({ status: 400, faults: [{ field: 'timeout', message: 'too much' }] })
   })
 
+  test.each([
+    [501, 'Check the base URL: another server may be listening there.'],
+    [404, 'Check the base URL: another server may be listening there.'],
+    [500, 'The server has a problem. Try again later.'],
+  ])('suggests a fix for a page with status %i', async (status, hint) => {
+    const server = await serve([{ status, text: '<html>Unsupported method</html>' }])
+    expect(await rejection(client(server.url).call('getnfts', IDS))).toMatchObject({ code: 'bad_answer', hint })
+  })
+
   test('shows an invalid response: status, content type and the first 80 characters', async () => {
     const server = await serve([{ status: 500, text: `<h1>${'x'.repeat(200)}</h1>` }])
     const error = await rejection(client(server.url).call('getnfts', IDS))
