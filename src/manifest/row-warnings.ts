@@ -60,11 +60,13 @@ export class RowWarnings {
         what: 'an ID',
         why: "rows without one can't be edited after they are minted",
         hint: 'Add a column "id" with a different value in each row, such as 1, 2, 3.',
+        fill: 'Write a different value into the column "id" of each row, such as 1, 2, 3.',
       }),
       ...this.#about(this.#withoutImage, {
         what: 'an image',
         why: 'marketplaces show no image',
         hint: 'Add a column "image", or use --map <column>=image to read another column as image.',
+        fill: 'Write a URL or a path into the column "image" of each row.',
       }),
       ...this.#aboutQuotes(this.#quoted),
       ...this.#aboutEscaped(),
@@ -72,14 +74,18 @@ export class RowWarnings {
     ]
   }
 
-  #about({ rows, first }: Affected, { what, why, hint }: Record<'what' | 'why' | 'hint', string>): ManifestIssue[] {
+  /** @param fill the hint if other rows have it, so that the manifest has the column */
+  #about(
+    { rows, first }: Affected,
+    { what, why, hint, fill }: Record<'what' | 'why' | 'hint' | 'fill', string>,
+  ): ManifestIssue[] {
     if (rows === 0) return []
     const isAll = rows === this.#rows
     const place = { file: this.file, line: isAll ? undefined : first }
     const who = isAll
       ? `no row has ${what}`
       : `${rows} of ${this.#rows} rows ${rows === 1 ? 'is' : 'are'} without ${what}`
-    return [{ place, message: `${who}: ${why}`, hint }]
+    return [{ place, message: `${who}: ${why}`, hint: isAll ? hint : fill }]
   }
 
   #aboutQuotes({ rows, first: line }: Affected): ManifestIssue[] {

@@ -75,6 +75,10 @@ test('a drop without any image is warned about, and rows without one are counted
   expect(await validated(`${COLUMNS}\n${row('a')}${row('b', 'Dusk', '')}${row('c', 'Noon', '')}`)).toEqual([
     '3: 2 of 3 rows are without an image: marketplaces show no image',
   ])
+  const { gdn, manifest } = await drop(`${COLUMNS}\n${row('a')}${row('', 'Dusk', '')}`)
+  const { stderr } = await gdn(['batch', 'validate', manifest, ...TARGET])
+  expect(stderr).toContain('Write a URL or a path into the column "image" of each row.')
+  expect(stderr).not.toContain('Add a column')
 })
 
 const listing =
