@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { rm } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { generatePrivateKey } from 'viem/accounts'
 import { expect, test, vi } from 'vitest'
@@ -46,6 +46,18 @@ test('doctor names runs that share a name, and not the drops of one run', async 
   expect(found?.message).toContain(path('jan/drop.csv'))
   expect(found?.message).toContain(path('feb/drop.csv'))
   expect(found?.fix).toContain('or by the path of its manifest')
+
+  await writeFile(path('jan/other.csv'), CSV.replaceAll('D', 'P'))
+  await writeFile(path('feb/other.csv'), CSV.replaceAll('D', 'Q'))
+  for (const file of ['jan/other.csv', 'feb/other.csv']) expect((await mint(file)).code).toBe(0)
+  expect(await findings('runs', options)).toMatchObject([
+    {
+      status: 'warn',
+      message: expect.stringMatching(
+        /^several runs have the same manifest name: \w+\.csv \(2 runs\), \w+\.csv \(2 runs\)$/,
+      ),
+    },
+  ])
 })
 
 test('doctor names wallets whose keys were exported, and warns of unencrypted ones', async () => {

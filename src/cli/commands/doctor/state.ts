@@ -92,17 +92,24 @@ function sameNames(runs: readonly Run[]): Finding[] {
     // Runs are ordered newest first. Further drops of a run share its name intentionally.
     if (!named.has(run.family)) named.set(run.family, run)
   }
-  return [...byName]
-    .filter(([, named]) => named.size > 1)
-    .map(([name, named]) => {
-      const all = [...named.values()]
-      const shown = all
-        .slice(0, MAX_NAMED)
-        .map((run) => `${run.name} (${run.manifestPath ?? 'standard input'}, ${run.url})`)
-      const more = all.length > MAX_NAMED ? ', …' : ''
-      const fix = `Specify a run by its ID, such as ${all[0]?.id}, or by the path of its manifest. Give the next run a unique name with --run <name>.`
-      return warn(CHECK, `${all.length} runs have a manifest named ${name}: ${shown.join(', ')}${more}`, fix)
-    })
+  const shared = [...byName].filter(([, named]) => named.size > 1)
+  const [first] = shared
+  if (first === undefined) return []
+  const unique = 'Give the next run a unique name with --run <name>.'
+  if (shared.length > 1) {
+    const names = shared.slice(0, MAX_NAMED).map(([name, named]) => `${name} (${named.size} runs)`)
+    const message = `several runs have the same manifest name: ${names.join(', ')}${shared.length > MAX_NAMED ? ', …' : ''}`
+    const fix = `Specify a run by its ID, which \`gdn batch list\` shows, or by the path of its manifest. ${unique}`
+    return [warn(CHECK, message, fix)]
+  }
+  const [name, named] = first
+  const all = [...named.values()]
+  const shown = all
+    .slice(0, MAX_NAMED)
+    .map((run) => `${run.name} (${run.manifestPath ?? 'standard input'}, ${run.url})`)
+  const more = all.length > MAX_NAMED ? ', …' : ''
+  const fix = `Specify a run by its ID, such as ${all[0]?.id}, or by the path of its manifest. ${unique}`
+  return [warn(CHECK, `${all.length} runs have a manifest named ${name}: ${shown.join(', ')}${more}`, fix)]
 }
 
 async function checkCommands(stateDir: string): Promise<Finding[]> {
