@@ -15,7 +15,7 @@ interface Place {
   options: CliOptions
   requested(): Promise<string | null>
   /** Changes the transaction in the database. */
-  set(changes: { state?: 'final'; mined?: string; watched?: number }): Promise<void>
+  set(changes: { state?: 'final'; mined?: string; watched?: number; raw?: '' }): Promise<void>
   /** Adds an attempt of the transaction. */
   sign(attempt: { number: number; hash: string; cancels: number }): Promise<void>
 }
@@ -197,12 +197,16 @@ test('gdn tx list shows a transaction as final only when no reorg can remove it'
 })
 
 test('gdn tx show lists attempts in words on a terminal, and as JSON for programs', async () => {
-  const { argv, options, sign } = await place('tx show')
+  const { argv, options, sign, set } = await place('tx show')
+  const attempts = async () => JSON.parse((await cli([...argv, '--json'], options)).stdout).attempts
+  expect(await attempts()).toMatchObject([{ hash: expect.stringMatching(/^0x/), max_fee_gwei: '30', cancels: false }])
+  await set({ raw: '' })
+  expect(await attempts()).toEqual([])
   await sign({ number: 1, hash: '0x01', cancels: 0 })
   await sign({ number: 2, hash: '0x02', cancels: 1 })
   const { stdout } = await cli(argv, { ...options, tty: true, stderrTty: true })
   expect(stdout).toMatch(/^ATTEMPTS +0x01 at 30 gwei\n +0x02 at 30 gwei, cancels the transaction$/m)
-  expect(JSON.parse((await cli([...argv, '--json'], options)).stdout).attempts).toMatchObject([
+  expect(await attempts()).toMatchObject([
     { hash: '0x01', max_fee_gwei: '30', cancels: false },
     { hash: '0x02', max_fee_gwei: '30', cancels: true },
   ])

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { formatGwei } from 'viem'
+import { formatGwei, type Hex, parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
-import { attemptsOf, CANCELS } from '../store/attempts.ts'
+import { type AttemptRow, attemptsOf, CANCELS } from '../store/attempts.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
 import type { TransactionAction, TransactionState } from '../store/schema.ts'
@@ -64,7 +64,8 @@ export async function listTransactions(store: Store, filter: TransactionFilter):
 }
 
 /**
- * Finds a transaction of an EVM chain by ID or by the hash of any signing. Returns it with all signings.
+ * Finds a transaction of an EVM chain by ID or by the hash of any signing. Returns it with all signings. If it was
+ * signed only once, this signing is known until the transaction is final.
  *
  * @throws GdnError `not_found_locally`
  */
@@ -73,7 +74,7 @@ export async function showTransaction(
   name: string,
 ): Promise<ShownTransaction & { attempts: ShownAttempt[] }> {
   const row = await findTransaction(store, name)
-  const attempts = (await attemptsOf(store.db, [row.id])).get(row.id) ?? []
+  const attempts = (await attemptsOf(store.db, [row.id])).get(row.id) ?? onlyAttempt(row)
   return {
     ...shown(row),
     attempts: attempts.map(({ hash, max_fee_per_gas, cancels, created_at }) => ({
@@ -83,6 +84,17 @@ export async function showTransaction(
       created_at: iso(created_at),
     })),
   }
+}
+
+function onlyAttempt({
+  raw,
+  hash,
+  created_at,
+}: TransactionRow): Pick<AttemptRow, 'hash' | 'max_fee_per_gas' | 'cancels' | 'created_at'>[] {
+  if (raw === '') return []
+  const { maxFeePerGas, gasPrice } = parseTransaction(raw as Hex)
+  const fee = maxFeePerGas ?? gasPrice ?? 0n
+  return [{ hash, max_fee_per_gas: String(fee), cancels: CANCELS.nothing, created_at }]
 }
 
 /**
