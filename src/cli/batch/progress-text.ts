@@ -170,6 +170,8 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
     case 'reconciling':
       return `${lookingFor(counts?.unknown ?? 0)}${stepText(phase, now)}`
     case 'waiting':
+      // The last accepted NFT is deployed, and the command is about to end.
+      if (counts !== null && counts.accepted + counts.pending === 0) return 'Finishing'
       return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${number(counts?.accepted ?? 0)} NFTs are`} deployed${reasonText(phase.reason, reasons)}`
     case 'stopping':
       return stoppingText(phase.why, reasons)

@@ -67,20 +67,25 @@ test('off a terminal, prints a line for each new activity and every ten seconds,
   wait(12)
   progress.tell({ ...PLAN, rows: counts({ pending: 999, deployed: 1 }) })
   wait(12)
+  progress.tell({ type: 'rows', counts: counts({ accepted: 300, deployed: 700 }) })
   progress.tell({ type: 'waiting', pending: 300 })
   wait(3)
+  progress.tell({ type: 'rows', counts: counts({ deployed: 1000 }) })
+  wait(12)
   const lines = stderr.text.split('\n')
   expect(lines.map((line) => line.replace(/.*; /, ''))).toEqual([
     'Sending',
     'Sending',
-    'Waiting until 0 NFTs are deployed',
+    'Waiting until 300 NFTs are deployed',
+    'Finishing',
   ])
-  expect(stderr.writes).toBe(3)
+  expect(stderr.writes).toBe(4)
 })
 
 test('off a terminal, repeats an unchanged line once a minute', async () => {
   const { progress, stderr, wait } = await setUp()
   progress.tell(PLAN)
+  progress.tell({ type: 'rows', counts: counts({ accepted: 300, deployed: 700 }) })
   progress.tell({ type: 'waiting', pending: 300 })
   wait(130)
   expect(stderr.text.match(/Waiting until/g)).toHaveLength(3)
