@@ -93,6 +93,18 @@ test('batch validate suggests a comparison for a manifest that is minted on the 
   expect(await validate('--base-url', ELSEWHERE)).toContain(minting)
 })
 
+test('batch validate looks for the run in the collection of GDN_CONTRACT, as batch mint does', async () => {
+  const { mint, path, stateDir, options } = await home()
+  const api = await fakeApi(service())
+  await mint(api.url)
+  const argv = ['batch', 'validate', path('drop.csv'), '-b', 'polygon', '--base-url', api.url, '--state-dir', stateDir]
+  const validate = async (contract: string, ...more: string[]) =>
+    await cli([...argv, ...more], { ...options, env: { ...options.env, GDN_CONTRACT: contract } })
+  expect((await validate(CONTRACT)).stderr).toContain('has minted this manifest')
+  expect((await validate(OTHER_CONTRACT)).stderr).toContain('no errors. Mint them: ')
+  expect(JSON.parse((await validate(OTHER_CONTRACT, '--json')).stdout).contract_address).toBe(OTHER_CONTRACT)
+})
+
 describe('batch list', () => {
   test('lists the runs newest first, with their state', async () => {
     const { mint, list } = await home({ 'a.csv': CSV, 'b.csv': CSV })

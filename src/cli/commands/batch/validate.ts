@@ -119,7 +119,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   printWarnings(deps.io, { warnings })
   const { rows, receivers, files, target } = found
   throwProblems(found, { errors: check?.errors ?? [], warnings })
-  const { contractAddress } = target
+  const contractAddress = target.contractAddress ?? settings.contract?.value ?? null
   if (unrevealed !== undefined && target.blockchain !== null) {
     await drop?.openPlaceholder(deps, unrevealed, target.blockchain)
   }
@@ -139,7 +139,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no errors.`
   if (manifest === '-') return deps.io.note(summary)
   const again = `${shellWord(safe(manifest))}${flagsAgain(flags)}`
-  const minted = await mintedRun(deps, manifest, flags, settings)
+  const minted = await mintedRun(deps, manifest, contractAddress ?? undefined, settings)
   const next =
     minted === null
       ? `Mint them: gdn batch mint ${again}${unrevealedAgain(flags)}`
@@ -148,12 +148,17 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   deps.io.note([`${summary} ${next}`, ...missing].join('\n'))
 }
 
-/** Returns the manifest's run on the selected server if it minted every row; null otherwise. */
-async function mintedRun(deps: Deps, manifest: string, flags: ValidateFlags, settings: Settings): Promise<Run | null> {
+/** Returns the manifest's run on the selected server and in the collection if it minted every row; null otherwise. */
+async function mintedRun(
+  deps: Deps,
+  manifest: string,
+  collection: string | undefined,
+  settings: Settings,
+): Promise<Run | null> {
   const { stateDir } = settings
   try {
     const server = (await isServerNamed(settings)) ? await configuredServer(deps, settings) : undefined
-    const limits = { server, collection: flags.contract, contract: settings.contract?.value, cwd: deps.cwd }
+    const limits = { server, collection, cwd: deps.cwd }
     const run = await openRun(stateDir, manifest, limits)
     const { pending, accepted, unknown, failed } = (await runStatus(run)).counts
     return pending + accepted + unknown + failed === 0 ? run : null
@@ -173,7 +178,7 @@ async function missingFlags(
 ): Promise<string[]> {
   const hasServer = await isServerNamed(settings)
   const known = { ...settings, blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: '' } }
-  const hasCollection = (contract ?? settings.contract) !== null || (await knownCollection(deps, known)) !== null
+  const hasCollection = contract !== null || (await knownCollection(deps, known)) !== null
   return [
     ...(!hasServer ? ['Also select a server with --local, --base-url <url>, or a profile (`gdn init`).'] : []),
     ...(hasCollection
