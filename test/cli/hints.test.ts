@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import { walletsDirectory } from '../../src/config/paths.ts'
+import { openStore } from '../../src/server/store/open-store.ts'
 import { KEYSTORE_ENDING } from '../../src/wallet/folder.ts'
 import { writeKeystore } from '../helpers/keystore-file.ts'
 import { rpcStandIn } from '../helpers/rpc-stand-in.ts'
@@ -71,6 +72,22 @@ test('chain setup without the settings of a network names --data-dir before the 
     expect(stderr).toMatch(new RegExp(`specify it with --data-dir[^]*\\n.*add ${name} with rpc_urls and ${keys} below`))
   }
 })
+
+test.each(['polygon', 'solana'])(
+  'chain status of %s explains that the backend has it as an embedded chain',
+  async (name) => {
+    const { path, options } = await folder()
+    await mkdir(path('data'))
+    const argv = ['chain', 'status', name, '--data-dir', path('data')]
+    expect((await cli(argv, options)).stderr).toContain('has no RPC URL')
+    await (await openStore(join(path('data'), 'gdn.db'))).close()
+    const { code, stdout, stderr } = await cli(argv, options)
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect(stderr).toContain(`${name} is an embedded chain of the backend in ${path('data')}.`)
+    expect(stderr).toContain('The backend does not run')
+    expect((await cli([...argv, '--json'], options)).stdout).toBe('[]\n')
+  },
+)
 
 test('chain status of a network without a factory names the command of its setup', async () => {
   const { argv, options } = await withNewNetwork(() => ['chain', 'status', 'polygon'])

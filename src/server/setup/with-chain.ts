@@ -1,4 +1,6 @@
-import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { orAborted } from '../../core/or-aborted.ts'
 import { closeSigners, type Signer } from '../chain/evm/evm-signer.ts'
@@ -7,7 +9,7 @@ import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/rem
 import { createProviders } from '../chain/rpc/providers.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
 import { openDatabase } from '../open-database.ts'
-import type { DatabasePlace } from '../settings/database.ts'
+import { type DatabasePlace, databaseOf } from '../settings/database.ts'
 import { loadServerSettings, settingsPath } from '../settings/settings.ts'
 import type { ChainSettings } from '../settings/types.ts'
 import type { Store } from '../store/open-store.ts'
@@ -25,6 +27,13 @@ export interface OpenedChain {
   operators: readonly Signer[]
   /** The admin, if its key is in a remote signer. */
   admin: Signer | null
+}
+
+/** Whether a backend with its data in a directory has a blockchain as an embedded chain. */
+export async function isEmbedded(place: ChainPlace, blockchain: Blockchain): Promise<boolean> {
+  const { chains, clusters } = await loadServerSettings(place.dataDir, place.settingsFile)
+  if (isEvm(blockchain) ? chains.has(blockchain) : clusters.has(blockchain)) return false
+  return (await databaseOf(place)) === null && existsSync(join(place.dataDir, 'gdn.db'))
 }
 
 /** Returns the configuration of a network. @throws GdnError `invalid_config` */

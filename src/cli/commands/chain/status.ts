@@ -1,4 +1,5 @@
 import { isEvm } from '../../../api/blockchains.ts'
+import { runningBackend } from '../../../config/local-backend.ts'
 import { count } from '../../../core/count.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import { GdnCommand } from '../../command.ts'
@@ -57,7 +58,7 @@ function waitingText({ waiting, waiting_nfts }: DataRecord): string {
 export function command(deps: Deps, run = status): GdnCommand {
   const statusCommand = new GdnCommand({
     about:
-      'The command prints one line for each signer, with the reason if the signer cannot sign. The exit code is 6 if the network is unreachable, and 5 if no signer can sign.',
+      'The command prints one line for each signer, with the reason if the signer cannot sign. The exit code is 6 if the network is unreachable, and 5 if no signer can sign. An embedded chain has no signers to check, so the command prints only a note.',
     examples: [
       ['Check that the backend can sign', 'gdn chain status polygon'],
       [
@@ -74,6 +75,17 @@ export function command(deps: Deps, run = status): GdnCommand {
 
 export async function status(deps: Deps, word: string, flags: StatusFlags): Promise<void> {
   const blockchain = anyBlockchain(word)
+  const place = await chainPlace(deps, flags)
+  const { isEmbedded } = await import('../../../server/setup/with-chain.ts')
+  if (await isEmbedded(place, blockchain)) {
+    const output = createOutput(deps.io, flags, VIEW)
+    if (output.mode !== 'table') await output.many([])
+    deps.io.note(
+      `${blockchain} is an embedded chain of the backend in ${safe(place.dataDir)}. It needs no funds and no setup.`,
+    )
+    if ((await runningBackend(place.dataDir)) === null) deps.io.note('The backend does not run, so nothing is minted.')
+    return
+  }
   if (!isEvm(blockchain)) {
     const { solanaStatus } = await import('./setup-solana.ts')
     return await solanaStatus(deps, blockchain, flags)
@@ -81,7 +93,7 @@ export async function status(deps: Deps, word: string, flags: StatusFlags): Prom
   const output = createOutput(deps.io, flags, viewFor(deps.io, flags))
   const { chainStatus } = await import('../../../server/setup/status.ts')
   const { withChain } = await import('../../../server/setup/with-chain.ts')
-  const states = await withChain(await chainPlace(deps, flags), blockchain, async (chain) => {
+  const states = await withChain(place, blockchain, async (chain) => {
     return await chainStatus(chain, setupOf(blockchain, flags, chain.settings))
   })
   await output.many(states)
