@@ -203,95 +203,95 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-415c74 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-1891a3' ;;
-    'collection show') REPLY='flags-883978 server-12647a output-1891a3' ;;
-    'collection set') REPLY='settings-d2cf0d flags-7a1da0 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-1891a3' ;;
-    'collection list') REPLY='server-12647a output-1891a3' ;;
-    'nft mint') REPLY='flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3' ;;
-    'nft grant') REPLY='flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-1891a3' ;;
-    'nft transfer') REPLY='flags-a39b18 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-1891a3' ;;
-    'nft list') REPLY='flags-8c56ed server-12647a output-1891a3' ;;
-    'nft show') REPLY='flags-bccf96 server-12647a output-1891a3' ;;
-    'nft wait') REPLY='sending-and-waiting-6eeee0 server-12647a output-1891a3' ;;
-    'nft update') REPLY='metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-1891a3' ;;
-    'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-1891a3' ;;
-    'nft burn') REPLY='flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-1891a3' ;;
-    'nft history') REPLY='server-12647a output-1891a3' ;;
-    'nft verify') REPLY='flags-53e557 verifying-2dc4e2 server-12647a output-1891a3' ;;
-    'batch template') REPLY='flags-6dc3e8 server-da4928 output-b31709' ;;
-    'batch validate') REPLY='flags-492dfe server-12647a output-1891a3' ;;
-    'batch preview') REPLY='flags-d2e2c9 server-12647a output-1891a3' ;;
-    'batch rehearse') REPLY='flags-e663aa run-ce9282 server-da4928 output-1891a3' ;;
-    'batch mint') REPLY='flags-112622 run-2f3651 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
-    'batch list') REPLY='flags-adadad server-12647a output-1891a3' ;;
-    'batch status') REPLY='flags-347970 server-12647a output-1891a3' ;;
-    'batch resume') REPLY='flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
-    'batch retry') REPLY='flags-a5d8ef run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3' ;;
-    'batch reconcile') REPLY='flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3' ;;
-    'batch results') REPLY='flags-a3428c verifying-4972e5 server-12647a output-1891a3' ;;
-    'batch report') REPLY='flags-6871bb server-12647a output-1891a3' ;;
-    'batch rm') REPLY='flags-dbdba3 server-12647a output-1891a3' ;;
-    'plan') REPLY='flags-18a0fb server-12647a output-c4f1ba' ;;
-    'apply') REPLY='flags-fc94a4 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-1891a3' ;;
-    'reveal') REPLY='flags-63f030 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-1891a3' ;;
-    'cost') REPLY='flags-c1de73 cost-61e4fe verifying-3d2de1 server-12647a output-1891a3' ;;
-    'wallet generate') REPLY='flags-e8321b server-12647a output-1891a3' ;;
-    'wallet import') REPLY='flags-081201 server-da4928 output-1891a3' ;;
-    'wallet url') REPLY='flags-6d551a server-12647a output-1891a3' ;;
-    'wallet list') REPLY='server-da4928 output-1891a3' ;;
-    'wallet add') REPLY='server-da4928 output-1891a3' ;;
-    'wallet rm') REPLY='server-da4928 output-1891a3' ;;
-    'wallet export') REPLY='flags-4f1d06 server-da4928 output-700714' ;;
-    'local start') REPLY='flags-52d6ed output-1891a3' ;;
-    'local stop') REPLY='output-1891a3' ;;
-    'local status') REPLY='output-1891a3' ;;
-    'local logs') REPLY='flags-a95bc0 output-b31709' ;;
-    'local listen') REPLY='flags-409646 output-74fd8a' ;;
-    'local reset') REPLY='flags-799fb7 output-1891a3' ;;
-    'local exec') REPLY='flags-da49b3 output-b31709' ;;
-    'serve') REPLY='flags-3f5753 output-001e56' ;;
-    'worker') REPLY='flags-dc06e7 output-9b7f12' ;;
-    'open') REPLY='flags-97a8b4 server-12647a output-0969bc' ;;
-    'chain list') REPLY='flags-ef163f output-1891a3' ;;
-    'chain setup') REPLY='flags-e05904 sending-and-waiting-1cb25c output-1891a3' ;;
-    'chain status') REPLY='flags-ef163f output-1891a3' ;;
-    'chain verify') REPLY='flags-c1356d sending-and-waiting-aeee81 output-1891a3' ;;
-    'tx list') REPLY='flags-ec747d output-1891a3' ;;
-    'tx show') REPLY='flags-f61f07 output-1891a3' ;;
-    'tx bump') REPLY='flags-a4ed35 output-1891a3' ;;
-    'tx cancel') REPLY='flags-94197e output-1891a3' ;;
-    'tx unknown') REPLY='flags-39c119 output-1891a3' ;;
-    'tx release') REPLY='flags-f6ee49 output-1891a3' ;;
-    'key create') REPLY='flags-05de4e output-1891a3' ;;
-    'key list') REPLY='flags-f61f07 output-1891a3' ;;
-    'key revoke') REPLY='flags-f61f07 output-1891a3' ;;
-    'webhook add') REPLY='flags-f80909 output-1891a3' ;;
-    'webhook list') REPLY='flags-f61f07 output-1891a3' ;;
-    'webhook show') REPLY='flags-f61f07 output-1891a3' ;;
-    'webhook update') REPLY='flags-5cd448 output-1891a3' ;;
-    'webhook rm') REPLY='flags-94197e output-1891a3' ;;
-    'webhook test') REPLY='flags-f61f07 output-1891a3' ;;
-    'webhook trigger') REPLY='flags-f61f07 output-1891a3' ;;
-    'webhook deliveries') REPLY='flags-d78a9e output-1891a3' ;;
-    'webhook replay') REPLY='flags-dd6bb0 output-1891a3' ;;
-    'db export') REPLY='flags-ef163f output-1891a3' ;;
-    'db import') REPLY='flags-ef163f output-1891a3' ;;
-    'db migrate') REPLY='flags-ef163f output-1891a3' ;;
-    'db status') REPLY='flags-ef163f output-1891a3' ;;
-    'init') REPLY='flags-f87bac server-da4928 output-1891a3' ;;
-    'auth login') REPLY='flags-4dc24c server-12647a output-1891a3' ;;
-    'auth status') REPLY='flags-6a47ec server-12647a output-1891a3' ;;
-    'auth logout') REPLY='flags-ba0c83 server-12647a output-1891a3' ;;
-    'config get') REPLY='server-12647a output-1891a3' ;;
-    'config set') REPLY='flags-31a1f1 server-da4928 output-1891a3' ;;
-    'config unset') REPLY='flags-a7d54b output-1891a3' ;;
-    'config list') REPLY='flags-620c21 server-12647a output-1891a3' ;;
-    'config path') REPLY='server-da4928 output-1891a3' ;;
-    'doctor') REPLY='server-12647a flags-dde1fc output-1891a3' ;;
-    'completion') REPLY='output-b31709' ;;
-    'api') REPLY='flags-3898da output-ee542b server-12647a' ;;
-    'schema') REPLY='output-1891a3' ;;
-    'mcp') REPLY='permissions-of-the-agent-ae115e flags-b36207 server-12647a output-b31709' ;;
+    'collection create') REPLY='flags-415c74 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492' ;;
+    'collection show') REPLY='flags-883978 server-12647a output-31b492' ;;
+    'collection set') REPLY='settings-d2cf0d flags-7a1da0 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
+    'collection list') REPLY='server-12647a output-31b492' ;;
+    'nft mint') REPLY='flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-b0ba00 server-12647a output-31b492' ;;
+    'nft grant') REPLY='flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft transfer') REPLY='flags-a39b18 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft list') REPLY='flags-8c56ed server-12647a output-31b492' ;;
+    'nft show') REPLY='flags-bccf96 server-12647a output-31b492' ;;
+    'nft wait') REPLY='sending-and-waiting-6eeee0 server-12647a output-31b492' ;;
+    'nft update') REPLY='metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft burn') REPLY='flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft history') REPLY='server-12647a output-31b492' ;;
+    'nft verify') REPLY='flags-53e557 verifying-2dc4e2 server-12647a output-31b492' ;;
+    'batch template') REPLY='flags-6dc3e8 server-da4928 output-d9d285' ;;
+    'batch validate') REPLY='flags-492dfe server-12647a output-31b492' ;;
+    'batch preview') REPLY='flags-d2e2c9 server-12647a output-31b492' ;;
+    'batch rehearse') REPLY='flags-e663aa run-ce9282 server-da4928 output-31b492' ;;
+    'batch mint') REPLY='flags-112622 run-2f3651 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
+    'batch status') REPLY='flags-347970 server-12647a output-31b492' ;;
+    'batch resume') REPLY='flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch retry') REPLY='flags-a5d8ef run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch reconcile') REPLY='flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492' ;;
+    'batch results') REPLY='flags-a3428c verifying-4972e5 server-12647a output-31b492' ;;
+    'batch report') REPLY='flags-6871bb server-12647a output-31b492' ;;
+    'batch rm') REPLY='flags-dbdba3 server-12647a output-31b492' ;;
+    'plan') REPLY='flags-18a0fb server-12647a output-7bedd8' ;;
+    'apply') REPLY='flags-fc94a4 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
+    'reveal') REPLY='flags-63f030 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492' ;;
+    'cost') REPLY='flags-c1de73 cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
+    'wallet generate') REPLY='flags-e8321b server-12647a output-31b492' ;;
+    'wallet import') REPLY='flags-081201 server-da4928 output-31b492' ;;
+    'wallet url') REPLY='flags-6d551a server-12647a output-31b492' ;;
+    'wallet list') REPLY='server-da4928 output-31b492' ;;
+    'wallet add') REPLY='server-da4928 output-31b492' ;;
+    'wallet rm') REPLY='server-da4928 output-31b492' ;;
+    'wallet export') REPLY='flags-4f1d06 server-da4928 output-fdabd3' ;;
+    'local start') REPLY='flags-52d6ed output-31b492' ;;
+    'local stop') REPLY='output-31b492' ;;
+    'local status') REPLY='output-31b492' ;;
+    'local logs') REPLY='flags-a95bc0 output-d9d285' ;;
+    'local listen') REPLY='flags-409646 output-a80a99' ;;
+    'local reset') REPLY='flags-799fb7 output-31b492' ;;
+    'local exec') REPLY='flags-da49b3 output-d9d285' ;;
+    'serve') REPLY='flags-3f5753 output-990dbf' ;;
+    'worker') REPLY='flags-dc06e7 output-e9ede5' ;;
+    'open') REPLY='flags-97a8b4 server-12647a output-3c06f6' ;;
+    'chain list') REPLY='flags-ef163f output-31b492' ;;
+    'chain setup') REPLY='flags-e05904 sending-and-waiting-1cb25c output-31b492' ;;
+    'chain status') REPLY='flags-ef163f output-31b492' ;;
+    'chain verify') REPLY='flags-c1356d sending-and-waiting-aeee81 output-31b492' ;;
+    'tx list') REPLY='flags-ec747d output-31b492' ;;
+    'tx show') REPLY='flags-f61f07 output-31b492' ;;
+    'tx bump') REPLY='flags-a4ed35 output-31b492' ;;
+    'tx cancel') REPLY='flags-94197e output-31b492' ;;
+    'tx unknown') REPLY='flags-39c119 output-31b492' ;;
+    'tx release') REPLY='flags-f6ee49 output-31b492' ;;
+    'key create') REPLY='flags-05de4e output-31b492' ;;
+    'key list') REPLY='flags-f61f07 output-31b492' ;;
+    'key revoke') REPLY='flags-f61f07 output-31b492' ;;
+    'webhook add') REPLY='flags-f80909 output-31b492' ;;
+    'webhook list') REPLY='flags-f61f07 output-31b492' ;;
+    'webhook show') REPLY='flags-f61f07 output-31b492' ;;
+    'webhook update') REPLY='flags-5cd448 output-31b492' ;;
+    'webhook rm') REPLY='flags-94197e output-31b492' ;;
+    'webhook test') REPLY='flags-f61f07 output-31b492' ;;
+    'webhook trigger') REPLY='flags-f61f07 output-31b492' ;;
+    'webhook deliveries') REPLY='flags-d78a9e output-31b492' ;;
+    'webhook replay') REPLY='flags-dd6bb0 output-31b492' ;;
+    'db export') REPLY='flags-ef163f output-31b492' ;;
+    'db import') REPLY='flags-ef163f output-31b492' ;;
+    'db migrate') REPLY='flags-ef163f output-31b492' ;;
+    'db status') REPLY='flags-ef163f output-31b492' ;;
+    'init') REPLY='flags-f87bac server-da4928 output-31b492' ;;
+    'auth login') REPLY='flags-4dc24c server-12647a output-31b492' ;;
+    'auth status') REPLY='flags-6a47ec server-12647a output-31b492' ;;
+    'auth logout') REPLY='flags-ba0c83 server-12647a output-31b492' ;;
+    'config get') REPLY='server-12647a output-31b492' ;;
+    'config set') REPLY='flags-31a1f1 server-da4928 output-31b492' ;;
+    'config unset') REPLY='flags-a7d54b output-31b492' ;;
+    'config list') REPLY='flags-620c21 server-12647a output-31b492' ;;
+    'config path') REPLY='server-da4928 output-31b492' ;;
+    'doctor') REPLY='server-12647a flags-dde1fc output-31b492' ;;
+    'completion') REPLY='output-d9d285' ;;
+    'api') REPLY='flags-3898da output-986f87 server-12647a' ;;
+    'schema') REPLY='output-31b492' ;;
+    'mcp') REPLY='permissions-of-the-agent-ae115e flags-b36207 server-12647a output-d9d285' ;;
     *) REPLY='' ;;
   esac
 }
@@ -328,11 +328,11 @@ __gdn_flags() {
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
 --state-dir - dir Directory of runs, recorded commands and saved addresses' ;;
-    'output-1891a3') REPLY='--output -o =output Output format: table, json, ndjson, csv or ids (table)
+    'output-31b492') REPLY='--output -o =output Output format: table, json, ndjson, csv or ids (table)
 --json - - Same as --output json
 --fields - text Print only these fields
 --for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped
---quiet -q - Print only data and errors
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -461,7 +461,7 @@ __gdn_flags() {
 --blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)
 --receiver - @wallets Receiver of the rows' ;;
     'server-da4928') REPLY='--state-dir - dir Directory of runs, recorded commands and saved addresses' ;;
-    'output-b31709') REPLY='--quiet -q - Print only data and errors
+    'output-d9d285') REPLY='--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -613,11 +613,11 @@ __gdn_flags() {
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`' ;;
-    'output-c4f1ba') REPLY='--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
+    'output-7bedd8') REPLY='--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
 --json - - Same as --output json
 --fields - text Print only these fields
 --for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped
---quiet -q - Print only data and errors
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -693,8 +693,8 @@ __gdn_flags() {
     'flags-4f1d06') REPLY='--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)
 --to - file New file to write, or - for standard output
 --password-file - file File with the password, or - for standard input' ;;
-    'output-700714') REPLY='--json - - Print the exported file and its format as JSON
---quiet -q - Print only data and errors
+    'output-fdabd3') REPLY='--json - - Print the exported file and its format as JSON
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -713,8 +713,8 @@ __gdn_flags() {
 --email - text E-mail address of the account (the local account)
 --data-dir - dir Data directory of the backend (the local backend'\''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' ;;
-    'output-74fd8a') REPLY='--json - - Print a line of JSON for each event and each response
---quiet -q - Print only data and errors
+    'output-a80a99') REPLY='--json - - Print a line of JSON for each event and each response
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -752,8 +752,8 @@ __gdn_flags() {
 --log-file - file Write the log to this file instead of stderr
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --faults - file Inject the faults that this file defines, for tests' ;;
-    'output-001e56') REPLY='--json - - Print one line of JSON when the backend is ready
---quiet -q - Print only data and errors
+    'output-990dbf') REPLY='--json - - Print one line of JSON when the backend is ready
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -771,16 +771,16 @@ __gdn_flags() {
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can'\''t store
 --log-level - =log-level Log level: silent, info or debug (readable warnings, or info with --log-file)
 --log-file - file Write the log to this file instead of stderr' ;;
-    'output-9b7f12') REPLY='--json - - Print one line of JSON when the worker is ready
---quiet -q - Print only data and errors
+    'output-e9ede5') REPLY='--json - - Print one line of JSON when the worker is ready
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-97a8b4') REPLY='--print - - Print the URL without opening it
 --contract -c @collections Collection of the run, if several runs match' ;;
-    'output-0969bc') REPLY='--json - - Print the URL as JSON without opening it
---quiet -q - Print only data and errors
+    'output-3c06f6') REPLY='--json - - Print the URL as JSON without opening it
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -880,8 +880,8 @@ __gdn_flags() {
 --idempotency-key - text Idempotency key of a request that creates something (a new key)
 --dry-run - - Print the request without sending it
 --yes -y - Don'\''t prompt before spending coins that have value' ;;
-    'output-ee542b') REPLY='--json - - Print the response on one line, even in a terminal
---quiet -q - Print only data and errors
+    'output-986f87') REPLY='--json - - Print the response on one line, even in a terminal
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -894,7 +894,7 @@ __gdn_flags() {
 --toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)' ;;
     'flags-b36207') REPLY='--call-timeout - text How long a call waits before it returns `running` (50s)' ;;
     'gdn') REPLY='--help -h - Help for the command
---quiet -q - Print only data and errors
+--quiet -q - Omit notes and progress
 --no-input - - Disable prompts
 --no-color - - Disable colors
 --debug - - Print requests, timings and stack traces to stderr
@@ -905,7 +905,7 @@ __gdn_flags() {
 --output -o =output Output format: table, json, ndjson, csv or ids (table)
 --fields - text Print only these fields' ;;
     'help') REPLY='--help -h - Help for the command
---quiet -q - Print only data and errors
+--quiet -q - Omit notes and progress
 --no-input - - Disable prompts
 --no-color - - Disable colors
 --debug - - Print requests, timings and stack traces to stderr

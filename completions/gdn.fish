@@ -271,183 +271,183 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-415c74 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-1891a3'
+      printf '%s\n' 'flags-415c74 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
     case 'collection show'
-      printf '%s\n' 'flags-883978 server-12647a output-1891a3'
+      printf '%s\n' 'flags-883978 server-12647a output-31b492'
     case 'collection set'
-      printf '%s\n' 'settings-d2cf0d flags-7a1da0 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-1891a3'
+      printf '%s\n' 'settings-d2cf0d flags-7a1da0 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     case 'collection list'
-      printf '%s\n' 'server-12647a output-1891a3'
+      printf '%s\n' 'server-12647a output-31b492'
     case 'nft mint'
-      printf '%s\n' 'flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3'
+      printf '%s\n' 'flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-b0ba00 server-12647a output-31b492'
     case 'nft grant'
-      printf '%s\n' 'flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-1891a3'
+      printf '%s\n' 'flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     case 'nft transfer'
-      printf '%s\n' 'flags-a39b18 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-1891a3'
+      printf '%s\n' 'flags-a39b18 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
     case 'nft list'
-      printf '%s\n' 'flags-8c56ed server-12647a output-1891a3'
+      printf '%s\n' 'flags-8c56ed server-12647a output-31b492'
     case 'nft show'
-      printf '%s\n' 'flags-bccf96 server-12647a output-1891a3'
+      printf '%s\n' 'flags-bccf96 server-12647a output-31b492'
     case 'nft wait'
-      printf '%s\n' 'sending-and-waiting-6eeee0 server-12647a output-1891a3'
+      printf '%s\n' 'sending-and-waiting-6eeee0 server-12647a output-31b492'
     case 'nft update'
-      printf '%s\n' 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-1891a3'
+      printf '%s\n' 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
     case 'nft freeze'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-1891a3'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
     case 'nft burn'
-      printf '%s\n' 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-1891a3'
+      printf '%s\n' 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
     case 'nft history'
-      printf '%s\n' 'server-12647a output-1891a3'
+      printf '%s\n' 'server-12647a output-31b492'
     case 'nft verify'
-      printf '%s\n' 'flags-53e557 verifying-2dc4e2 server-12647a output-1891a3'
+      printf '%s\n' 'flags-53e557 verifying-2dc4e2 server-12647a output-31b492'
     case 'batch template'
-      printf '%s\n' 'flags-6dc3e8 server-da4928 output-b31709'
+      printf '%s\n' 'flags-6dc3e8 server-da4928 output-d9d285'
     case 'batch validate'
-      printf '%s\n' 'flags-492dfe server-12647a output-1891a3'
+      printf '%s\n' 'flags-492dfe server-12647a output-31b492'
     case 'batch preview'
-      printf '%s\n' 'flags-d2e2c9 server-12647a output-1891a3'
+      printf '%s\n' 'flags-d2e2c9 server-12647a output-31b492'
     case 'batch rehearse'
-      printf '%s\n' 'flags-e663aa run-ce9282 server-da4928 output-1891a3'
+      printf '%s\n' 'flags-e663aa run-ce9282 server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-112622 run-2f3651 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-112622 run-2f3651 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch list'
-      printf '%s\n' 'flags-adadad server-12647a output-1891a3'
+      printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
-      printf '%s\n' 'flags-347970 server-12647a output-1891a3'
+      printf '%s\n' 'flags-347970 server-12647a output-31b492'
     case 'batch resume'
-      printf '%s\n' 'flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch retry'
-      printf '%s\n' 'flags-a5d8ef run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
+      printf '%s\n' 'flags-a5d8ef run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch reconcile'
-      printf '%s\n' 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3'
+      printf '%s\n' 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
     case 'batch results'
-      printf '%s\n' 'flags-a3428c verifying-4972e5 server-12647a output-1891a3'
+      printf '%s\n' 'flags-a3428c verifying-4972e5 server-12647a output-31b492'
     case 'batch report'
-      printf '%s\n' 'flags-6871bb server-12647a output-1891a3'
+      printf '%s\n' 'flags-6871bb server-12647a output-31b492'
     case 'batch rm'
-      printf '%s\n' 'flags-dbdba3 server-12647a output-1891a3'
+      printf '%s\n' 'flags-dbdba3 server-12647a output-31b492'
     case 'plan'
-      printf '%s\n' 'flags-18a0fb server-12647a output-c4f1ba'
+      printf '%s\n' 'flags-18a0fb server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-fc94a4 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-1891a3'
+      printf '%s\n' 'flags-fc94a4 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-63f030 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-1891a3'
+      printf '%s\n' 'flags-63f030 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
     case 'cost'
-      printf '%s\n' 'flags-c1de73 cost-61e4fe verifying-3d2de1 server-12647a output-1891a3'
+      printf '%s\n' 'flags-c1de73 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
-      printf '%s\n' 'flags-e8321b server-12647a output-1891a3'
+      printf '%s\n' 'flags-e8321b server-12647a output-31b492'
     case 'wallet import'
-      printf '%s\n' 'flags-081201 server-da4928 output-1891a3'
+      printf '%s\n' 'flags-081201 server-da4928 output-31b492'
     case 'wallet url'
-      printf '%s\n' 'flags-6d551a server-12647a output-1891a3'
+      printf '%s\n' 'flags-6d551a server-12647a output-31b492'
     case 'wallet list'
-      printf '%s\n' 'server-da4928 output-1891a3'
+      printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet add'
-      printf '%s\n' 'server-da4928 output-1891a3'
+      printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet rm'
-      printf '%s\n' 'server-da4928 output-1891a3'
+      printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet export'
-      printf '%s\n' 'flags-4f1d06 server-da4928 output-700714'
+      printf '%s\n' 'flags-4f1d06 server-da4928 output-fdabd3'
     case 'local start'
-      printf '%s\n' 'flags-52d6ed output-1891a3'
+      printf '%s\n' 'flags-52d6ed output-31b492'
     case 'local stop'
-      printf '%s\n' 'output-1891a3'
+      printf '%s\n' 'output-31b492'
     case 'local status'
-      printf '%s\n' 'output-1891a3'
+      printf '%s\n' 'output-31b492'
     case 'local logs'
-      printf '%s\n' 'flags-a95bc0 output-b31709'
+      printf '%s\n' 'flags-a95bc0 output-d9d285'
     case 'local listen'
-      printf '%s\n' 'flags-409646 output-74fd8a'
+      printf '%s\n' 'flags-409646 output-a80a99'
     case 'local reset'
-      printf '%s\n' 'flags-799fb7 output-1891a3'
+      printf '%s\n' 'flags-799fb7 output-31b492'
     case 'local exec'
-      printf '%s\n' 'flags-da49b3 output-b31709'
+      printf '%s\n' 'flags-da49b3 output-d9d285'
     case 'serve'
-      printf '%s\n' 'flags-3f5753 output-001e56'
+      printf '%s\n' 'flags-3f5753 output-990dbf'
     case 'worker'
-      printf '%s\n' 'flags-dc06e7 output-9b7f12'
+      printf '%s\n' 'flags-dc06e7 output-e9ede5'
     case 'open'
-      printf '%s\n' 'flags-97a8b4 server-12647a output-0969bc'
+      printf '%s\n' 'flags-97a8b4 server-12647a output-3c06f6'
     case 'chain list'
-      printf '%s\n' 'flags-ef163f output-1891a3'
+      printf '%s\n' 'flags-ef163f output-31b492'
     case 'chain setup'
-      printf '%s\n' 'flags-e05904 sending-and-waiting-1cb25c output-1891a3'
+      printf '%s\n' 'flags-e05904 sending-and-waiting-1cb25c output-31b492'
     case 'chain status'
-      printf '%s\n' 'flags-ef163f output-1891a3'
+      printf '%s\n' 'flags-ef163f output-31b492'
     case 'chain verify'
-      printf '%s\n' 'flags-c1356d sending-and-waiting-aeee81 output-1891a3'
+      printf '%s\n' 'flags-c1356d sending-and-waiting-aeee81 output-31b492'
     case 'tx list'
-      printf '%s\n' 'flags-ec747d output-1891a3'
+      printf '%s\n' 'flags-ec747d output-31b492'
     case 'tx show'
-      printf '%s\n' 'flags-f61f07 output-1891a3'
+      printf '%s\n' 'flags-f61f07 output-31b492'
     case 'tx bump'
-      printf '%s\n' 'flags-a4ed35 output-1891a3'
+      printf '%s\n' 'flags-a4ed35 output-31b492'
     case 'tx cancel'
-      printf '%s\n' 'flags-94197e output-1891a3'
+      printf '%s\n' 'flags-94197e output-31b492'
     case 'tx unknown'
-      printf '%s\n' 'flags-39c119 output-1891a3'
+      printf '%s\n' 'flags-39c119 output-31b492'
     case 'tx release'
-      printf '%s\n' 'flags-f6ee49 output-1891a3'
+      printf '%s\n' 'flags-f6ee49 output-31b492'
     case 'key create'
-      printf '%s\n' 'flags-05de4e output-1891a3'
+      printf '%s\n' 'flags-05de4e output-31b492'
     case 'key list'
-      printf '%s\n' 'flags-f61f07 output-1891a3'
+      printf '%s\n' 'flags-f61f07 output-31b492'
     case 'key revoke'
-      printf '%s\n' 'flags-f61f07 output-1891a3'
+      printf '%s\n' 'flags-f61f07 output-31b492'
     case 'webhook add'
-      printf '%s\n' 'flags-f80909 output-1891a3'
+      printf '%s\n' 'flags-f80909 output-31b492'
     case 'webhook list'
-      printf '%s\n' 'flags-f61f07 output-1891a3'
+      printf '%s\n' 'flags-f61f07 output-31b492'
     case 'webhook show'
-      printf '%s\n' 'flags-f61f07 output-1891a3'
+      printf '%s\n' 'flags-f61f07 output-31b492'
     case 'webhook update'
-      printf '%s\n' 'flags-5cd448 output-1891a3'
+      printf '%s\n' 'flags-5cd448 output-31b492'
     case 'webhook rm'
-      printf '%s\n' 'flags-94197e output-1891a3'
+      printf '%s\n' 'flags-94197e output-31b492'
     case 'webhook test'
-      printf '%s\n' 'flags-f61f07 output-1891a3'
+      printf '%s\n' 'flags-f61f07 output-31b492'
     case 'webhook trigger'
-      printf '%s\n' 'flags-f61f07 output-1891a3'
+      printf '%s\n' 'flags-f61f07 output-31b492'
     case 'webhook deliveries'
-      printf '%s\n' 'flags-d78a9e output-1891a3'
+      printf '%s\n' 'flags-d78a9e output-31b492'
     case 'webhook replay'
-      printf '%s\n' 'flags-dd6bb0 output-1891a3'
+      printf '%s\n' 'flags-dd6bb0 output-31b492'
     case 'db export'
-      printf '%s\n' 'flags-ef163f output-1891a3'
+      printf '%s\n' 'flags-ef163f output-31b492'
     case 'db import'
-      printf '%s\n' 'flags-ef163f output-1891a3'
+      printf '%s\n' 'flags-ef163f output-31b492'
     case 'db migrate'
-      printf '%s\n' 'flags-ef163f output-1891a3'
+      printf '%s\n' 'flags-ef163f output-31b492'
     case 'db status'
-      printf '%s\n' 'flags-ef163f output-1891a3'
+      printf '%s\n' 'flags-ef163f output-31b492'
     case 'init'
-      printf '%s\n' 'flags-f87bac server-da4928 output-1891a3'
+      printf '%s\n' 'flags-f87bac server-da4928 output-31b492'
     case 'auth login'
-      printf '%s\n' 'flags-4dc24c server-12647a output-1891a3'
+      printf '%s\n' 'flags-4dc24c server-12647a output-31b492'
     case 'auth status'
-      printf '%s\n' 'flags-6a47ec server-12647a output-1891a3'
+      printf '%s\n' 'flags-6a47ec server-12647a output-31b492'
     case 'auth logout'
-      printf '%s\n' 'flags-ba0c83 server-12647a output-1891a3'
+      printf '%s\n' 'flags-ba0c83 server-12647a output-31b492'
     case 'config get'
-      printf '%s\n' 'server-12647a output-1891a3'
+      printf '%s\n' 'server-12647a output-31b492'
     case 'config set'
-      printf '%s\n' 'flags-31a1f1 server-da4928 output-1891a3'
+      printf '%s\n' 'flags-31a1f1 server-da4928 output-31b492'
     case 'config unset'
-      printf '%s\n' 'flags-a7d54b output-1891a3'
+      printf '%s\n' 'flags-a7d54b output-31b492'
     case 'config list'
-      printf '%s\n' 'flags-620c21 server-12647a output-1891a3'
+      printf '%s\n' 'flags-620c21 server-12647a output-31b492'
     case 'config path'
-      printf '%s\n' 'server-da4928 output-1891a3'
+      printf '%s\n' 'server-da4928 output-31b492'
     case 'doctor'
-      printf '%s\n' 'server-12647a flags-dde1fc output-1891a3'
+      printf '%s\n' 'server-12647a flags-dde1fc output-31b492'
     case 'completion'
-      printf '%s\n' 'output-b31709'
+      printf '%s\n' 'output-d9d285'
     case 'api'
-      printf '%s\n' 'flags-3898da output-ee542b server-12647a'
+      printf '%s\n' 'flags-3898da output-986f87 server-12647a'
     case 'schema'
-      printf '%s\n' 'output-1891a3'
+      printf '%s\n' 'output-31b492'
     case 'mcp'
-      printf '%s\n' 'permissions-of-the-agent-ae115e flags-b36207 server-12647a output-b31709'
+      printf '%s\n' 'permissions-of-the-agent-ae115e flags-b36207 server-12647a output-d9d285'
   end
 end
 
@@ -487,12 +487,12 @@ function __gdn_flags
         '--base-url - text URL of the server' \
         '--profile - @profiles Configuration profile to use' \
         '--state-dir - dir Directory of runs, recorded commands and saved addresses'
-    case 'output-1891a3'
+    case 'output-31b492'
       printf '%s\n' '--output -o =output Output format: table, json, ndjson, csv or ids (table)' \
         '--json - - Same as --output json' \
         '--fields - text Print only these fields' \
         '--for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped' \
-        '--quiet -q - Print only data and errors' \
+        '--quiet -q - Omit notes and progress' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
@@ -645,8 +645,8 @@ function __gdn_flags
         '--receiver - @wallets Receiver of the rows'
     case 'server-da4928'
       printf '%s\n' '--state-dir - dir Directory of runs, recorded commands and saved addresses'
-    case 'output-b31709'
-      printf '%s\n' '--quiet -q - Print only data and errors' \
+    case 'output-d9d285'
+      printf '%s\n' '--quiet -q - Omit notes and progress' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
@@ -818,12 +818,12 @@ function __gdn_flags
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones' \
         '--out - file Save the plan for `gdn apply`'
-    case 'output-c4f1ba'
+    case 'output-7bedd8'
       printf '%s\n' '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)' \
         '--json - - Same as --output json' \
         '--fields - text Print only these fields' \
         '--for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped' \
-        '--quiet -q - Print only data and errors' \
+        '--quiet -q - Omit notes and progress' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
@@ -910,9 +910,9 @@ function __gdn_flags
       printf '%s\n' '--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)' \
         '--to - file New file to write, or - for standard output' \
         '--password-file - file File with the password, or - for standard input'
-    case 'output-700714'
+    case 'output-fdabd3'
       printf '%s\n' '--json - - Print the exported file and its format as JSON' \
-        '--quiet -q - Print only data and errors' \
+        '--quiet -q - Omit notes and progress' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
@@ -934,9 +934,9 @@ function __gdn_flags
         '--email - text E-mail address of the account (the local account)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    case 'output-74fd8a'
+    case 'output-a80a99'
       printf '%s\n' '--json - - Print a line of JSON for each event and each response' \
-        '--quiet -q - Print only data and errors' \
+        '--quiet -q - Omit notes and progress' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
@@ -977,9 +977,9 @@ function __gdn_flags
         '--log-file - file Write the log to this file instead of stderr' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--faults - file Inject the faults that this file defines, for tests'
-    case 'output-001e56'
+    case 'output-990dbf'
       printf '%s\n' '--json - - Print one line of JSON when the backend is ready' \
-        '--quiet -q - Print only data and errors' \
+        '--quiet -q - Omit notes and progress' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
@@ -998,9 +998,9 @@ function __gdn_flags
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--log-level - =log-level Log level: silent, info or debug (readable warnings, or info with --log-file)' \
         '--log-file - file Write the log to this file instead of stderr'
-    case 'output-9b7f12'
+    case 'output-e9ede5'
       printf '%s\n' '--json - - Print one line of JSON when the worker is ready' \
-        '--quiet -q - Print only data and errors' \
+        '--quiet -q - Omit notes and progress' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
@@ -1008,9 +1008,9 @@ function __gdn_flags
     case 'flags-97a8b4'
       printf '%s\n' '--print - - Print the URL without opening it' \
         '--contract -c @collections Collection of the run, if several runs match'
-    case 'output-0969bc'
+    case 'output-3c06f6'
       printf '%s\n' '--json - - Print the URL as JSON without opening it' \
-        '--quiet -q - Print only data and errors' \
+        '--quiet -q - Omit notes and progress' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
@@ -1135,9 +1135,9 @@ function __gdn_flags
         '--idempotency-key - text Idempotency key of a request that creates something (a new key)' \
         '--dry-run - - Print the request without sending it' \
         '--yes -y - Don\'t prompt before spending coins that have value'
-    case 'output-ee542b'
+    case 'output-986f87'
       printf '%s\n' '--json - - Print the response on one line, even in a terminal' \
-        '--quiet -q - Print only data and errors' \
+        '--quiet -q - Omit notes and progress' \
         '--no-color - - Disable colors' \
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
@@ -1153,7 +1153,7 @@ function __gdn_flags
       printf '%s\n' '--call-timeout - text How long a call waits before it returns `running` (50s)'
     case 'gdn'
       printf '%s\n' '--help -h - Help for the command' \
-        '--quiet -q - Print only data and errors' \
+        '--quiet -q - Omit notes and progress' \
         '--no-input - - Disable prompts' \
         '--no-color - - Disable colors' \
         '--debug - - Print requests, timings and stack traces to stderr' \
@@ -1165,7 +1165,7 @@ function __gdn_flags
         '--fields - text Print only these fields'
     case 'help'
       printf '%s\n' '--help -h - Help for the command' \
-        '--quiet -q - Print only data and errors' \
+        '--quiet -q - Omit notes and progress' \
         '--no-input - - Disable prompts' \
         '--no-color - - Disable colors' \
         '--debug - - Print requests, timings and stack traces to stderr' \

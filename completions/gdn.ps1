@@ -199,95 +199,95 @@ mcp Serve the commands to coding agents as MCP tools'
   }
 
   $bundles = @{
-    'collection create' = 'flags-415c74 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-1891a3'
-    'collection show' = 'flags-883978 server-12647a output-1891a3'
-    'collection set' = 'settings-d2cf0d flags-7a1da0 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-1891a3'
-    'collection list' = 'server-12647a output-1891a3'
-    'nft mint' = 'flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-b0ba00 server-12647a output-1891a3'
-    'nft grant' = 'flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-1891a3'
-    'nft transfer' = 'flags-a39b18 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-1891a3'
-    'nft list' = 'flags-8c56ed server-12647a output-1891a3'
-    'nft show' = 'flags-bccf96 server-12647a output-1891a3'
-    'nft wait' = 'sending-and-waiting-6eeee0 server-12647a output-1891a3'
-    'nft update' = 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-1891a3'
-    'nft freeze' = 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-1891a3'
-    'nft burn' = 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-1891a3'
-    'nft history' = 'server-12647a output-1891a3'
-    'nft verify' = 'flags-53e557 verifying-2dc4e2 server-12647a output-1891a3'
-    'batch template' = 'flags-6dc3e8 server-da4928 output-b31709'
-    'batch validate' = 'flags-492dfe server-12647a output-1891a3'
-    'batch preview' = 'flags-d2e2c9 server-12647a output-1891a3'
-    'batch rehearse' = 'flags-e663aa run-ce9282 server-da4928 output-1891a3'
-    'batch mint' = 'flags-112622 run-2f3651 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
-    'batch list' = 'flags-adadad server-12647a output-1891a3'
-    'batch status' = 'flags-347970 server-12647a output-1891a3'
-    'batch resume' = 'flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
-    'batch retry' = 'flags-a5d8ef run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-1891a3'
-    'batch reconcile' = 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-1891a3'
-    'batch results' = 'flags-a3428c verifying-4972e5 server-12647a output-1891a3'
-    'batch report' = 'flags-6871bb server-12647a output-1891a3'
-    'batch rm' = 'flags-dbdba3 server-12647a output-1891a3'
-    'plan' = 'flags-18a0fb server-12647a output-c4f1ba'
-    'apply' = 'flags-fc94a4 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-1891a3'
-    'reveal' = 'flags-63f030 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-1891a3'
-    'cost' = 'flags-c1de73 cost-61e4fe verifying-3d2de1 server-12647a output-1891a3'
-    'wallet generate' = 'flags-e8321b server-12647a output-1891a3'
-    'wallet import' = 'flags-081201 server-da4928 output-1891a3'
-    'wallet url' = 'flags-6d551a server-12647a output-1891a3'
-    'wallet list' = 'server-da4928 output-1891a3'
-    'wallet add' = 'server-da4928 output-1891a3'
-    'wallet rm' = 'server-da4928 output-1891a3'
-    'wallet export' = 'flags-4f1d06 server-da4928 output-700714'
-    'local start' = 'flags-52d6ed output-1891a3'
-    'local stop' = 'output-1891a3'
-    'local status' = 'output-1891a3'
-    'local logs' = 'flags-a95bc0 output-b31709'
-    'local listen' = 'flags-409646 output-74fd8a'
-    'local reset' = 'flags-799fb7 output-1891a3'
-    'local exec' = 'flags-da49b3 output-b31709'
-    'serve' = 'flags-3f5753 output-001e56'
-    'worker' = 'flags-dc06e7 output-9b7f12'
-    'open' = 'flags-97a8b4 server-12647a output-0969bc'
-    'chain list' = 'flags-ef163f output-1891a3'
-    'chain setup' = 'flags-e05904 sending-and-waiting-1cb25c output-1891a3'
-    'chain status' = 'flags-ef163f output-1891a3'
-    'chain verify' = 'flags-c1356d sending-and-waiting-aeee81 output-1891a3'
-    'tx list' = 'flags-ec747d output-1891a3'
-    'tx show' = 'flags-f61f07 output-1891a3'
-    'tx bump' = 'flags-a4ed35 output-1891a3'
-    'tx cancel' = 'flags-94197e output-1891a3'
-    'tx unknown' = 'flags-39c119 output-1891a3'
-    'tx release' = 'flags-f6ee49 output-1891a3'
-    'key create' = 'flags-05de4e output-1891a3'
-    'key list' = 'flags-f61f07 output-1891a3'
-    'key revoke' = 'flags-f61f07 output-1891a3'
-    'webhook add' = 'flags-f80909 output-1891a3'
-    'webhook list' = 'flags-f61f07 output-1891a3'
-    'webhook show' = 'flags-f61f07 output-1891a3'
-    'webhook update' = 'flags-5cd448 output-1891a3'
-    'webhook rm' = 'flags-94197e output-1891a3'
-    'webhook test' = 'flags-f61f07 output-1891a3'
-    'webhook trigger' = 'flags-f61f07 output-1891a3'
-    'webhook deliveries' = 'flags-d78a9e output-1891a3'
-    'webhook replay' = 'flags-dd6bb0 output-1891a3'
-    'db export' = 'flags-ef163f output-1891a3'
-    'db import' = 'flags-ef163f output-1891a3'
-    'db migrate' = 'flags-ef163f output-1891a3'
-    'db status' = 'flags-ef163f output-1891a3'
-    'init' = 'flags-f87bac server-da4928 output-1891a3'
-    'auth login' = 'flags-4dc24c server-12647a output-1891a3'
-    'auth status' = 'flags-6a47ec server-12647a output-1891a3'
-    'auth logout' = 'flags-ba0c83 server-12647a output-1891a3'
-    'config get' = 'server-12647a output-1891a3'
-    'config set' = 'flags-31a1f1 server-da4928 output-1891a3'
-    'config unset' = 'flags-a7d54b output-1891a3'
-    'config list' = 'flags-620c21 server-12647a output-1891a3'
-    'config path' = 'server-da4928 output-1891a3'
-    'doctor' = 'server-12647a flags-dde1fc output-1891a3'
-    'completion' = 'output-b31709'
-    'api' = 'flags-3898da output-ee542b server-12647a'
-    'schema' = 'output-1891a3'
-    'mcp' = 'permissions-of-the-agent-ae115e flags-b36207 server-12647a output-b31709'
+    'collection create' = 'flags-415c74 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
+    'collection show' = 'flags-883978 server-12647a output-31b492'
+    'collection set' = 'settings-d2cf0d flags-7a1da0 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
+    'collection list' = 'server-12647a output-31b492'
+    'nft mint' = 'flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-b0ba00 server-12647a output-31b492'
+    'nft grant' = 'flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
+    'nft transfer' = 'flags-a39b18 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
+    'nft list' = 'flags-8c56ed server-12647a output-31b492'
+    'nft show' = 'flags-bccf96 server-12647a output-31b492'
+    'nft wait' = 'sending-and-waiting-6eeee0 server-12647a output-31b492'
+    'nft update' = 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
+    'nft freeze' = 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
+    'nft burn' = 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
+    'nft history' = 'server-12647a output-31b492'
+    'nft verify' = 'flags-53e557 verifying-2dc4e2 server-12647a output-31b492'
+    'batch template' = 'flags-6dc3e8 server-da4928 output-d9d285'
+    'batch validate' = 'flags-492dfe server-12647a output-31b492'
+    'batch preview' = 'flags-d2e2c9 server-12647a output-31b492'
+    'batch rehearse' = 'flags-e663aa run-ce9282 server-da4928 output-31b492'
+    'batch mint' = 'flags-112622 run-2f3651 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+    'batch list' = 'flags-adadad server-12647a output-31b492'
+    'batch status' = 'flags-347970 server-12647a output-31b492'
+    'batch resume' = 'flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+    'batch retry' = 'flags-a5d8ef run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+    'batch reconcile' = 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
+    'batch results' = 'flags-a3428c verifying-4972e5 server-12647a output-31b492'
+    'batch report' = 'flags-6871bb server-12647a output-31b492'
+    'batch rm' = 'flags-dbdba3 server-12647a output-31b492'
+    'plan' = 'flags-18a0fb server-12647a output-7bedd8'
+    'apply' = 'flags-fc94a4 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
+    'reveal' = 'flags-63f030 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
+    'cost' = 'flags-c1de73 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
+    'wallet generate' = 'flags-e8321b server-12647a output-31b492'
+    'wallet import' = 'flags-081201 server-da4928 output-31b492'
+    'wallet url' = 'flags-6d551a server-12647a output-31b492'
+    'wallet list' = 'server-da4928 output-31b492'
+    'wallet add' = 'server-da4928 output-31b492'
+    'wallet rm' = 'server-da4928 output-31b492'
+    'wallet export' = 'flags-4f1d06 server-da4928 output-fdabd3'
+    'local start' = 'flags-52d6ed output-31b492'
+    'local stop' = 'output-31b492'
+    'local status' = 'output-31b492'
+    'local logs' = 'flags-a95bc0 output-d9d285'
+    'local listen' = 'flags-409646 output-a80a99'
+    'local reset' = 'flags-799fb7 output-31b492'
+    'local exec' = 'flags-da49b3 output-d9d285'
+    'serve' = 'flags-3f5753 output-990dbf'
+    'worker' = 'flags-dc06e7 output-e9ede5'
+    'open' = 'flags-97a8b4 server-12647a output-3c06f6'
+    'chain list' = 'flags-ef163f output-31b492'
+    'chain setup' = 'flags-e05904 sending-and-waiting-1cb25c output-31b492'
+    'chain status' = 'flags-ef163f output-31b492'
+    'chain verify' = 'flags-c1356d sending-and-waiting-aeee81 output-31b492'
+    'tx list' = 'flags-ec747d output-31b492'
+    'tx show' = 'flags-f61f07 output-31b492'
+    'tx bump' = 'flags-a4ed35 output-31b492'
+    'tx cancel' = 'flags-94197e output-31b492'
+    'tx unknown' = 'flags-39c119 output-31b492'
+    'tx release' = 'flags-f6ee49 output-31b492'
+    'key create' = 'flags-05de4e output-31b492'
+    'key list' = 'flags-f61f07 output-31b492'
+    'key revoke' = 'flags-f61f07 output-31b492'
+    'webhook add' = 'flags-f80909 output-31b492'
+    'webhook list' = 'flags-f61f07 output-31b492'
+    'webhook show' = 'flags-f61f07 output-31b492'
+    'webhook update' = 'flags-5cd448 output-31b492'
+    'webhook rm' = 'flags-94197e output-31b492'
+    'webhook test' = 'flags-f61f07 output-31b492'
+    'webhook trigger' = 'flags-f61f07 output-31b492'
+    'webhook deliveries' = 'flags-d78a9e output-31b492'
+    'webhook replay' = 'flags-dd6bb0 output-31b492'
+    'db export' = 'flags-ef163f output-31b492'
+    'db import' = 'flags-ef163f output-31b492'
+    'db migrate' = 'flags-ef163f output-31b492'
+    'db status' = 'flags-ef163f output-31b492'
+    'init' = 'flags-f87bac server-da4928 output-31b492'
+    'auth login' = 'flags-4dc24c server-12647a output-31b492'
+    'auth status' = 'flags-6a47ec server-12647a output-31b492'
+    'auth logout' = 'flags-ba0c83 server-12647a output-31b492'
+    'config get' = 'server-12647a output-31b492'
+    'config set' = 'flags-31a1f1 server-da4928 output-31b492'
+    'config unset' = 'flags-a7d54b output-31b492'
+    'config list' = 'flags-620c21 server-12647a output-31b492'
+    'config path' = 'server-da4928 output-31b492'
+    'doctor' = 'server-12647a flags-dde1fc output-31b492'
+    'completion' = 'output-d9d285'
+    'api' = 'flags-3898da output-986f87 server-12647a'
+    'schema' = 'output-31b492'
+    'mcp' = 'permissions-of-the-agent-ae115e flags-b36207 server-12647a output-d9d285'
   }
 
   $flags = @{
@@ -321,11 +321,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --base-url - text URL of the server
 --profile - @profiles Configuration profile to use
 --state-dir - dir Directory of runs, recorded commands and saved addresses'
-    'output-1891a3' = '--output -o =output Output format: table, json, ndjson, csv or ids (table)
+    'output-31b492' = '--output -o =output Output format: table, json, ndjson, csv or ids (table)
 --json - - Same as --output json
 --fields - text Print only these fields
 --for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped
---quiet -q - Print only data and errors
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -454,7 +454,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)
 --receiver - @wallets Receiver of the rows'
     'server-da4928' = '--state-dir - dir Directory of runs, recorded commands and saved addresses'
-    'output-b31709' = '--quiet -q - Print only data and errors
+    'output-d9d285' = '--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -606,11 +606,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`'
-    'output-c4f1ba' = '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
+    'output-7bedd8' = '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
 --json - - Same as --output json
 --fields - text Print only these fields
 --for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped
---quiet -q - Print only data and errors
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -686,8 +686,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-4f1d06' = '--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)
 --to - file New file to write, or - for standard output
 --password-file - file File with the password, or - for standard input'
-    'output-700714' = '--json - - Print the exported file and its format as JSON
---quiet -q - Print only data and errors
+    'output-fdabd3' = '--json - - Print the exported file and its format as JSON
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -706,8 +706,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --email - text E-mail address of the account (the local account)
 --data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    'output-74fd8a' = '--json - - Print a line of JSON for each event and each response
---quiet -q - Print only data and errors
+    'output-a80a99' = '--json - - Print a line of JSON for each event and each response
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -745,8 +745,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --log-file - file Write the log to this file instead of stderr
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --faults - file Inject the faults that this file defines, for tests'
-    'output-001e56' = '--json - - Print one line of JSON when the backend is ready
---quiet -q - Print only data and errors
+    'output-990dbf' = '--json - - Print one line of JSON when the backend is ready
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -764,16 +764,16 @@ mcp Serve the commands to coding agents as MCP tools'
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --log-level - =log-level Log level: silent, info or debug (readable warnings, or info with --log-file)
 --log-file - file Write the log to this file instead of stderr'
-    'output-9b7f12' = '--json - - Print one line of JSON when the worker is ready
---quiet -q - Print only data and errors
+    'output-e9ede5' = '--json - - Print one line of JSON when the worker is ready
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
     'flags-97a8b4' = '--print - - Print the URL without opening it
 --contract -c @collections Collection of the run, if several runs match'
-    'output-0969bc' = '--json - - Print the URL as JSON without opening it
---quiet -q - Print only data and errors
+    'output-3c06f6' = '--json - - Print the URL as JSON without opening it
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -873,8 +873,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --idempotency-key - text Idempotency key of a request that creates something (a new key)
 --dry-run - - Print the request without sending it
 --yes -y - Don''t prompt before spending coins that have value'
-    'output-ee542b' = '--json - - Print the response on one line, even in a terminal
---quiet -q - Print only data and errors
+    'output-986f87' = '--json - - Print the response on one line, even in a terminal
+--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
@@ -887,7 +887,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)'
     'flags-b36207' = '--call-timeout - text How long a call waits before it returns `running` (50s)'
     'gdn' = '--help -h - Help for the command
---quiet -q - Print only data and errors
+--quiet -q - Omit notes and progress
 --no-input - - Disable prompts
 --no-color - - Disable colors
 --debug - - Print requests, timings and stack traces to stderr
@@ -898,7 +898,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --output -o =output Output format: table, json, ndjson, csv or ids (table)
 --fields - text Print only these fields'
     'help' = '--help -h - Help for the command
---quiet -q - Print only data and errors
+--quiet -q - Omit notes and progress
 --no-input - - Disable prompts
 --no-color - - Disable colors
 --debug - - Print requests, timings and stack traces to stderr

@@ -33,7 +33,7 @@ const OUTPUT = 'Output'
 const SERVER = 'Server'
 
 export function addCommonFlags(command: GdnCommand): GdnCommand {
-  switchFlag(command, '-q, --quiet', 'Print only data and errors', OUTPUT)
+  switchFlag(command, '-q, --quiet', 'Omit notes and progress', OUTPUT)
   switchFlag(command, '--no-color', 'Disable colors', OUTPUT)
   switchFlag(command, '--no-input', 'Disable prompts', OUTPUT)
   return switchFlag(command, '--debug', 'Print requests, timings and stack traces to stderr', OUTPUT)

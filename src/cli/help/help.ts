@@ -62,7 +62,7 @@ export const docsLink = () => join(packageRoot(), 'README.md')
 
 export const ROOT_FLAGS = [
   ['-h, --help', 'Help for the command'],
-  ['-q, --quiet', 'Print only data and errors'],
+  ['-q, --quiet', 'Omit notes and progress'],
   ['    --no-input', 'Disable prompts'],
   ['    --no-color', 'Disable colors'],
   ['    --debug', 'Print requests, timings and stack traces to stderr'],
