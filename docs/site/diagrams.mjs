@@ -2,7 +2,7 @@
 import { renderMermaidSVG } from 'beautiful-mermaid'
 
 /** How far a diagram shrinks to fit its page. A narrower page scrolls it. */
-const SMALLEST = 0.7
+const SMALLEST = 0.9
 
 const STYLE = /<style>(.*?)<\/style>/s
 

@@ -4,6 +4,8 @@ import { join, posix } from 'node:path'
 import { root } from '../../src/build/paths.mjs'
 
 const README = 'README.md'
+/** The file that docs/site/deploy.md includes. */
+const DEPLOY = 'examples/deploy/README.md'
 
 /** Returns the URL of the repository; undefined while package.json has the placeholder. */
 export function repositoryUrl(manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))) {
@@ -23,6 +25,7 @@ export function resolveLink(href, page, repository) {
   const path = posix.join(posix.dirname(page), target)
   const anchor = hash === undefined ? '' : `#${hash}`
   if (path === README) return { url: `/${anchor}` }
+  if (path === DEPLOY) return { url: `/deploy${anchor}` }
   const [, name] = /^docs\/(.*\.md)$/.exec(path) ?? []
   if (name !== undefined) return { url: `/${name.replace(/README\.md$/, 'index.md')}${anchor}` }
   return repository === undefined ? { path } : { url: `${repository}/blob/main/${path}${anchor}` }

@@ -122,11 +122,10 @@ describe.skipIf(CHROMIUM === undefined)('the site of the documentation', () => {
     ['restored backup', 'public-networks'],
     ['spreadsheet columns', 'manifest'],
     ['claude mcp', 'agents'],
-    ['my run was killed', 'troubleshooting.html#my-script'],
+    ['my script was killed', 'troubleshooting.html#my-script'],
     ['hide metadata until launch', 'reveal'],
     ['mint to a list of holders', 'cookbook.html#airdrop'],
     ['out of gas', 'troubleshooting'],
-    ['add an image', 'manifest'],
   ] as const
 
   test('finds the page for a question first', async () => {
@@ -145,6 +144,33 @@ describe.skipIf(CHROMIUM === undefined)('the site of the documentation', () => {
       }
     })
     expect(missed).toEqual([])
+  })
+
+  test.each([
+    ['cookbook-operations.html', 1280],
+    ['from-a-script.html', 400],
+  ])('keeps each flag on one line: %s at %i pixels', async (name, width) => {
+    await visit({ width }, async (page, open) => {
+      await open(name)
+      const words = page.locator('main :not(pre) > code .word')
+      expect(await words.count()).toBeGreaterThan(3)
+      expect(
+        await words.evaluateAll((all) =>
+          all.filter((word) => word.getClientRects().length > 1).map(({ textContent }) => textContent),
+        ),
+      ).toEqual([])
+    })
+  })
+
+  test('draws the diagram of the start page legibly', async () => {
+    await visit({ width: 1280 }, async (page, open) => {
+      await open('')
+      const sizes: number[] = await page.evaluate(
+        "[...document.querySelectorAll('.diagram text')].map((text) => text.getScreenCTM().a * Number.parseFloat(getComputedStyle(text).fontSize))",
+      )
+      expect(sizes.length).toBeGreaterThan(5)
+      expect(Math.min(...sizes)).toBeGreaterThanOrEqual(10)
+    })
   })
 
   test('can be used with the keyboard alone', async () => {

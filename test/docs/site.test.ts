@@ -27,6 +27,7 @@ describe('a link', () => {
     ['README.md#flags-of-every-command', 'docs/commands/nft.md', '/commands/index.md#flags-of-every-command'],
     ['../blockchains.md', 'docs/commands/nft.md', '/blockchains.md'],
     ['../README.md#in-ci', 'docs/ci.md', '/#in-ci'],
+    ['../examples/deploy/README.md#systemd', 'docs/install.md', '/deploy#systemd'],
     ['#mint', 'docs/drops.md', '#mint'],
     ['https://example.com/a', 'docs/drops.md', 'https://example.com/a'],
   ])('%s in %s leads to %s', (href, page, url) => {

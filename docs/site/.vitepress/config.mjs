@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
+import { codePlugin } from '../code.mjs'
 import { diagramPlugin, diagramStyle } from '../diagrams.mjs'
 import { linkPlugin, repositoryUrl } from '../links.mjs'
 import { miniSearch } from '../search.mjs'
 import { sidebar } from '../sidebar.mjs'
 
-/** The page of the site that includes the README. */
-const START = 'site/index.md'
+/** By their names on the site: pages in docs/site that include a file from elsewhere in the repository. */
+const INCLUDED = { 'index.md': 'README.md', 'deploy.md': 'examples/deploy/README.md' }
 
 const repository = repositoryUrl()
 
@@ -23,7 +24,7 @@ const githubAnchor = (heading) =>
 /** Returns the path from the root of the repository of the page that is rendered. */
 function pageOf({ path, relativePath }) {
   const name = path.replaceAll('\\', '/').split('/docs/').at(-1)
-  return name === START || relativePath === 'index.md' ? 'README.md' : `docs/${name}`
+  return INCLUDED[relativePath] ?? INCLUDED[name.replace(/^site\//, '')] ?? `docs/${name}`
 }
 
 export default defineConfig({
@@ -33,7 +34,10 @@ export default defineConfig({
   srcDir: '..',
   outDir: fileURLToPath(new URL('../../../out/docs', import.meta.url)),
   cacheDir: fileURLToPath(new URL('../node_modules/.cache/vitepress', import.meta.url)),
-  rewrites: { [START]: 'index.md', 'commands/README.md': 'commands/index.md' },
+  rewrites: {
+    ...Object.fromEntries(Object.keys(INCLUDED).map((name) => [`site/${name}`, name])),
+    'commands/README.md': 'commands/index.md',
+  },
   head: [
     ['link', { rel: 'icon', href: icon }],
     ['style', {}, diagramStyle],
@@ -45,6 +49,7 @@ export default defineConfig({
     config: (md) => {
       md.use(linkPlugin, { pageOf, repository })
       md.use(diagramPlugin)
+      md.use(codePlugin)
     },
   },
   transformPageData: ({ relativePath }) =>
