@@ -8,6 +8,7 @@ import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
 import { MAX_NFTS_PER_REQUEST } from '../../api/metadata.ts'
 import { type FieldIssue, validate } from '../../api/validate.ts'
 import { inVersion } from '../../api/versions.ts'
+import { ownTurn } from '../../core/turns.ts'
 import type { AcceptedRequest } from '../services/accept.ts'
 import { Refusal, refusalOf } from '../services/refusal.ts'
 import type { RunCostLimit, ServiceDeps, ServiceRequest } from '../services/services.ts'
@@ -106,6 +107,14 @@ function asObject(body: unknown): Record<string, unknown> {
   return isObject ? (body as Record<string, unknown>) : {}
 }
 
+/** Number of NFTs whose validation takes about a millisecond. */
+const LARGE = 20
+
+function isLarge(body: unknown): boolean {
+  const { metadata } = asObject(body)
+  return Array.isArray(metadata) && metadata.length >= LARGE
+}
+
 /** Rejects a request with too many NFTs before each NFT is validated. Clients send fewer after a 413. */
 function refuseTooMany(body: unknown): void {
   const { metadata } = asObject(body)
@@ -150,6 +159,7 @@ function addEndpoint(
     const { keyId, accountId } = callerOf(request)
     reply.headers(await limit(keyId))
     refuseTooMany(request.body)
+    if (endpoint.creates !== null && isLarge(request.body)) await ownTurn()
     const contract = contracts[request.apiVersion]
     const validated = validate(contract.request, request.body)
     const issues = withUnserved(validated.ok ? [] : validated.issues, request.body, deps.chains)

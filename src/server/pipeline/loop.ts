@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises'
 import { backoffMs } from '../../core/backoff.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { stateOf } from '../../core/state-of.ts'
+import { ownTurn } from '../../core/turns.ts'
 import type { Log } from '../log.ts'
 
 /** A pipeline step that runs repeatedly: when it is woken, and after the delay that its last turn returned. */
@@ -45,15 +45,16 @@ export function startLoop(name: string, turn: Turn, log: Log): Loop {
     /** The error that was logged last; null after a successful turn. */
     let logged: string | null = null
     while (!stopped) {
+      // SQLite queries are synchronous: without a pause, turns that always find more work would block timers and
+      // requests.
+      await ownTurn()
+      if (stopped) return
       woken = false
       try {
         const wait = await turn()
         failures = 0
         logged = null
-        // SQLite queries are synchronous: without a pause, turns that always find more work would block timers and
-        // requests.
-        if (wait === 0) await setImmediate()
-        else await idle(Math.min(wait ?? SWEEP_MS, SWEEP_MS))
+        if (wait !== 0) await idle(Math.min(wait ?? SWEEP_MS, SWEEP_MS))
       } catch (error) {
         failures += 1
         const reason = error instanceof GdnError ? stateOf(`${error.code} ${error.message}`) : null

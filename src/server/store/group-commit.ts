@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
+import { ownTurn } from '../../core/turns.ts'
 import type { Db, Schema } from './schema.ts'
 
 /** Runs `work` as one atomic transaction. Resolves when it is durable. */
@@ -8,7 +8,7 @@ export type RunTransaction = <Result>(work: (db: Db) => Promise<Result>) => Prom
 /** Maximum size of a group. */
 const LARGEST_GROUP = 64
 /** A group starts no more jobs after this time, because queries are synchronous and readers have to wait for it. */
-const LONGEST_MS = 10
+const LONGEST_MS = 5
 
 interface Job {
   /** Does the work. Resolves with a function that settles the caller's promise and must be called after the commit. */
@@ -27,11 +27,11 @@ export function createGroupCommit(db: Kysely<Schema>, longestMs = LONGEST_MS): R
 
   const run = async () => {
     while (waiting.length > 0) {
+      // Lets reads run between two groups, and requests from other sockets join the group.
+      await ownTurn()
       const group = waiting.slice(0, LARGEST_GROUP)
       const done = await commit(db, group, longestMs)
       waiting = waiting.slice(done)
-      // Lets requests and timers run between two groups.
-      if (waiting.length > 0) await nextTurn()
     }
     running = false
   }
@@ -48,8 +48,7 @@ export function createGroupCommit(db: Kysely<Schema>, longestMs = LONGEST_MS): R
       waiting.push(job)
       if (running) return
       running = true
-      // Deferred, so that requests from other sockets in this turn of the event loop join the group.
-      setImmediate(run)
+      void run()
     })
 }
 

@@ -1,0 +1,18 @@
+/** Callers that wait for a turn, in order. */
+const waiting: (() => void)[] = []
+
+function next(): void {
+  waiting.shift()?.()
+  if (waiting.length > 0) setImmediate(next)
+}
+
+/**
+ * Resolves in a turn of the event loop in which no other caller continues. Call it before each piece of work that takes
+ * milliseconds, so that requests are read and short ones are answered between two pieces.
+ */
+export function ownTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve)
+    if (waiting.length === 1) setImmediate(next)
+  })
+}
