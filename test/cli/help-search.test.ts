@@ -56,6 +56,32 @@ describe('the best section', () => {
     ['send nft to someone', 'collections.md: List, verify and transfer NFTs'],
     ['how do I add an image?', 'manifest.md: Images and other local files'],
     ['what is a run', 'glossary.md: Files and commands'],
+    ['connection refused', "troubleshooting.md: The server can't be reached"],
+    ['ECONNREFUSED', "troubleshooting.md: The server can't be reached"],
+    ['ECONNRESET', "troubleshooting.md: The server can't be reached"],
+    ['connect ECONNREFUSED 127.0.0.1:4680', "troubleshooting.md: The server can't be reached"],
+    ['cannot connect to server', "troubleshooting.md: The server can't be reached"],
+    ['too many requests', 'troubleshooting.md: The server returns 429'],
+    ['EADDRINUSE', 'errors.md: port_in_use'],
+    ['port is already used', 'errors.md: port_in_use'],
+    ['address already in use', 'errors.md: port_in_use'],
+    ['wallet ran out of ether', 'troubleshooting.md: The signer has no funds for gas'],
+    ['laptop died where is my progress', 'troubleshooting.md: My script died in the middle'],
+    ['half of my nfts are missing after crash', 'troubleshooting.md: My script died in the middle'],
+    ['I closed my laptop during the drop', 'troubleshooting.md: My script died in the middle'],
+    ['give every holder a free nft', 'cookbook.md: Airdrop to a list of holders'],
+    ['pictures are broken on opensea', "troubleshooting.md: Images don't load"],
+    ['resume on a different computer', 'cookbook-operations.md: Move to another machine'],
+    ['webhook signature in python', 'webhooks-reference.md: Example in Python'],
+    ['use it from python', 'api.md: Use gdn from Python'],
+    ['how to undo a mint', 'troubleshooting.md: A mint was a mistake'],
+    ['rollback', 'troubleshooting.md: A mint was a mistake'],
+    ['refund', 'troubleshooting.md: A mint was a mistake'],
+    ['duplicate nfts', 'troubleshooting.md: Rows were minted twice'],
+    ['stop people from selling', "cookbook.md: Certificates that can't be transferred"],
+    ['drops.md', 'drops.md: Mint a drop'],
+    ['docs/drops.md', 'drops.md: Mint a drop'],
+    ['docs/drops.md#failed-rows', 'drops.md: Failed rows'],
   ])('for "%s" is %s', async (question, section) => {
     expect((await namesOf(question))[0]).toBe(section)
   })
@@ -79,6 +105,15 @@ describe('the best section', () => {
     expect(sections.length).toBeGreaterThan(40)
     for (const { page, heading } of sections) {
       expect((await namesOf(heading))[0]).toBe(`${page}: ${heading}`)
+    }
+  })
+
+  test('counts the symptoms of a section like its heading', async () => {
+    const zebra = '# Zebra\n\n## Stripes\n\nSymptoms: too many spots, `EZEBRA`. Paint over them.\n'
+    const often = `# Other\n\n${'A spot is not a stripe. '.repeat(20)}\n`
+    const docs = await folderWith({ 'zebra.md': zebra, 'other.md': often })
+    for (const question of ['too many spots', 'ezebra unheardof']) {
+      expect((await searchHelp(question.split(' '), docs))[0]?.heading).toBe('Stripes')
     }
   })
 

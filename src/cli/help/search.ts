@@ -30,31 +30,36 @@ const COMMON = new Set(
   ).split(' '),
 )
 
+/** An address in a pasted error, such as `127.0.0.1:4680`. Pages about any subject show such addresses. */
+const IP_ADDRESS = /\b\d+(?:\.\d+){3}(?::\d+)?\b/g
+
 /** Words of questions with the same meaning. A synonym counts less than the word itself. */
 const SYNONYMS = [
-  'abort crash ctrl die died interrupt kill killed',
-  'delay hide hidden launch reveal unrevealed',
-  'airdrop send transfer',
-  'change edit modify update',
-  'attribute property trait',
-  'coin fund gas',
-  'pending stuck wait',
-  'airdrop holder receiver recipient',
-  'artwork image photo',
-  'opensea marketplace',
-].map((words) => words.split(' '))
+  ['abort', 'crash', 'ctrl', 'die', 'died', 'interrupt', 'kill', 'killed'],
+  ['delay', 'hide', 'hidden', 'launch', 'reveal', 'unrevealed'],
+  ['airdrop', 'send', 'transfer'],
+  ['change', 'edit', 'modify', 'update'],
+  ['attribute', 'property', 'trait'],
+  ['coin', 'fund', 'gas'],
+  ['pending', 'stuck', 'wait'],
+  ['airdrop', 'holder', 'receiver', 'recipient'],
+  ['artwork', 'image', 'photo', 'picture'],
+  ['opensea', 'marketplace'],
+]
 const SYNONYM_WEIGHT = 0.4
 
 /**
- * Finds the sections of the documentation that match words best, at most three. An error code and a section's name find
- * that section first. Reads all pages, which takes less time than to start Node.js.
+ * Finds the sections of the documentation that match words best, at most three. An error code, a section's name and a
+ * path find that section first. Reads all pages, which takes less time than to start Node.js.
  */
 export async function searchHelp(words: readonly string[], docs?: string): Promise<FoundSection[]> {
   const sections = await readSections(docs)
   const question = words.join(' ')
   const found = rank(sections, question)
   const code = words.join('_').replaceAll('-', '_').toLowerCase()
-  const named = Object.hasOwn(EXIT_BY_CODE, code) ? sectionOfCode(sections, code) : sectionNamed(sections, question)
+  const named = Object.hasOwn(EXIT_BY_CODE, code)
+    ? sectionOfCode(sections, code)
+    : (sectionAt(sections, question) ?? sectionNamed(sections, question))
   const others = found.filter((section) => section !== named)
   const best = (named === undefined ? others : [named, ...others]).slice(0, MOST)
   const terms = new Set(termsOf(question))
@@ -70,13 +75,19 @@ export function sectionOfCode(sections: readonly PageSection[], code: string): P
   )
 }
 
+/** Returns the section at a path, such as `drops.md`, `docs/drops.md` or `docs/drops.md#failed-rows`. */
+function sectionAt(sections: readonly PageSection[], path: string): PageSection | undefined {
+  const [, page, anchor = ''] = /^(?:docs\/)?([\w/-]+\.md)(?:#(.*))?$/.exec(path) ?? []
+  return sections.find((section) => section.page === page && section.anchor === anchor)
+}
+
 /** Returns the section with a name, such as `Troubleshooting › Images don't load`. Ignores case and punctuation. */
 function sectionNamed(sections: readonly PageSection[], name: string): PageSection | undefined {
   const wanted = wordsOf(name).join(' ')
   return sections.find((section) => wordsOf(sectionName(section)).join(' ') === wanted)
 }
 
-/** Ranks sections with BM25. Words in headings and titles count several times. */
+/** Ranks sections with BM25. Words in headings, symptoms and titles count several times. */
 function rank(sections: readonly PageSection[], question: string): PageSection[] {
   const asked = [...new Set(termsOf(question))]
   if (asked.length === 0) return []
@@ -84,10 +95,10 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
   const synonyms = asked.map((term) => synonymsOf(term).filter((synonym) => !asked.includes(synonym)))
   const counted = sections.map((section) => {
     const body = stemsOf(section.markdown)
-    const heading = stemsOf(section.heading)
+    const headings = [section.heading, ...symptomsOf(section)].map(stemsOf)
     const title = section.anchor === '' ? [] : stemsOf(section.pageTitle)
     const frequencyOf = (term: string) =>
-      times(body, term) + HEADING_WEIGHT * times(heading, term) + TITLE_WEIGHT * times(title, term)
+      times(body, term) + HEADING_WEIGHT * times(headings.flat(), term) + TITLE_WEIGHT * times(title, term)
     const frequencies = asked.map((term, i) =>
       (synonyms[i] ?? []).reduce((sum, synonym) => sum + SYNONYM_WEIGHT * frequencyOf(synonym), frequencyOf(term)),
     )
@@ -95,7 +106,7 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
       section,
       frequencies,
       length: body.length,
-      isNamed: isSame(asked, heading, title) || isPage(section, asked),
+      isNamed: headings.some((heading) => isSame(asked, heading, title)) || isPage(section, asked),
     }
   })
   const average = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(1, counted.length)
@@ -117,6 +128,11 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
     .sort((a, b) => b.score - a.score)
     .map(({ section }) => section)
 }
+
+/** A sentence with phrases, in the words of users. They are further headings of the section. */
+const SYMPTOMS = /^Symptoms: ([^.]+)\.\s*/m
+
+const symptomsOf = ({ markdown }: PageSection): string[] => SYMPTOMS.exec(markdown)?.[1]?.split(',') ?? []
 
 function weightOf(page: string): number {
   if (FOR_CONTRIBUTORS.has(page)) return 0.3
@@ -143,7 +159,7 @@ const defines = ({ page, markdown }: PageSection, asked: readonly string[]): boo
 
 /** Returns the stems of the words that matter in a question. */
 function termsOf(question: string): string[] {
-  return wordsOf(question)
+  return wordsOf(question.replaceAll(IP_ADDRESS, ' '))
     .filter((word) => !COMMON.has(word))
     .map(stemOf)
 }
@@ -184,6 +200,7 @@ function stem(word: string): string {
 /** Returns the sentence of a section that has most of the terms, or else its first one. */
 function excerptOf({ markdown }: PageSection, terms: ReadonlySet<string>): string {
   const sentences = markdown
+    .replace(SYMPTOMS, '')
     .replaceAll(/^ *(```|~~~).*?^ *\1$/gms, '')
     .split(/\n{2,}|\n(?=[|-])|(?<=[.!?])\s+/)
     .map((text) =>
