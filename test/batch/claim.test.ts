@@ -110,6 +110,22 @@ describe('two runs with the same rows in one collection', () => {
       await expect(machine.run(server, idsOf(4, 5), feb)).rejects.toMatchObject(refusal)
     })
 
+    test('say that a name is not enough if the other manifest is gone, and mint with --again', async () => {
+      const server = serverOf()
+      const jan = await manifest('jan.csv')
+      await machine.run(server, idsOf(1, 2), jan)
+      await rm(jan.manifestPath)
+      const feb = await manifest('feb.csv')
+      const hint = expect.stringMatching(
+        /^If this manifest is another drop, add --again\. --run <name> alone is not enough, .*jan\.csv$/m,
+      )
+      for (const options of [feb, { ...feb, runName: 'feb' }]) {
+        await expect(machine.run(server, idsOf(4, 5), options)).rejects.toMatchObject({ hint })
+      }
+      await machine.run(server, idsOf(4, 5), { ...feb, again: true })
+      expect({ most: most(server), minted: server.minted.size }).toEqual({ most: 1, minted: 4 })
+    })
+
     test('of other names reject rows with the same IDs if none has a name', async () => {
       const server = serverOf()
       await machine.run(server, idsOf(1), await manifest('jan.csv'))
@@ -120,10 +136,12 @@ describe('two runs with the same rows in one collection', () => {
 
   test('say how to mint another drop with the same IDs where the manifest is another file', async () => {
     const server = serverOf()
-    await machine.run(server, rowsUpTo(2), A)
+    const jan = { manifestPath: join(machine.stateDir, 'jan.csv') }
+    await writeFile(jan.manifestPath, '')
+    await machine.run(server, rowsUpTo(2), jan)
     const other = /^If this manifest is another drop, add --run <name>\./m
     await expect(machine.run(server, rowsUpTo(2), B)).rejects.toMatchObject({ hint: expect.stringMatching(other) })
-    await expect(machine.run(server, rowsUpTo(2), { ...A, runName: 'feb' })).rejects.toMatchObject({
+    await expect(machine.run(server, rowsUpTo(2), { ...jan, runName: 'feb' })).rejects.toMatchObject({
       hint: expect.stringMatching(/^To mint them a second time, add --again\.$/m),
     })
   })

@@ -33,6 +33,8 @@ interface ClaimedElsewhere {
   runs: Map<string, string | null>
   /** Whether every run in `runs` has a different manifest. Such a run may be another drop with the same IDs. */
   ofOtherFiles: boolean
+  /** The path of another run's manifest that no longer exists. Null if there is none. */
+  missing: string | null
   /**
    * Hints: how this run takes over another one whose manifest was moved, and how a command continues a run of this
    * manifest.
@@ -78,7 +80,14 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
   const collections = new Set(store.collections(sql))
   const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   if (others.length === 0) return
-  const claimed: ClaimedElsewhere = { rows: [], keys: new Set(), runs: new Map(), ofOtherFiles: true, moves: new Set() }
+  const claimed: ClaimedElsewhere = {
+    rows: [],
+    keys: new Set(),
+    runs: new Map(),
+    ofOtherFiles: true,
+    missing: null,
+    moves: new Set(),
+  }
   const renamed = new Set(checked.renamed.map(({ row }) => row.key))
   const positions = [...checked.pending, ...checked.renamed.map(({ row }) => row.position)]
   if (positions.length === 0) return
@@ -108,6 +117,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
       isOneManifest ||= row.key === row.otherKey
       if (!claimed.runs.has(other.name)) claimed.runs.set(other.name, howToFinish(sql, other))
       claimed.ofOtherFiles &&= move !== null
+      if (move !== null && other.manifest !== null && !existsSync(other.manifest)) claimed.missing ??= other.manifest
       for (const hint of [move, goOn]) if (hint !== null) claimed.moves.add(hint)
       if (!claimed.keys.has(row.key) && claimed.rows.length < MAX_NAMED) {
         claimed.rows.push({ key: shownKey(row.key), line: row.line, run: other.name })
@@ -210,17 +220,20 @@ const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry:
 
 const HOW_TO_SEND_OTHERS = 'To send the other rows, remove these from the manifest and run the same command again.'
 
-function howToMint(runName: string | null, ofOtherFiles: boolean): string {
+function howToMint(runName: string | null, { ofOtherFiles, missing }: ClaimedElsewhere): string {
+  // See `isAnotherDrop`.
+  if (missing !== null) {
+    return `If this manifest is another drop, add --again. --run <name> alone is not enough, because the manifest of the other run no longer exists: ${missing}`
+  }
   if (runName !== null) return 'To mint them a second time, add --again.'
   return ofOtherFiles
     ? 'If this manifest is another drop, add --run <name>. Its rows may have the same IDs, but not the same content.'
     : 'To mint them a second time, add --run <name> --again.'
 }
 
-function alreadyAccepted(
-  { rows, keys: { size: count }, runs, ofOtherFiles, moves }: ClaimedElsewhere,
-  { setId, runName }: Drop,
-): GdnError {
+function alreadyAccepted(claimed: ClaimedElsewhere, { setId, runName }: Drop): GdnError {
+  const { rows, runs, moves } = claimed
+  const count = claimed.keys.size
   const isNew = setId === null
   const names = [...runs.keys()]
   const open = names.find((name) => runs.get(name) !== null)
@@ -235,7 +248,7 @@ function alreadyAccepted(
           ]),
       'Two rows are the same if they have the same ID or, without IDs, the same content.',
       ...(isNew ? [...moves].slice(0, MAX_MOVES) : []),
-      isNew ? howToMint(runName, ofOtherFiles) : HOW_TO_SEND_OTHERS,
+      isNew ? howToMint(runName, claimed) : HOW_TO_SEND_OTHERS,
     ].join('\n'),
     details: { rows: rows.sort((a, b) => a.line - b.line), count },
   })
