@@ -42,8 +42,11 @@ export async function probeIdempotency(
     return null
   }
   const json = parseJson(response.body)
+  const { status } = response
+  // Web servers that don't know POST return 501.
+  const isPage = json === undefined && (status < 400 || status === 501)
   // Other JSON may be specific to this endpoint.
-  const isForeign = isForeignRefusal(response.status, json) && (json === undefined || response.status === 401)
+  const isForeign = isPage || (isForeignRefusal(status, json) && (json === undefined || status === 401))
   const honored = isForeign ? null : server.dispatch.announced.learn(response)
   if (isForeign && !refresh) await jsonOf(ENDPOINT, url, response)
   if (honored === null) onSilence?.(`it returned ${describeResponse(response)}`)

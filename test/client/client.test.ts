@@ -321,6 +321,8 @@ describe('what the server announces', () => {
 
   test.each([
     ['a page', { status: 404, text: '<html>Not here</html>' }, 'bad_answer'],
+    ['a page of a server that accepts any request', { text: '<html>Welcome</html>' }, 'bad_answer'],
+    ['a page of a server without POST', { status: 501, text: '<html>Unsupported method</html>' }, 'bad_answer'],
     ['a key that a proxy rejects', { status: 401, json: { message: 'Unauthorized' } }, 'unauthorized'],
   ])('%s stops the request before it is sent', async (_what, answer, code) => {
     const server = await serve([answer])
