@@ -138,6 +138,10 @@ test('batch rm removes the record of a single command after --yes, even with an 
   expect((await cli(argv, { env })).code).toBe(9)
   const all = async () => JSON.parse((await cli(['batch', 'list', '--all', '--json'], { env })).stdout)
   const [{ run, run_id }] = await all()
+  const { stdout: findings } = await cli(['doctor', '--json'], { env })
+  expect(JSON.parse(findings)).toContainEqual(
+    expect.objectContaining({ check: 'runs', fix: expect.stringContaining(`run \`gdn batch rm ${run}\``) }),
+  )
   const refused = await cli(['batch', 'rm', run, '--json'], { env })
   expect(errorOf(refused)).toMatchObject({ code: 'not_confirmed', message: expect.stringContaining('another request') })
   expect(await cli(['batch', 'rm', run, '--yes', '-o', 'ids'], { env })).toMatchObject({
