@@ -53,6 +53,7 @@ async function machine(text = CSV, onMint = () => {}, onTransfer = () => {}) {
     plan: (...more: string[]) => cli(['plan', path('drop.csv'), ...target, ...more], options),
     planAtTerminal: () => cli(['plan', path('drop.csv'), ...target], { ...options, tty: true, colors: true }),
     run: (...args: string[]) => cli([...args, ...target], options),
+    sheetOf: (name: string) => cli(['batch', 'results', name, '-o', 'csv', '--for-spreadsheet'], options),
   }
 }
 
@@ -273,6 +274,26 @@ describe('gdn apply', () => {
     expect(stderr).toContain('was line 3: Dusk\n')
     expect(stderr).toMatch(/title.*Dusk.*Dust/s)
     expect(stderr).toMatch(/`gdn batch results drop-\w+ -o csv --for-spreadsheet`/)
+  })
+
+  test('edits a row without an ID as the hint says: with the rows of batch results, and a new id column', async () => {
+    const rows = `title,description,receiver\nDawn,x,${OWNER}\nDusk,x,${OWNER}\n`
+    const { api, write, mint, plan, apply, sheetOf } = await machine(rows)
+    await mint()
+    await write(rows.replace('Dusk', 'Dust'))
+    const { stderr } = await plan()
+    const [, name = ''] = /`gdn batch results (\S+) -o csv --for-spreadsheet`/.exec(stderr) ?? []
+    expect(stderr).toContain('remove its rows with the status burned, which have no NFT, and the column key with all')
+    const sheet = (await sheetOf(name)).stdout.trimEnd().split('\r\n')
+    const end = sheet[0]?.split(',').indexOf('key')
+    const own = sheet.map((line) => line.split(',').slice(0, end).join(','))
+    const named = own.map((line, at) => `${line},${at === 0 ? 'id' : at}\n`).join('')
+    await write(named)
+    expect(await apply()).toMatchObject({ code: 0 })
+    await write(named.replace(OWNER, OTHER))
+    expect(await apply()).toMatchObject({ code: 0 })
+    expect(api.bodies('createnft')).toHaveLength(1)
+    expect(api.bodies('transfernft')).toHaveLength(1)
   })
 
   test('refuses an edited row without an ID before it prompts', { tags: ['promise'] }, async () => {

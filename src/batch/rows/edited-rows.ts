@@ -281,7 +281,7 @@ function editedRows(
 
 /** Returns the sentence on where to find the rows as they were before an edit. */
 export const lastRows = (run: string): string =>
-  `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. Leave out its rows with the status burned: they have no NFT.`
+  `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. To use that file as the manifest, remove its rows with the status burned, which have no NFT, and the column key with all columns after it.`
 
 /** Returns the hint for edited rows without an ID. Their pairs are guesses if one column was sorted alone. */
 export function editedWithoutId(pairs: readonly EditedPair[]): string[] {
@@ -291,7 +291,7 @@ export function editedWithoutId(pairs: readonly EditedPair[]): string[] {
     'Nothing was sent. An edited row without an ID would be minted a second time.',
     ...(pairs.length < 2 ? [] : [`If ${column} was sorted or shifted without the others, restore it.`]),
     "If you edited rows, revert the edits: gdn can't find the NFT of an edited row without an ID.",
-    'To edit the rows later, revert the edits, add an id column, and run `gdn apply`. Then edit the rows again.',
+    'To edit the rows later, revert the edits, add an id column to the manifest, and run `gdn apply`. Then edit the rows again.',
   ]
 }
 
