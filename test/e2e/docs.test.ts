@@ -124,6 +124,42 @@ test.skipIf(isSoak || !HAS_PROC)('all pages take at most 90 s of two processors'
   expect(ended + running).toBeLessThanOrEqual(180)
 })
 
+describe('in the cookbook', () => {
+  const OWN_KEY = `GDN_PROFILE= GDN_BASE_URL=$URL GDN_API_KEY="$(cat game.key)"`
+
+  /** Pastes recipes below the introduction of the cookbook. */
+  async function pasteRecipes(recipes: (section: (title: string) => string) => string[]) {
+    const page = await readPage('docs/cookbook.md')
+    const [start = '', ...sections] = page.split(/^## /m)
+    const section = (title: string) => sections.find((text) => text.startsWith(title)) ?? ''
+    const reader = await startReader({})
+    whenTestDone(reader.close)
+    return await reader.paste([start, ...recipes(section)].join('\n'), standIns)
+  }
+  const block = (...lines: string[]) => ['```sh', ...lines, '```'].join('\n')
+
+  test('the reward is minted once, however often its recipe is pasted, and again after a reset', async () => {
+    const failure = await pasteRecipes((section) => {
+      const recipe = section('Reward a player once')
+      const check = block(`[ "$(${OWN_KEY} gdn nft list -b polygon -c "$(cat badges.txt)" -o ids | wc -l)" = 1 ]`)
+      const pasted = [recipe, recipe, check]
+      return [...pasted, block('gdn local stop', 'gdn local reset --yes', 'gdn local start'), ...pasted]
+    })
+    expect(failure).toBeNull()
+  }, 120_000)
+
+  test('a holder gets one NFT if a later list has the address in lower case', async () => {
+    const failure = await pasteRecipes((section) => {
+      const recipe = section('Airdrop')
+      const later = recipe
+        .replace('$OWNER $PLAYER', '$PLAYER $OWNER | tr A-Z a-z')
+        .replace(/^export GDN_CONTRACT=.*$/m, '')
+      return [recipe, later, block('[ "$(gdn nft list -o ids | wc -l)" = 2 ]')]
+    })
+    expect(failure).toBeNull()
+  }, 120_000)
+})
+
 test.skipIf(!HAS_PTY)(
   'the walkthrough on Base mainnet prompts before each command that spends, and ends verified',
   {
