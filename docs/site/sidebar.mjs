@@ -13,6 +13,7 @@ const GROUPS = {
   ],
   Guides: [
     ['Cookbook', 'cookbook'],
+    ['Cookbook: people', 'cookbook-people'],
     ['Cookbook: operations', 'cookbook-operations'],
     ['Drops', 'drops'],
     ['Plan and apply', 'plan-and-apply'],

@@ -129,7 +129,7 @@ describe('in the cookbook', () => {
 
   /** Pastes recipes below the introduction of the cookbook. */
   async function pasteRecipes(recipes: (section: (title: string) => string) => string[]) {
-    const page = await readPage('docs/cookbook.md')
+    const page = await readPage('docs/cookbook-people.md')
     const [start = '', ...sections] = page.split(/^## /m)
     const section = (title: string) => sections.find((text) => text.startsWith(title)) ?? ''
     const reader = await startReader({})
