@@ -65,7 +65,10 @@ test('the recorded session of the README takes at most 12 s, and counts the rows
   const rows = drop.trimEnd().split('\n').length - 1
   // The last command prints the number of NFTs, which its comment and the title repeat.
   expect(svg).toContain(`>${rows}<`)
-  const stated = [...svg.matchAll(/(\d+) of (\d+)(?: are minted)?, none twice/g)].map(([, n, of]) => [n, of])
+  const stated = [...svg.matchAll(/(?:(\d+) of|All) (\d+)(?: are minted)?, none twice/g)].map(([, n, of]) => [
+    n ?? of,
+    of,
+  ])
   expect(new Set(stated.flat())).toEqual(new Set([String(rows)]))
   expect(stated.length).toBeGreaterThan(1)
 })

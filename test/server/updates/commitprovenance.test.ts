@@ -80,6 +80,7 @@ it('commits a collection to a hash before its first token, and shows where', asy
     transaction_gdn_id: id,
     transaction_hash: done?.transaction_hash,
     block_number: expect.any(Number),
+    reference_id: null,
   })
   expect(second).toMatchObject({ provenance: OTHER, first_token_id: '3' })
 })
