@@ -124,7 +124,7 @@ describe.skipIf(CHROMIUM === undefined)('the site of the documentation', () => {
     ['claude mcp', 'agents'],
     ['my script was killed', 'troubleshooting.html#my-script'],
     ['hide metadata until launch', 'reveal'],
-    ['mint to a list of holders', 'cookbook.html#airdrop'],
+    ['mint to a list of holders', 'cookbook-people'],
     ['out of gas', 'troubleshooting'],
   ] as const
 
