@@ -60,6 +60,16 @@ describe('a row with an unknown outcome', () => {
     expect(details).toMatchObject({ unknown_rows: [{ line: 3 }], undecided_rows: [{ line: 3 }] })
   })
 
+  test('is a finding of doctor, which names the command that resumes the run', async () => {
+    const { mint, options } = await losesAnswer('after')
+    await mint()
+    const { stdout } = await cli(['doctor', '--json'], options)
+    const findings: { check: string; fix: string }[] = JSON.parse(stdout)
+    expect(findings.filter(({ check }) => check === 'runs')).toMatchObject([
+      { fix: expect.stringMatching(/^Run `gdn batch resume [0-9a-f]+`\.$/) },
+    ])
+  })
+
   test('is resolved with batch reconcile --row key=id', async () => {
     const { mint, gdn, keyOf, api, lostId } = await losesAnswer('after')
     await mint()

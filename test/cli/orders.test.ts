@@ -3,6 +3,8 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
+import { thisProcess } from '../../src/core/lock-holder.ts'
+import { openState } from '../../src/state/open-state.ts'
 import { pngNamed } from '../helpers/images.ts'
 import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply, knows as tells } from './fake-api.ts'
 import { cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
@@ -124,6 +126,30 @@ test('prints no ID of an operation that is refused before its request is sent', 
   const { stderr } = await cli(argv, { env })
   expect(stderr).toContain('error: ')
   expect(stderr).not.toContain('Operation ')
+})
+
+test('doctor reports a command that was killed while it waited for the response, and not one that is running', async () => {
+  const api = await fakeApi({ createnft: () => ({ status: 500, body: {} }) })
+  const { dir, env } = await machine()
+  expect((await cli([...MINT, '--base-url', api.url, '--state-dir', join(dir, 'state')], { env })).code).toBe(9)
+  /** The warnings while the command's process is another one. */
+  const warnings = async (process: { pid?: number }) => {
+    const state = await openState(join(dir, 'state'))
+    const holder = JSON.stringify({ ...(await thisProcess('nft mint')), ...process })
+    await state.write((sql) => {
+      sql.run('UPDATE runs SET holder = ?', holder)
+      // The outcome is already recorded as unknown here, after which no operation is `sent`.
+      sql.run('DROP TRIGGER IF EXISTS allowed_transitions')
+      sql.run("UPDATE operations SET state = 'sent'")
+    })
+    state.close()
+    const { stdout } = await cli(['doctor', '--json', '--state-dir', join(dir, 'state')], { env })
+    const findings: { check: string; message: string }[] = JSON.parse(stdout)
+    return findings.filter(({ check, message }) => check === 'runs' && message.includes('is unknown'))
+  }
+  // No process has this ID.
+  expect(await warnings({ pid: 2 ** 22 + 1 })).toHaveLength(1)
+  expect(await warnings({})).toEqual([])
 })
 
 test('batch rm removes the record of a single command after --yes, even with an unknown outcome', async () => {

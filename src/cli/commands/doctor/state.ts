@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { howToResume } from '../../../batch/runs/how-to-resume.ts'
 import { listRuns, runStatuses } from '../../../batch/runs/runs.ts'
 import type { Run } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
+import { seemsActive } from '../../../core/lock-holder.ts'
 import { openStateIfThere } from '../../../state/open-state.ts'
 import { commandRuns } from '../../../state/runs.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
@@ -64,12 +66,11 @@ export async function checkRuns(stateDir: string): Promise<Finding[]> {
     const runs = await listRuns(stateDir)
     const findings: Finding[] = []
     for (const run of await runStatuses(stateDir, runs)) {
-      const { unknown } = run.counts
+      const { unknown, pending } = run.counts
       if (unknown === 0) continue
       const rows = unknown === 1 ? 'a row' : `${unknown} rows`
-      findings.push(
-        warn(CHECK, `run ${run.name} has ${rows} with an unknown outcome`, `Run \`gdn batch reconcile ${run.id}\`.`),
-      )
+      const resume = howToResume({ ...run, name: run.id, manifest: run.manifestPath }, pending)
+      findings.push(warn(CHECK, `run ${run.name} has ${rows} with an unknown outcome`, `Run \`${resume}\`.`))
     }
     findings.push(...sameNames(runs), ...(await checkCommands(stateDir)))
     return findings.length > 0 ? findings : [ok(CHECK, count(runs.length, 'run'))]
@@ -116,10 +117,12 @@ async function checkCommands(stateDir: string): Promise<Finding[]> {
   const state = await openStateIfThere(stateDir)
   if (state === null) return []
   try {
-    const runs = await state.read(commandRuns)
-    return runs
-      .filter((run) => run.state === 'unknown' && (run.isKept || !run.isReleased) && run.holder === null)
-      .map(({ name, note, isKept }) =>
+    const findings: Finding[] = []
+    for (const { name, note, isKept, isReleased, holder, beatAt, state: status } of await state.read(commandRuns)) {
+      // A command that was killed while it waited for the response has the state `sent` and still its holder.
+      if (!(status === 'unknown' || status === 'sent') || (isReleased && !isKept)) continue
+      if (holder !== null && (await seemsActive(holder, beatAt))) continue
+      findings.push(
         warn(
           CHECK,
           `the outcome of ${name} is unknown`,
@@ -128,6 +131,8 @@ async function checkCommands(stateDir: string): Promise<Finding[]> {
             : `To resolve it, run the same \`gdn ${note}\` command again. To discard its record, run \`gdn batch rm ${name}\`: the same command then sends another request.`,
         ),
       )
+    }
+    return findings
   } finally {
     state.close()
   }
