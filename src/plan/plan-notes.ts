@@ -66,8 +66,8 @@ function notesOfKept({ drift, burned, keptBurns }: NotedFacts['counts']): string
 
 const noteOfUnedited = (count: number): string =>
   count === 1
-    ? '1 row to change was not edited here: its NFT was changed since, for example by another machine. gdn apply would undo that change'
-    : `${count} rows to change were not edited here: their NFTs were changed since, for example by another machine. gdn apply would undo that change`
+    ? '1 row to change was not edited here: its NFT was changed since, for example by another machine. gdn apply undoes that change'
+    : `${count} rows to change were not edited here: their NFTs were changed since, for example by another machine. gdn apply undoes that change`
 
 const noteOfRevealed = (count: number): string =>
   `${count === 1 ? '1 NFT to update is' : `${count} NFTs to update are`} already revealed. ${NOT_PROVEN}`

@@ -32,6 +32,10 @@ async function folderWith(pages: Readonly<Record<string, string>>): Promise<stri
 describe('the best section', () => {
   test.each([
     ['stuck nonce', 'troubleshooting.md: A transaction is stuck, or a nonce is missing'],
+    ['I minted to the wrong address', 'troubleshooting.md: A mint was a mistake'],
+    ['my wifi went down while minting what now', 'troubleshooting.md: A command got no response'],
+    ['somebody stole my api key', "troubleshooting.md: The API key isn't accepted"],
+    ['how do I give the same picture to 500 people', 'cookbook.md: Editions of one image'],
     ['wrong nonce', 'troubleshooting.md: A transaction is stuck, or a nonce is missing'],
     ['my script died in the middle', 'troubleshooting.md: My script died in the middle'],
     ['NFT stays pending', 'troubleshooting.md: An NFT stays pending'],

@@ -20,7 +20,7 @@ const NOTHING: NotedFacts = {
   mayBeMinted: false,
 }
 const ONE_GONE: NotedFacts = { ...NOTHING, gone: { ...NOTHING.gone, count: 1, first: ['Blue (7)'], unnamed: 1 } }
-const ELSEWHERE = 'was changed since, for example by another machine. gdn apply would undo that change'
+const ELSEWHERE = 'was changed since, for example by another machine. gdn apply undoes that change'
 const BURNED = 'Its NFT is burned only by a plan that was saved with --prune and --out'
 
 describe('the notes of a plan', () => {
