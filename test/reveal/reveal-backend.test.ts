@@ -75,8 +75,8 @@ async function machine(collection: TestCollection) {
     mint: (manifest: string, ...more: string[]) =>
       run(['batch', 'mint'], manifest, '--unrevealed', path('hidden.json'), ...more),
     /** Starts a mint, and interrupts it when the server has accepted the commitment, which a test holds. */
-    async commit(manifest: string) {
-      const minting = run(['batch', 'mint'], manifest, '--unrevealed', path('hidden.json'))
+    async commit(manifest: string, ...more: string[]) {
+      const minting = run(['batch', 'mint'], manifest, '--unrevealed', path('hidden.json'), ...more)
       await until(
         () => call(backend, 'getprovenances', { contract_address: collection.address }),
         ({ provenances }) => provenances.length > 0,
@@ -419,6 +419,28 @@ test('says on another machine that the rows are revealed already', async () => {
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Noon'])
   expect((await other.run(['apply', '--yes'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midday'])
+})
+
+test('resumes a mint whose other rows another machine minted and revealed', async () => {
+  const collection = await collectionOf()
+  const one = await machine(collection)
+  let mints = 0
+  const relay = await startHttpServer(async (request) => {
+    if (!/\/creat\w*nft$/.test(request.path) || mints++ === 0) return await forwarded(request)
+    return { status: 403, json: { error: { title: 'Forbidden', message: 'not yet' } } }
+  })
+  onTestFinished(relay.close)
+  await writeFile(one.path('drop.csv'), ROWS)
+  const mint = ['batch', 'mint', one.path('drop.csv'), ...one.target.slice(0, 4)]
+  const flags = ['--unrevealed', one.path('hidden.json'), '--chunk-size', '1', '--in-order']
+  expect(await one.cliAt(relay.url, ...mint, ...flags)).toMatchObject({ code: 4 })
+  const other = await machine(collection)
+  expect((await other.mint(ROWS)).code).toBe(0)
+  expect((await other.reveal(ROWS)).code).toBe(0)
+  const resumed = await one.cli('batch', 'resume', one.path('drop.csv'), '--json')
+  expect(resumed.stderr).not.toContain('seems_minted')
+  expect(JSON.parse(resumed.stdout)).toMatchObject({ total: 3, deployed: 3, attempts: 0 })
+  expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Noon'])
 })
 
 test.each(['all rows', 'some rows'])(

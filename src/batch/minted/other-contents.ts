@@ -1,5 +1,6 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import { GdnError } from '../../core/errors.ts'
+import { saltIn } from '../../manifest/reveal-keys.ts'
 import { readPages } from '../../operations/reconcile/listing.ts'
 import { addChanges, addContent, rowsOfOtherNfts } from '../../state/plan-tables.ts'
 import type { RowsIn } from '../../state/rows.ts'
@@ -15,8 +16,9 @@ import type { BatchClient, BatchOptions, FieldChange } from '../types.ts'
 import { contentsOf, isOwnedBy } from './lookup.ts'
 
 /**
- * Refuses rows whose IDs belong to NFTs with other metadata or owners. The URL of a local file is ignored. `adopt`
- * permits edited rows, but not rows that exchange their contents or the values of a column.
+ * Refuses rows whose IDs belong to NFTs with other metadata or owners. The URL of a local file is ignored, and so is the
+ * metadata of an NFT that was minted for the row unrevealed and is revealed now. `adopt` permits edited rows, but not
+ * rows that exchange their contents or the values of a column.
  *
  * @param named number of rows whose IDs belong to NFTs
  * @returns notes about rows that may have exchanged values
@@ -28,8 +30,8 @@ export async function refuseOtherContents(
   options: BatchOptions,
   { rows, doubtful, named }: { rows: RowsIn; doubtful: readonly Adopted[]; named: number },
 ): Promise<string[]> {
-  const { adopt = false, allowExchanged = false, signal } = options
-  const others = await findOthers(store, client, signal, doubtful)
+  const { adopt = false, allowExchanged = false } = options
+  const others = await findOthers(store, client, options, doubtful)
   if (others.length === 0) return []
   const exchanged = await store.state.scratch((sql) => rowsOfOtherNfts(sql, rows))
   if (exchanged.length > 0 && !allowExchanged) throw exchangedContents(exchanged)
@@ -47,7 +49,7 @@ export async function refuseOtherContents(
 async function findOthers(
   { state, drop }: StoredRun,
   client: BatchClient,
-  signal: AbortSignal | undefined,
+  { signal, committedRow }: BatchOptions,
   doubtful: readonly Adopted[],
 ): Promise<Adopted[]> {
   await state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'contents'))
@@ -59,6 +61,12 @@ async function findOthers(
         const one = byNft.get(nft.nft_gdn_id)
         if (one === undefined) continue
         const { position } = one.row
+        const { request_metadata: metadata } = nft
+        const isRevealed = saltIn(metadata) !== undefined && committedRow?.(metadata) === position + 1
+        if (isRevealed && isOwnedBy(one.row, nft)) {
+          same.add(one)
+          continue
+        }
         const contents = contentsOf(one.row.row, nft, drop.marker ?? undefined)
         if (contents === null) continue
         const isSame = contents.row === contents.nft
