@@ -443,6 +443,22 @@ test('resumes a mint whose other rows another machine minted and revealed', asyn
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Noon'])
 })
 
+test('names --again if a run that was started with it has committed to the rows', async () => {
+  const collection = await collectionOf()
+  const one = await machine(collection)
+  const letGo = await held('provenance')
+  await one.commit(ROWS, '--again')
+  await letGo()
+  expect((await one.mint(ROWS)).error).toMatchObject({
+    code: 'seems_minted',
+    message: expect.stringContaining('a run with --again'),
+    hint: expect.stringContaining('add --again to resume it'),
+  })
+  expect(await nftsOf(collection)).toEqual([])
+  expect((await one.mint(ROWS, '--again')).code).toBe(0)
+  expect(await nftsOf(collection)).toHaveLength(3)
+})
+
 test.each(['all rows', 'some rows'])(
   'mints no row of a renamed manifest again on another machine after %s were revealed',
   {

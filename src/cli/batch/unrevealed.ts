@@ -264,15 +264,22 @@ async function isDeployed(
   if (onServer === undefined && isBegun) throw uncommitted(options, provenance)
   const first = onServer?.reference_id ?? ''
   const isOfOther = first.startsWith(referencePrefix(provenance)) && first !== reference
-  if (isOfOther && !mayShare) throw committedByOther(options)
+  if (isOfOther && !mayShare) {
+    throw committedByOther(options, first === commitmentReference(provenance, null))
+  }
   return onServer?.status === 'deployed'
 }
 
-const committedByOther = ({ manifestPath }: BatchOptions) =>
-  new GdnError('seems_minted', 'a run with another name has committed the collection to the rows of this manifest', {
+const committedByOther = ({ manifestPath }: BatchOptions, isAgain: boolean) => {
+  const which = isAgain ? 'with --again' : 'with another name'
+  const message = `a run ${which} has committed the collection to the rows of this manifest`
+  return new GdnError('seems_minted', message, {
     place: { file: manifestPath ?? undefined },
-    hint: `Nothing was minted. ${RENAMED}\nIf that run was interrupted and will not be resumed, mint its rows under this name: add --adopt.`,
+    hint: isAgain
+      ? 'Nothing was minted. If that run was interrupted on this machine, add --again to resume it. If it was interrupted elsewhere and will not be resumed, add --adopt.'
+      : `Nothing was minted. ${RENAMED}\nIf that run was interrupted and will not be resumed, mint its rows under this name: add --adopt.`,
   })
+}
 
 /** Commits to the rows on chain, unless they are committed already, and waits for the confirmations. */
 async function commit(
