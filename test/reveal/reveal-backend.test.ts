@@ -817,38 +817,45 @@ test('mints nothing before the commitment is final', async () => {
   expect(provenances).toHaveLength(1)
 })
 
-test('mints a manifest once if two machines start under different names at the same time', {
-  tags: ['promise'],
-}, async () => {
-  const collection = await collectionOf()
-  let waiting: (() => void)[] = []
-  const relay = await startHttpServer(async (request) => {
-    if (request.path.endsWith('/commitprovenance')) {
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve)
-        if (waiting.length < 2) return
-        for (const go of waiting) go()
-        waiting = []
-      })
+test.each([
+  ['', []],
+  [' with --adopt', ['--adopt']],
+])(
+  'mints a manifest once if two machines start under different names at the same time%s',
+  {
+    tags: ['promise'],
+  },
+  async (_how, more) => {
+    const collection = await collectionOf()
+    let waiting: (() => void)[] = []
+    const relay = await startHttpServer(async (request) => {
+      if (request.path.endsWith('/commitprovenance')) {
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve)
+          if (waiting.length < 2) return
+          for (const go of waiting) go()
+          waiting = []
+        })
+      }
+      return await forwarded(request)
+    })
+    onTestFinished(relay.close)
+    const mint = async (name: string) => {
+      const one = await machine(collection)
+      await writeFile(one.path(name), ROWS)
+      const argv = ['batch', 'mint', one.path(name), ...one.target.slice(0, 4), '--unrevealed', one.path('hidden.json')]
+      const result = await one.cliAt(relay.url, ...argv, ...more, '--json')
+      return result.code === 0 ? null : errorOf(result)
     }
-    return await forwarded(request)
-  })
-  onTestFinished(relay.close)
-  const mint = async (name: string) => {
-    const one = await machine(collection)
-    await writeFile(one.path(name), ROWS)
-    const argv = ['batch', 'mint', one.path(name), ...one.target.slice(0, 4), '--unrevealed', one.path('hidden.json')]
-    const result = await one.cliAt(relay.url, ...argv, '--json')
-    return result.code === 0 ? null : errorOf(result)
-  }
-  const errors = await Promise.all([mint('drop.csv'), mint('renamed.csv')])
-  expect(errors).toContain(null)
-  expect(errors.find((error) => error !== null)).toMatchObject({
-    code: 'seems_minted',
-    message: expect.stringContaining('another name'),
-  })
-  expect(await nftsOf(collection)).toHaveLength(3)
-})
+    const errors = await Promise.all([mint('drop.csv'), mint('renamed.csv')])
+    expect(errors).toContain(null)
+    expect(errors.find((error) => error !== null)).toMatchObject({
+      code: 'seems_minted',
+      message: expect.stringContaining('another name'),
+    })
+    expect(await nftsOf(collection)).toHaveLength(3)
+  },
+)
 
 test('reveals rows once they are minted, and names them before', async () => {
   const collection = await collectionOf()

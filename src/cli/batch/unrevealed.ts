@@ -100,8 +100,11 @@ export async function openUnrevealed(
   }
   let isCommitted = false
   const reference = commitmentReference(provenance, repeats ? null : (kept?.scope ?? scopeOf(options)))
-  const mayShare = repeats || hasSent || options.adopt === true || options.lookup === false
-  const committing = { options, rows, reference, mayShare }
+  const mayShareNew = repeats || hasSent
+  const committing = (planned: PlannedEvent): Committing => {
+    const takesOver = options.adopt === true || options.lookup === false
+    return { options, planned, rows, reference, mayShare: mayShareNew || (takesOver && isCommitted), mayShareNew }
+  }
   const committedRow = await rowsByMetadata(rows.commitment)
   return {
     // Only these NFTs must be dynamic, not the whole collection.
@@ -127,9 +130,9 @@ export async function openUnrevealed(
       if (found.refusal !== null) throw found.refusal
       isCommitted = found.isCommitted
     },
-    checkPlan: async (planned, connection) => void (await isDeployed(deps, connection, { ...committing, planned })),
+    checkPlan: async (planned, connection) => void (await isDeployed(deps, connection, committing(planned))),
     beforeSending: async (planned, connection, limit) => {
-      await commit(deps, connection, flags, { ...committing, planned }, limit)
+      await commit(deps, connection, flags, committing(planned), limit)
       await keepLeaves(stateDir, rows)
     },
   }
@@ -221,6 +224,8 @@ interface Committing {
   reference: string
   /** Whether a run with another name may have made the commitment. */
   mayShare: boolean
+  /** The same for a commitment that wasn't final when this command started, because the other run may be minting. */
+  mayShareNew: boolean
 }
 
 const scopeOf = ({ runName, manifestPath: manifest }: BatchOptions): string =>
@@ -246,7 +251,7 @@ const commitmentReference = (provenance: string, scope: string | null): string =
 async function isDeployed(
   deps: Deps,
   { client }: Connection,
-  { options, planned, rows, reference, mayShare }: Committing,
+  { options, planned, rows, reference, mayShare }: Omit<Committing, 'mayShareNew'>,
 ): Promise<boolean> {
   const { contractAddress: contract_address } = options
   const { provenance } = rows.commitment
@@ -308,6 +313,6 @@ async function commit(
   const { timeout } = flags
   await changeOnce(deps, connection, { timeout }, change, async () => {})
   // A run with another name may have committed to the rows at the same time.
-  await isDeployed(deps, connection, committing)
+  await isDeployed(deps, connection, { ...committing, mayShare: committing.mayShareNew })
   deps.io.note(`The collection is committed to ${count(rows.commitment.rows, 'row')}: ${safe(provenance)}`)
 }
