@@ -35,6 +35,8 @@ const command = fc.record({
     { weight: 4, arbitrary: fc.constant('unrevealed' as const) },
     { weight: 3, arbitrary: fc.constantFrom('as it is' as const, 'reveal' as const) },
     { weight: 1, arbitrary: fc.constantFrom('apply' as const, 'resume' as const) },
+    // Burns an NFT without this machine's state.
+    { weight: 1, arbitrary: fc.constant('burn' as const) },
   ),
   /** Two machines keep their state. The third one has none before each command. */
   machine: fc.constantFrom(0, 0, 1, 2),
@@ -49,7 +51,7 @@ const command = fc.record({
 
 type Command = typeof command extends fc.Arbitrary<infer Value> ? Value : never
 
-type Life = { hasIds: boolean; commands: Command[] }
+type Life = { hasIds: boolean; hasCopies: boolean; commands: Command[] }
 
 const MINT: Command = {
   ...{ kind: 'unrevealed', machine: 0, file: 'drop', run: null, edit: 'none', placeholder: 'hidden', flag: null },
@@ -61,6 +63,7 @@ const REVEAL: Command = { ...MINT, kind: 'reveal' }
 const life: fc.Arbitrary<Life> = fc
   .record({
     hasIds: fc.boolean(),
+    hasCopies: fc.constantFrom(true, false, false),
     first: kill.map((one) => ({ ...MINT, kill: one })),
     second: fc.option(
       kill.map((one) => ({ ...REVEAL, kill: one })),
@@ -68,10 +71,20 @@ const life: fc.Arbitrary<Life> = fc
     ),
     others: fc.array(command, { minLength: 1, maxLength: 5 }),
   })
-  .map(({ hasIds, first, second, others }) => ({
-    hasIds,
-    commands: [first, ...(second === null ? [] : [second]), ...others],
-  }))
+  .map(({ hasIds, hasCopies, first, second, others }) => {
+    const commands = [first, ...(second === null ? [] : [second]), ...others]
+    return { hasIds, hasCopies, commands: hasCopies ? commands.map(withCopies) : commands }
+  })
+
+/** Returns a command whose NFTs show the number of their row, because the titles of identical rows don't identify it. */
+function withCopies({ kind, flag, ...rest }: Command): Command {
+  return {
+    ...rest,
+    kind: kind === 'as it is' || kind === 'apply' ? 'unrevealed' : kind,
+    edit: 'none',
+    flag: flag === '--again' ? null : flag,
+  }
+}
 
 /** Errors with which a command refuses to send anything. */
 const REFUSED = [
@@ -131,21 +144,25 @@ async function forward({ method, path, headers, body }: SeenRequest) {
 /** A row in a manifest. `n` identifies it independently of its ID and content. */
 interface Row {
   n: number
+  /** The row with which its content is identical; usually `n`. */
+  copied: number
   id: string | null
   title: string
   image: string
 }
 
-function rowsOf({ file, edit }: Command, hasIds: boolean): Row[] {
+function rowsOf({ file, edit }: Command, { hasIds, hasCopies }: Life): Row[] {
   const first = file === 'other' ? 11 : 1
   const named = edit === 'ids' ? !hasIds : hasIds
   const row = (at: number): Row => {
     const isEdited = (edit === 'title' && at === 1) || edit === 'titles'
+    const copied = first + (hasCopies && at === 2 ? 0 : at)
     return {
       n: first + at,
+      copied,
       id: named ? `r${at}` : null,
-      title: `Row ${first + at}${isEdited ? ' edited' : ''}`,
-      image: `image ${first + at}${edit === 'image' && at === 1 ? ' edited' : ''}`,
+      title: `Row ${copied}${isEdited ? ' edited' : ''}`,
+      image: `image ${copied}${edit === 'image' && at === 1 ? ' edited' : ''}`,
     }
   }
   const [a, b, c, d] = [row(0), row(1), row(2), row(3)]
@@ -159,6 +176,8 @@ interface Nft {
   nft_gdn_id: string
   status: string
   revision: number
+  burned?: boolean | null
+  receiver_wallet_address: string
   pending_change?: unknown
   request_metadata: {
     title: string
@@ -201,8 +220,9 @@ const count = (what: string, more = 1) => {
   figures[what] = (figures[what] ?? 0) + more
 }
 
-async function live({ hasIds, commands }: Life): Promise<void> {
-  const collection = await createTestCollection(backend)
+async function live(life: Life): Promise<void> {
+  const { commands, hasCopies } = life
+  const collection = await createTestCollection(backend, { enable_burn: true })
   const machine = async () => {
     const hidden = (title: string) => JSON.stringify({ title, description: 'Wait', image: 'art/hidden.txt' })
     return await folder({
@@ -214,8 +234,10 @@ async function live({ hasIds, commands }: Life): Promise<void> {
   const machines = [await machine(), await machine()]
   const known = new Map<string, Minted>()
   const committed = new Map<string, Row[]>()
-  /** Runs whose last drop began with --again, by machine and name. */
-  const again = new Set<string>()
+  /** Runs with drops that began with --again, by machine and name, with the number of such drops. */
+  const again = new Map<string, number>()
+  /** How often each row was minted in these runs. */
+  const repeated = new Map<string, number>()
 
   /** Waits until nothing is in progress. */
   const settled = async () => {
@@ -232,17 +254,34 @@ async function live({ hasIds, commands }: Life): Promise<void> {
 
   for (const [step, one] of commands.entries()) {
     const { kind, file, run, placeholder, flag, kill } = one
+    if (kind === 'burn') {
+      const live = (await nftsOf(collection)).find(({ burned }) => !burned)
+      if (live === undefined) continue
+      await call(backend, 'burnnft', {
+        contract_address: collection.address,
+        nft_gdn_id: live.nft_gdn_id,
+        holder_wallet_address: live.receiver_wallet_address,
+      })
+      await until(
+        () => nftsOf(collection),
+        (nfts) => nfts.some((nft) => nft.nft_gdn_id === live.nft_gdn_id && nft.burned === true),
+      )
+      count('burns')
+      continue
+    }
     const { path, options } = (machines[one.machine] ?? (await machine())) as (typeof machines)[number]
-    const rows = rowsOf(one, hasIds)
+    const rows = rowsOf(one, life)
     // A run is resumed with the rows that it stores.
-    const possible = kind === 'resume' ? EDITS.flatMap((edit) => rowsOf({ ...one, edit }, hasIds)) : rows
+    const possible = kind === 'resume' ? EDITS.flatMap((edit) => rowsOf({ ...one, edit }, life)) : rows
     const name = file === 'copied' ? 'renamed.csv' : `${file}.csv`
     const scope = run ?? name
     if (file === 'renamed') await rm(path('drop.csv'), { force: true })
     await mkdir(path('art'), { recursive: true })
-    for (const { n, image } of rows) await writeFile(path(`art/${n}.txt`), image)
+    for (const { copied, image } of rows) await writeFile(path(`art/${copied}.txt`), image)
     const [head, cells] = rows[0]?.id === null ? ['', () => ''] : ['id,', ({ id }: Row) => `${id},`]
-    const lines = rows.map((row) => `${cells(row)}${row.title},x,art/${row.n}.txt,${row.n % 2 === 0 ? ALICE : BOB}`)
+    const lines = rows.map(
+      (row) => `${cells(row)}${row.title},x,art/${row.copied}.txt,${row.n % 2 === 0 ? ALICE : BOB}`,
+    )
     await writeFile(path(name), [`${head}title,description,image,receiver`, ...lines].join('\n'))
     const argv = {
       unrevealed: ['batch', 'mint', path(name), '--unrevealed', path(`${placeholder}.json`), '--chunk-size', '1'],
@@ -255,14 +294,17 @@ async function live({ hasIds, commands }: Life): Promise<void> {
     const isAgain = mints && flag === '--again'
     const isFlag = mints || (flag === '--adopt' && kind !== 'resume') || (flag === '--dry-run' && kind !== 'apply')
     const isRun = run !== null && kind !== 'resume'
-    const more = [...(flag !== null && isFlag ? [flag] : []), ...(isRun ? ['--run', run] : [])]
+    const more = [
+      ...(mints && hasCopies ? ['--allow-duplicates'] : []),
+      ...(flag !== null && isFlag ? [flag] : []),
+      ...(isRun ? ['--run', run] : []),
+    ]
     const inCollection = kind === 'resume' ? [] : ['-c', collection.address, '-b', collection.blockchain]
     const target = [...inCollection, '--base-url', relay.url, '--json']
     const hashesBefore = new Set((await hashesOf(collection)).map(({ provenance }) => provenance))
     const before = await nftsOf(collection)
 
-    // A drop of --again that is resumed can't be told from others, so it isn't killed.
-    now = { changes: [], kill: isAgain ? null : kill, stop: new AbortController() }
+    now = { changes: [], kill, stop: new AbortController() }
     const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
     const { code, stdout, stderr } = await cli([...argv, ...more, ...target], {
       ...options,
@@ -271,7 +313,7 @@ async function live({ hasIds, commands }: Life): Promise<void> {
     })
     const nfts = await settled()
 
-    const what = `command ${step} of ${JSON.stringify(commands.slice(0, step + 1))}\n${stdout}${stderr}`
+    const what = `command ${step} of ${JSON.stringify({ ...life, commands: commands.slice(0, step + 1) })}\n${stdout}${stderr}`
     const error = code === 0 ? null : (JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error.code as string)
     count(`${kind}: ${now.stop.signal.aborted ? 'killed' : (error ?? 'ok')}`)
     if (error !== null && !now.stop.signal.aborted) expect(REFUSED, what).toContain(error)
@@ -285,11 +327,11 @@ async function live({ hasIds, commands }: Life): Promise<void> {
     }
 
     const key = `${one.machine} ${scope}`
-    if (isAgain && error === null) again.add(key)
+    if (isAgain && !isRefused) again.set(key, (again.get(key) ?? 0) + 1)
     // A run that is resumed by the path of its manifest may have any name.
     const isRandom = again.has(key) || kind === 'resume'
     const isRepeated =
-      isAgain || [...again].some((one) => (kind === 'resume' ? one.startsWith(key.slice(0, 2)) : one === key))
+      isAgain || [...again.keys()].some((one) => (kind === 'resume' ? one.startsWith(key.slice(0, 2)) : one === key))
     for (const nft of nfts) {
       const { provenance_row: number, title } = nft.request_metadata
       const seen = known.get(nft.nft_gdn_id)
@@ -297,7 +339,7 @@ async function live({ hasIds, commands }: Life): Promise<void> {
         if (number !== undefined) continue
         if (title === seen.title) continue
         // It was revealed or edited.
-        const row = rows.find((candidate) => candidate.title === title)
+        const row = seen.row.title === title ? seen.row : rows.find((candidate) => candidate.title === title)
         expect([title, row?.n], what).toEqual([title, seen.row.n])
         if (kind === 'reveal') {
           expect([title, seen.manifest], what).toEqual([seen.row.title, contentsOf(rows)])
@@ -321,6 +363,10 @@ async function live({ hasIds, commands }: Life): Promise<void> {
       if (!isRepeated) {
         const twins = [...known.values()].filter((other) => isSameRow(minted, other))
         expect(twins, `${JSON.stringify(minted)} was minted before: ${what}`).toEqual([])
+      } else if (kind !== 'resume') {
+        const copy = JSON.stringify([key, minted.row.n, minted.manifest])
+        repeated.set(copy, (repeated.get(copy) ?? 0) + 1)
+        expect(repeated.get(copy), `${copy} was minted before: ${what}`).toBeLessThanOrEqual(again.get(key) ?? 0)
       }
       known.set(nft.nft_gdn_id, minted)
       count('mints')
@@ -347,6 +393,7 @@ async function live({ hasIds, commands }: Life): Promise<void> {
 
 /** Whether a row to be minted certainly has an NFT already. */
 function isSameRow({ row, scope, manifest }: Minted, other: Minted): boolean {
+  if (row.n !== other.row.n) return false
   // The reference ID.
   if (scope !== null && scope === other.scope) {
     if (row.id !== null && row.id === other.row.id) return true
@@ -355,7 +402,7 @@ function isSameRow({ row, scope, manifest }: Minted, other: Minted): boolean {
   }
   // The content that it shows, or the commitment. A run that began earlier may go on next to a drop of --again.
   if (other.title !== null) return row.title === other.title
-  return other.scope !== null && manifest === other.manifest && row.n === other.row.n
+  return other.scope !== null && manifest === other.manifest
 }
 
 const APART = { machine: 1, file: 'renamed' } as const
@@ -387,20 +434,33 @@ const EXAMPLES: Command[][] = [
     { ...REVEAL, ...APART },
     { ...MINT, kind: 'resume' },
   ],
-  // Another drop with the same placeholder, whose NFTs aren't those of the rows.
+  // Another drop with the same placeholder, which is killed and resumed, and whose NFTs aren't those of the rows.
   [
     { ...MINT, kill: { at: 3, isDone: true } },
-    { ...MINT, file: 'other', flag: '--again' },
+    { ...MINT, file: 'other', flag: '--again', kill: { at: 3, isDone: true } },
+    { ...MINT, file: 'other' },
     { ...MINT, ...APART, flag: '--adopt' },
     { ...REVEAL, ...APART },
   ],
 ]
 
+/** Identical rows, of which one is burned while another one isn't minted. */
+const COPIES: Command[] = [
+  { ...MINT, kill: { at: 3, isDone: true } },
+  { ...MINT, kind: 'burn' },
+  { ...MINT, ...APART, flag: '--adopt' },
+  { ...MINT, kind: 'resume' },
+  { ...REVEAL, ...APART },
+]
+
 test('no order of mints, reveals, edits, names and machines mints a row of an unrevealed drop twice', async () => {
   await fc.assert(fc.asyncProperty(life, live), {
     endOnFailure: true,
-    numRuns: EXAMPLES.length + LIVES,
-    examples: EXAMPLES.map((commands) => [{ hasIds: true, commands }]),
+    numRuns: EXAMPLES.length + 1 + LIVES,
+    examples: [
+      ...EXAMPLES.map((commands): [Life] => [{ hasIds: true, hasCopies: false, commands }]),
+      [{ hasIds: false, hasCopies: true, commands: COPIES }],
+    ],
     interruptAfterTimeLimit: 3_000_000,
   })
   report(figures)
