@@ -76,7 +76,7 @@ const life: fc.Arbitrary<Life> = fc
     return { hasIds, hasCopies, commands: hasCopies ? commands.map(withCopies) : commands }
   })
 
-/** Returns a command whose NFTs show the number of their row, because the titles of identical rows don't identify it. */
+/** Returns a command whose NFTs show the number of their row, because identical rows have the same title. */
 function withCopies({ kind, flag, ...rest }: Command): Command {
   return {
     ...rest,
