@@ -1,34 +1,31 @@
-import type { NftRecord } from '../../api/nft-record.ts'
-import { hasFailed } from '../../api/nft-status.ts'
 import { count } from '../../core/count.ts'
-import { saltIn } from '../../manifest/reveal-keys.ts'
-import { type RecordSource, readPages } from '../../operations/reconcile/listing.ts'
+import type { RecordSource } from '../../operations/reconcile/listing.ts'
 import { isUnrevealed } from '../../state/drops.ts'
 import { givenNfts, unrecordedNfts, unrevealedByOtherRuns } from '../../state/known-nfts.ts'
 import { absentKeys } from '../../state/row-outcomes.ts'
-import { plannedPages, type RowsIn, rowsAt } from '../../state/rows.ts'
+import type { RowsIn } from '../../state/rows.ts'
 import { addsUnnamed, hasUnnamed } from '../../state/unnamed-rows.ts'
 import type { Gathered } from '../gather.ts'
 import { type OtherLabel, refuseMintedElsewhere, shownLabels } from '../identity/other-labels.ts'
 import { type Pair, pairsOfOthers } from '../identity/pairing.ts'
-import { ServerNames } from '../identity/server-names.ts'
 import { readOthers } from '../reconcile/others.ts'
 import { positionsOf, type RequestPlan } from '../request-plan.ts'
 import type { Adopted, KeptRow } from '../rows/manifest-row.ts'
-import { isSharedScope, referenceOf } from '../rows/row-key.ts'
+import { isSharedScope } from '../rows/row-key.ts'
 import { noteOfUnnamed, notesOfRenamed } from '../runs/moved-run.ts'
 import { MARKED_ABSENT } from '../runs/results.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchEvent, BatchOptions, CheckDeps } from '../types.ts'
+import { refuseCommitted } from './committed-rows.ts'
 import { knownReferences } from './known-references.ts'
 import { listCollection, settleListing, untilComplete } from './list-collection.ts'
 import { type FoundRow, hasOwnerOf, RowLookup, type SearchCounts } from './lookup.ts'
 import { neededSearches } from './needed-searches.ts'
+import { openPositions } from './open-positions.ts'
 import {
   belongToOthers,
   foundAgain,
   mayBeOfOthers,
-  mintedByOtherRun,
   revealedByOthers,
   seemsMinted,
   seemsMintedAs,
@@ -118,54 +115,12 @@ export async function findEarlierMints(
   const remaining = { ...mints, listed }
   if (!searches.contents) return remaining
   await refuseRevealed(store, sourceOf(start), { rows: gathered.rows, positions: pending })
-  const hidden = await refuseCommitted(start, listed, pending)
+  const unrecorded = await unrecordedOf(store, listed)
+  const hidden = await refuseCommitted(store, options, client, { gathered, unrecorded, pending })
   const found = await findByContent(start, remaining, { unexplained, pending })
   for (const { row } of found.adopted) hidden.delete(row.position)
   if (hidden.size > 0) throw seemsMintedAs('with another placeholder', hidden.size, '--no-lookup')
   return found
-}
-
-/**
- * Refuses rows of an unrevealed drop that another run minted, if they are revealed, or if this run may have sent them.
- * A request with an unknown outcome, or for failed rows, has another reference ID than the requests of other runs.
- *
- * @returns the positions of the other rows that another run minted
- * @throws GdnError `seems_minted`
- */
-async function refuseCommitted(
-  start: Start,
-  listed: ReadonlySet<string>,
-  pending: ReadonlySet<number>,
-): Promise<Set<number>> {
-  const { store, options, client, gathered } = start
-  const { committedRow } = options
-  if (committedRow === undefined || store.drop.again) return new Set()
-  const open = await openPositions(store, gathered, pending)
-  const found = new Map<number, NftRecord[]>()
-  for await (const { nfts } of readPages(sourceOf(start), await unrecordedOf(store, listed))) {
-    for (const nft of nfts) {
-      const position = hasFailed(nft.status) ? -1 : (committedRow(nft.request_metadata) ?? 0) - 1
-      if (open.has(position)) found.set(position, [...(found.get(position) ?? []), nft])
-    }
-  }
-  if (found.size === 0) return new Set()
-  // A request with an unknown outcome may have minted the NFT.
-  const records = await store.read((sql) => rowsAt(sql, gathered.rows, [...found.keys()]))
-  const own = await new ServerNames(client, options).nftsOf(records.map((record) => referenceOf(store.drop, record)))
-  const hidden = new Set<number>()
-  const sent: number[] = []
-  let revealed = 0
-  for (const record of records) {
-    if (own.has(referenceOf(store.drop, record))) continue
-    const { position, line } = record
-    if (found.get(position)?.some(({ request_metadata }) => saltIn(request_metadata) !== undefined)) revealed++
-    else if (open.get(position) === true) sent.push(line)
-    else hidden.add(position)
-  }
-  if (revealed > 0)
-    throw seemsMintedAs(`with ${revealed === 1 ? 'its' : 'their'} own metadata`, revealed, '--no-lookup')
-  if (sent.length > 0) throw mintedByOtherRun(sent, store.drop.name)
-  return hidden
 }
 
 const sourceOf = ({ client, options: { signal } }: Start): RecordSource => ({ client, signal })
@@ -356,22 +311,6 @@ async function lookUpRows(
   const lookup = new RowLookup(() => rowsOf(store, wanted), store.drop.marker ?? undefined)
   await lookUp(lookup, source, unrecorded, onEvent)
   return lookup
-}
-
-/** Returns the positions of rows without an NFT in the state, with whether each row was sent before. */
-async function openPositions(
-  store: StoredRun,
-  { rows, foundBy }: Gathered,
-  pending: ReadonlySet<number>,
-): Promise<Map<number, boolean>> {
-  const open = new Map<number, boolean>()
-  for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
-    for (const { position, state } of page.rows) {
-      if (pending.has(position)) open.set(position, state !== null)
-      else if (state === 'unknown' || state === 'absent' || state === 'sent') open.set(position, true)
-    }
-  }
-  return open
 }
 
 /**

@@ -36,7 +36,7 @@ export const belongToOthers = (rows: readonly FoundRow[], hasReferences: boolean
 export const RENAMED = 'If the manifest was renamed since its mint, add --run <former file name>.'
 
 /**
- * Returns the error for rows of an unrevealed drop whose NFTs show something else than the rows that would be sent.
+ * Returns the error for rows of an unrevealed drop whose NFTs don't show what would be sent.
  *
  * @param flag the flag with which `gdn batch mint` mints the rows anyway
  */

@@ -1,0 +1,62 @@
+import type { NftRecord } from '../../api/nft-record.ts'
+import { hasFailed } from '../../api/nft-status.ts'
+import { saltIn } from '../../manifest/reveal-keys.ts'
+import { readPages } from '../../operations/reconcile/listing.ts'
+import { rowsAt } from '../../state/rows.ts'
+import type { Gathered } from '../gather.ts'
+import { ServerNames } from '../identity/server-names.ts'
+import { referenceOf } from '../rows/row-key.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
+import type { BatchClient, BatchOptions } from '../types.ts'
+import { openPositions } from './open-positions.ts'
+import { mintedByOtherRun, seemsMintedAs } from './seems-minted.ts'
+
+/**
+ * Refuses rows of an unrevealed drop that another run minted, if they are revealed, or if this run may have sent them.
+ * Requests for failed rows, and those with an unknown outcome, have reference IDs of their own run, so the server
+ * wouldn't recognize these rows.
+ *
+ * @param unrecorded the NFTs of the collection that the state has no record of
+ * @param pending the positions of the rows to be minted
+ * @returns the positions of the other rows that another run minted
+ * @throws GdnError `seems_minted`
+ */
+export async function refuseCommitted(
+  store: StoredRun,
+  options: BatchOptions,
+  client: BatchClient,
+  {
+    gathered,
+    unrecorded,
+    pending,
+  }: { gathered: Gathered; unrecorded: readonly string[]; pending: ReadonlySet<number> },
+): Promise<Set<number>> {
+  const { committedRow, signal } = options
+  if (committedRow === undefined || store.drop.again) return new Set()
+  const remaining = await openPositions(store, gathered, pending)
+  const nftsAt = new Map<number, NftRecord[]>()
+  for await (const { nfts } of readPages({ client, signal }, unrecorded)) {
+    for (const nft of nfts) {
+      const position = hasFailed(nft.status) ? -1 : (committedRow(nft.request_metadata) ?? 0) - 1
+      if (remaining.has(position)) nftsAt.set(position, [...(nftsAt.get(position) ?? []), nft])
+    }
+  }
+  if (nftsAt.size === 0) return new Set()
+  // A request with an unknown outcome may have minted the NFT.
+  const records = await store.read((sql) => rowsAt(sql, gathered.rows, [...nftsAt.keys()]))
+  const own = await new ServerNames(client, options).nftsOf(records.map((record) => referenceOf(store.drop, record)))
+  const hidden = new Set<number>()
+  const sent: number[] = []
+  let revealed = 0
+  for (const record of records) {
+    if (own.has(referenceOf(store.drop, record))) continue
+    const { position, line } = record
+    if (nftsAt.get(position)?.some(({ request_metadata }) => saltIn(request_metadata) !== undefined)) revealed++
+    else if (remaining.get(position) === true) sent.push(line)
+    else hidden.add(position)
+  }
+  if (revealed > 0)
+    throw seemsMintedAs(`with ${revealed === 1 ? 'its' : 'their'} own metadata`, revealed, '--no-lookup')
+  if (sent.length > 0) throw mintedByOtherRun(sent, store.drop.name)
+  return hidden
+}

@@ -1,0 +1,19 @@
+import { plannedPages } from '../../state/rows.ts'
+import type { Gathered } from '../gather.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
+
+/** Returns the positions of rows without an NFT in the state, with whether each row was sent before. */
+export async function openPositions(
+  store: StoredRun,
+  { rows, foundBy }: Gathered,
+  pending: ReadonlySet<number>,
+): Promise<Map<number, boolean>> {
+  const open = new Map<number, boolean>()
+  for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
+    for (const { position, state } of page.rows) {
+      if (pending.has(position)) open.set(position, state !== null)
+      else if (state === 'unknown' || state === 'absent' || state === 'sent') open.set(position, true)
+    }
+  }
+  return open
+}
