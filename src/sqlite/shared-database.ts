@@ -78,7 +78,7 @@ export class SharedDatabase {
    * Runs work as one writing transaction, which is committed completely or not at all.
    *
    * @param work called again if another process took the lock; it must do nothing but run statements
-   * @throws GdnError `run_busy`, which names the process that holds the lock; errors of `work` and SQLite
+   * @throws GdnError `run_busy`, with the process that holds the lock if it is known; errors of `work` and SQLite
    */
   async write<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.#patiently(() => {
