@@ -57,7 +57,7 @@ const STATED: readonly Stated[] = [
     'POLLS_BETWEEN =',
   ],
   ['docs/ci.md', (n) => `up to ${n} annotations`, 'src/cli/render/github-actions.ts', 'MAX_ANNOTATIONS ='],
-  ['docs/ci.md', (n) => `up to ${n} of these rows`, 'src/cli/render/github-actions.ts', 'MAX_ROWS ='],
+  ['docs/ci.md', (n) => `up to ${n} rows that failed`, 'src/cli/render/github-actions.ts', 'MAX_ROWS ='],
   ['docs/architecture.md', (n) => `single commands after ${n / DAY} days`, 'src/state/runs.ts', 'KEPT_MS ='],
   ['docs/architecture.md', (n) => `more than ${count(n)} of them`, 'src/state/runs.ts', 'KEPT_RUNS ='],
   ['docs/architecture.md', (n) => `for ${n / SECOND} s without a`, 'src/sqlite/shared-database.ts', 'STUCK_MS ='],
