@@ -20,7 +20,7 @@ const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], 
 export function command(deps: Deps, run = add): GdnCommand {
   const addCommand = new GdnCommand({
     about:
-      'Use this command for an address whose key is not on this machine, such as the address of a recipient or a hardware wallet. You can then use @name wherever a command accepts an address. Adding the same address again has no effect. To name a keystore from another program, copy the file to the wallet folder, which gdn wallet list shows. For example, alice.json becomes @alice.',
+      'Use this command for an address whose key is not on this machine, such as the address of a recipient or a hardware wallet. You can then use @name wherever a command accepts the address of a wallet. Adding the same address again has no effect. To name a keystore from another program, copy the file to the wallet folder, which gdn wallet list shows. For example, alice.json becomes @alice.',
     examples: [
       [
         'Save an address, to use it as --receiver @bob',
