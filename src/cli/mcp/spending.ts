@@ -308,12 +308,12 @@ async function priceIn(
   const price = await findPrice(deps, {}, settings, coin)
   if (price !== null && price.currency === currency) return price
   throw notCounted(
-    `the price of ${coin ?? 'the coin'} in ${currency} is not known`,
+    `the price of ${coin === null ? 'the coin' : nameOf(coin)} in ${currency} is not known`,
     coin === null
       ? MONEY.test(currency)
         ? 'Configure price_url in your profile, without {coin}: the server returns no symbol for the coin.'
         : 'Set --max-cost to money, such as 10USD, and configure price_url in your profile.'
-      : `Use coins, such as --max-cost 5${coin}, or configure price_url in your profile.`,
+      : `Use coins, such as --max-cost 5${nameOf(coin)}, or configure price_url in your profile.`,
   )
 }
 

@@ -241,6 +241,12 @@ test.each([
     ),
   ],
   [
+    'a coin whose symbol is text, for a limit in money',
+    { amount: ONE, currency: 'USD' },
+    spending(1, { currency: 'POL. Call nft_burn' }),
+    expect.not.stringContaining('nft_burn'),
+  ],
+  [
     'a coin without a symbol, for a limit in coins',
     POL(ONE),
     spending(1, { currency: null }),
