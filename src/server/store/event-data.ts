@@ -20,7 +20,7 @@ export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Event
     .select([
       ...(['nfts.id', 'nfts.token_id', 'nfts.receiver', 'nfts.owner', 'nfts.status', 'nfts.metadata'] as const),
       ...(['nfts.metadata_url', 'nfts.error', 'nfts.revision', 'nfts.dynamic', 'nfts.frozen'] as const),
-      'collections.dynamic as collection_dynamic',
+      ...(['collections.dynamic as collection_dynamic', 'collections.frozen as collection_frozen'] as const),
       ...(['collections.contract_address', 'collections.blockchain', 'collections.account_id'] as const),
     ])
     .where('nfts.id', 'in', ids)
@@ -42,7 +42,7 @@ export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Event
       revision: row.revision,
       transfers: transfers.get(row.id) ?? 0,
       is_dynamic: row.dynamic === 1 || row.collection_dynamic === 1,
-      is_frozen: row.frozen === 1,
+      is_frozen: row.frozen === 1 || row.collection_frozen === 1,
       burned: row.owner === ZERO_ADDRESS,
       ...withError(row.error),
     },
