@@ -101,6 +101,8 @@ export class AtMostOnce {
       const { timeoutMs = DEFAULT_WAIT_MS } = options
       const transfer = { nftGdnId, sender, receiver, transactionId: transaction_gdn_id, wasSentBefore }
       const { seen, problem } = await waitForTransfer(await this.#waitDeps(options), transfer, timeoutMs)
+      if (problem?.code === 'refused')
+        throw problem.withHint('Fix the cause, and transfer the NFT with a new idempotency key.')
       if (problem !== null) throw problem
       return { operationId, transaction: { ...accepted, ...seen } }
     })
