@@ -54,7 +54,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   max_fee: 'Maximum gas price of the run in wei, as decimal digits.',
   metadata: `The NFTs to create: at most ${MAX_NFTS_PER_REQUEST.toLocaleString('en-US')}. More return 413.`,
   metadata_url: 'The ipfs URL of the stored metadata; null until the NFT is deployed.',
-  minted_to: 'Extension: wallet address that the NFT was minted to.',
+  minted_to: 'Extension: the receiver in the mint request.',
   next_offset: 'The offset of the next page; null after the last event.',
   nft_gdn_id: 'Identifier of the NFT, assigned when its creation was accepted.',
   nft_gdn_ids: 'IDs of NFTs.',
@@ -153,7 +153,8 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     is_read_from_chain:
       'Whether the contract was read. If not, the royalty, description and image are those set at creation.',
     pending_wallet_address: 'Wallet address to which the owner has offered the ownership; null if there is no offer.',
-    problem: 'Why the contract or its metadata was not read; null if both were read.',
+    problem:
+      'Why the contract or its metadata was not read; null if both were read, before the deployment, and on Solana.',
     royalty_bps: 'Royalty in basis points of the sale price (100 = 1 %).',
     royalty_receiver: 'Wallet address that receives the royalty; null if there is none.',
   },
