@@ -105,6 +105,12 @@ const STATED: readonly Stated[] = [
   ['docs/drops.md', (n) => `at most ${count(n)} changed NFTs`, 'src/cli/sheet/present-nfts.ts', 'MAX_HISTORIES ='],
   ['docs/drops.md', (n) => `first ${WORDS[n]} warnings`, 'src/cli/batch/row-warnings.ts', 'MAX_BRIEF ='],
   ['docs/drops.md', (n) => `create at most ${n} NFTs`, 'src/cli/cost/paid.ts', 'MAX_NFTS ='],
+  [
+    'docs/drops.md',
+    (n) => `Retries for up to ${n} minutes`,
+    'src/operations/retries.ts',
+    'unknown: unreachableMs,\n    rate_limited:',
+  ],
   ['docs/exit-codes.md', (n) => `waits up to ${n / SECOND} s`, 'src/batch/send/attempts.ts', 'GRACE_MS ='],
   [
     'docs/exit-codes.md',
