@@ -51,7 +51,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = preview): GdnCommand {
   const previewCommand = new GdnCommand({
     about:
-      "The command writes one HTML file that shows each row with its image, its metadata and the errors that gdn batch validate reports. It sends nothing to a server, and you can open the file from disk. The page supports paging and search, and opens quickly even with 100,000 rows. The page links to local images instead of containing them, so move the page and the images together. The page shows images on the web as links, unless --remote-images lets the browser load them. If a run on this machine has sent a row, the page shows the row's status and token ID. If the manifest has errors, the command still writes the page, and the exit code is 2.",
+      "The command writes one HTML file that shows each row with its image, its metadata and the errors that gdn batch validate reports. It sends no rows to a server, and you can open the file from disk. The page supports paging and search, and opens quickly even with 100,000 rows. The page links to local images instead of containing them, so move the page and the images together. The page shows images on the web as links, unless --remote-images lets the browser load them. If a run on this machine has sent a row, the page shows the row's status and token ID. If the manifest has errors, the command still writes the page, and the exit code is 2.",
     examples: [
       ['Preview a drop in the browser', 'gdn batch preview drop.csv -b polygon --open'],
       ['Replace the preview after a fix', 'gdn batch preview drop.csv -b polygon --force'],

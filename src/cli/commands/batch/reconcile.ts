@@ -18,7 +18,7 @@ export interface ReconcileFlags extends BatchMintFlags {
 export function command(deps: Deps, run = reconcile): GdnCommand {
   const reconcileCommand = new GdnCommand({
     about:
-      "The command waits until the server's list of the collection is up to date, then searches the list for the rows. It mints nothing. A row is accepted if its NFT is in the list, and absent if its NFT is missing from two complete lists. If several rows or NFTs match, a row is undecided until you set its outcome with --row. The command also updates rows that are accepted but not deployed.",
+      "If the server supports reference IDs, the command first looks up the rows by them. For the other rows, it waits until the server's list of the collection is up to date, then searches the list. It mints nothing. A row is accepted if its NFT is found, and absent if its NFT is missing from two complete lists. Otherwise, the row is undecided, for example because several NFTs match. gdn batch results shows the reason. Set the outcome of such a row with --row. The command also updates rows that are accepted but not deployed.",
     examples: [
       ['Search the collection again', 'gdn batch reconcile drop.csv'],
       ['Assign an NFT to a row', 'gdn batch reconcile drop.csv --row hour-03=01a1f79d-83c1-74f7-a4f7-669e6b93e805'],

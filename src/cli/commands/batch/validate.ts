@@ -59,7 +59,7 @@ export interface ValidateFlags extends BatchMintFlags {
 export function command(deps: Deps, run = validate): GdnCommand {
   const validateCommand = new GdnCommand({
     about:
-      'The command checks every row, field and local file, and reports all errors and warnings with their line and column. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. A problem that may be temporary, such as a server that is down, is a warning. With --preview, the command draws the local images of the first rows in a terminal. To choose how gdn draws them, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview.',
+      'The command checks every row, field and local file, and reports errors and warnings with their line and column. With --json, it lists up to 1,000 errors. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. A problem that may be temporary, such as a server that is down, is a warning. With --preview, the command draws the local images of the first rows in a terminal. To choose how gdn draws them, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview.',
     examples: [
       ['Validate a manifest', 'gdn batch validate drop.csv -b polygon'],
       ['Also check the file URLs', 'gdn batch validate drop.csv -b polygon --check-files'],
