@@ -11,10 +11,10 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'nft burn': 'Permanent. Only in collections created with enable_burn.',
   'nft list': 'Shows token, title, status and owner of each NFT.',
   'nft show': '',
-  'nft verify': 'Checks that the server created the NFT, and that it belongs to this owner.',
+  'nft verify': 'Checks that the server created the NFT, and who owns it.',
   'batch template':
     'Shows the most common columns. Required: title, description, receiver. image and file:<key> are URLs or paths relative to the manifest, id identifies a row, attr:<tag> is an attribute, extra:<key> a key of the metadata.',
-  'batch validate': 'Returns all problems of rows, fields and local files, with line and column.',
+  'batch validate': 'Returns problems of rows, fields and local files, with line and column.',
   'batch mint': 'The same manifest resumes its run: rows that were minted are not minted again.',
   'batch list': 'The latest run is first.',
   'batch status': 'Shows what this machine has recorded. Specify a run by its name, ID or manifest.',

@@ -18,7 +18,7 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
     about:
-      'The ID of a collection is the ID of the request that created it. For collections created on this machine, you can also use the contract address. On a gdn backend, the royalty, description and image are the current ones in the contract.',
+      "The ID of a collection is the ID of the request that created it. For collections created on this machine, you can also use the contract address. On a gdn backend, the royalty, description and image of a collection on an EVM network are the current ones. If the backend can't read them, the command prints a note and shows those from the creation request.",
     examples: [
       ['Show a collection by its address', 'gdn collection show 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --local'],
       ['Show a collection by its ID, as JSON', 'gdn collection show 0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5 --json'],
