@@ -119,8 +119,7 @@ async function openIpfs(
 ): Promise<Gateway | null> {
   const url = given ?? ipfsGateway
   if (url !== null) return (await import('./storage/gateway.ts')).createGateway({ url, ...options })
-  // If the storage is an IPFS node, the node itself searches the network. Files that it doesn't find have no other
-  // source.
+  // If the storage is an IPFS node, no other source has the files: only blocks that the node already has are read.
   if (storage.kind !== 'ipfs') return null
   const fetchFile = async (wanted: string) => {
     throw new FetchFailure(`the IPFS node did not find ${wanted}`, { lasting: false })
