@@ -754,7 +754,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-dc06e7' = '--data-dir - dir Directory for the configuration and for locally stored files
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
 --config - file Configuration of the backend (backend.yaml in the data directory)
---concurrency - text Maximum number of NFTs whose files are fetched at once (16)
+--concurrency - text Maximum number of NFTs whose files are fetched at once (64)
 --chain - text+ Process only the jobs of this blockchain; repeatable
 --health-port - text Port that serves /healthz, /readyz and /metrics; 0 selects a free port
 --host - text Address of the health port (127.0.0.1)

@@ -17,7 +17,7 @@ import type { Store } from './store/open-store.ts'
 
 /** Options of a process that fetches files, mints, and notifies webhooks. */
 export interface WorkOptions {
-  /** Number of NFTs whose files are fetched at once. Default: 16. */
+  /** Number of NFTs whose files are fetched at once. Default: 64. */
   concurrency?: number | undefined
   /** If true, files are also fetched from private addresses and any port, for development. */
   allowPrivateFiles: boolean

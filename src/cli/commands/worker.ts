@@ -37,7 +37,7 @@ export function command(deps: Deps, run = worker): GdnCommand {
       'Any number of workers and gdn serve --role api processes can share a database, and need no other coordination. If a worker is killed, other workers take over its jobs within seconds. If you use several machines, store files in a bucket or on an IPFS node (storage in backend.yaml). A process does not start if the files are in the data directory of another machine. One of the workers runs the embedded chains. After Ctrl-C or SIGTERM, a worker shuts down gracefully.',
     examples: [
       ['Use the configuration in a data directory', 'gdn worker --data-dir /var/lib/gdn'],
-      ['Process the jobs of one network, with more files at once', 'gdn worker --chain polygon --concurrency 64'],
+      ['Process the jobs of one network, with more files at once', 'gdn worker --chain polygon --concurrency 128'],
       ['Serve health checks for a monitor', 'gdn worker --health-port 9464'],
     ],
   })
@@ -48,7 +48,7 @@ export function command(deps: Deps, run = worker): GdnCommand {
   valueFlag(workerCommand, '--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', {
     parse: notEmpty,
   })
-  valueFlag(workerCommand, '--concurrency <n>', 'Maximum number of NFTs whose files are fetched at once (16)', {
+  valueFlag(workerCommand, '--concurrency <n>', 'Maximum number of NFTs whose files are fetched at once (64)', {
     parse: integer(1, 1000),
   })
   valueFlag(workerCommand, '--chain <blockchain>', 'Process only the jobs of this blockchain; repeatable', {
