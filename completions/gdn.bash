@@ -250,7 +250,7 @@ __gdn_bundles() {
     'local reset') REPLY='flags-799fb7 output-31b492' ;;
     'local exec') REPLY='flags-da49b3 output-d9d285' ;;
     'serve') REPLY='flags-3f5753 output-990dbf' ;;
-    'worker') REPLY='flags-dc06e7 output-e9ede5' ;;
+    'worker') REPLY='flags-276b68 output-e9ede5' ;;
     'open') REPLY='flags-97a8b4 server-12647a output-3c06f6' ;;
     'chain list') REPLY='flags-ef163f output-31b492' ;;
     'chain setup') REPLY='flags-e05904 sending-and-waiting-1cb25c output-31b492' ;;
@@ -758,7 +758,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-dc06e7') REPLY='--data-dir - dir Directory for the configuration and for locally stored files
+    'flags-276b68') REPLY='--data-dir - dir Directory for the configuration and for locally stored files
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --concurrency - text Maximum number of NFTs whose files are fetched at once (64)

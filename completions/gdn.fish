@@ -365,7 +365,7 @@ function __gdn_bundles
     case 'serve'
       printf '%s\n' 'flags-3f5753 output-990dbf'
     case 'worker'
-      printf '%s\n' 'flags-dc06e7 output-e9ede5'
+      printf '%s\n' 'flags-276b68 output-e9ede5'
     case 'open'
       printf '%s\n' 'flags-97a8b4 server-12647a output-3c06f6'
     case 'chain list'
@@ -984,7 +984,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-dc06e7'
+    case 'flags-276b68'
       printf '%s\n' '--data-dir - dir Directory for the configuration and for locally stored files' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \

@@ -246,7 +246,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'local reset' = 'flags-799fb7 output-31b492'
     'local exec' = 'flags-da49b3 output-d9d285'
     'serve' = 'flags-3f5753 output-990dbf'
-    'worker' = 'flags-dc06e7 output-e9ede5'
+    'worker' = 'flags-276b68 output-e9ede5'
     'open' = 'flags-97a8b4 server-12647a output-3c06f6'
     'chain list' = 'flags-ef163f output-31b492'
     'chain setup' = 'flags-e05904 sending-and-waiting-1cb25c output-31b492'
@@ -751,7 +751,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-dc06e7' = '--data-dir - dir Directory for the configuration and for locally stored files
+    'flags-276b68' = '--data-dir - dir Directory for the configuration and for locally stored files
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --concurrency - text Maximum number of NFTs whose files are fetched at once (64)
