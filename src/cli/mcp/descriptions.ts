@@ -19,6 +19,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch list': 'The latest run is first.',
   'batch status': 'Shows what this machine has recorded. Specify a run by its name, ID or manifest.',
   'batch results': 'Rows are in the order of the manifest.',
+  'batch reconcile':
+    'Looks up rows with an unknown outcome by their reference IDs, then in the list of the collection. Mints nothing. batch_results shows why a row stays undecided.',
   'batch retry': 'To change a failed row, edit the manifest and call batch_mint.',
   plan: 'Shows the mints, updates and transfers that apply would make, the changes that others made, and impossible changes.',
   apply:
