@@ -1,4 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -7,14 +8,22 @@ import type { StoredRun } from '../src/batch/runs/stored-run.ts'
 import { uploadFiles } from '../src/batch/send/uploads.ts'
 import { createClient } from '../src/client/client.ts'
 import { createTransport } from '../src/client/create-transport.ts'
-import { withFolder } from './backend.ts'
-import type { Figure } from './figures.ts'
+import { rawPng } from '../test/helpers/images.ts'
+import { createCollection, GDN, NODE, serve, WALLET, withFolder } from './backend.ts'
+import { type Figure, report } from './figures.ts'
+import { timeToEnd } from './processes.ts'
 
 const FILES = 400
 const LATENCY_MS = 200
+const ROWS = 10_000
+const IMAGE_SIDE = 129
+
+export async function measure(): Promise<Figure[]> {
+  return [...report(await slowUploads()), ...report(await dropOfImages())]
+}
 
 /** Uploading the local files of a drop to a server that takes 200 ms for each, compared with one after the other. */
-export function measure(): Promise<Figure[]> {
+function slowUploads(): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const server = createServer((request, response) => {
       request.resume()
@@ -59,6 +68,60 @@ export function measure(): Promise<Figure[]> {
       server.close()
     }
   })
+}
+
+/** A whole drop of local images, compared with only reading, hashing and storing them, as many at once as gdn. */
+function dropOfImages(): Promise<Figure[]> {
+  return withFolder(async (folder) => {
+    const names = Array.from({ length: ROWS }, (_, at) => `${at}.png`)
+    for (const place of ['art', 'copy']) await mkdir(join(folder, place), { recursive: true })
+    for (const name of names) await writeFile(join(folder, 'art', name), noise())
+    const lines = names.map((name, at) => `Number ${at},One of many,art/${name},${WALLET}`)
+    await writeFile(join(folder, 'drop.csv'), ['title,description,image,receiver', ...lines].join('\n'))
+    const backend = await serve(join(folder, 'backend'))
+    try {
+      const { contract_address, blockchain } = await createCollection(backend)
+      const env = { PATH: process.env.PATH, HOME: folder, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey }
+      const argv = ['batch', 'mint', join(folder, 'drop.csv'), '-c', contract_address, '-b', blockchain, '--json']
+      const drop = await timeToEnd(NODE, [GDN, ...argv], env)
+      return [
+        {
+          what: `drop of ${ROWS.toLocaleString('en-US')} rows with a local image of 50 kB each`,
+          unit: 'ms',
+          samples: [drop],
+          against: { what: 'only reading, hashing and storing', samples: [await storeAll(folder, names)] },
+          budget: { atMost: 3 },
+        },
+      ]
+    } finally {
+      await backend.end()
+    }
+  })
+}
+
+/** Returns a PNG of random pixels, of 50 kB. */
+function noise(): Buffer {
+  const bytesPerRow = 1 + 3 * IMAGE_SIDE
+  const rows = randomBytes(bytesPerRow * IMAGE_SIDE)
+  for (let row = 0; row < IMAGE_SIDE; row++) rows[row * bytesPerRow] = 0
+  return rawPng({ width: IMAGE_SIDE, height: IMAGE_SIDE, depth: 8, color: 2, rows })
+}
+
+/** Reads, hashes and durably stores files, eight at a time. Resolves with the time in milliseconds. */
+async function storeAll(folder: string, names: readonly string[]): Promise<number> {
+  const since = performance.now()
+  const left = names.values()
+  const work = async () => {
+    for (const name of left) {
+      const bytes = await readFile(join(folder, 'art', name))
+      const file = await open(join(folder, 'copy', createHash('sha256').update(bytes).digest('hex')), 'wx')
+      await file.writeFile(bytes)
+      await file.sync()
+      await file.close()
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, work))
+  return performance.now() - since
 }
 
 /** A run without recorded uploads, whose rows have a file each. */

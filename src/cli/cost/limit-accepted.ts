@@ -81,7 +81,7 @@ export async function limitAccepted(
 const tooLate = (why: string) =>
   new GdnError('max_cost', `the request was already accepted, ${why}`, {
     place: { flag: '--max-cost' },
-    hint: 'This command sent nothing. Run it without --max-cost to wait for the request.',
+    hint: 'The request was not repeated. To wait for it, run the command without --max-cost.',
   })
 
 /** Returns the address of the collection that a request creates; null if the server doesn't report it. */
