@@ -11,7 +11,7 @@ export type ListFlags = OutputFlags & DataDirFlags
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'The list contains the webhooks of all accounts. The status is failing if no delivery has succeeded for at least five minutes, and disabled after a 410 response. The counts cover the events of the last week.',
+      'The list contains the webhooks of all accounts. The status is failing if deliveries have been failing for at least five minutes, and disabled after a 410 response. The counts cover the events of the last week.',
     examples: [
       ['List all webhooks', 'gdn webhook list'],
       [
