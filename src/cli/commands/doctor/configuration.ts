@@ -32,7 +32,7 @@ export async function diagnoseConfiguration({ env, cwd }: Deps): Promise<Finding
   ]
 }
 
-/** Returns the profile and the server in use. */
+/** Returns a finding about the profile and server, and the settings; null if they are invalid or specify no server. */
 export async function checkSettings(
   deps: Deps,
   flags: ConfigFlags,

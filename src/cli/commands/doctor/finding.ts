@@ -1,7 +1,7 @@
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
 
-/** The result of one check. A warning may cause problems later. A failure prevents commands from working. */
+/** The result of one check. `warn` is a possible problem. `fail` is a problem that prevents commands from working. */
 export interface Finding {
   check: string
   status: 'ok' | 'warn' | 'fail'

@@ -5,7 +5,7 @@ import { type Finding, ok, warn } from './finding.ts'
 /** An origin that has no saved key. Looking up its key shows whether the keyring responds. */
 const NOBODY = 'https://doctor.invalid'
 
-/** Checks the native packages. Only a backend on this machine needs them. */
+/** Checks the native packages for a local backend, and the keyring. The state directory needs SQLite too. */
 export async function checkNativeParts({ openKeyring }: Deps): Promise<Finding[]> {
   return [
     await part('anvil', 'available for the EVM chains of the local backend', async () => {
@@ -16,7 +16,7 @@ export async function checkNativeParts({ openKeyring }: Deps): Promise<Finding[]
       const { loadLiteSvm } = await import('../../../server/chain/solana/embedded/load-litesvm.ts')
       loadLiteSvm()
     }),
-    await part('SQLite', 'available for the local backend', async () => {
+    await part('SQLite', 'available for the local backend and the state directory', async () => {
       const { openSqlite } = await import('../../../sqlite/driver.ts')
       openSqlite(':memory:').close()
     }),

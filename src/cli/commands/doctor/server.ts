@@ -29,7 +29,7 @@ export async function checkServer(deps: Deps, settings: Settings): Promise<Findi
   return isThere ? [...findings, await checkKey(deps, settings, server)] : findings
 }
 
-/** Checks whether the server is reachable. Any response counts as reachable. Sends no key. */
+/** Checks whether the server is reachable. Any response is sufficient. Sends no key. */
 async function knock(
   { env, io, now, signals }: Deps,
   server: Server,
@@ -74,7 +74,8 @@ async function knock(
 const health = z.object({ version: z.string(), backend_id: z.string() })
 
 /**
- * Compares the version of a gdn backend with this one. Skips the backend of `gdn local start`, which has its own check.
+ * Compares the version of a gdn backend with that of this process. Skips the backend of `gdn local start`, which has
+ * its own check.
  */
 function versionOf(body: Uint8Array, { origin, source }: Server): Finding[] {
   const { data } = health.safeParse(parseJson(body))
@@ -88,7 +89,7 @@ function versionOf(body: Uint8Array, { origin, source }: Server): Finding[] {
   ]
 }
 
-/** Compares the clocks by the Date header, whose resolution is one second. */
+/** Compares the clocks using the Date header, whose resolution is one second. */
 export function compareClocks(date: string | undefined, now: number, { origin, loopback }: Server): Finding[] {
   const serverTime = Date.parse(date ?? '')
   if (Number.isNaN(serverTime) || loopback) return []

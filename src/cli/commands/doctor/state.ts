@@ -13,7 +13,7 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 
 const LITTLE_SPACE = 100 * 1024 * 1024
 
-/** Checks the directory that records runs and commands, because nothing can be resumed without it. */
+/** Checks the directory in which runs and commands are recorded, because nothing can be resumed without it. */
 export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   const check = 'state'
   const there = await nearestThere(stateDir)
@@ -119,7 +119,7 @@ async function checkCommands(stateDir: string): Promise<Finding[]> {
   try {
     const findings: Finding[] = []
     for (const { name, note, isKept, isReleased, holder, beatAt, state: status } of await state.read(commandRuns)) {
-      // A command that was killed while it waited for the response has the state `sent` and still its holder.
+      // A command that was killed while it waited for the response still has a holder and the state `sent`.
       if (!(status === 'unknown' || status === 'sent') || (isReleased && !isKept)) continue
       if (holder !== null && (await seemsActive(holder, beatAt))) continue
       findings.push(

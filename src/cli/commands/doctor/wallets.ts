@@ -6,7 +6,7 @@ import { type Finding, ok, warn } from './finding.ts'
 
 const CHECK = 'wallets'
 
-/** The words for formats whose names aren't words. */
+/** Display names of the formats whose identifiers aren't plain words. */
 const FORMATS: Readonly<Record<string, string>> = { 'private-key': 'private key', answer: 'response' }
 
 /** Reports wallets whose keys were copied out of the wallet folder. Empty if there are none. */
@@ -22,8 +22,8 @@ export function checkWallets(env: NodeJS.ProcessEnv): Finding[] {
 }
 
 /**
- * Returns the findings about the copies of one wallet's key. Each unencrypted file that still exists is named, and
- * otherwise the latest copy. An unencrypted copy matters more than later copies of the keystore.
+ * Returns the findings about the copies of one wallet's key: the latest unencrypted copy and each unencrypted file that
+ * still exists. If no copy is unencrypted, returns a finding about the latest copy of the keystore.
  */
 function findingsOf(copies: readonly WalletExport[]): Finding[] {
   const plain = copies.filter(isPlain)
