@@ -138,7 +138,7 @@ test('gdn tx bump raises the fees of a cancellation that is requested but not si
 test('gdn tx bump shows the maximum cost before and after on a terminal', async () => {
   const { argv, options } = await place('tx bump')
   const { stdout } = await cli([...argv, '--yes'], { ...options, tty: true, stderrTty: true })
-  expect(stdout).toMatch(/^MAX COST +0\.003 POL now, and at most 0\.05 after this$/m)
+  expect(stdout).toMatch(/^MAX COST +0\.003 POL now, and at most 0\.05 after the replacement$/m)
 })
 
 test('gdn tx bump does not prompt on a test network', async () => {

@@ -1,3 +1,4 @@
+import { count } from '../../../core/count.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
@@ -46,9 +47,8 @@ export async function release(deps: Deps, name: string, flags: ReleaseFlags): Pr
   const place = await administeredPlace(deps, flags)
   const { tokens, pending } = await onPlace(deps, place, (store) => findHeld(store, name))
   const failPending = flags.failPending === true
-  const then =
-    pending === 0 ? '' : failPending ? `, and fail ${pending} pending NFTs` : `, and mint ${pending} pending NFTs`
-  const question = `Keep ${tokens} unknown tokens as they are${then}?`
+  const then = pending === 0 ? '' : `, and ${failPending ? 'fail' : 'mint'} ${count(pending, 'pending NFT')}`
+  const question = `Accept ${count(tokens, 'unknown token')}${then}?`
   if (!flags.yes) await io.confirm(question, '--yes', { message: 'nothing was released' })
   const { collection } = await onPlace(deps, place, (store) => releaseCollection(store, name, { failPending }))
   const { id: collection_id, contract_address, blockchain } = collection

@@ -39,17 +39,17 @@ const REPLACEMENT_VIEW: View = {
 
 function costText({ max_cost_before_wei: before, max_cost_after_wei: after, currency }: DataRecord): string | null {
   if (before == null) return null
-  const then = after == null ? '' : `, and at most ${coinsIn(after, 'up')} after this`
+  const then = after == null ? '' : `, and at most ${coinsIn(after, 'up')} after the replacement`
   return `${coinsIn(before, 'up')} ${currency ?? 'coins'} now${then}`
 }
 
 /** The cost of replacing a transaction. */
 interface Replacement {
-  /** Whether the transaction is being canceled already. */
+  /** Whether the transaction is already being canceled. */
   isCanceled: boolean
   /** Whether the replacement may cost money. */
   costsMoney: boolean
-  /** The current cost of a transaction: ` (now at most 0.003 ETH)`. */
+  /** The current maximum cost of the transaction: ` (now at most 0.003 ETH)`. */
   nowText: string
   /** The end of a question: `, for at most 0.1 ETH (max_fee_gwei, 0.004 ETH at the current fees)`. */
   atMostText: string
@@ -159,15 +159,15 @@ function waitsForOf({ waitsFor }: ReplacementCost, coin: string): string | null 
 }
 
 /**
- * Returns the configuration of a network; null if it isn't in this place, because it is on another machine, for
- * example.
+ * Returns the configuration of a network; null if the backend's configuration isn't on this machine, or doesn't contain
+ * the network.
  */
 async function settingsOf({ dataDir, settingsFile }: DatabaseOptions, blockchain: EvmBlockchain) {
   const { loadServerSettings } = await import('../../../server/settings/settings.ts')
   return (await loadServerSettings(dataDir, settingsFile)).chains.get(blockchain) ?? null
 }
 
-/** Returns the current fees of a network; null if no node returns them while the prompt waits. */
+/** Returns the current fees of a network; null if no node returns them in time. */
 async function currentFees(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   place: DatabaseOptions,

@@ -25,7 +25,7 @@ const VIEW: View = {
   ],
 }
 
-/** Formats attempts for a terminal, one on each line. */
+/** Formats attempts for a terminal, one per line. */
 const attemptsText = (attempts: readonly ShownAttempt[]): string =>
   attempts
     .map(
@@ -63,7 +63,7 @@ export async function show(deps: Deps, word: string, flags: ShowFlags): Promise<
   })
 }
 
-/** Returns why the backend hasn't done what an operator requested; null if it has, or if nothing prevents it. */
+/** Returns why the backend can't carry out the requested action yet; null if there is no request or obstacle. */
 async function reasonOf(deps: Deps, place: DatabaseOptions, transaction: ShownTransaction): Promise<unknown> {
   const { id: name, blockchain, requested_action: action } = transaction
   if (action === null) return null
