@@ -19,7 +19,7 @@ type Place = Pick<Connection, 'server' | 'settings'>
 /**
  * Like `knownBlockchain`, but falls back to the configured blockchain.
  *
- * @throws GdnError `usage` if it is unknown too
+ * @throws GdnError `usage` if no blockchain is configured either
  */
 export async function blockchainOf(deps: Deps, nft: ReturnedNft, place: Place): Promise<Blockchain> {
   const found = knownBlockchain(nft, []) ?? knownBlockchain(nft, await knownCollections(deps, place))

@@ -96,7 +96,7 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
       })
     }
   } finally {
-    // Also after an error, because these NFTs are burned.
+    // Also printed after an error, because the server accepted these burns.
     if (isConfirmed || burned.length > 0) await output.many(burned)
     notePaid(io, output, burned)
   }

@@ -27,7 +27,7 @@ export interface ChangeFlags extends OutputFlags, ServerFlags, WaitFlags, Operat
   yes?: boolean
 }
 
-/** Adds `--blockchain`, for servers whose records lack it. */
+/** Adds `--blockchain`, for servers whose records lack the blockchain. */
 export const addBlockchainFlag = (command: GdnCommand): GdnCommand =>
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
 
@@ -114,7 +114,7 @@ export async function collectionsText(deps: Deps, connection: Connection, nfts: 
   return [...new Set(places)].join(' and ')
 }
 
-/** Returns the flag that applies to a single request; null if there is none. */
+/** Returns a given flag that can apply to only one request; null if no such flag is given. */
 export function flagOfOneRequest({ operation, maxCost }: OperationFlags): '--operation' | '--max-cost' | null {
   return operation !== undefined ? '--operation' : maxCost !== undefined ? '--max-cost' : null
 }

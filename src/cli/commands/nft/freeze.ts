@@ -119,7 +119,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
       })
     }
   } finally {
-    // Also after an error, because these NFTs are frozen.
+    // Also printed after an error, because the server accepted these freezes.
     if (isConfirmed || frozen.length > 0) await output.many(frozen)
     notePaid(io, output, frozen)
   }

@@ -36,7 +36,7 @@ export const VIEW: View = {
 /** Below this width, a line has no room for two addresses. */
 const WIDE = 150
 
-/** Returns the view. On a narrow terminal, it is shortened so that the new owner fits. A program gets whole values. */
+/** Returns the view. On a narrow terminal, addresses are shortened to make room. Programs get whole values. */
 function viewFor({ stdoutTty, columns }: Io): View {
   if (stdoutTty && columns >= WIDE) return VIEW
   const textOf = stdoutTty ? shortWhatOf : wholeWhatOf

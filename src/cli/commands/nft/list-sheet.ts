@@ -14,13 +14,16 @@ import type { Deps } from '../../deps.ts'
 import { type DataRecord, withBurned } from '../../render/cells.ts'
 import { createCsv } from '../../render/csv.ts'
 
-/** Fields that aren't columns of a manifest. */
+/** Fields that follow the manifest's columns. */
 const FIELDS = [
   ...['token_id', 'status', 'nft_gdn_id', 'contract_address', 'blockchain', 'metadata_url', 'error', 'revision'],
   ...['is_dynamic', 'is_frozen', 'burned'],
 ]
 
-/** Returns the manifest of the newest run of a collection on this machine; null if no manifest exists. */
+/**
+ * Returns the manifest of the newest run of a collection on this machine whose manifest still exists; null if there is
+ * none.
+ */
 export async function manifestOf(
   { stateDir }: Pick<Settings, 'stateDir'>,
   { contract, blockchain }: { contract: string; blockchain: Blockchain },

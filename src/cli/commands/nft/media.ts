@@ -84,7 +84,7 @@ export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<s
 }
 
 /**
- * Uploads each path once, several files concurrently.
+ * Uploads each file once, several at a time.
  *
  * @param hashes the result of `hashLocalFiles`. A file that has changed since is not uploaded.
  * @returns the URL for each placeholder

@@ -13,7 +13,7 @@ import { warnOfQuotes } from '../../word-processor.ts'
 import { type LocalFile, printMediaWarnings, readMedia } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
 
-/** The command's input: one request, or a manifest to mint as a batch. */
+/** The command's input: one request, or a manifest to mint as a run. */
 export type MintInput = { kind: 'manifest'; manifest: string } | NftRequest
 
 /** A request before validation. */

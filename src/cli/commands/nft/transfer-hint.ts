@@ -12,8 +12,8 @@ const NEW_COLLECTIONS = 'To permit transfers from the start, run `gdn collection
 
 /**
  * Explains how to let the API transfer the NFTs of a collection, after a refused transfer. On a gdn backend, the
- * collection's owner can enable transfers. Other servers have their own contracts and messages. Returns undefined if
- * the refusal of a gdn backend has another reason.
+ * collection's owner can enable transfers. Other servers have their own contracts and messages. Returns undefined if a
+ * gdn backend refused the transfer for another reason.
  */
 export function howToEnableTransfer(
   { client, server }: Connection,

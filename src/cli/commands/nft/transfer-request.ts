@@ -44,7 +44,7 @@ export interface TransferGiven {
   file: string | null
 }
 
-/** Merges argument, flags and file. The argument and flags take precedence. Sends no request. */
+/** Merges the argument, flags and file. The argument and flags take precedence. Sends no request. */
 export async function readTransfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<TransferGiven> {
   const { io } = deps
   const file = flags.file === undefined ? null : nameOfInput(flags.file)

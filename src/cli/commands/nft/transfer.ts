@@ -178,7 +178,7 @@ async function finish(
   const show = `gdn nft show ${safe(sent.nft_gdn_id)}${serverFlag(connection.server)}`
   if (flags.wait === false) {
     await output.one(accepted)
-    io.note(`Accepted. To show its owner: ${show}`)
+    io.note(`Accepted. To show the owner of the NFT: ${show}`)
     return { ended: true, state: null, problem: null }
   }
   const { seen, ended, problem } = await showWaitForTransfer(

@@ -135,7 +135,7 @@ function refuseFinal({ nft_gdn_id: id, is_dynamic, is_frozen, burned }: FoundNft
   })
 }
 
-/** Returns the new metadata, given the current one. */
+/** Returns the new metadata, given the current metadata. */
 type Changes = (before: NftMetadata) => { metadata: Record<string, unknown>; localFiles: readonly LocalFile[] }
 
 async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {

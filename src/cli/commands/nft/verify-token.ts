@@ -21,8 +21,8 @@ export function tokenNamed(text: string): NamedToken | null {
 }
 
 /**
- * Proves what the collection committed to for a token, with only chain and storage. Needs no API key. Uses a server
- * only if no flag names a node or a gateway.
+ * Proves that the metadata of a token matches the commitment of its collection, by reading the chain and the storage.
+ * Needs no API key. Uses a server only if no node or no gateway is specified.
  *
  * @throws GdnError `not_found` if the token was minted without a commitment
  */

@@ -43,7 +43,7 @@ const FIELDS = [
 
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'nft_gdn_id' }
 
-/** The view with the results of comparing NFTs with chain and storage. `verified` is null if these can't be read. */
+/** The view with the results of comparing NFTs with chain and storage. `verified` is null if they can't be read. */
 const ON_CHAIN_VIEW: View = {
   ...VIEW,
   fields: [...FIELDS, 'verified', 'verify_error', 'differences', 'provenance'],
@@ -159,8 +159,8 @@ async function ifReadable<Read>({ signals }: Deps, reading: Promise<Read>): Prom
 }
 
 /**
- * Returns the error for an NFT that the server doesn't confirm. The response doesn't say why: another owner is certain
- * only if the server names the current one.
+ * Returns the error for an NFT that the server doesn't confirm. The response doesn't say why. The error names another
+ * owner only if the server returned the current owner.
  */
 function notConfirmed(
   id: string,
@@ -189,7 +189,7 @@ function notConfirmed(
   )
 }
 
-/** Prints what chain and storage prove for a token. */
+/** Prints what the chain and the storage prove about a token. */
 async function proveToken(deps: Deps, flags: VerifyNftFlags, token: NamedToken, output: Output): Promise<void> {
   if (!flags.onChain) {
     throw flagError('--on-chain', 'is required for a token', 'Add --on-chain, --rpc-url and --gateway.')
@@ -206,7 +206,7 @@ async function proveToken(deps: Deps, flags: VerifyNftFlags, token: NamedToken, 
     ...verificationData(verification),
     provenance: provenanceData(provenance),
   })
-  // Without a server, the owner of a token can't look up its history.
+  // Without a server, there is no history to look up.
   const history = server === null ? null : `gdn nft history <nft_gdn_id>${serverFlag(server)}`
   throwUnlessVerified(`token ${token.tokenId}`, verification, { breaksCommitment: true, history })
   if (provenance !== null) deps.io.note(provenanceText(provenance, token.tokenId))
