@@ -84,7 +84,7 @@ test.each(['polygon', 'solana'])(
     const { code, stdout, stderr } = await cli(argv, options)
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toContain(`${name} is an embedded chain of the backend in ${path('data')}.`)
-    expect(stderr).toContain('The backend does not run')
+    expect(stderr).toContain('The backend is not running')
     expect((await cli([...argv, '--json'], options)).stdout).toBe('[]\n')
   },
 )

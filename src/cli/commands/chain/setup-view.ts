@@ -35,8 +35,8 @@ const plannedRows = (record: DataRecord): CardRow[] => [
 
 /**
  * Returns rows for the deployment cost and the maximum authorization cost. The deployment cost comes from the receipt,
- * even if an earlier run deployed. A new factory authorizes its operators itself, so `gas` counts only authorizations
- * if there are any.
+ * even if an earlier run deployed the factory. A new factory authorizes its own operators. If other operators remain,
+ * `gas` is that of their authorization, and also that of the deployment if the setup replaced its transaction.
  */
 function paidRows(record: DataRecord): CardRow[] {
   const { deployment_cost: paid, deployment_gas: gas, to_appoint: authorized } = record

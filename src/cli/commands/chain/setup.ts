@@ -117,12 +117,12 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
       if (lack !== null) {
         throw new GdnError('refused', lack, { hint: 'Nothing was sent. Send coins to that address first.' })
       }
-      const most = `${inCoins(plan.cost, 'up')} ${coin ?? 'of its coin'}`
+      const most = `${inCoins(plan.cost, 'up')} ${coin ?? 'coins'}`
       const what = `${workOf(plan)} on ${blockchain} (chain ID ${network.chainId}), for at most ${most}`
       if (!flags.yes) await io.confirm(`${what}?`, '--yes')
     }
     const progress = await io.progress(`Setting up ${blockchain}`)
-    /** Steps whose number of blocks was already printed. A log gets that number only once per step. */
+    /** Steps whose number of blocks was printed. Without a terminal, the number is printed only once per step. */
     const counted = new Set<string>()
     if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_TIMEOUT_MS)
     try {

@@ -83,7 +83,8 @@ export async function status(deps: Deps, word: string, flags: StatusFlags): Prom
     deps.io.note(
       `${blockchain} is an embedded chain of the backend in ${safe(place.dataDir)}. It needs no funds and no setup.`,
     )
-    if ((await runningBackend(place.dataDir)) === null) deps.io.note('The backend does not run, so nothing is minted.')
+    if ((await runningBackend(place.dataDir)) === null)
+      deps.io.note('The backend is not running, so nothing is minted.')
     return
   }
   if (!isEvm(blockchain)) {

@@ -42,8 +42,8 @@ export function command(deps: Deps, run = verify): GdnCommand {
     about:
       'The command submits the sources of two contracts to Sourcify: the factory, and the contract that every collection clones. With an Etherscan key, the command also submits them to Etherscan. It first compares the sources with the code on the chain, then submits them and waits for the results. If a contract is already verified, the command succeeds. The exit code is 5 if a service rejects a contract. Block explorers resolve the clones (EIP-1167), so collections need no separate verification.',
     examples: [
-      ['Verify the contracts at Sourcify', 'gdn chain verify polygon'],
-      ['Also verify the contracts at Etherscan', 'gdn chain verify polygon --etherscan-key-file etherscan.key'],
+      ['Verify the contracts on Sourcify', 'gdn chain verify polygon'],
+      ['Also verify the contracts on Etherscan', 'gdn chain verify polygon --etherscan-key-file etherscan.key'],
       ['Write the compiler input for another service', 'gdn chain verify polygon --to input.json'],
     ],
   })

@@ -5,7 +5,7 @@ import { wrongAddress } from '../../flag-errors.ts'
 import { askWhether } from '../../prompt/ask-for.ts'
 import { askAddress, askBlockchain, askLine, mayAsk } from '../../prompt/ask-missing.ts'
 
-/** Request fields that gdn prompts for. */
+/** Request fields that gdn prompts for, and `is_locked`, which makes one of the prompts unnecessary. */
 interface Asked {
   name: unknown
   blockchain: unknown
@@ -37,7 +37,7 @@ export async function askForMissing(
       addresses,
     }))
   refuseWrongAddress(wallet_address, known)
-  // API reference v1.1, createcollection: only Solana requires these.
+  // Only Solana requires a description and an image (API reference v1.1, createcollection).
   const wantsMore = known !== undefined && !isEvm(known)
   const ask = async (value: unknown, message: string, flag: string) =>
     value ?? (wantsMore ? await askLine(io, { message, flag }) : undefined)

@@ -184,7 +184,7 @@ async function refuseUnlessKnown(
   if (client.supports('updates') === null) await client.learnIdempotency({ signal })
   if (client.supports('updates') !== false) return
   const what = dynamic ? 'update' : 'burn'
-  throw flagError(flag, `${safe(server.origin)} can't ${what} NFTs of a collection`, `Nothing was sent. Omit ${flag}.`)
+  throw flagError(flag, `${safe(server.origin)} can't ${what} NFTs`, `Nothing was sent. Omit ${flag}.`)
 }
 
 interface Requested {
@@ -203,7 +203,7 @@ async function finish(
   const { io } = deps
   const { server } = connection
   const { transaction_gdn_id, accepted_date, at } = operation.accepted
-  // Only a response can accept a collection, because the API has no list to find it in.
+  // Without a response, gdn can't know that a collection was accepted, because the API has no list of collections.
   if (transaction_gdn_id === null) throw new Error('a collection was accepted without an ID')
   const known = {
     transaction_gdn_id,
@@ -217,7 +217,9 @@ async function finish(
   const accepted = { ...request, transaction_gdn_id, accepted_date, contract_address: null, status: 'initiated' }
   if (flags.wait === false) {
     await output.one(accepted)
-    io.note(`Accepted. To show its address: gdn collection show ${safe(transaction_gdn_id)}${serverFlag(server)}`)
+    io.note(
+      `Accepted. To show the address of the collection: gdn collection show ${safe(transaction_gdn_id)}${serverFlag(server)}`,
+    )
     return { ended: true, state: null, problem: null }
   }
   const { record, problem } = await showWaitForCollection(deps, connection, transaction_gdn_id, flags.timeout)

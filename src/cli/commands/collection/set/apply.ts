@@ -37,11 +37,11 @@ import { type SettingChange, settingChanges, settingText } from './changes.ts'
 import type { SetFlags } from './flags.ts'
 import { changeMetadata, readCreation } from './metadata.ts'
 
-/** Short, because embedded chains mine immediately. */
+/** How often an embedded chain is polled. Short, because embedded chains mine immediately. */
 const EMBEDDED_POLL_MS = 200
 
 export interface SettingsTarget {
-  /** Connects to the server at the first call only. */
+  /** Connects to the server on the first call only. */
   connect: () => Promise<Connection>
   settings: Settings
   /** The node that the user selected; null for the server's embedded chain. */
@@ -52,7 +52,7 @@ export interface SettingsTarget {
   output: Output
 }
 
-/** Makes the changes that the flags request. Each is a transaction of the wallet. */
+/** Makes the changes that the flags request. The wallet signs a transaction for each change. */
 export async function applySettings(
   deps: Deps,
   { connect, settings, node, contract, blockchain, flags, output }: SettingsTarget,
@@ -130,7 +130,7 @@ export async function applySettings(
       throw isSending ? stillPending(error, 'the network has not confirmed every change yet') : error
     } finally {
       progress.stop()
-      // Also after an error, because the recorded changes are made.
+      // Also printed after an error, because these changes were made.
       await output.many(records)
       const paid = records.filter(({ fee_paid_wei }) => typeof fee_paid_wei === 'string')
       if (paid.length > 0) io.note(safe(`Paid: ${spentText(totalOf(paid))}`))
@@ -174,7 +174,7 @@ const recordOf = ({ setting, before, after, final }: SettingChange, status: 'pla
   simulated: null,
 })
 
-/** Adds up the fees of transactions. */
+/** Returns a record with the total gas and the total fees of transactions. */
 const totalOf = (records: readonly DataRecord[]): DataRecord => {
   const sum = (field: string) => String(records.reduce((total, record) => total + BigInt(String(record[field])), 0n))
   return { ...records[0], gas_used: sum('gas_used'), fee_paid_wei: sum('fee_paid_wei') }
@@ -222,7 +222,7 @@ async function priceChanges(
     }
   }
   const most = [...costs.values()].reduce((sum, one) => sum + one.most, 0n)
-  return { fees, costs, most, text: `${inCoins(most, 'up')} ${coinOf(network.chainId) ?? 'of its coin'}` }
+  return { fees, costs, most, text: `${inCoins(most, 'up')} ${coinOf(network.chainId) ?? 'coins'}` }
 }
 
 /** The account that must sign the changes. */
@@ -232,8 +232,8 @@ interface Wanted {
 }
 
 /**
- * Returns the keystore file of the wallet that must sign the changes; null for a dry run without a wallet. Compares the
- * address in the file, so that a dry run refuses another wallet too.
+ * Returns the keystore file of the wallet that must sign the changes; null for a dry run without a wallet. Checks the
+ * address in the file, so that a dry run refuses the wrong wallet too.
  */
 async function findWallet(deps: Deps, { wallet, dryRun }: SetFlags, wanted: Wanted): Promise<string | null> {
   if (wallet === undefined) {
@@ -281,7 +281,7 @@ async function walletHint(deps: Deps, address: Hex): Promise<string> {
   return 'Add --wallet with @name or a keystore file, or --dry-run, which needs no wallet.'
 }
 
-/** Formats the old and new value of a setting as a line. */
+/** Formats the old and new values of a setting as a line. */
 function textOfChange({ setting, before, after }: SettingChange): string {
   const [old, wanted] = [before, after].map((value) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : value))
   return `${safe(`${setting}: ${old === null ? '' : `${settingText(old)} → `}${wanted === null ? 'none' : settingText(wanted)}`)}\n`

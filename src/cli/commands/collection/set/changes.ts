@@ -15,7 +15,7 @@ export interface SettingChange {
   call(): Promise<OwnerCall>
   /** A call that needs the same amount of gas, and is known before any upload. */
   estimate: OwnerCall
-  /** Describes a change that can't be undone, so the user must confirm it. */
+  /** Describes the change if it can't be undone, for the prompt; undefined otherwise. */
   final?: string | undefined
 }
 
@@ -23,10 +23,10 @@ export interface SettingChange {
 const URI_LIKE = `ipfs://bafkrei${'a'.repeat(52)}`
 
 /**
- * Returns the changes in the order of sending. The ownership is last, because only the owner can make the other
- * changes.
+ * Returns the changes in the order in which they are sent. The ownership is last, because only the owner can make the
+ * other changes.
  *
- * @throws GdnError `usage`; `refused` for changes that the contract doesn't support
+ * @throws GdnError `usage`; `refused` for changes that aren't possible
  */
 export function settingChanges(
   flags: SetFlags,

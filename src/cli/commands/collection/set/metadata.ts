@@ -14,7 +14,7 @@ import { VERSION } from '../../../version.ts'
 import { hashLocalFiles, printMediaWarnings, readMedia, uploadLocalFiles } from '../../nft/media.ts'
 import type { SetFlags } from './flags.ts'
 
-/** The metadata of a collection (ERC-7572): name, description, image, banner_image, external_link and others. */
+/** The metadata of a collection (ERC-7572): name, description, image, banner_image, external_link and other fields. */
 export type ContractMetadata = Readonly<Record<string, unknown>>
 
 export interface CollectionMetadataChange {
@@ -35,7 +35,7 @@ export interface MetadataSource {
   uri: string
 }
 
-/** Returns the metadata with the changes from the flags; null if they change nothing. */
+/** Returns the change that the flags make to the metadata; null if they change nothing. */
 export async function changeMetadata(
   deps: Deps,
   { connect, creation, uri }: MetadataSource,
