@@ -97,7 +97,7 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
     await awaitResponse(io, server.origin, sending)
   } finally {
     if (response !== null) await print(deps, flags, response)
-    if (idempotencyKey !== null) io.debug(safe(`its Idempotency-Key: ${idempotencyKey}`))
+    if (idempotencyKey !== null) io.debug(safe(`Idempotency-Key of the request: ${idempotencyKey}`))
   }
 }
 
@@ -134,7 +134,7 @@ async function confirmLimit(
   await confirmRaise(deps, yes, blockchain, connection, { ...limits, effect: ACCEPTED_GO_ON })
 }
 
-/** Returns the maximum gas of a request; null if unknown. */
+/** Returns the requests to price for the prompt; null if the request can't be priced. */
 async function pricedOf(
   deps: Deps,
   connection: Connection,

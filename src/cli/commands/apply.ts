@@ -175,7 +175,7 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       try {
         await changeNfts(deps, connection, opened, plan, { flags, limit: minted.limit, outcomes })
       } catch (error) {
-        // After Ctrl-C, gdn sends no further requests.
+        // The summary contains the cost, which gdn doesn't request from the server after Ctrl-C.
         if (error instanceof GdnError && !deps.signals.signal.aborted) await print(summaryOf(changes, outcomes))
         throw stoppedAfter(error, outcomes, { all, minted: minted.rows, again })
       }
@@ -227,7 +227,7 @@ interface Given {
 /** Returns the sentence that says where to find all changes of the plan. */
 function whereAllAre(manifest: string, flags: ApplyFlags, isSaved: boolean): string {
   const file = shellWord(safe(manifest))
-  if (isSaved) return `${file} has all of them.`
+  if (isSaved) return `${file} contains all of them.`
   return `To print all of them, run \`gdn plan ${file}${planFlagsAgain(flags)} -o ndjson\`.`
 }
 

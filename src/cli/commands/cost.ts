@@ -98,7 +98,7 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   const meter = await openMeter(flags.dynamic)
   const deploys = (target.contractAddress ?? settings.contract) === null
   if (deploys) meter.addDeployment()
-  // A request has one receiver, so rows are grouped by receiver.
+  // A request has one receiver and at most one sender, so rows are grouped by both.
   for (const group of groups.values()) meter.add(group.receiver, group.count, group.sender)
   const fees = await feesFor(deps, flags, settings, target.blockchain)
   const price = await findPrice(deps, flags, settings, fees.coin)
@@ -113,7 +113,7 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   }
 }
 
-/** Returns `--data-dir` for a backend that doesn't use the data directory of `gdn local start`. */
+/** Returns ` --data-dir <dir>` unless the server is the backend of `gdn local start`. */
 async function placeOf({ env }: Deps, settings: Awaited<ReturnType<Deps['settings']>>): Promise<string> {
   const running = await runningBackend(localDataDirectory(env))
   const server = await settings.server().catch(() => null)

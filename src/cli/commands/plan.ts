@@ -117,7 +117,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       const allText = isBrief ? 'Add `-o ndjson` to print all of them.' : null
       const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
       printPlanNotes(io, found, obstacles, { allText, onlyMint: onlyMintOf(apply, found.counts, flags.newRows) })
-      // A plan that apply would refuse isn't saved.
+      // A plan whose edited rows `apply` would refuse isn't saved.
       if (found.counts.mint > 0) await found.refuseEdited()
       if (saveAs !== null) {
         const allowDuplicates = flags.allowDuplicates === true

@@ -39,9 +39,9 @@ function openLog(path: string): number {
 const END_WITHIN_MS = 2000
 
 /**
- * Returns the result of work, such as the start of a backend, or null if a signal stopped it. Abandons work that
- * doesn't end in time after a signal, for example because a database doesn't respond. This is as safe as killing the
- * process.
+ * Returns the result of work, such as the start of a backend, or null if a signal stopped it. Abandons work at a second
+ * signal, or if it doesn't end in time after the first, for example because a database doesn't respond. This is as safe
+ * as killing the process.
  */
 export async function unlessStopped<Result>(
   { signal, again }: Pick<Signals, 'signal' | 'again'>,

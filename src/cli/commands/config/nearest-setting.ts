@@ -4,7 +4,7 @@ import { nearest } from '../../../core/nearest.ts'
 /**
  * Returns the setting with the exact name. Otherwise throws an error that suggests the nearest name.
  *
- * @param names names to suggest, if there are more than the settings
+ * @param names the names to suggest. Default: the settings.
  * @throws GdnError `usage`
  */
 export function nearestSetting<Name extends string>(

@@ -8,7 +8,7 @@ export interface Setup {
   baseUrl: string | null
   /** A sentence that names what overrides the saved profile; null if nothing does. */
   override: string | null
-  /** Where the key is; null if none was saved. */
+  /** Where the key is; null if it was saved earlier. */
   keptIn: 'keyring' | 'file' | 'environment' | 'local backend' | null
   blockchain: Blockchain | undefined
   wallet: string | undefined
@@ -18,7 +18,7 @@ export interface Setup {
 
 /**
  * Returns lines with the next steps: what is still missing, and then three commands to paste. If something overrides
- * the profile, the commands name it.
+ * the profile, the commands have a flag that selects the profile.
  */
 export function nextSteps(setup: Setup): string[] {
   const { profile, baseUrl, override, keptIn, blockchain, wallet, isChecked, isRunning } = setup
