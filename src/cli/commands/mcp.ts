@@ -101,8 +101,8 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
 }
 
 /**
- * Returns the local files that a manifest's rows name. Includes the project's file if it decides which columns name
- * files.
+ * Returns the local files that a manifest's rows name. Includes the project's configuration file if that file decides
+ * which columns name files.
  */
 async function localFilesIn({ env }: Deps, root: string, path: string, options: Parameters<LocalFilesIn>[1]) {
   const [manifest, { loadProjectFile }] = await Promise.all([

@@ -81,7 +81,7 @@ async function runCalled(
     const run = await findRun(deps, what, flags)
     return { id: run.id, settings: await settingsOfRun(deps, run, flags) }
   } catch (error) {
-    // If no run has this name, it may identify an NFT. If several runs match, or with --contract, it's an error.
+    // If no run has this name, it may be the ID of an NFT, except with --contract. Several matching runs are an error.
     const isNoRun = error instanceof GdnError && error.code === 'not_found_locally' && !namesRuns(error)
     if (isNoRun && flags.contract === undefined) return null
     throw error

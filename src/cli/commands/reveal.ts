@@ -177,7 +177,7 @@ async function hashRows({ io }: Deps, { read }: OpenedManifest): Promise<ReadCom
 }
 
 /**
- * Compares the manifest with the chain.
+ * Checks that a commitment on the chain matches the manifest.
  *
  * @throws GdnError `edited_rows`; `refused` if no commitment matches the manifest; `unreachable`
  */
@@ -231,7 +231,8 @@ function printLeft({ io }: Deps, { notMinted, left, leftRows }: RevealPlan): voi
 }
 
 /**
- * Returns an error if no row of the manifest has an NFT. That isn't an interrupted mint, whose other rows follow later.
+ * Returns an error if no row of the manifest has an NFT; null otherwise. After an interrupted mint, some rows have
+ * NFTs, and the other rows can be minted and revealed later.
  */
 function noneMinted({ rows, withoutNft, run }: RevealPlan): GdnError | null {
   if (withoutNft < rows) return null
@@ -290,7 +291,7 @@ async function confirm(
   await io.confirm(safe(question), '--yes')
 }
 
-/** Sends the updates. Returns a later error instead of throwing it, so that the completed updates are still printed. */
+/** Sends the updates. Returns an error that occurs after the first update, so that the results are still printed. */
 async function sendUpdates(
   deps: Deps,
   connection: Connection,

@@ -135,7 +135,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
   return serveCommand.action(async (flags: ServeFlags) => await run(deps, flags))
 }
 
-/** Serves until a signal arrives. A stop by signal counts as success. */
+/** Serves until a signal arrives. Stopping at a signal counts as success. */
 export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
   const { io, env, signals, cwd } = deps
   if (flags.role === 'worker') return await serveWorker(deps, flags)
@@ -177,8 +177,8 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
   if (backend === null) return
   for (const warning of backend.warnings) io.warn(`${safe(warning)}. Jobs that need it wait until it is available.`)
   const { reloadTls } = backend
-  // SIGHUP reloads the TLS files. A closed terminal sends the same signal, so at a terminal it stops the backend
-  // instead.
+  // SIGHUP reloads the TLS files. Closing a terminal sends the same signal, so in a terminal SIGHUP stops the
+  // backend instead.
   if (reloadTls !== null && !io.stdin.isTTY) signals.hangup(() => void reloadTls())
   try {
     if (flags.json) {

@@ -121,7 +121,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
       profiles: profilesOf(serverInUse),
       kept_in: 'environment',
       place: 'GDN_API_KEY',
-      // As for every command, a server that only a project's file names may not receive the key.
+      // Throws, as in every command, if only the project's file specifies the server, which must not receive the key.
       key: async () => await settings.apiKey(await settings.server()),
     })
   }

@@ -48,7 +48,7 @@ export async function reconcile(deps: Deps, given: string | undefined, flags: Re
   })
 }
 
-/** Parses `key=id`. A key may contain `=`, an ID can't. */
+/** Parses `key=id`. A key may contain `=`, but an ID can't. */
 const settled: Parse<Settled> = (raw, flag) => {
   const at = raw.lastIndexOf('=')
   const [key, id] = [raw.slice(0, at), raw.slice(at + 1)]

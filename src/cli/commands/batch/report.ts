@@ -170,7 +170,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     ...spent.costs,
   })
   io.note(`Wrote ${safe(path)}`)
-  if (found instanceof GdnError) io.warn(safe(`The report has only what this machine recorded: ${found.message}.`))
+  if (found instanceof GdnError) io.warn(safe(`The report contains only what this machine recorded: ${found.message}.`))
   warnOfEdits(io, await editsSince(deps, run))
   if (flags.open) await openSheet(deps, path)
 }
@@ -269,7 +269,7 @@ async function readServerFacts(
 
 /**
  * Returns the base URL of a block explorer, such as `https://polygonscan.com`, from the URL of a transaction page. Null
- * for an explorer on this machine, because others can't open it.
+ * for an explorer on this machine, because other people can't open it.
  */
 function blockExplorerOf(transaction: string): string | null {
   const base = /^(https?:\/\/.+)\/tx\/[^/]+$/.exec(transaction)?.[1]

@@ -32,7 +32,7 @@ import type { View } from '../../render/view.ts'
 
 const STATUSES = ['pending', 'accepted', 'deployed', 'failed', 'unknown', 'burned'] as const
 
-/** The status of a row as users filter by it. A burned row doesn't count as deployed. */
+/** The status by which `--status` selects a row. A burned row doesn't count as deployed. */
 type ShownStatus = RowStatus | 'burned'
 
 export interface ResultsFlags extends OutputFlags, RunFlags, VerifyFlags {
@@ -167,7 +167,7 @@ function readingOf(deps: Deps, run: Run, settings: Settings): ManifestOptions {
 const headerOf = async ({ manifestPath }: Run, naming: ColumnNaming): Promise<CsvHeader | null> =>
   manifestPath === null ? null : await readCsvHeader(manifestPath, naming)
 
-/** Prints the results of comparing rows with chain and storage. Throws if a row differs from its request. */
+/** Compares rows with chain and storage, and prints the results. Throws if a row differs, or if no row can be read. */
 async function printVerified(
   deps: Deps,
   run: Run,
@@ -208,7 +208,7 @@ async function* counted<Row>(rows: AsyncIterable<Row>, count: () => void): Async
 const noRowIs = (statuses: readonly ShownStatus[]): string =>
   statuses.join() === 'failed' ? 'No row has failed.' : `No row has the status ${statuses.join(' or ')}.`
 
-/** A removed row has no line, because another row may occupy that line. */
+/** A row that was removed from the manifest has no line, because another row may be on that line now. */
 const recordOf = ({ result, row }: RunRow): DataRecord => (row === null ? { ...result, line: null } : { ...result })
 
 async function* plainRecords(rows: AsyncIterable<RunRow>): AsyncGenerator<ResultRecord> {

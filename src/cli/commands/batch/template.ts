@@ -40,7 +40,7 @@ export function command(deps: Deps, run = template): GdnCommand {
   return templateCommand.action(async (flags: TemplateFlags) => await run(deps, flags))
 }
 
-// Addresses from the examples of EIP-55, and of Solana's system accounts.
+// The EVM addresses are examples from EIP-55. The Solana addresses are a system program and a sysvar.
 const EXAMPLES = {
   evm: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'],
   solana: ['11111111111111111111111111111111', 'SysvarRent111111111111111111111111111111111'],
@@ -77,8 +77,8 @@ export async function template({ io, settings }: Deps, flags: TemplateFlags) {
   await io.data(TEXT[format](rows))
   io.note(
     `Replace the receivers and images first. The images at example.com don't exist, so the rows would fail.
-Check it: gdn batch validate <file> --check-files
-Mint it: gdn batch mint <file>`,
+Check the file: gdn batch validate <file> --check-files
+Mint the drop: gdn batch mint <file>`,
   )
 }
 

@@ -163,7 +163,7 @@ async function mintedRun(
     const { pending, accepted, unknown, failed } = (await runStatus(run)).counts
     return pending + accepted + unknown + failed === 0 ? run : null
   } catch (error) {
-    // Failing to find a suggestion is no reason to fail.
+    // The suggestion is optional.
     if (error instanceof GdnError) return null
     throw error
   }
@@ -194,7 +194,7 @@ function refuseContract(contract: string | undefined, blockchain: Blockchain | n
   throw new GdnError('usage', `the contract address ${contract} ${problem}`, { place: { flag: '--contract' } })
 }
 
-/** Throws one error with the problems of rows and files. */
+/** Throws one error with the problems of rows and files, if there are any. */
 export function throwProblems(
   found: Pick<ManifestSummary, 'issues' | 'issueCount'>,
   check: Pick<FileCheck, 'errors' | 'warnings'> | null,
@@ -211,8 +211,8 @@ export function throwProblems(
 }
 
 /**
- * Returns the specified collection, or the only one created on this machine. Null if it is ambiguous or no server is
- * specified.
+ * Returns the specified collection, or the only one created on this machine. Null if there is none, if there are
+ * several, or if no server is specified.
  */
 export async function knownCollection(deps: Deps, settings: Settings): Promise<ChosenCollection | null> {
   try {
@@ -223,8 +223,8 @@ export async function knownCollection(deps: Deps, settings: Settings): Promise<C
 }
 
 /**
- * Returns the server that will fetch the files, or null if none is specified. Files can be checked without one, but it
- * decides which files on this machine can be fetched.
+ * Returns the server that will fetch the files; null if it is unknown. Files can be checked without a server, but a
+ * server on this machine may also fetch files from private addresses.
  */
 async function serverIfNamed(settings: Settings): Promise<Server | null> {
   try {

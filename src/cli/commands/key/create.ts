@@ -26,7 +26,7 @@ export interface CreateFlags extends OutputFlags, DataDirFlags {
   apiVersion?: ApiVersion
 }
 
-/** Includes the key itself, which no other view does. */
+/** The only view that includes the key itself. */
 const CREATED_VIEW: View = { ...KEY_VIEW, fields: [...KEY_VIEW.fields, 'api_key'] }
 
 export function command(deps: Deps, run = create): GdnCommand {

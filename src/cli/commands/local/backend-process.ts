@@ -84,7 +84,8 @@ async function firstLine(
 }
 
 /**
- * Returns the JSON error that the backend reported on stderr. Without one, returns an error with the end of the log.
+ * Returns the JSON error that the backend reported on stderr. If there is none, returns an error with the end of
+ * the log.
  */
 function failure(error: unknown, lines: string[], logFile: string): GdnError {
   if (error instanceof GdnError) return error

@@ -4,7 +4,7 @@ import { parseUrl } from '../../../core/parse-url.ts'
 import type { Parse } from '../../command.ts'
 import { eventTypes } from '../webhook/event-flag.ts'
 
-/** A URL and the types of event to post to it. */
+/** A URL and the event types to post to it. */
 export interface ForwardTarget {
   url: string
   events: readonly string[]
@@ -35,7 +35,7 @@ const address: Parse<string> = (raw, flag) => {
 const isIn = (type: string, events: readonly string[]) => events.includes('*') || events.includes(type)
 
 /**
- * Returns one target for each URL, with all events that are given for the URL.
+ * Returns one target for each URL, with all event types that are given for the URL.
  *
  * @param listened the event types that are shown
  * @throws GdnError `usage` if an event type isn't among them

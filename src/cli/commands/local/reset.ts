@@ -63,7 +63,7 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
   }
   if (!flags.yes) await confirmDeletion(io, dataDir)
   const id = await localBackendId(dataDir)
-  // After the reset, the backend in this directory has another ID, unless its database is elsewhere.
+  // After the reset, the backend in this directory has a new ID, unless its database is elsewhere.
   if (id !== null && existsSync(databaseIn(dataDir))) await forgetCollectionsOf(stateDirectory(env), id)
   await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
   io.note(`Deleted ${safe(dataDir)}.`)

@@ -8,7 +8,8 @@ import type { Deps } from '../../deps.ts'
 const END_WITHIN_MS = 5000
 
 /**
- * Runs the command with our stdio streams. Forwards the first signal to the command, and kills it at the second.
+ * Runs the command with gdn's own stdio streams, and returns its exit code. Forwards the first signal to the command.
+ * Kills the command at the second signal.
  *
  * @param failed stops the command when aborted; its reason is then thrown
  */

@@ -103,8 +103,8 @@ function refuseOtherOptions({ url, options = {} }: RunningBackend, flags: StartF
 const backendArgs = (flags: StartFlags): string[] => [...servedApiArgs(flags), ...storedFilesArgs(flags)]
 
 /**
- * Starts the backend on the given port. Without one, uses the last or default port, or a free port if that port is in
- * use.
+ * Starts the backend on the given port. If no port is given, uses the last or default port, or a free port if that port
+ * is in use.
  */
 async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): Promise<Started> {
   const more = backendArgs(flags)

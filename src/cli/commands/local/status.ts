@@ -22,5 +22,5 @@ export async function status({ io, env }: Deps, flags: OutputFlags): Promise<voi
   const dataDir = localDataDirectory(env)
   const backend = await runningBackend(dataDir)
   await output.one(backendData(backend, dataDir))
-  if (backend === null) io.note('Start it: gdn local start')
+  if (backend === null) io.note('Start the backend: gdn local start')
 }

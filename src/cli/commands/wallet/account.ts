@@ -15,7 +15,7 @@ const LOCAL_EMAIL = 'local@example.com'
 
 export interface AccountFlags {
   email?: string
-  /** In minutes. */
+  /** How long the signed URL is valid, in minutes. */
   validFor?: number
 }
 
@@ -48,7 +48,7 @@ export async function signedUrlRequest(
 
 const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1440 }
 
-/** Parses `15m`, `24h` or `7d` to minutes, the unit of the API. */
+/** Converts `15m`, `24h` or `7d` to minutes, the unit of the API. */
 const validFor: Parse<number> = Object.assign(
   (raw: string, flag: string) => {
     const [, count = '', unit = ''] = /^([1-9][0-9]{0,5})([mhd])$/.exec(raw) ?? []

@@ -9,7 +9,7 @@ import { walletSource } from './wallet-source.ts'
 
 interface MakingOnline extends Making {
   source: WalletSource
-  /** Fallback folders, if a keystore can't be written to the wallet folder. */
+  /** Folders to use if a keystore can't be written to the wallet folder. */
   otherFolders: readonly string[]
 }
 
@@ -79,7 +79,7 @@ async function makeAll(deps: Deps, { source, otherFolders, reservations, folder,
   }
 }
 
-/** Returns fallback folders, if a keystore can't be written to the wallet folder. */
+/** Returns the folders to use if a keystore can't be written to the wallet folder. */
 function placesElse({ env, cwd }: Deps, stateDir: string): string[] {
   const places = [stateDir, env.HOME ?? '', cwd, tmpdir()]
   return [...new Set(places.filter((place) => isAbsolute(place)))]

@@ -74,7 +74,7 @@ export async function generate(deps: Deps, flags: GenerateFlags): Promise<void> 
   for (const [i, { name }] of made.entries()) {
     if (name !== names[i]) io.warn(`The name @${names[i]} was taken in the meantime. The wallet is named @${name}.`)
   }
-  // Prints the generated wallets even if others failed.
+  // Prints the generated wallets even if a later one failed.
   const records = made.map((wallet) => asRecord(wallet, flags))
   const [first] = records
   if (flags.count !== undefined && (records.length > 0 || failure === undefined)) await output.many(records)

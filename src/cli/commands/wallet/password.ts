@@ -65,7 +65,7 @@ function fromFile(file: string, problemOf: Problem): Secret {
   try {
     return readPasswordFile(file, problemOf)
   } catch (error) {
-    // Shells and clusters often pass secrets as pipes or links. Standard input can read them.
+    // Shells and clusters often pass secrets as pipes or links, which can be read from standard input.
     if (!(error instanceof GdnError) || error.hint !== undefined || !existsSync(file)) throw error
     throw error.with({ hint: `Pipe it in with ${FLAG} - instead.` })
   }

@@ -9,7 +9,7 @@ import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import { VERSION } from '../../version.ts'
 
-/** Longer than for other requests, because the response can't be requested again. */
+/** Longer than the timeout of other requests, because the response can't be requested again. */
 const RESPONSE_TIMEOUT_MS = 120_000
 
 type Request = z.output<typeof getpresignedurl.request>

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../../../api/webhook-events.ts'
 import { someOf } from '../../flags/parse.ts'
 
-/** `nft.deployed,nft.failed`, or `*` for all. */
+/** Parses `nft.deployed,nft.failed`, or `*` for all event types. */
 export const eventTypes = someOf([...EVENT_TYPES, '*'])

@@ -17,7 +17,7 @@ export const webhookView = ({ stdoutTty }: Pick<Io, 'stdoutTty'>, ...more: strin
   cells: stdoutTty ? ({ events, ...record }) => ({ ...record, events: shortEvents(events) }) : undefined,
 })
 
-/** Returns a single event type, or the number of several, so that a table has room for the URL. */
+/** Replaces a list of several event types with their number, so that a table has room for the URL. */
 const shortEvents = (events: unknown) =>
   Array.isArray(events) && events.length > 1 ? `${events.length} types` : events
 
