@@ -159,7 +159,7 @@ test('resume warns if the manifest differs from the planned one, and continues w
   expect(api.bodies('createnft')).toHaveLength(1)
   await writeFile(manifest, 'title\n')
   const broken = await cli(['batch', 'resume', 'my drop', ...server], options)
-  expect(broken.stderr).toContain("can't be read in the way that the run read it")
+  expect(broken.stderr).toContain("can't be read with the run's options")
   expect(broken.stderr).toContain(`Run \`gdn batch validate ${word}\``)
 })
 

@@ -114,7 +114,7 @@ test.each([[['-o', 'csv', '--fields', 'key,line']], [[]]])(
     }
     expect(await warning(write(...lines))).not.toContain('on other lines')
     expect(await warning(write(...lines, `c,Eve,e,${OWNER}`))).not.toContain('on other lines')
-    expect(await warning(write(...lines.toReversed()))).toContain('drop.csv are on other lines now.')
+    expect(await warning(write(...lines.toReversed()))).toContain('drop.csv are on different lines now.')
   },
 )
 
@@ -293,7 +293,7 @@ test('follows the --map of the last command that read the manifest', async () =>
   const { results, path, options, url } = await minted('drop.csv', csv('Titel'), undefined, '--map', 'Titel=title')
   await writeFile(path('drop.csv'), csv('Werk'))
   const renamed = await cli(['batch', 'results', path('drop.csv')], options)
-  expect(renamed.stderr).toContain("can't be read in the way that the run read it")
+  expect(renamed.stderr).toContain("can't be read with the run's options")
   const mint = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--map', 'Werk=title']
   expect((await cli(mint, options)).stderr).toContain('Nothing is left to do')
   expect((await cli(['batch', 'results', path('drop.csv')], options)).stderr).toBe('')

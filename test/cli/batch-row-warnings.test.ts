@@ -133,7 +133,7 @@ describe('identical rows', () => {
       await confirmDuplicates({ io: io as never }, false, { count, rows: [{ line: 4, equals: 2 }] })
     await expect(answered(1)).rejects.toMatchObject({
       message: 'nothing was sent',
-      hint: 'Remove line 4, or give each row an ID of its own. Then run the same command again.',
+      hint: 'Remove line 4, or give each row a unique ID. Then run the same command again.',
     })
     await expect(answered(2)).rejects.toMatchObject({ hint: expect.stringContaining('Remove the identical rows, or') })
   })

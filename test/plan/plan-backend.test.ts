@@ -1002,7 +1002,7 @@ describe('gdn plan and apply against a backend', () => {
       expect(JSON.parse(elsewhere.stdout)).toMatchObject({ total: 3, burned: 1, requests: 0 })
       for (const each of [one, two]) {
         const { stderr } = await each.run(['batch', 'mint'], rows, '--yes')
-        const gone = 'all 3 rows of the run .* are deployed, and 1 of them was burned since'
+        const gone = 'all 3 rows of the run .* are deployed, and 1 of them has since been burned'
         expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(new RegExp(`Nothing is left to do: ${gone}\\.`))
         expect(stderr.replaceAll(/\s+/g, ' ')).toContain('To mint a burned row again, give it another id.')
       }

@@ -411,7 +411,7 @@ test('says on another machine that the rows are revealed already', async () => {
   ]) {
     expect(refused.error).toMatchObject({
       code: 'refused',
-      message: expect.stringContaining('all rows of this manifest are minted and revealed already'),
+      message: expect.stringContaining('all rows of this manifest are already minted and revealed'),
       hint: expect.stringMatching(/There is nothing left to mint\. To edit NFTs, .*`gdn apply .*drop\.csv/),
     })
   }
@@ -497,7 +497,7 @@ test.each(['all rows', 'some rows'])(
     }
     const former = ['--unrevealed', other.path('hidden.json'), '--run', 'drop.csv']
     const refused = await other.cli('batch', 'mint', other.path('renamed.csv'), ...other.target.slice(0, 4), ...former)
-    expect(refused.stderr).toContain('revealed already')
+    expect(refused.stderr).toContain('already revealed')
     expect(await nftsOf(collection)).toHaveLength(3)
   },
 )

@@ -6,6 +6,6 @@ import { safe } from '../io/io.ts'
 export const changesText = ({ added, changed, removed }: Pick<ManifestChanges, 'added' | 'changed' | 'removed'>) =>
   `${count(added, 'row')} added, ${changed} edited, ${removed} removed`
 
-/** Returns a row that differs, with its line. */
+/** Describes a changed row: `edited: dawn (line 4)`. */
 export const exampleText = ({ kind, key, line }: ManifestChanges['examples'][number]): string =>
   `${kind === 'changed' ? 'edited' : kind}: ${safe(key)} (line ${line})`

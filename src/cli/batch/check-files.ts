@@ -10,7 +10,7 @@ import { type Io, safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
 import { type LocalFiles, noPlaceForFiles } from './local-files.ts'
 
-/** The place where a manifest first uses a file URL, and the number of rows that use the URL. */
+/** The place where a manifest first uses a file URL, and the number of uses. */
 interface Use {
   place: Place
   uses: number
@@ -37,7 +37,8 @@ export interface FileCheck {
 }
 
 /**
- * Requests each file once. Returns a problem, at its first place, for each file that the server couldn't fetch.
+ * Requests each file URL once. Returns a problem for each URL that the server probably can't fetch, located at its
+ * first use.
  *
  * @param server the server that will mint the manifest; null if unknown
  */
@@ -91,7 +92,7 @@ export function filesProblem({ errors, warnings }: FileCheck): GdnError | null {
 
 const MAX_WARNINGS_SHOWN = 50
 
-/** Prints the warnings. They may be temporary, or apply only to this machine. */
+/** Prints the first warnings with their hints. */
 export function printWarnings(io: Io, { warnings }: Pick<FileCheck, 'warnings'>): void {
   for (const warning of warnings.slice(0, MAX_WARNINGS_SHOWN)) {
     printWarning(io, warning)

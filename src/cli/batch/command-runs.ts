@@ -19,7 +19,7 @@ const ROW_STATUS: Readonly<Record<OperationState, RowStatus>> = {
 
 type CommandRecord = DataRecord & Omit<RowCounts, 'total'>
 
-/** Returns the single commands recorded on this machine, in the form of run records. */
+/** Returns the recorded operations of single commands, such as `gdn nft mint`, in the form of run records. */
 export async function commandRunRecords(stateDir: string, server: ServerOfRuns | undefined): Promise<CommandRecord[]> {
   const state = await openStateIfThere(stateDir)
   if (state === null) return []

@@ -122,7 +122,7 @@ async function planRun(
     const { duplicates } = planned
     const inRows = planned.rows.pending > 0 ? (warnings?.all ?? []) : []
     printWarnings(deps.io, { warnings: inRows })
-    // The error names the duplicates, so the warnings about them follow.
+    // If this throws, the error names the duplicates. Otherwise, warnings do.
     refuseDuplicates(deps, flags.allowDuplicates, duplicates, warnings?.file)
     const equal =
       planned.rows.pending > 0 ? duplicateWarnings(warnings?.file ?? options.manifestPath ?? '', duplicates) : []
@@ -328,7 +328,7 @@ function shortened(value: unknown): string {
   return text.length > MAX_SHOWN_TEXT ? `${text.slice(0, MAX_SHOWN_TEXT).toWellFormed()} …` : text
 }
 
-/** Returns fields of the first request for the user to review. `--json` prints all of them. */
+/** Returns the main fields of the first request for the user to review. `--json` prints the whole request. */
 function firstPairs(request: unknown): [string, unknown][] | null {
   if (request === null || request === undefined) return null
   const { endpoint, body } = request as Request

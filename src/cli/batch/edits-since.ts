@@ -30,7 +30,10 @@ interface Edits {
   rows: ChangesSince['rows']
 }
 
-/** Compares a run's manifest with the rows of the run. Returns null if the manifest is unchanged or deleted. */
+/**
+ * Compares a run's manifest with the rows of the run. Returns null if the manifest is unchanged, deleted, or from
+ * standard input.
+ */
 export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   const { manifestPath, blockchain, contractAddress } = run
   if (manifestPath === null || !existsSync(manifestPath)) return null
@@ -57,7 +60,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     const isInvalid = error.code === 'invalid_manifest'
-    const problem = isInvalid ? "can't be read in the way that the run read it" : "can't be compared with the run"
+    const problem = isInvalid ? "can't be read with the run's options" : "can't be compared with the run"
     const warnings = [`${name} ${problem}: ${safe(error.message)}`]
     return { file, warnings, isRearranged: false, isInvalid, edited: undefined, failed: 0, rows: [] }
   }
@@ -68,7 +71,8 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
   if (edits === null) return
   const { file, warnings, isRearranged, isInvalid, rows } = edits
   for (const warning of warnings) io.warn(warning)
-  if (isRearranged) io.warn(`The rows of ${file} are on other lines now. The results have the earlier lines and order.`)
+  if (isRearranged)
+    io.warn(`The rows of ${file} are on different lines now. The results show the earlier lines and order.`)
   if (warnings.length === 0) return
   if (isInvalid) {
     io.warn(

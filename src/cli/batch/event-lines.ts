@@ -8,8 +8,8 @@ const EVERY_MS = 500
 const COALESCED = new Set<BatchEvent['type']>(['rows', 'looking_up', 'reconciling'])
 
 /**
- * Prints a run as NDJSON on stdout: one line for each event, in snake case, and the summary as the last
- * line. Prints coalesced events at most twice a second, and always prints the newest of them before any other event.
+ * Prints a run as NDJSON on stdout: one line for each event, in snake case, and the summary as the last line. Prints
+ * coalesced events at most twice a second, and the newest of them before any other event except those of requests.
  */
 export class EventLines {
   readonly #io: Io
@@ -30,7 +30,7 @@ export class EventLines {
       if (this.#now() - (this.#printedAt.get(type) ?? Number.NEGATIVE_INFINITY) >= EVERY_MS) this.#flush(type)
       return
     }
-    // There are hundreds of request events, so they don't flush buffered events. All other events do.
+    // A run has hundreds of request events, so they don't flush the held events. All other events do.
     if (type !== 'sending' && type !== 'answered') this.#flush()
     this.#write(eventData(event))
   }

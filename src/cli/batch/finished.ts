@@ -19,9 +19,9 @@ import { refuseDiffering, verifyFinished } from './verify-run.ts'
 /** A run that has nothing left to do. */
 export interface FinishedRun {
   status: RunStatus
-  /** Rows that were edited after they were sent. */
+  /** Number of rows that were edited after they were sent. */
   kept: number
-  /** Rows that were removed from the manifest. */
+  /** Number of rows that were removed from the manifest. */
   removed: number
   /** The rows that need attention. */
   rows: NamedRows
@@ -50,10 +50,10 @@ interface Printing {
 }
 
 /**
- * Prints the summary of a finished run, with the same fields as after sending. This counts as success, because a script
- * may repeat its command.
+ * Prints the summary of a finished run, with the same fields as after sending. A finished run without failed rows
+ * counts as success, because a script may repeat its command.
  *
- * @throws GdnError `batch_failed_rows` if rows failed; `verify_failed` or `unreachable` as `refuseDiffering`
+ * @throws GdnError `batch_failed_rows` if rows failed; `verify_failed` or `unreachable`, as in `refuseDiffering`
  */
 export async function printFinished(
   deps: Deps,
@@ -103,8 +103,8 @@ function notesOf({ status, kept, removed }: FinishedRun, by: FinishedBy): string
   const notes = [kept > 0 ? keptText(kept) : [], removed > 0 ? removedText(removed) : []].flat()
   if (failed > 0) return notes
   const deployed = `${total === 1 ? 'the only row' : `all ${total} rows`} of the run ${name} ${total === 1 ? 'is' : 'are'} deployed`
-  const gone = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'was' : 'were'} burned since`
-  notes.push(`${NOTHING_TO_DO[by]}: ${deployed}${total === 1 && burned === 1 ? ', and was burned since' : gone}.`)
+  const gone = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'has' : 'have'} since been burned`
+  notes.push(`${NOTHING_TO_DO[by]}: ${deployed}${total === 1 && burned === 1 ? ', and has since been burned' : gone}.`)
   if (by !== 'mint') return notes
   const again = burned === 0 ? '' : ' To mint a burned row again, give it another id.'
   return [...notes, `With --again, gdn mints every row a second time.${again}`]

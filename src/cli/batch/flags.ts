@@ -80,7 +80,7 @@ export function addColumnFlags(command: GdnCommand, group?: string): GdnCommand 
   })
 }
 
-/** Parses `column=meaning`, where the meaning is the name of a documented column. */
+/** Parses `column=meaning`, where the meaning is the name of a documented column, or `ignore`. */
 const columnMapping: Parse<KeyValue> = (raw, flag) => {
   const mapping = keyValue(raw, flag)
   const { key, value } = mapping
@@ -138,7 +138,7 @@ export function addExchangedFlag(command: GdnCommand, group?: string): GdnComman
   return switchFlag(command, '--allow-exchanged', 'Permit rows to exchange their values, content or IDs', group)
 }
 
-/** Adds flags for the number of rows per request and the request rate. */
+/** Adds flags for the size and rate of requests, for concurrent uploads, and for the wait for the list. */
 export function addPaceFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '--chunk-size <n>', 'NFTs per request (50)', { group: RUN, parse: integer(1, 1000) })
   return addRateFlag(command)

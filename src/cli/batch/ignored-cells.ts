@@ -80,7 +80,7 @@ function valuesOf({ receiver, metadata, localFiles }: ManifestRow): Set<string> 
   ])
 }
 
-/** Returns the cells of another row at the same line if most of its values equal those of the row. */
+/** Returns the cells of `other`, a row on the same line, if most of its values equal those of `row`. */
 function editedCells(other: OtherRow | undefined, row: ManifestRow): readonly string[] | undefined {
   if (other === undefined) return undefined
   const before = valuesOf(row)

@@ -50,7 +50,10 @@ export function manifestOptions(
   }
 }
 
-/** Rejects an address that is wrong for every row. Whether it suits the blockchain is checked for each row. */
+/**
+ * Rejects an address that is invalid on every blockchain. Whether it suits the row's blockchain is checked for each
+ * row.
+ */
 function checkedAddress(value: string | undefined, flag: string): string | null {
   const problem = value === undefined ? null : anyAddressProblem(value)
   if (problem !== null) throw flagError(flag, problem)

@@ -180,7 +180,7 @@ interface Details {
   count?: number
 }
 
-/** Adds to an error that prevents a run how to plan without the server, or the lines of the affected rows. */
+/** Adds a hint to plan without the server, or the lines of the affected rows, to an error that prevents a run. */
 export function withRemedy(error: unknown, isDryRun = false): unknown {
   if (!(error instanceof GdnError)) return error
   const { code, message, hint = '', details } = error

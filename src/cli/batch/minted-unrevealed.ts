@@ -16,7 +16,7 @@ import type { Connection, Deps } from '../deps.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { applyAgain } from './flags-again.ts'
 
-/** A manifest that is to be minted, and its collection. */
+/** A manifest to mint, and its collection. */
 interface Minting {
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
@@ -50,8 +50,9 @@ async function committedTo(
 }
 
 /**
- * Returns the error for a manifest that must not be minted as it is, because its rows were minted unrevealed or the
- * collection is committed to it; null if it can be minted. Reads the manifest only if the collection has a commitment.
+ * Returns the error for a manifest that must not be minted without `--unrevealed`, because its rows were minted
+ * unrevealed or the collection is committed to it; null if it can be minted. Reads the manifest only if the collection
+ * has a commitment.
  */
 export async function whyNotAsItIs(
   deps: Deps,
@@ -66,7 +67,7 @@ export async function whyNotAsItIs(
   return mints.hidden + mints.revealed > 0 ? otherManifest(mints) : null
 }
 
-/** An unrevealed drop that is to be minted. */
+/** An unrevealed drop to mint. */
 interface MintingUnrevealed extends Minting {
   /** The hash of the manifest's commitment. */
   provenance: string
@@ -119,7 +120,7 @@ async function mintedAsTheyAre(
   { known, isCommitted }: { known: ReadonlySet<string>; isCommitted: boolean },
 ): Promise<GdnError | null> {
   const source = { client, signal }
-  // Without the permission to list, the run says that it can't look for its rows.
+  // Without the permission to list, the run itself reports that it can't look for its rows.
   const listed = await listCollection(source, options, true, [])
   const unknown = [...(listed ?? [])].filter((id) => !known.has(id))
   if (unknown.length === 0) return null
@@ -138,7 +139,7 @@ async function* keptRows(items: AsyncIterable<ManifestItem>): AsyncGenerator<Kep
 }
 
 /**
- * Returns why the rows of a plan without NFTs can't be minted as they are; null if they can.
+ * Returns why a plan's rows without NFTs can't be minted with their real metadata; null if they can.
  *
  * @param own the hash to which the run is committed; undefined if the run has not begun
  */
@@ -158,8 +159,8 @@ export async function whyNoMints(
 }
 
 /**
- * Counts the rows that were minted unrevealed by their run. If there are none and the run has a name, counts those that
- * were minted under the name of the manifest's file and are still unrevealed.
+ * Counts the rows that were minted unrevealed by their run. If there are none and the run has a name, counts the rows
+ * that were minted under the name of the manifest's file, if any of them are still unrevealed.
  */
 async function unrevealedOf(
   { options, read }: Minting,
@@ -179,7 +180,7 @@ const refused = (message: string, hint: string) =>
 const committed = () =>
   refused(
     'the collection is committed to the rows of this manifest',
-    'To mint them unrevealed, or to resume their mint, add --unrevealed <file>. To also mint the rows as they are, add --again.',
+    'To mint them unrevealed, or to resume their mint, add --unrevealed <file>. To also mint them with their real metadata, add --again.',
   )
 
 function otherManifest({ hidden, revealed, isFormer = false }: UnrevealedMints & { isFormer?: boolean }): GdnError {
@@ -200,18 +201,18 @@ function alreadyRevealed(
   const edit = `To edit NFTs, run ${applyAgain(manifestPath, flags)}. To mint more rows, use another manifest.`
   if (hidden + others === 0) {
     return refused(
-      'all rows of this manifest are minted and revealed already',
+      'all rows of this manifest are already minted and revealed',
       `There is nothing left to mint. ${edit}`,
     )
   }
   const rest = others === 0 ? '' : 'To mint the other rows, add --unrevealed <file> and --adopt. '
   return refused(
-    `${count(revealed, 'row')} of this manifest ${revealed === 1 ? 'is' : 'are'} revealed already`,
+    `${count(revealed, 'row')} of this manifest ${revealed === 1 ? 'is' : 'are'} already revealed`,
     `${rest}To reveal all NFTs, run \`gdn reveal\`. ${edit}`,
   )
 }
 
-/** Creates the error for a manifest whose rows are minted, but to which no commitment of the collection matches. */
+/** Creates the error for a manifest that has minted rows, but that no commitment of the collection matches. */
 export const uncommitted = ({ manifestPath }: BatchOptions, provenance: string): GdnError =>
   new GdnError(
     'refused',

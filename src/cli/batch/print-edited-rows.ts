@@ -7,7 +7,9 @@ import { cutToWidth } from '../text/display-width.ts'
 const MAX_SHOWN = 10
 const MIN_TITLE = 20
 
-/** Prints the sent rows that an edit removed from the manifest, each next to the new row that is most similar. */
+/**
+ * Prints the sent rows that an edit removed from the manifest, each with its differences from the most similar new row.
+ */
 export async function printEditedRows(io: Io, { details }: GdnError): Promise<void> {
   const { pairs = [], vanished = 0 } = (details ?? {}) as { pairs?: EditedPair[]; vanished?: number }
   if (pairs.length === 0) return

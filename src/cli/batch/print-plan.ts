@@ -6,7 +6,7 @@ import { keptText, removedText } from '../render/kept-text.ts'
 import { changesText, exampleText } from './changes-text.ts'
 
 /**
- * Prints the plan of a run before it is sent, with the manifest's changes since the last time.
+ * Prints the plan of a run before it is sent, with the changes to the manifest since the run last read it.
  *
  * @param isApplied whether the run is part of `gdn apply`, which has printed the row changes
  */

@@ -1,6 +1,6 @@
 import type { BatchEvent, RowCounts } from '../../batch/types.ts'
 
-/** The current phase of a run. Its times use the same clock as the events. */
+/** The current phase of a run. Its times use the clock of the `now` arguments. */
 export type Phase =
   | { kind: 'reading' }
   | { kind: 'uploading'; done: number; total: number }
@@ -8,7 +8,7 @@ export type Phase =
   | { kind: 'sending' }
   | {
       kind: 'held'
-      reason: 'rate_limited' | 'not_ready' | 'max_cost' | 'unreachable' | 'unknown' | 'claim'
+      reason: 'rate_limited' | 'not_ready' | 'max_cost' | 'unreachable' | 'unknown'
       until: number
       message: string
     }
@@ -16,7 +16,7 @@ export type Phase =
   | { kind: 'waiting'; reason: string | null }
   | { kind: 'stopping'; why: 'signal' | 'time' }
 
-/** The rate covers this period. It is known only after a minimum number of responses. */
+/** The rate covers this period. It is known only after a minimum number of responses and a minimum time. */
 const WINDOW_MS = 60_000
 const ENOUGH_ANSWERS = 5
 const ENOUGH_MS = 4_000
@@ -70,7 +70,7 @@ export class ProgressState {
         this.#enter({ kind: 'looking_up', done: event.done, total: event.total })
         break
       case 'sending':
-        // A retry doesn't mean that the server is back. Only its response does.
+        // A retry doesn't mean that the server is back. Only a response does.
         if (this.#phase.kind !== 'held' || this.#phase.reason === 'unknown') this.#enter({ kind: 'sending' })
         break
       case 'answered':
@@ -122,7 +122,7 @@ export class ProgressState {
     return ((recent.length - 1) * 1000) / (now - first)
   }
 
-  /** Returns the estimated time for the remaining requests at the current rate. */
+  /** Returns the estimated time for the remaining requests at the current rate; null if unknown. */
   millisecondsLeft(now: number): number | null {
     const rate = this.rate(now)
     const left = Math.max(0, this.#requests - this.#done)
@@ -149,7 +149,7 @@ export class ProgressState {
     if (this.#silent >= AWAY_AFTER) {
       this.#enter({ kind: 'held', reason: 'unreachable', until: now, message: message ?? 'no response' })
     } else if (status !== null && this.#phase.kind === 'held' && this.#phase.reason !== 'rate_limited') {
-      // The server responds again. But the reason for a wait persists until the server accepts or refuses a request.
+      // The server responds again, but the reason for a wait persists until it accepts or refuses a request.
       const isWaiting = this.#phase.reason === 'not_ready' || this.#phase.reason === 'max_cost'
       if (!isWaiting || outcome !== 'no_effect') this.#enter({ kind: 'sending' })
     }

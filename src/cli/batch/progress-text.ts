@@ -119,7 +119,9 @@ function painted(state: State, text: string, paint: Paint): string {
   return state === 'pending' ? paint.dim(text) : paint.bad(text)
 }
 
-/** Reasons to wait during which nothing is sent. The rate only falls then, and the estimate only grows. */
+/**
+ * Reasons to wait during which nothing is sent. The rate and the estimate would only get worse, so they are omitted.
+ */
 const STANDSTILLS: ReadonlySet<string> = new Set(['max_cost', 'not_ready', 'unreachable'])
 
 function paceOf(state: ProgressState, now: number): string[] {
@@ -211,8 +213,6 @@ function waitText(
       return "The server can't be reached, retrying every few seconds"
     case 'unknown':
       return `Retrying a request that got no response${time((left) => ` in ${left}`)}`
-    case 'claim':
-      return `Waiting for another run to claim its rows${time((left) => `, ${left} at most`)}`
   }
 }
 

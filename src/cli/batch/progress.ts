@@ -76,8 +76,8 @@ export class BatchProgress {
     }
     if (event.type === 'resized')
       this.#io.note(`Continuing with ${count(event.chunkSize, 'row')} per request: ${safe(event.message)}`)
-    // After a retry of absent rows, gdn checks whether the first request arrived late. That check usually finds
-    // nothing, and then isn't printed.
+    // After a retry of absent rows, gdn checks whether the first request arrived late. Such a check usually finds
+    // nothing, so nothing is printed.
     if (event.type === 'reconciled' && event.adopted + event.absent + event.undecided > 0) {
       this.#io.note(reconciledText(event))
     }

@@ -37,7 +37,7 @@ interface ChosenColumn {
 
 interface ShownColumns {
   names: readonly string[]
-  /** Whether some columns are ignored ones, whose cells are only in the file. */
+  /** Whether there are ignored columns, whose cells are only in the file. */
   hasIgnored: boolean
   /** Returns the row's cells in the order of `names`, or null if the row uses an unknown column. */
   cells(row: ManifestRow, inFile: readonly string[] | undefined): readonly string[] | null

@@ -80,7 +80,7 @@ const rowsToSend = (
   { retryFailed }: Partial<BatchOptions>,
 ): number => pending + unknown + (retryFailed === true ? failed : 0)
 
-/** Prompts before minting rows that the manifest no longer contains. @throws GdnError `not_confirmed` */
+/** Prompts before sending planned rows although the manifest was edited. @throws GdnError `not_confirmed` */
 async function confirmPlanned({ io }: Deps): Promise<void> {
   await io.confirm('Send the rows as they were planned?', '--yes')
 }
@@ -98,9 +98,9 @@ interface Edits {
 }
 
 /**
- * Warns if the manifest differs from the planned rows. They are sent as planned.
+ * Warns if the manifest differs from the planned rows, which are sent as planned.
  *
- * @throws GdnError `edited_rows` if failed rows are to be sent and the manifest no longer contains them as planned
+ * @throws GdnError `edited_rows` if failed rows would be sent that the manifest no longer contains as planned
  */
 async function warnOfEdits(
   deps: Deps,
@@ -125,7 +125,7 @@ async function warnOfEdits(
 
 /**
  * Creates the error for edited failed rows. A failed row has no NFT, so its edit can be minted. Sending the planned row
- * would mint what the user has corrected.
+ * would ignore the user's correction.
  */
 function editedFailed({ runName }: Run, file: string, failed: number, flags: BatchMintFlags): GdnError {
   const isOne = failed === 1

@@ -13,7 +13,7 @@ const warningOf = (file = 'manifest', { line, equals }: DuplicateRow): ManifestI
   message: `equals line ${equals}`,
 })
 
-/** Returns a warning for each of the listed identical rows of a manifest. */
+/** Returns a warning for each listed duplicate row, and one for the rest. */
 export function duplicateWarnings(file: string, { count: all, rows }: Duplicates = NONE): ManifestIssue[] {
   const shown = rows.map((row) => warningOf(file, row))
   const left = all - rows.length
@@ -68,7 +68,7 @@ export async function confirmDuplicates(
   const [first] = duplicates.rows
   const row = all === 1 && first !== undefined ? `Remove line ${first.line}` : 'Remove the identical rows'
   await io.confirm(question, '--allow-duplicates', {
-    hint: `${row}, or give each row an ID of its own. Then run the same command again.`,
+    hint: `${row}, or give each row a unique ID. Then run the same command again.`,
   })
 }
 

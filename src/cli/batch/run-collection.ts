@@ -23,8 +23,8 @@ interface Place {
 }
 
 /**
- * Returns the collection of a manifest's runs on this machine. Null if it has no runs, or if its runs are in
- * several collections.
+ * Returns the collection of a manifest's runs on this machine. Null if it has no runs, or if its runs are in several
+ * collections.
  */
 export async function collectionOfRuns({
   stateDir,

@@ -38,8 +38,8 @@ export async function worstOfMints({ dynamic, sizes, each }: PlannedMints, other
 }
 
 /**
- * Reads the rows of a run that no server has accepted. Returns their maximum use and what they reserve of a limit, in
- * requests of these sizes.
+ * Reads the pending rows of a run. Returns their maximum use, and the part of a limit that they reserve in requests of
+ * these sizes.
  */
 export async function unsentRows(
   run: string,
@@ -75,7 +75,7 @@ async function rowsWith(
     meter.add(receiver, rows, sender)
     total += rows
   }
-  // In order, or after rows failed, requests are smaller than the rows of their receiver would permit.
+  // With --in-order, or after rows failed, a request can be smaller than the number of rows of its receiver permits.
   for (const sender of new Set([...left.values()].map((group) => (group.sender === null ? null : '')))) {
     for (const size of sizes) requests.add('', size, sender)
   }
@@ -109,7 +109,7 @@ export interface Limits {
   storedLimit: bigint | null
   /** The maximum fee of this command, in wei. */
   maxFee: bigint | null
-  /** Requests in addition to the mints. */
+  /** Number of requests in addition to the mints. */
   others: number
 }
 
@@ -123,8 +123,8 @@ export async function permitRun(deps: Deps, planned: PlannedEvent, limits: Limit
 }
 
 /**
- * Returns the amount that a run is about to spend, or null if it spends nothing. The amount includes accepted rows that
- * a higher fee limit lets continue.
+ * Describes the spending of a run for `permit`; null if the run spends nothing. The count includes accepted rows that a
+ * higher fee limit lets continue.
  */
 export async function spendingOfRun(
   deps: Deps,

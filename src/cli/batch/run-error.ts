@@ -72,7 +72,7 @@ export function errorOfRun(
   })
 }
 
-/** Returns the details of an error of a run: its counts, and the first rows that need attention. */
+/** Returns the details of a run's error: the counts of the run, and the first rows that need attention. */
 export function detailsOfRun({ run, counts, ...rows }: RunProblems, manifest: string | null) {
   const { unknownRows, absentRows, undecidedRows, failedRows, pendingRows, doubledRows } = rows
   return {
@@ -103,7 +103,7 @@ function differingParts({ counts, differing }: Verified): string[] {
   ]
 }
 
-/** Creates the error for rows that differ from chain or storage, without a run. */
+/** Creates the error for rows that differ from chain or storage when no run is sent, as in `gdn batch results`. */
 export function verifyFailed(verified: Verified): GdnError {
   return new GdnError('verify_failed', differingParts(verified).join('\n'), {
     hint: 'The server of the run reports no changes that explain the differences. Investigate each difference.',
@@ -184,7 +184,7 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
   return steps
 }
 
-/** Returns the next step for failed rows. `gdn batch retry` refuses edited rows, because it sends them as planned. */
+/** Returns the next step for failed rows. `gdn batch retry` refuses edited rows, because it sends rows as planned. */
 export function retryStep(commands: RunCommands): string {
   const retry = commands('retry')
   const step = `After you fix the cause, run \`${retry}\` to retry failed rows.`

@@ -20,7 +20,7 @@ import { mintManifest } from './mint-manifest.ts'
 const CLOSE_WITHIN_MS = 5000
 const LOOK_EVERY_MS = 500
 /**
- * The rehearsal stops after this many consecutive checks in which signers can't sign, for the same reason and with the
+ * The rehearsal stops after this many consecutive checks in which no signer can sign, for the same reason and with the
  * same row counts.
  */
 const HALTED_LOOKS = 6
@@ -138,7 +138,7 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
   try {
     const { contract, blockchain } = target
     const own = { contract, blockchain, baseUrl: rehearsal.url, yes: true, output: 'ndjson' } as const
-    // From the state directory, only saved addresses are used. The rehearsal has its own.
+    // Of the user's state directory, only the saved addresses are used. The rehearsal has a temporary one.
     const { json: _json, fields: _fields, forSpreadsheet: _sheet, stateDir: _stateDir, ...asGiven } = flags
     const inner = await depsOf(deps, rehearsal, folder, stop.signal, read)
     await mintManifest(inner, manifest, { ...asGiven, ...own })

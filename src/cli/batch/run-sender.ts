@@ -48,7 +48,8 @@ export interface RunSending {
   /** Called before the run is planned. Throws to refuse the run. */
   check?: ((connection: Connection) => Promise<void>) | undefined
   /**
-   * Called after the run's limit is set, and before anything that costs is sent. Requests of the run carry the limit.
+   * Called after the run's limit is set, and before anything that costs money is sent. Requests of the run carry the
+   * limit.
    */
   beforeSending?: ((planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>) | undefined
   /** Number of requests in addition to the mints. */
@@ -103,7 +104,7 @@ export class RunSender {
   readonly #progress: BatchProgress
   #run = ''
   #pending = 0
-  /** Numbers of rows in the requests. */
+  /** The distinct row counts of the requests. */
   #sizes: ReadonlySet<number> = new Set()
   #unsent: { pending: number; rows: ReturnType<typeof unsentRows> } | null = null
   #warnings: ManifestIssue[] = []
@@ -135,7 +136,7 @@ export class RunSender {
     }
   }
 
-  /** Returns the outcome, which is verified if requested. */
+  /** Returns the outcome of a run, and verifies its rows if requested. */
   async result(summary: BatchSummary): Promise<SentRun> {
     const { options, flags } = this.#sending
     const verifies = flags.verify && summary.stopped === null

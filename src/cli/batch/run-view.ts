@@ -31,7 +31,7 @@ const FIELDS = [
 
 const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at']
 
-/** The view of one run or a list of runs. A terminal shows the age of a run, other output its start time. */
+/** The view of one run or a list of runs. A terminal shows the age of a run, and other output shows its start time. */
 export function runView({ stdoutTty, columns }: Io, now: number, stateDir: string | undefined): View {
   return {
     fields: FIELDS,

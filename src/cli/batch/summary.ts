@@ -71,7 +71,7 @@ function verifiedText({ verified, changed, differing, unread }: DataRecord): str
 const NOT_VERIFIED = { verified: null, differing: null, unread: null, changed: null }
 
 /**
- * Returns the summary as JSON data. Every run has the same fields; `paid` adds the paid fees.
+ * Returns the summary as JSON data. Every run has the same fields. Callers add the paid fees.
  *
  * @param warnings the manifest's warnings, if it has rows to send
  * @param notes the notes of the run's plan

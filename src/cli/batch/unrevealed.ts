@@ -43,11 +43,11 @@ interface Unrevealed {
 
 /**
  * Returns how to mint a manifest with `--unrevealed`: the rows get the placeholder's metadata, and a commitment to the
- * real rows goes on chain first. Without the flag, the manifest is returned unchanged, and it is refused if its rows
+ * real rows goes on chain first. Without the flag, returns the manifest unchanged, and `check` refuses it if its rows
  * were minted unrevealed or the collection is committed to it.
  *
- * @throws GdnError `refused` if the run started the other way; `edited_rows` if the manifest was edited since;
- * `invalid_input`
+ * @throws GdnError `refused` if the run was started with the flag and is resumed without it, or vice versa;
+ * `edited_rows` if the manifest was edited since; `invalid_input`
  */
 export async function openUnrevealed(
   deps: Deps,
@@ -60,17 +60,17 @@ export async function openUnrevealed(
   if (kept !== undefined && (kept.commitment !== null) !== (file !== undefined)) {
     throw kept.commitment === null
       ? otherRun(
-          `the run ${kept.run} mints its rows as they are`,
+          `the run ${kept.run} was started without --unrevealed`,
           `To resume it, omit --unrevealed.${hasSent ? '' : ` To mint its rows unrevealed, first remove it with \`gdn batch rm ${kept.run}\`.`}`,
         )
       : otherRun(
-          `the run ${kept.run} mints its rows unrevealed`,
+          `the run ${kept.run} was started with --unrevealed`,
           'To resume it, add --unrevealed <file>. To reveal, run `gdn reveal`.',
         )
   }
   const repeats = flags.again === true || kept?.isAgain === true
   if (file === undefined) {
-    // A run that sent rows this way, or that --again starts, mints its rows as they are on purpose.
+    // A run that has sent rows, or that --again started, mints them with their real metadata on purpose.
     if (hasSent || repeats) return { options, read }
     let isUnchecked = false
     return {
@@ -112,7 +112,7 @@ export async function openUnrevealed(
       ...options,
       dynamic: true,
       reading: { ...options.reading, provenance, seed: seed.toString('hex') },
-      // Before the commitment, the NFTs of another one may belong to these rows, which were edited since.
+      // Until this commitment exists, NFTs of an earlier commitment may belong to these rows, which were edited since.
       isOfOtherDrop(metadata) {
         return isCommitted && leavesUrlIn(metadata) !== undefined && committedRow(metadata) === null
       },
@@ -139,7 +139,7 @@ export async function openUnrevealed(
 }
 
 /**
- * Reads a manifest in which an earlier pass found an invalid row. Throws if there is none any more, because nothing has
+ * Reads a manifest in which an earlier pass found an invalid row. Throws if there is no longer one, because nothing has
  * checked these rows.
  */
 async function* invalidItems(items: AsyncIterable<ManifestItem>): AsyncGenerator<ManifestItem> {
@@ -158,7 +158,7 @@ async function hasInvalidRow(read: () => AsyncIterable<ManifestItem>): Promise<b
 
 const ANY_RECEIVER = `0x${'1'.repeat(40)}`
 
-/** Returns the placeholder of an unrevealed drop from its file. @throws GdnError `usage`, `invalid_input` */
+/** Reads the placeholder of an unrevealed drop from its file. @throws GdnError `usage`, `invalid_input` */
 export async function openPlaceholder(deps: Deps, file: string, blockchain: Blockchain): Promise<Placeholder> {
   if (!isEvm(blockchain)) {
     throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`, { place: { flag: '--unrevealed' } })
@@ -224,7 +224,7 @@ interface Committing {
   reference: string
   /** Whether a run with another name may have made the commitment. */
   mayShare: boolean
-  /** The same for a commitment that wasn't final when this command started, because the other run may be minting. */
+  /** Like `mayShare`, for a commitment that wasn't on chain when this command started: the other run may be minting. */
   mayShareNew: boolean
 }
 
@@ -237,7 +237,7 @@ const referencePrefix = (provenance: string) => `provenance:${provenance}:`
  * Returns the reference ID of a commitment. The server makes a commitment once, so its reference ID shows which run may
  * mint the rows, even if machines start at the same time.
  *
- * @param scope the scope of the run's reference IDs; null for a run that repeats other rows
+ * @param scope the scope of the run's reference IDs; null for a run with `--again`
  */
 const commitmentReference = (provenance: string, scope: string | null): string =>
   `${referencePrefix(provenance)}${scope === null ? 'again' : createHash('sha256').update(scope).digest('hex').slice(0, 16)}`
@@ -286,7 +286,7 @@ const committedByOther = ({ manifestPath }: BatchOptions, isAgain: boolean) => {
   })
 }
 
-/** Commits to the rows on chain, unless they are committed already, and waits for the confirmations. */
+/** Commits to the rows on chain, unless the commitment exists, and waits for the confirmations. */
 async function commit(
   deps: Deps,
   connection: Connection,

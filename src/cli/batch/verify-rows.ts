@@ -29,7 +29,7 @@ const TOGETHER = 50
 /**
  * Compares each deployed row with chain and storage. Other rows pass through. If a row differs from its request, it is
  * compared with the current state that its server reports. It is verified if this machine last recorded the same state.
- * Otherwise it is `changed`, because only the server says so.
+ * Otherwise it is `changed`, because only the server reports that state.
  *
  * @param records null if the run's server can't be queried
  * @param signal stops reading local files

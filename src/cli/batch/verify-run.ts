@@ -31,11 +31,11 @@ export async function verifyFinished(
  */
 export function refuseDiffering(tally: VerifyTally, { failed }: RunStatus['counts']): void {
   if (tally.differing.length > 0) throw differingRows(tally)
-  // Failed rows have an error of their own, with the same exit code as when the run ended.
+  // Failed rows cause a separate error, with the same exit code as when the run ended.
   if (failed === 0) tally.refuseUnread()
 }
 
-/** Throws if nothing was verified, so that a script doesn't take it as a success. */
+/** Throws if nothing was verified, so that a script doesn't mistake this for success. */
 export function refuseUnverified(tally: VerifyTally): void {
   tally.refuseUnread()
   if (tally.counts.verified + tally.counts.changed > 0) return

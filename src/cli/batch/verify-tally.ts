@@ -35,7 +35,7 @@ export class VerifyTally {
     }
   }
 
-  /** Warns about rows that changed or could not be read, so that users don't take them as verified. */
+  /** Warns about rows that changed or could not be read, so that users don't assume that they are verified. */
   warn(io: Io): void {
     const { unread, changed } = this.counts
     if (changed > 0) {
@@ -54,7 +54,7 @@ export class VerifyTally {
     return [...(lines.length === 0 ? [] : [linesOf(lines)]), ...named].join('; ')
   }
 
-  /** Throws if nothing could be read, so that a script doesn't take it as a success. */
+  /** Throws if nothing could be read, so that a script doesn't mistake this for success. */
   refuseUnread(): void {
     const { verified, changed, unread } = this.counts
     if (verified + changed > 0 || unread === 0) return
