@@ -36,13 +36,13 @@ export type PricedUse = WorstUse & { estimate?: DropGas }
 export interface PricedRequests {
   /** The cost limit of this command, in wei; null if it has none. */
   limit: bigint | null
-  /** The limit of the run that is stored on this machine. */
+  /** The run's limit as stored on this machine, in wei. */
   storedLimit?: bigint | null
   /** Finds the blockchain of the requests if the command doesn't specify it. */
   findBlockchain?(): Promise<Blockchain | null>
   /** The maximum fee of this command, in wei. */
   maxFee?: bigint | null
-  /** The run that the limit belongs to. If undefined, the limit is only for these requests. */
+  /** The run that the limit applies to. If undefined, it applies only to these requests. */
   run?: string
   /**
    * Returns the gas and data of the requests, each in a separate transaction. Called only if the server's fees are
@@ -55,7 +55,9 @@ export interface PricedRequests {
 
 /** The maximum cost of requests, for a prompt. */
 export interface CostAtMost {
-  /** The end of the question: `, for at most 0.05 ETH (the limit)`. Empty if it is unknown or coins have no value. */
+  /**
+   * The end of the question: `, for at most 0.05 ETH (the limit)`. Empty if the cost is unknown or coins have no value.
+   */
   text: string
   /** Notes to print before the prompt, such as that rows will wait because of the limit. */
   notes: readonly string[]
@@ -307,7 +309,7 @@ interface WaitingRun {
 /**
  * Describes the funds that a signer lacks for a whole run, in a sentence. Includes accepted requests, and the other
  * rows and changes as far as the run's limit permits them. Returns null if no signer lacks funds, or if the server
- * doesn't report it.
+ * doesn't report funds. If the run waits for another reason, returns that reason.
  */
 export async function shortageOfRun(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -367,7 +369,7 @@ export async function shortageOfRun(
   }
 }
 
-/** Returns the minimum use of a run's next request; null if nothing is left. */
+/** Returns the use of the smallest request that a run has left; null if nothing is left. */
 function smallestOf({ rows, changes = 0, worst, smallestMint = 0n }: Unsent): WorstUse | null {
   const count = rows + changes
   if (count === 0) return null
@@ -386,7 +388,7 @@ export async function warnOfSigned(
   const counted = costs?.counted ?? null
   if (signed === 0 || (counted !== null && BigInt(counted) <= limit)) return
   const are = signed === 1 ? 'is' : 'are'
-  deps.io.warn(`${count(signed, 'transaction')} ${are} signed already. --max-cost limits only what is not signed yet.`)
+  deps.io.warn(`${count(signed, 'transaction')} ${are} already signed. --max-cost limits only what is not signed yet.`)
 }
 
 /** Returns the server's response. Null if the request fails, or takes too long for a prompt. */

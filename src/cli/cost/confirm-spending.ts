@@ -10,7 +10,7 @@ import { costAtMost, type PricedRequests, printNotes } from './at-most.ts'
 /**
  * Returns whether requests on a blockchain cost money. They are free on a testnet, or if the server runs on this
  * machine and says that the blockchain's coins have no value. Other servers aren't trusted, because their operators may
- * charge for requests on any chain. Free requests are sent with the condition that they are free. The server may have
+ * charge for requests on any chain. Free requests carry the condition that they are free, because the server may have
  * been restarted with other networks, or the user may have specified a blockchain that isn't the NFT's.
  *
  * @param blockchain null if unknown; it may then be a public network
@@ -59,7 +59,7 @@ interface NewLimits {
 }
 
 /**
- * Prompts before a command raises a limit, if the server has accepted requests of the run that aren't paid yet. The
+ * Prompts before a command raises a limit, if the server has accepted requests of the run that aren't paid for yet. The
  * server continues such requests without another request. Requests that the command itself sends have separate prompts,
  * which also show the limit.
  *
@@ -82,8 +82,8 @@ export async function confirmRaise(
 const isLimit = ({ maxCost, maxFee = null }: NewLimits): boolean => maxCost !== null || maxFee !== null
 
 /**
- * Describes the limits of a run that are raised, if the server has accepted requests of the run that aren't paid yet.
- * With a higher limit, the server continues those requests without another request.
+ * Describes the limits of a run that a command raises, if the server has accepted requests of the run that aren't paid
+ * for yet. With a higher limit, the server continues those requests without another request.
  */
 export async function raisedLimits(
   deps: Pick<Deps, 'signals'>,

@@ -64,7 +64,7 @@ export async function fundingOf({ worst }: DropGas, { fees }: FoundFees): Promis
   return fundingFor(worst, fees)
 }
 
-/** Formats the wei amount of a record in coins. */
+/** Formats a wei amount from a record in coins. */
 export const coinsIn = (wei: unknown, rounding?: Rounding): string => inCoins(BigInt(String(wei)), rounding)
 
 /** Formats an estimate for a terminal. */

@@ -36,7 +36,7 @@ export const addPriceFlag = (command: GdnCommand): GdnCommand =>
     parse: price,
   })
 
-/** The fees of a network, with facts about their source. */
+/** The fees of a network, and details from their source. */
 export interface FoundFees {
   fees: NetworkFees
   /** Whether the blockchain is an embedded chain, where coins have no value. */
@@ -59,7 +59,6 @@ export function refuseSolanaCosts(blockchain: Blockchain): void {
 
 /**
  * Returns the current fees of a blockchain, from the node that flags or GDN_RPC_URL specify, or else from the server.
- *
  *
  * @param connection opens a connection to the server; null if there is none
  * @throws GdnError if the node doesn't respond or belongs to another chain, or if the fees are not available
@@ -92,7 +91,7 @@ export async function feesOfServer(
 
 const NAME_A_NODE = 'Add --rpc-url <url> of a node of the network, or set GDN_RPC_URL.'
 
-/** Returns a server's error with an additional hint: how to read fees without a server. */
+/** Adds a hint on how to read fees without a server to a server's error. */
 export const orNameNode = (error: GdnError): GdnError =>
   error.hint === NAME_A_NODE ? error : error.with({ hint: [error.hint, NAME_A_NODE].filter(Boolean).join('\n') })
 

@@ -21,8 +21,8 @@ interface Stated {
  * Sets the limit of an operation that may already be accepted: the limit of this command, or the stored one of an
  * earlier attempt. A repeated request isn't enough, because it doesn't change the limit that the first one set.
  *
- * @throws GdnError `max_cost` if the operation was accepted without a limit, or if its transaction may cost more; what
- * `commandLimit` throws
+ * @throws GdnError `max_cost` if the operation was accepted without a limit, if its collection has no address yet, or
+ * if its transaction may cost more; also the errors of `commandLimit`
  */
 export async function limitAccepted(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
@@ -39,7 +39,7 @@ export async function limitAccepted(
   await client.learnIdempotency({ signal })
   const isLimiting = client.supports('runCosts') === true
   const costs = isLimiting ? await costsOf(connection, id, signal) : null
-  // A limit that comes too late isn't stored, because it would stop each repetition.
+  // A limit that comes too late isn't stored, because every repetition of the command would then fail.
   const refuse = async (why: string): Promise<never> => {
     await keep(null)
     throw tooLate(why)

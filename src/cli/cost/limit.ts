@@ -32,7 +32,7 @@ export interface CostLimit {
    * Rejects a limit below the cost of one transaction, because nothing would be sent. A run that has begun accepts such
    * a limit with a warning, because accepted requests may still cost something.
    *
-   * @param all returns what all requests to send reserve of a limit
+   * @param all returns the part of a limit that all the requests to send reserve
    * @throws GdnError `max_cost`
    */
   refuseBelowOne(hasBegun: boolean, all: () => Promise<CostReservation>): Promise<void>
@@ -111,7 +111,7 @@ async function readLimit(
 ): Promise<{ wei: bigint; found: FoundFees | null; isLimited: boolean }> {
   const { client } = connection
   const { maxCost } = flags
-  if (!isEvm(blockchain)) throw bad(`costs on ${blockchain} can't be limited`, 'Omit it.')
+  if (!isEvm(blockchain)) throw bad(`costs on ${blockchain} can't be limited`, 'Omit the flag.')
   await client.learnIdempotency({ signal: deps.signals.signal })
   const isLimited = client.supports('runCosts') === true
   const found = await findFees(deps, flags, blockchain, async () => connection).catch((error: unknown) => {

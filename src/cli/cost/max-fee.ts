@@ -9,7 +9,7 @@ const DECIMALS = 9
 /** The maximum `max_fee_gwei` in a backend's configuration. */
 const MAX_GWEI = 1_000_000n
 
-/** Parses gwei to wei. */
+/** Parses a fee in gwei, and returns it in wei. */
 export const maxFee: Parse<bigint> = Object.assign(
   (raw: string, flag: string) => {
     const wei = parseUnits(raw, DECIMALS)
@@ -35,6 +35,6 @@ export async function feeLimit(
   if (!isEvm(blockchain)) throw flagError('--max-fee-gwei', `fees on ${blockchain} can't be limited`, 'Omit the flag.')
   await client.learnIdempotency({ signal: signals.signal })
   if (client.supports('runFees') === true) return wei
-  io.warn(`${server.origin} doesn't enforce --max-fee-gwei. It signs at the fees of the network.`)
+  io.warn(`${server.origin} doesn't enforce --max-fee-gwei. It pays the network's current fees.`)
   return null
 }

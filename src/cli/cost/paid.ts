@@ -21,7 +21,7 @@ const RUN_PAID_FIELDS = [...PAID_FIELDS, 'pending_transactions', 'paid_before']
 /** The costs of a run that sent nothing, or whose server doesn't report them. */
 export const NOTHING_KNOWN: DataRecord = Object.fromEntries(RUN_PAID_FIELDS.map((field) => [field, null]))
 
-/** Returns the fee paid by a transaction, as far as the server reports it. */
+/** Returns the fee paid by a transaction, if the server reports it. */
 export function paidFeeOf({
   gas_used,
   fee_paid,
@@ -55,7 +55,7 @@ const LATE_MS = 5_000
 /**
  * Starts to measure the cost of a run. The returned function returns the cost since then. It works even after the
  * command's --timeout, but not after an interruption. It always returns the same fields, which are null if the server
- * doesn't report the cost or if nothing was paid. `paid_before` is whether the run had paid before.
+ * doesn't report the cost or if nothing was paid. `paid_before` tells whether the run had paid fees before.
  */
 export async function meterRun(
   { signals: { signal } }: Pick<Deps, 'signals'>,
@@ -86,10 +86,10 @@ export async function meterRun(
   }
 }
 
-/** Maximum number of NFTs whose costs are requested, because each takes a separate request. */
+/** For more NFTs, no costs are requested, because each NFT takes a separate request. */
 const MAX_NFTS = 20
 
-/** Returns the fees paid by the mints of NFTs, by NFT ID, as far as the server reports them. */
+/** Returns the fees paid by the mints of NFTs, by NFT ID. Omits NFTs whose fees the server doesn't report. */
 export async function paidByMints(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   { client }: Pick<Connection, 'client'>,

@@ -42,7 +42,7 @@ export const maxCost: Parse<MaxCost> = takesString((raw, flag) => {
   if (parsed === null) {
     throw new GdnError('usage', `must be an amount such as 0.5 or 10USD, not ${quoted(raw)}`, {
       place: { flag },
-      hint: 'Use coins of the network, such as 0.5 or 0.5POL, or money in a currency of the price, such as 10USD or 10EUR.',
+      hint: 'Use coins of the network, such as 0.5 or 0.5POL, or money in the currency of the price, such as 10USD or 10EUR.',
     })
   }
   return parsed.currency === null ? { wei: parsed.amount } : { amount: parsed.amount, currency: parsed.currency }
@@ -54,7 +54,7 @@ export const worthOf = (wei: bigint, { amount, currency }: Money): Money => ({
   currency,
 })
 
-/** Returns the value of coins in a currency, rounded up. */
+/** Returns the amount of a currency that coins are worth, rounded up. */
 export const worthAtMost = (wei: bigint, { amount }: Money): bigint => (wei * amount + ONE_COIN - 1n) / ONE_COIN
 
 /** Returns how many wei an amount of money buys, rounded down. */
@@ -77,8 +77,8 @@ export interface PriceSource {
 }
 
 /**
- * Returns the price source in the user's profile; null if there is none. In the URL and the path, `{coin}` stands for
- * the coin's symbol.
+ * Returns the price source in the user's profile; null if there is none. `{coin}` in the URL and the path is a
+ * placeholder for the coin's symbol.
  *
  * @throws GdnError `invalid_config` if a part is missing
  */

@@ -12,8 +12,8 @@ import { findFees } from './fees.ts'
 export type WorstUse = Pick<DropGas, 'gasLimit' | 'bytes'>
 
 /**
- * What a server reserves of the limit of a run for requests: for each NFT the most that one of any request of the run
- * uses, and the other requests.
+ * The part of a run's limit that a server reserves for requests. Each new NFT reserves the maximum use per NFT of any
+ * request of the run. `changes` is the use of the other requests.
  */
 export type CostReservation = ReservedNfts & { changes: WorstUse }
 
@@ -80,7 +80,10 @@ export async function refuseAboveLimit(
   )
 }
 
-/** Returns the limit of a run: that of this command, or else the lower one of this machine and the server. */
+/**
+ * Returns the limit of a run: the limit of this command, or else the lower of those stored on this machine and on the
+ * server.
+ */
 export function limitOfRun(
   { commandLimit, storedLimit }: Pick<LimitedRequests, 'commandLimit' | 'storedLimit'>,
   costs: RunCosts | null,
@@ -112,10 +115,11 @@ export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxF
 }
 
 /**
- * Returns a limit in wei that is high enough for a server to accept requests of a run: what counts already, and what it
- * reserves for them. If they are smaller than earlier requests, the NFTs without a transaction reserve more, too.
+ * Returns a limit in wei that is high enough for a server to accept requests of a run: the amount that is already
+ * counted, and the amount that it reserves for them. If they use more per NFT than earlier requests, accepted NFTs
+ * without a transaction reserve more, too.
  *
- * @param maxFee the maximum fee that the run then has, in wei
+ * @param maxFee the maximum fee of the run when it sends the requests, in wei
  */
 export async function sufficientFor(
   { nfts, each, changes }: CostReservation,
@@ -136,8 +140,8 @@ export interface LeftOfLimit {
   /** The amount that new requests can reserve immediately. */
   left: bigint
   /**
-   * The amount that can still be paid under the limit. It is at least `left`: when a reservation turns out too high,
-   * the rest is released for new requests.
+   * The amount that can still be paid under the limit. It is at least `left`: if a reservation turns out to be too
+   * high, the rest is released for new requests.
    */
   payable: bigint
 }
@@ -173,7 +177,7 @@ const CHANGES = {
   burnnft: 'burn',
   commitprovenance: 'provenance',
 } as const
-/** As long as the longest symbol that a backend derives from a name. */
+/** A symbol as long as the longest that a backend derives from a name. */
 const SYMBOL = 'NAMES'
 
 const PRICED = new Set([...Object.keys(CHANGES), ...MINT_ENDPOINTS, 'createcollection', 'freezenft'])
@@ -181,7 +185,7 @@ const PRICED = new Set([...Object.keys(CHANGES), ...MINT_ENDPOINTS, 'createcolle
 /** Returns whether `worstOfRequest` supports an endpoint. */
 export const isPriced = (endpoint: string): boolean => PRICED.has(endpoint)
 
-/** Returns the maximum gas of one request. If a backend reserves more, it may refuse the request itself. */
+/** Returns the maximum gas of one request. A backend that reserves more may refuse the request itself. */
 export async function worstOfRequest(endpoint: string, content: object): Promise<WorstUse> {
   if (endpoint in CHANGES) return await worstOfChanges(CHANGES[endpoint as keyof typeof CHANGES], 1)
   const [{ gasOfChange }, { mostOfEach }] = await Promise.all([

@@ -42,7 +42,7 @@ export interface Spent {
 /**
  * Returns the amount that a run has spent according to its server.
  *
- * @param found the settings that reach the server, or why it isn't found
+ * @param found the settings that reach the server, or the error if it isn't found
  * @param counts the recorded row counts. A run that is unknown to the server has spent nothing if no row was sent. A
  * run without open rows waits for nothing.
  */
@@ -104,13 +104,13 @@ async function reportedBy(
 
 /**
  * Formats what a run has spent: `0.3139 POL of at most 0.5 POL, for 9,659,500 gas`. Also counts transactions whose fee
- * isn't known yet. Names the command if the run had paid before it.
+ * isn't known yet. Adds `by this command` if the run had paid fees before the command.
  */
 export function spentText(spent: DataRecord): string {
   const { fee_paid_wei, pending_transactions, max_cost_wei, gas_used, currency, simulated } = spent
   const coin = currency ?? 'coins'
   const limit = typeof max_cost_wei === 'string' ? ` of at most ${coinsIn(max_cost_wei)} ${coin}` : ''
-  if (simulated === null) return `0${limit}: nothing was accepted yet`
+  if (simulated === null) return `0${limit}: nothing has been accepted yet`
   const pending = Number(pending_transactions ?? 0)
   const uncounted = `${count(pending, 'transaction')} ${pending === 1 ? 'is' : 'are'} not counted yet`
   if (pending > 0 && fee_paid_wei === '0') return `nothing yet${limit}: ${uncounted}`

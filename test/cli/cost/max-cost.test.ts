@@ -116,7 +116,7 @@ describe('batch mint --max-cost', () => {
   })
 
   test.each([
-    ['yes', '0', 'Paid: 0 of at most 0.5 coins: nothing was accepted yet'],
+    ['yes', '0', 'Paid: 0 of at most 0.5 coins: nothing has been accepted yet'],
     ['no', null, 'does not report its cost'],
   ])('before anything was accepted, a server that limits costs (%s) has the fees %s', async (limits, fee, text) => {
     const { path, options } = await folder({ 'drop.csv': CSV })
@@ -251,7 +251,7 @@ describe('batch mint --max-cost', () => {
     })
     const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--no-lookup', '--no-wait', '--yes']
     const mint = (limit: string) => cli([...argv, '--max-cost', limit], options)
-    const WARNING = '2 transactions are signed already. --max-cost limits only what is not signed yet.'
+    const WARNING = '2 transactions are already signed. --max-cost limits only what is not signed yet.'
     expect((await mint('0.5')).stderr).not.toContain(WARNING)
     expect((await mint('0.6')).stderr).not.toContain(WARNING)
     expect((await mint('0.4')).stderr).toContain(WARNING)

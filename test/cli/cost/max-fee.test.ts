@@ -98,6 +98,6 @@ describe('batch mint --max-fee-gwei', () => {
     const flags = ['--base-url', api.url, '--yes', '--rate', '1000', '--max-fee-gwei', '30']
     const { code, stderr } = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...flags], options)
     expect(code).toBe(0)
-    expect(stderr).toContain("doesn't enforce --max-fee-gwei. It signs at the fees of the network.")
+    expect(stderr).toContain("doesn't enforce --max-fee-gwei. It pays the network's current fees.")
   })
 })
