@@ -131,7 +131,7 @@ test('counts the burns and transfers that it does not show', async () => {
       ['transfer', 50],
       ['mint', 2],
     ],
-    note: 'And 550 more changes, among them 550 to transfer. See all.',
+    note: 'And 550 more changes, including 550 to transfer. See all.',
   })
 })
 
@@ -271,7 +271,7 @@ test('names the first 10 rows that changed after the plan was created', () => {
     ],
   })
   const message = (count: number) => changedSince({ count, rows: moved(count) }).message.split('\n')
-  expect(message(1)).toEqual(['changed after the plan was created: line 2 (title is Ranger)'])
+  expect(message(1)).toEqual(['rows changed after the plan was created: line 2 (title is Ranger)'])
   expect(message(2).slice(1)).toEqual(['  line 2 (title is Ranger)', '  line 3 (title is Ranger)'])
   expect(message(12)).toHaveLength(12)
   expect(message(12).slice(-2)).toEqual(['  line 11 (title is Ranger)', '  and 2 more'])

@@ -101,7 +101,7 @@ function leftOf(kind: keyof ChangeOutcomes, counts: ChangeCounts, outcomes: Chan
 interface ChangesOfRun {
   run: Pick<ChangePlan['run'], 'id' | 'maxCost'>
   count: number
-  /** The cost limit of the run that this command was given, in wei. */
+  /** The cost limit that this command sets for the run, in wei; null if it sets none. */
   commandLimit: bigint | null
 }
 
@@ -134,7 +134,8 @@ export function spendingOfChanges(
 }
 
 /**
- * Sets the cost limit of a run before its changes are sent. Warns about signed transactions, whose cost it can't limit.
+ * Sets the cost limit of a run before its changes are sent. Warns about signed transactions, which the limit doesn't
+ * affect.
  *
  * @returns the limit that each change carries
  */
@@ -186,7 +187,7 @@ async function* only(
 const WHAT: Readonly<Record<keyof ChangeOutcomes, string>> = { update: 'update', transfer: 'transfer', burn: 'burn' }
 const KINDS = Object.keys(WHAT) as (keyof ChangeOutcomes)[]
 
-/** Counts the changes by outcome, as fields of the summary. Changes that weren't sent are pending. */
+/** Counts the changes by outcome, as fields of the summary. Changes that weren't sent count as pending. */
 export function summaryOf(counts: ChangeCounts, outcomes: ChangeOutcomes): DataRecord {
   const all = Object.values(outcomes)
   const sum = (countIn: (outcomes: Outcomes) => number) => all.reduce((n, one) => n + countIn(one), 0)

@@ -25,7 +25,7 @@ export interface Obstacles {
 
 /** Maximum number of changes of a group that are shown individually or named. */
 const MAX_ALIKE = 5
-/** Maximum number of groups. Each failed mint may have a reason of its own. */
+/** Maximum number of groups. Each failed mint may have a different reason. */
 const MAX_REASONS = 1_000
 
 /** Returns the reason to group by. For rows whose NFTs got IDs, leaves out the ID. */
@@ -86,7 +86,7 @@ const MAX_LINES = 5
 
 /** Formats the impossible changes of a plan for an error: each reason on a line, with its places. */
 export function obstaclesText({ all }: Obstacles, impossible: number): string {
-  // Listed individually, because each row needs another ID.
+  // Listed individually, because each row needs a different ID.
   const lines = all.flatMap((one) =>
     one.reason === HAS_ID
       ? one.first.map((change) => ({ reason: change.reason ?? '', count: 1, first: [change] }))

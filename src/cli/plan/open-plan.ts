@@ -35,7 +35,7 @@ export interface PlanSource {
   adoptLabels?: readonly string[]
   /** For a saved plan: whether to mint new rows even if rows without an ID are missing. */
   newRows?: boolean
-  /** For a saved plan: whether to mint rows that equal another row without prompting. */
+  /** For a saved plan: whether to mint duplicate rows without a prompt. */
   allowDuplicates?: boolean
   /** Whether to burn NFTs whose rows were removed. */
   prune?: boolean

@@ -84,7 +84,7 @@ async function optionsOf(
   if (flags.blockchain !== undefined && flags.blockchain !== blockchain) {
     throw otherPlan('--blockchain', `the plan is for ${blockchain}`)
   }
-  if (flags.run !== undefined && flags.run !== header.run) throw otherPlan('--run', 'the plan is for another run')
+  if (flags.run !== undefined && flags.run !== header.run) throw otherPlan('--run', 'the plan is for a different run')
   if (flags.takeOver === true && !header.take_over) {
     throw otherPlan('--take-over', 'the plan was created without --take-over')
   }
@@ -156,7 +156,7 @@ export function changedSince({ count, rows }: ChangePlan['changedSinceSaved']): 
   const shown = rows.slice(0, MAX_CHANGED).map((row) => `${changePlace(row)} (${row.what})`)
   if (count > shown.length) shown.push(`and ${count - shown.length} more`)
   const list = shown.length === 1 ? ` ${shown[0]}` : shown.map((one) => `\n  ${one}`).join('')
-  return new GdnError('refused', `changed after the plan was created:${list}`, {
+  return new GdnError('refused', `rows changed after the plan was created:${list}`, {
     hint: AGAIN,
     details: {
       count,

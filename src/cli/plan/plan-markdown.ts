@@ -14,8 +14,8 @@ const END_CHARS = 500
 /**
  * Formats a plan as a pull request comment: the counts, and the changes in a collapsed section.
  *
- * External text is in `<code>` elements of an HTML table, where GitHub doesn't interpret Markdown, mentions, links and
- * issue numbers. The HTML block has no empty line, because that would end it.
+ * External text is in `<code>` elements of HTML blocks, where GitHub doesn't interpret Markdown, mentions, links or
+ * issue numbers. The table has no empty line, because that would end its block.
  */
 export async function planMarkdown(name: string, plan: ChangePlan, obstacles: Obstacles): Promise<string> {
   const { counts, notes } = plan
@@ -35,7 +35,7 @@ export async function planMarkdown(name: string, plan: ChangePlan, obstacles: Ob
   const seen = new Set<Obstacle>()
   for await (const change of plan.changes()) {
     const group = sameIn(obstacles, change)
-    // The first change of a group shows all of it.
+    // The row of the first change shows the whole group.
     if (group !== undefined && seen.has(group)) continue
     if (group !== undefined) seen.add(group)
     const n = group?.count ?? 1
@@ -82,13 +82,16 @@ function rowOf({ action, line, title, fields, shown = fields, reason }: PlannedC
   ])
 }
 
-/** Returns the group of a change, unless its reason is more than that of the group. */
+/** Returns the group of a change, unless the change's own reason contains more, such as an ID to add. */
 function sameIn(obstacles: Obstacles, change: PlannedChange): Obstacle | undefined {
   const group = groupOf(obstacles, change)
   return group?.reason === change.reason ? group : undefined
 }
 
-/** Shows impossible changes of one reason, whose places don't fit the column of a line. */
+/**
+ * Formats a group of impossible changes. Their places are in the title's column, because the line's column holds one
+ * line.
+ */
 const groupRow = (group: Obstacle): string =>
   tableRow(['impossible', '', code(placesText(group)), '', code(group.reason)])
 

@@ -11,9 +11,9 @@ import { wrapLine } from '../text/wrap.ts'
 import { foldedCount, groupLines, groupOf, type Obstacles, wayOut } from './obstacles.ts'
 import { changePlace, changeRecord } from './open-source.ts'
 
-/** Maximum number of changes in a terminal, apart from burns and transfers. */
+/** Maximum number of changes shown in a terminal, apart from burns and transfers. */
 const MAX_SHOWN = 50
-/** Maximum number of burns and transfers in a terminal. It is higher because they can't be undone. */
+/** Maximum number of burns and transfers shown in a terminal. It is higher because they can't be undone. */
 const MAX_FINAL = 500
 const MIN_TITLE = 20
 
@@ -102,7 +102,7 @@ function hiddenText(counts: PlanCounts, groups: Groups): string | null {
     [counts.transfer - shown.transfer, 'to transfer'],
   ] as const
   const named = final.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`])).join(', ')
-  return `And ${count(hidden, 'more change')}${named === '' ? '' : `, among them ${named}`}.`
+  return `And ${count(hidden, 'more change')}${named === '' ? '' : `, including ${named}`}.`
 }
 
 /** Formats the first changes of a plan for a terminal. Changed fields are on separate lines. */
@@ -207,7 +207,8 @@ export function summaryText(counts: PlanCounts): string {
 }
 
 /**
- * Returns the command that makes only the mints. It has --new-rows if rows were removed and new rows are to be minted.
+ * Returns the command that makes only the mints. It includes --new-rows if rows were removed and new rows would be
+ * minted.
  */
 export function onlyMintOf(
   again: string,

@@ -14,7 +14,7 @@ type Names = Pick<ChangePlan | RevealPlan, 'relabeled' | 'movedFrom' | 'paired'>
  * Replaces the labels of adopted NFTs, stores the path of a moved manifest with the run, and stores which NFTs belong
  * to rows that got an ID. Call it before anything else is sent.
  *
- * @throws GdnError `refused` if another machine has stored another label or pair in the meantime
+ * @throws GdnError `refused` if another machine has stored a different label or pair in the meantime
  */
 export async function storeNames(
   { signals: { signal } }: Deps,
@@ -28,7 +28,8 @@ export async function storeNames(
     for await (const page of relabeled.pages()) await relabelOnServer(client, options, page, label)
   }
   if (movedFrom !== null) await storeMove(options)
-  // The server is updated first, because it decides if another machine stores other pairs at the same time.
+  // The server is updated first, because it decides which pairs are valid if another machine stores different ones at
+  // the same time.
   await storeAliases(client, options, paired)
   await storePairs(options, paired)
 }
