@@ -309,7 +309,7 @@ describe('the present state of its NFTs', () => {
 
   test('says so if the server does not report updates', async () => {
     const { html } = await reported(await backend(), [row('Dawn')])
-    expect(html).toContain('The server does not report updates, freezes and burns.')
+    expect(html).toContain('The server does not report updates, freezes or burns.')
     const newer = await reported(await backend({ present: { 'id-0': MINTED } }), [row('Dawn')])
     expect(newer.html).not.toContain('The server does not report')
   })

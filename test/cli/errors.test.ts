@@ -149,7 +149,7 @@ test('limits the list of many similar errors in a file', async () => {
     message: 'no receiver',
   }))
   const { text } = await report(new GdnError('invalid_manifest', 'no receiver (and 999 more)', { details: { issues } }))
-  expect(text).toBe('error: d.csv:2: no receiver (1000 times: in lines 2, 3, 4, 5, 6, …)\n')
+  expect(text).toBe('error: d.csv:2: no receiver (1000 times: on lines 2, 3, 4, 5, 6, …)\n')
 })
 
 test('escapes external text in an error', async () => {

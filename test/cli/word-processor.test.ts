@@ -70,7 +70,7 @@ test('prints many equal errors as one, with their number and the first places', 
   const { path, options } = await folder({ 'drop.csv': manifest })
   const { stderr } = await cli(['batch', 'validate', path('drop.csv'), '-b', 'polygon'], options)
   expect(stderr.split('\n').slice(0, 3)).toEqual([
-    expect.stringMatching(/drop\.csv:2:4: receiver is a name, .* \(50 times: in lines 2, 3, 4, 5, 6, …\)$/),
+    expect.stringMatching(/drop\.csv:2:4: receiver is a name, .* \(50 times: on lines 2, 3, 4, 5, 6, …\)$/),
     expect.stringMatching(/^ {2}.*drop\.csv:52:4: receiver must have 40 hex digits/),
     '  Run `gdn help manifest` for columns and formats.',
   ])

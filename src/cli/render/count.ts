@@ -2,12 +2,12 @@ import { count } from '../../core/count.ts'
 
 const STATES = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown'] as const
 
-/** Returns the word for the state of rows in texts. Rows whose field is `pending` are planned, and not sent yet. */
+/** Returns the word that texts use for the state of rows. Rows in the `pending` field are planned but not sent yet. */
 export const wordOfState = (state: string): string => (state === 'pending' ? 'planned' : state)
 
 /**
  * Formats counts by state: `24 rows: 21 deployed, 1 burned, 2 failed`. States without rows are left out. The input
- * counts burned rows as deployed, the text doesn't.
+ * counts burned rows as deployed, but the text doesn't.
  */
 export function rowsByState(counts: Readonly<Record<string, unknown>>): string {
   const burned = Number(counts.burned ?? 0)

@@ -3,7 +3,7 @@ import type { OutputFlags } from '../flags/common.ts'
 import type { Io } from '../io/io.ts'
 import { csvLine } from './cells.ts'
 
-/** The lines of CSV output. */
+/** Formats the lines of CSV output. */
 export interface Csv {
   /**
    * Returns the header line. For a spreadsheet, it begins with a byte order mark, which identifies the file as UTF-8.
@@ -17,8 +17,8 @@ const BYTE_ORDER_MARK = '\ufeff'
 /**
  * Returns a CSV formatter for the output flags.
  *
- * @param separator the separator of the manifest that the output belongs to, because the user's spreadsheet reads that
- * one. Only used with --for-spreadsheet, so that scripts always get commas.
+ * @param separator the separator of the manifest that the output belongs to, which the user's spreadsheet program can
+ * read. Only used with --for-spreadsheet, so that scripts always get commas.
  */
 export function createCsv(
   { stdoutTty }: Pick<Io, 'stdoutTty'>,

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../core/errors.ts'
 
-/** URL of the documentation's site, without a slash at the end. Empty until the site has an address. */
+/** URL of the documentation site, without a trailing slash. Empty until the site has an address. */
 export const SITE: string = ''
 
 /** The page in `docs/` that explains every error code. */

@@ -12,8 +12,8 @@ export type PaintCell = (cell: string, row: number | null, column: number) => st
 
 /**
  * Formats a table with aligned columns and without borders. Cells are padded here, and each line is formatted as a
- * table of its own. If the library aligned the lines, it would use its own text width, which is wrong for newer emoji
- * and for scripts such as Devanagari.
+ * separate table. If the library aligned the lines, it would use its own text width, which is wrong for newer emoji and
+ * for scripts such as Devanagari.
  */
 export function drawTable(head: readonly string[], rows: readonly (readonly string[])[], paint: PaintCell): string {
   const widths = head.map((heading, i) =>

@@ -42,7 +42,7 @@ export function fitByStarts(headings: readonly string[], rows: Rows, available: 
   return rows.map((row) => row.map((cell, i) => (i === column ? cutStart(cell, room) : cell)))
 }
 
-/** Truncates a text at the start. Use it where the end matters more, as for a path. */
+/** Truncates a text at the start. Use it where the end matters more, as in a path. */
 function cutStart(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text
   let kept = ''

@@ -33,7 +33,7 @@ export async function annotationsOf(error: GdnError, where: Surroundings): Promi
 }
 
 /**
- * Converts row numbers of CSV files to line numbers. Row numbers count as in a spreadsheet, and a cell can span lines.
+ * Converts row numbers of CSV files to line numbers. Rows are numbered as in a spreadsheet, and a cell can span lines.
  */
 async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings): Promise<Annotation[]> {
   const rows = new Map<string, Set<number>>()

@@ -32,8 +32,8 @@ interface OutputSettings {
 }
 
 /**
- * Creates the output for the given flags. Call it before anything is sent, so that invalid flags have no effect. Fields
- * have the API's names. JSON output is an object for one record and an array for a list.
+ * Creates the output for the given flags. Call it before anything is sent, so that a command with invalid flags has no
+ * effect. Fields have the API's names. JSON output is an object for one record and an array for a list.
  */
 export function createOutput(
   io: Io,
@@ -145,7 +145,7 @@ function idLine(record: DataRecord, view: View): string {
   return id === '' ? '' : `${id}\n`
 }
 
-/** @throws GdnError `usage` for contradicting flags */
+/** @throws GdnError `usage` for contradictory flags */
 function outputMode(flags: Pick<OutputFlags, 'json' | 'output'>): OutputMode {
   if (flags.json && flags.output !== undefined && flags.output !== 'json') {
     throw new GdnError('usage', `--json and --output ${flags.output} contradict each other`, {

@@ -64,7 +64,7 @@ interface ProblemLines {
 }
 
 /**
- * Formats the problems of an error. Problems that occur many times are one line. Each hint is shown once, below the
+ * Formats the problems of an error. A problem that occurs many times takes one line. Each hint is shown once, below the
  * first problem that has it.
  */
 function problemLines({ message, hint, details }: GdnError): ProblemLines {
@@ -102,16 +102,16 @@ function problemLines({ message, hint, details }: GdnError): ProblemLines {
 
 const kindOf = ({ message, hint, place = {} }: Problem): string => JSON.stringify([message, hint, place.file])
 
-/** Returns how often a problem occurs, and the first places. */
+/** Describes how often a problem occurs, and where it occurs first. */
 function placesText(problems: readonly Problem[]): string {
   const places = problems.slice(0, MAX_ALIKE_SHOWN).map(({ place = {} }) => place)
   const where = places.every(({ line }) => line !== undefined)
-    ? `in lines ${places.map(({ line }) => line).join(', ')}`
+    ? `on lines ${places.map(({ line }) => line).join(', ')}`
     : places.map(formatPlace).join(', ')
   return ` (${problems.length} times: ${where}, …)`
 }
 
-/** Returns `details.issues`, which inputs with several problems have. The first issue is also the error's message. */
+/** Returns `details.issues`, which errors about several problems have. The first issue is also the error's message. */
 function problemsOf(details: unknown): Problem[] {
   if (details === null || typeof details !== 'object' || !('issues' in details) || !Array.isArray(details.issues))
     return []

@@ -31,7 +31,9 @@ interface TableView {
   yields?: string | undefined
 }
 
-/** Formats a list as an aligned table for a terminal. `withoutIds` tells that the terminal was too narrow for IDs. */
+/**
+ * Formats a list as an aligned table for a terminal. `withoutIds` tells whether the terminal was too narrow for IDs.
+ */
 export async function renderTable(
   io: Io,
   records: readonly DataRecord[],
@@ -82,7 +84,8 @@ function oneStatus(records: readonly DataRecord[]): string | null {
 }
 
 /**
- * Formats one record with one field per line. A terminal shows only fields with values, other output has all fields.
+ * Formats one record with one field per line. A terminal shows only fields with values, and other output has all
+ * fields.
  */
 export function renderOne(io: Io, record: DataRecord, view: View, fields: readonly string[] | undefined): string {
   const named = (fields ?? view.fields).filter((field) => record[field] !== undefined)
@@ -154,7 +157,7 @@ const isTime = (field: string) => /(?:^|_)(?:at|date|since)$/.test(field)
 const withLocalTime = (field: string, value: unknown) =>
   isTime(field) && typeof value === 'string' ? localTimeIn(value) : value
 
-/** Returns the headings of fields. Where two would be equal, the second one is the full name. */
+/** Returns the headings of fields. If two would be equal, the second one is the field's full name. */
 function distinctHeadings(fields: readonly string[]): string[] {
   const short = fields.map(heading)
   return short.map((text, i) =>

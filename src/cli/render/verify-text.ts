@@ -1,7 +1,8 @@
 import type { Verification } from '../../verify/verify.ts'
 
 /**
- * Describes the differences that a verification found, or why it failed. Returns null if everything is as requested.
+ * Describes the differences that a verification found, or why the NFT couldn't be read. Returns null if everything is
+ * as requested.
  */
 export function verifyText(verification: Verification): string | null {
   if (verification.verified === true) return null

@@ -19,11 +19,13 @@ export interface View {
   more?: readonly string[]
   /** Returns the card that a terminal shows for one record, if it shows more than the fields. */
   card?(record: DataRecord): RecordCard
-  /** Formatters for fields whose value is an object or has a unit. A terminal shows their result, with --fields too. */
+  /**
+   * Formatters for fields whose value is an object or has a unit. A terminal shows their results, even with --fields.
+   */
   forms?: Readonly<Record<string, (value: unknown) => unknown>>
 }
 
-/** A field or label, and its value. A value that is a list of pairs is shown one pair per line. */
+/** A field or label, and its value. A list of pairs is shown with one pair per line. */
 export type CardRow = readonly [name: string, value: unknown]
 
 export type RecordCard = readonly CardRow[]

@@ -7,9 +7,9 @@ import { fitted, scaled } from '../image/scale.ts'
 const SMALL_BYTES = 28 * 1024
 /** Maximum side in pixels, and JPEG quality. A card is about 250 pixels wide. */
 const USUAL = { side: 360, quality: 80 }
-/** Second attempt for an image that is at most twice too large after the first. */
+/** Second attempt for an image that has at most twice the permitted size after the first. */
 const COARSER = { side: 300, quality: 65 }
-/** Second attempt for a larger image. It results in about half the bytes of USUAL. */
+/** Second attempt for a larger image. The result has about half the bytes that USUAL produces. */
 const COARSEST = { side: 240, quality: 50 }
 /** Maximum size of images that can't be scaled, such as SVG, WebP and AVIF. */
 const MAX_BYTES = 512 * 1024

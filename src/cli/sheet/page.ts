@@ -19,7 +19,9 @@ const bar = (label: string) =>
   `<nav class="pages" aria-label="${label}" hidden><button type="button" value="first">First</button><button type="button" value="previous">Previous</button><label>Page <input type="number" min="1" inputmode="numeric"></label> <span></span><button type="button" value="next">Next</button><button type="button" value="last">Last</button></nav>
 `
 
-/** The search form, and the element for the rows. Both are hidden if scripts are disabled. */
+/**
+ * The search form, and the element for the rows. If scripts are disabled, the form stays hidden and the element empty.
+ */
 const CONTROLS = `<form id="finder" class="finder" role="search" hidden><label for="find">Find rows</label><input id="find" type="search" autocomplete="off" spellcheck="false" placeholder="a title, a receiver, line 12"></form>
 <p id="told" class="told" role="status" tabindex="-1"></p>
 ${bar('Pages')}<div id="rows"></div>

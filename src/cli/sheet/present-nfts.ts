@@ -53,7 +53,7 @@ export class PresentNfts {
   missing = 0
   /** Number of NFTs whose history was left out because the report already has the maximum. */
   historiesLeft = 0
-  /** Whether the server returned an NFT without a revision. It then doesn't report updates, freezes and burns. */
+  /** Whether the server returned an NFT without a revision. It then doesn't report updates, freezes or burns. */
   isPlain = false
 
   /** @param client null if the server can't be reached */

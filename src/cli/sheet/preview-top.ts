@@ -58,7 +58,7 @@ ${faults(top)}${remoteImages || onTheWeb === 0 ? '' : '<p class="note">Images on
 ${choices.length > 1 ? filter(choices) : ''}${ROWS_START}`
 }
 
-/** Returns whether the drop was minted, as far as this machine knows. */
+/** Describes how much of the drop was sent and minted, as far as this machine knows. */
 function kickerOf({ run, rows }: PreviewTop): string {
   if (run === null || run.sent === 0) return 'Preview of a drop: no row was sent from this machine'
   if (run.minted === rows) return 'Preview of a drop: every row is already minted'

@@ -82,7 +82,7 @@ ${stats([
     ['Written', `${time(new Date(now).toISOString())}, by gdn ${VERSION}`],
   ],
 )}
-${failures(top)}${left === 0 ? '' : `<p class="note">${number(left)} ${left === 1 ? 'image is' : 'images are'} not in this file, but named or linked.</p>\n`}${presentNotes(top)}</header>
+${failures(top)}${left === 0 ? '' : `<p class="note">${number(left)} ${left === 1 ? 'image is' : 'images are'} not in this file, only named or linked.</p>\n`}${presentNotes(top)}</header>
 ${filter(choices(top, total))}${ROWS_START}`
 }
 
@@ -99,7 +99,7 @@ function presentNotes({ counts, present, times }: ReportTop): string {
     const why = hasServer ? 'the server did not return them' : 'the server could not be reached'
     notes.push(`${which}${at === null ? '' : `, as of ${time(at)}`}: ${why}.`)
   }
-  if (isPlain) notes.push('The server does not report updates, freezes and burns.')
+  if (isPlain) notes.push('The server does not report updates, freezes or burns.')
   if (historiesLeft > 0) {
     notes.push(
       `The history of ${number(historiesLeft)} ${historiesLeft === 1 ? 'NFT' : 'NFTs'} is not in this file. <code>gdn nft history</code> shows it.`,

@@ -21,7 +21,9 @@ export function addSheetFlags(command: GdnCommand, usual: string): GdnCommand {
   return switchFlag(command, '--open', 'Open the file in the browser')
 }
 
-/** Returns the path of the page, and whether to overwrite an existing file. Prompts before that without --force. */
+/**
+ * Returns the path of the page, and whether to overwrite an existing file. Without --force, prompts before overwriting.
+ */
 export async function whereTo(
   { io, cwd }: Deps,
   usual: string,

@@ -11,12 +11,12 @@ const textOf = (card: string): string =>
     .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => CHARACTERS[name] ?? '')
     .toLowerCase()
 
-/** Returns whether a card belongs to a manifest line, such as `line-12`. */
+/** Returns whether the HTML of a card or section contains the card with an ID, such as `line-12`. */
 export const isAt = (card: string, id: string): boolean => card.includes(` id="${id}"`)
 
 /**
- * Returns a test that a card passes if it is of a kind and contains every word of the text. The text `line 12` matches
- * the row at that line. Returns null if all cards would pass.
+ * Returns a test that a card passes if it is of the kind and contains every word of the text. The text `line 12`
+ * matches the row on that line. Returns null if all cards would pass.
  *
  * @param kind a class of cards, or null for all
  */

@@ -107,7 +107,7 @@ async function find(): Promise<void> {
   show()
 }
 
-/** Shows the row in the URL's fragment. */
+/** Shows the row that the URL's fragment names. */
 function showNamed(): void {
   const id = location.hash.slice(1)
   if (!/^line-\d+$/.test(id)) return
