@@ -1,6 +1,6 @@
 import type { CommandEffect, ValueType } from './command.ts'
 
-/** The command line as data: the output of `gdn help --json`, and the source of man page and completions. */
+/** The command line as data: the output of `gdn help --json`, and the source of the man page and completions. */
 export interface CommandTree {
   name: 'gdn'
   version: string

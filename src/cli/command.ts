@@ -44,7 +44,7 @@ export type ValueType =
   | 'words'
   | 'list'
   | 'pair'
-  /** Something that this machine knows by name. */
+  /** The name of something on this machine. */
   | 'profile'
   | 'run'
   | 'run_name'
@@ -57,7 +57,7 @@ export type ValueType =
 /** A Commander command with additional data for our help and flag parsing. */
 export class GdnCommand extends Command {
   readonly text: CommandText
-  /** Facts about each long flag that Commander's `Option` doesn't have. */
+  /** Facts about each long flag that Commander's `Option` doesn't store. */
   readonly flagFacts = new Map<string, { takes: Takes | undefined; repeatable: boolean; required: boolean }>()
 
   /** Whether --timeout limits everything that the command waits for. */

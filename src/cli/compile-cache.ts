@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path'
 
 type Env = NodeJS.ProcessEnv
 
-/** Node.js provides `enableCompileCache` since version 22.8. */
+/** Node.js 22.8 and later provide `enableCompileCache`. */
 type NodeModule = typeof import('node:module') & { enableCompileCache?: (folder: string) => unknown }
 
 /**
@@ -34,7 +34,7 @@ export function compileCacheFolder(
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const found = lstatSync(folder)
-    // On Windows, access lists make the folder private.
+    // On Windows, access control lists make the folder private.
     const isOwn = platform === 'win32' || (found.uid === uid && (found.mode & 0o077) === 0)
     return found.isDirectory() && isOwn ? folder : null
   } catch {

@@ -59,7 +59,7 @@ export interface SpendingRun {
   id: string
   /** Whether the command sends one request, which takes effect at most once. */
   isOperation: boolean
-  /** Whether these requests are mints, so that a server that limits costs limits theirs. */
+  /** Whether a server that limits costs limits these requests: they are mints, or the command has a limit for them. */
   canLimit: boolean
   /** Number of NFTs in earlier requests that are accepted but not minted. */
   accepted: number
@@ -99,7 +99,10 @@ export type QuoteSpending = (
   refuseAbove?: (limit: { commandLimit: bigint | null; only: 'mint' | undefined }) => Promise<void>,
 ) => Promise<void>
 
-/** The effect of a command and the facts that it depends on. The keys are NFT IDs, names of settings, or `request`. */
+/**
+ * The effect of a command and the facts that it depends on. The keys are NFT IDs, names of settings, or words such as
+ * `request` and `rows`.
+ */
 export type Intent = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 /**
@@ -141,7 +144,7 @@ export interface Deps extends Clock {
   addresses(): Promise<AddressBook>
   /** Identifies the backend of a server once, without sending the key. Later requests go only to that backend. */
   identify(server: Server, how?: 'once' | 'patiently'): Promise<SeenBackend>
-  /** Returns a client of the server that the settings select. Use `bulk` for many requests. */
+  /** Connects to the server that the settings select. Use `bulk` for many requests. */
   connect(settings: Settings, kind?: TransportKind): Promise<Connection>
   permit: PermitSpending
   quote: QuoteSpending | null

@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Returns the package's root folder, which has README.md and completions/. Works in the sources and in the bundle. */
+/**
+ * Returns the package's root folder, which contains README.md and completions/. Works in the sources and in the bundle.
+ */
 export function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   // Searches for completions/, because the folder of the executable has no package.json.

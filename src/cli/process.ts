@@ -58,7 +58,7 @@ function leaveSoon(code: number): void {
   process.once('beforeExit', () => process.exit(code))
 }
 
-/** Returns whether to show the update notice: not with --offline, with -q or for machine-readable output. */
+/** Returns whether to show the update notice. It isn't shown with --offline or -q, or for machine-readable output. */
 async function isForPeople(argv: readonly string[]): Promise<boolean> {
   if (argv.includes('--offline')) return false
   const { ioSettings } = await import('./connect/settings-of-argv.ts')

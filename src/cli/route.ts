@@ -6,7 +6,7 @@ import { findTopic } from './help/topics.ts'
 
 export type CommandRoute = HelpRoute | { kind: 'verb'; verb: Verb; argv: string[] } | UnknownRoute
 
-/** Words that aren't a command. */
+/** Words that name no command. */
 interface UnknownRoute {
   kind: 'unknown'
   words: readonly string[]
@@ -61,7 +61,7 @@ function wantsHelp(argv: readonly string[]): boolean {
 
 /**
  * @param otherwise returns the route for words that name neither a topic nor a command
- * @param noun the noun before `help`. It excludes a topic with the same name
+ * @param noun the noun before `help`; if set, no topic matches
  */
 function helpRoute(
   argv: readonly string[],
@@ -109,7 +109,7 @@ function checkFlagAlone(flag: string, noun = ''): void {
 
 /**
  * Splits the arguments at the first word that is neither a flag nor its value, or that asks for help. Only the command
- * knows which of its flags take a value, so a word after an unknown flag counts as its value unless it is a name.
+ * knows which of its flags take a value, so a word after an unknown flag counts as its value unless it names a command.
  */
 function takeWord(
   argv: readonly string[],

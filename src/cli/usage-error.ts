@@ -70,8 +70,8 @@ function fileHint({ code }: CommanderError, command: GdnCommand): string | undef
 }
 
 /**
- * Rewords commander's messages. Doesn't repeat excess arguments and values of unknown flags, because one of them may be
- * a key.
+ * Rewords commander's messages. Doesn't repeat excess arguments or the values of unknown flags, because one of them may
+ * be a key.
  */
 function inOurWords({ code, message }: CommanderError, command: GdnCommand): string {
   if (code === 'commander.excessArguments') {

@@ -2,7 +2,7 @@ import { GdnError } from '../core/errors.ts'
 import { isInQuotes, WORD_PROCESSOR_QUOTES } from '../core/quotes.ts'
 import type { Io } from './io/io.ts'
 
-/** Matches a flag whose hyphens were replaced by dashes, as word processors and chats do. */
+/** Matches a flag whose hyphens a word processor or chat app replaced with dashes. */
 const DASHED_FLAG = /^-?[‐‑‒–—―−]+-?(\p{L}[\w-]*)/u
 
 /** Returns an error if a flag begins with a dash instead of a hyphen. Doesn't repeat the flag's value. */

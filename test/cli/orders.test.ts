@@ -52,7 +52,9 @@ describe('a mint that did not report its final state', () => {
     const { env } = await machine()
     const first = await cli([...MINT, '--base-url', api.url], { env, ...timeUpWhileWaiting() })
     expect(first.code).toBe(8)
-    expect(first.stderr).toContain('Run the same command to resume it, or add --again to send another.')
+    expect(first.stderr).toContain(
+      'Run the same command again to resume the operation, or add --again to send another request.',
+    )
     status = 'deployed'
     const second = await cli([...MINT, '--base-url', api.url, '-o', 'ids'], { env })
     expect(second).toMatchObject({ code: 0, stdout: 'id-1\n' })

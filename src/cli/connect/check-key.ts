@@ -55,7 +55,7 @@ const PROBES = [
 /**
  * Returns the permissions that a key seems to have. The request is empty, and every endpoint rejects it. A server
  * checks the permission before the content, so the status shows whether the key has it. Null means that the status
- * shows neither.
+ * doesn't show it.
  */
 export async function seemingPermissions(
   client: Client,

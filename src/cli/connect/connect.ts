@@ -12,7 +12,7 @@ import { type Io, safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
 import { withStorage } from './with-storage.ts'
 
-/** Returns a client of the server that the settings select, with the API key for that server. */
+/** Connects to the server that the settings select, with the API key for that server. */
 export async function connect(
   settings: Settings,
   io: Io,

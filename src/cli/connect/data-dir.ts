@@ -71,7 +71,7 @@ export async function administeredPlace(
   const isNamed = flags.dataDir !== undefined || database.url !== undefined || settingsFile !== undefined
   if (!isNamed) await refuseOtherServer(deps, dataDir)
   const source = flags.databaseUrl === undefined ? 'GDN_DATABASE_URL' : '--database-url'
-  const used = database.url === undefined ? `Data directory: ${safe(dataDir)}` : `Database: PostgreSQL of ${source}`
+  const used = database.url === undefined ? `Data directory: ${safe(dataDir)}` : `Database: PostgreSQL (${source})`
   if (isNamed) deps.io.note(used)
   else deps.io.debug(used)
   return place
@@ -111,7 +111,7 @@ async function isOtherBackend(identify: Deps['identify'], server: Server, dataDi
 }
 
 /**
- * Runs `work` with the database of a backend, which may be running. Stops at a signal, even if the database doesn't
+ * Runs `work` with the database of a backend, which may be running. Stops on a signal, even if the database doesn't
  * respond.
  */
 export async function onDatabase<Result>(

@@ -5,7 +5,7 @@ import { collectionsAtAGlance, readCollections } from './known-collections.ts'
 
 /**
  * Returns the server's record of a collection, or undefined if it isn't known. Only collections that were created on
- * this machine can be requested. An error isn't reported, because the server checks every change again.
+ * this machine can be requested. Errors aren't reported, because the server checks every change anyway.
  */
 export async function findCollection(
   deps: Deps,

@@ -34,8 +34,8 @@ export async function knownCollections(deps: Deps, { server, settings }: Place):
 }
 
 /**
- * Like `knownCollections`, but only for the given addresses. Returns none if the state can't be read immediately. For
- * optional details.
+ * Like `knownCollections`, but only for the given addresses. Returns none if the state can't be read immediately. Use
+ * it for optional details.
  */
 export async function collectionsAtAGlance(
   deps: Deps,
@@ -61,7 +61,11 @@ async function ofServer(
 
 const IDS_PER_REQUEST = 200
 
-/** Returns the server's records of collections that belong to the account, by the transactions that created them. */
+/**
+ * Returns the server's records of collections that belong to the account.
+ *
+ * @param ids the IDs of the transactions that created the collections
+ */
 export async function readCollections(
   { client }: Pick<Connection, 'client'>,
   ids: readonly string[],
@@ -75,7 +79,7 @@ export async function readCollections(
   return records
 }
 
-/** Records a collection, or new details of it. @throws GdnError `data_dir`, `run_busy`, `native_missing` */
+/** Records a collection, or updates its details. @throws GdnError `data_dir`, `run_busy`, `native_missing` */
 export async function rememberCollection(
   deps: Deps,
   { server, settings }: Place,

@@ -59,8 +59,8 @@ interface Opened {
 }
 
 /**
- * Opens the chain and the storage for comparing NFTs. The chain is read at `--rpc-url` or GDN_RPC_URL, or else at the
- * server. The storage is read at `--gateway`, or else at the server.
+ * Opens the chain and the storage for comparing NFTs. The chain is read from the node at `--rpc-url` or GDN_RPC_URL, or
+ * else from the server. The storage is read from `--gateway`, or else from the server.
  *
  * @throws GdnError `usage` if a URL is invalid or belongs to another chain
  */
@@ -90,7 +90,7 @@ export async function openVerifier(
     })
   } catch (error) {
     await close()
-    // A node that the user specifies must respond. Many servers have none.
+    // A node that the user specifies must respond. Many servers give no access to a node.
     if (named !== null) throw asNodeError(error, named.flag)
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     const why = statusOf(error) === 404 ? `this server gives no access to nodes of ${blockchain}` : error.message

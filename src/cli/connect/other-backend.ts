@@ -11,8 +11,9 @@ const UNKNOWN_COLLECTION =
   /(\w+) (?:is not a (?:collection of this account|gdn collection on [\w-]+)$|was not created on this machine)/
 
 /**
- * Replaces the error about a collection that the local backend doesn't have. If another backend has the collection, for
- * example before `gdn local reset`, the new error names both backends. Returns other errors unchanged.
+ * Replaces the error about a collection that the backend on this machine doesn't have, if another backend has the
+ * collection, such as the one before `gdn local reset`. The new error names both backends. Returns other errors
+ * unchanged.
  *
  * @param settings the settings that the command read last
  */

@@ -10,7 +10,7 @@ const MAX_FILE_BYTES = 64 * 1024
 
 /**
  * Reads an API key from a file, standard input (`-` or a pipe) or a hidden prompt. Never reads it from an argument,
- * which the list of processes and the shell's history would show.
+ * which the process list and the shell history would show.
  */
 export async function readApiKey(io: Io, file: string | undefined, question: string): Promise<Secret> {
   if (file !== undefined && file !== '-') {

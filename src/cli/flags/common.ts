@@ -4,7 +4,7 @@ import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { OUTPUT_MODES, type OutputMode } from './output-modes.ts'
 import { notEmpty, oneOf, wordList } from './parse.ts'
 
-/** Flags that every command accepts. */
+/** Flags that every command accepts, and `--json`, which most commands accept. */
 export interface CommonFlags {
   json?: boolean
   quiet?: boolean

@@ -11,7 +11,7 @@ const FLAG = '--fork'
 /** The value of `--fork`: a blockchain, and where to find the URL of its network. */
 export interface ForkFlag {
   blockchain: EvmBlockchain
-  /** The URL, or `@` and the file with the URL. If undefined, the URL is in GDN_FORK_URL. */
+  /** The URL, or `@` followed by the path of a file that contains it. If undefined, the URL is in GDN_FORK_URL. */
   at: string | undefined
 }
 

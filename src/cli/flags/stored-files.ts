@@ -8,7 +8,7 @@ export interface StoredFilesFlags {
   requireStoredFiles?: boolean
 }
 
-/** Adds flags for which files a backend accepts and from where it fetches them. */
+/** Adds flags that set which files a backend accepts and where it fetches them from. */
 export function addStoredFilesFlags(command: GdnCommand): void {
   switchFlag(command, '--allow-private-files', 'Also fetch files from private addresses (for development)')
   switchFlag(command, '--allow-html-files', 'Also store HTML files, from uploads and file URLs')
@@ -18,7 +18,7 @@ export function addStoredFilesFlags(command: GdnCommand): void {
   switchFlag(command, '--require-stored-files', "Fail NFTs whose ipfs:// or ar:// files the backend can't store")
 }
 
-/** Returns backend options from the flags or the environment. The settings file may set the rest. */
+/** Returns backend options from the flags or the environment. The backend's configuration file may set the rest. */
 export function storedFilesOptions(flags: StoredFilesFlags, { GDN_IPFS_GATEWAY: named }: NodeJS.ProcessEnv) {
   const inEnvironment = named === undefined || named === '' ? undefined : apiAddress(named, 'GDN_IPFS_GATEWAY')
   const ipfsGateway = flags.ipfsGateway ?? inEnvironment

@@ -1,7 +1,7 @@
 import { eitherFlag, type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { duration } from './parse.ts'
 
-/** Flags of commands that create something on a chain. */
+/** Flags of commands that create or change something on a chain. */
 export interface WaitFlags {
   /** False with --no-wait. */
   wait?: boolean | undefined
@@ -25,7 +25,7 @@ export function addTimeoutFlag(
 
 /**
  * @param until the condition that the command waits for, as the end of "Wait until …"
- * @param texts descriptions of flags that have another effect in this command
+ * @param texts descriptions of flags that have a different effect in this command
  */
 export function addWaitFlags(
   command: GdnCommand,

@@ -43,7 +43,7 @@ export interface Body {
   value: Record<string, unknown>
 }
 
-/** Returns the request body from a file, or from a file and fields that add to it or replace parts. */
+/** Returns the request body from a file, from fields, or from both. Fields add to the file or replace parts of it. */
 export async function readApiBody(io: Io, file: string | undefined, fields: readonly BodyField[]): Promise<Body> {
   const text = file === undefined ? '{}' : await readInput(io, file)
   const body = parseRequest(text, file === undefined ? '--field' : nameOfInput(file))

@@ -30,7 +30,9 @@ export function endpointNamed(word: string): RawEndpoint {
   })
 }
 
-/** Refuses wallet generation. Its response contains a private key, which must not be printed on a terminal. */
+/**
+ * Refuses URLs, and wallet generation, whose response contains a private key that must not be printed on a terminal.
+ */
 function refuseWallets(word: string): void {
   const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(word)
   if (/wallet|signature=/i.test(word)) {

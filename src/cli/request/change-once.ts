@@ -17,15 +17,16 @@ interface Change {
   note: string
   blockchain: Blockchain
   contract: string
-  /** Identifies the operation: an equal content is the same operation. */
+  /** Identifies the operation: requests with equal content are the same operation. */
   content: object
-  /**
-   * Prompts for confirmation and returns the request. `limit` is the cost limit that this command was given, in wei.
-   */
+  /** Prompts for confirmation and returns the request. `limit` is the cost limit of the operation, in wei. */
   request(limit: bigint | null): Promise<object>
   /** The reference ID of a change that any machine makes only once. Default: the ID of the operation. */
   reference?: string
-  /** The run that the operation belongs to, if its requests were permitted together. Default: a run of its own. */
+  /**
+   * The run that includes the operation, and its limit, if the run's requests were permitted together. Default: a
+   * separate run.
+   */
   limit?: RunLimit
   /** The name of the operation in messages, such as `the update`. */
   what: string

@@ -75,7 +75,8 @@ function toProblem(issue: FieldIssue, request: Record<string, unknown>, file: st
 }
 
 /**
- * Returns whether the error quotes a value: wrong addresses, as for other flags, but nothing as long as a private key.
+ * Returns whether the error quotes a value. It quotes wrong addresses, like the errors of other flags, but nothing as
+ * long as a private key.
  */
 const isShown = (name: string, value: unknown) =>
   name.endsWith('_address') && typeof value === 'string' && value !== '' && value.length <= MAX_SHOWN

@@ -49,7 +49,10 @@ type WantedByCommand = Omit<
   Pick<Spending, 'findBlockchain'> & {
     /** Prompts for confirmation and returns the request. `limit` is the cost limit of the operation, in wei. */
     request(limit: bigint | null): Promise<object>
-    /** The run that the operation belongs to, if its requests were permitted together. Default: a run of its own. */
+    /**
+     * The run that includes the operation, and its limit, if the run's requests were permitted together. Default: a
+     * separate run.
+     */
     limit?: RunLimit | undefined
   }
 
@@ -127,7 +130,8 @@ export async function operateOnce(
         await limitAccepted(deps, connection, accepted, { commandLimit, keep, yes })
       }
       const ending = await act(accepted)
-      if (!ending.ended) io.note('Run the same command to resume it, or add --again to send another.')
+      if (!ending.ended)
+        io.note('Run the same command again to resume the operation, or add --again to send another request.')
       return ending
     },
   ).finally(() => {
@@ -168,8 +172,8 @@ const operationRun = (id: string, endpoint: string, maxCost: SpendingRun['maxCos
 })
 
 /**
- * Returns the cost limit of an operation in wei. The operation is a run of its own, with the same ID, so that a
- * repeated request counts toward the same limit.
+ * Returns the cost limit of an operation in wei. The operation is a separate run with the same ID, so that a repeated
+ * request counts toward the same limit.
  *
  * @throws GdnError `max_cost` if the request may cost more; `refused` if the server doesn't limit costs; `usage`
  */
@@ -204,7 +208,7 @@ async function operationLimit(
   return commandLimit
 }
 
-/** Events after which the server may already have accepted the request, perhaps with another cost limit. */
+/** Events after which the server may already have accepted the request, perhaps with a different cost limit. */
 const REPEATED: ReadonlySet<OperationEvent['type']> = new Set(['going_on', 'in_doubt', 'found', 'lost'])
 
 const MINTS: ReadonlySet<string> = new Set(MINT_ENDPOINTS)

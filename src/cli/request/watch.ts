@@ -13,7 +13,7 @@ const MAX_WAIT_MS = 5000
 interface Watched<Seen> {
   look(signal: AbortSignal): Promise<Seen>
   records(seen: Seen): readonly DataRecord[]
-  /** Returns whether the records can't change any more. */
+  /** Returns whether the records can no longer change. */
   isFinal(seen: Seen): boolean
   view: View
   /** Formats what was seen for a terminal. */
@@ -21,7 +21,7 @@ interface Watched<Seen> {
 }
 
 /**
- * Polls until nothing can change any more, or until Ctrl-C, which isn't an error. A terminal shows the latest state in
+ * Polls until nothing can change anymore, or until Ctrl-C, which isn't an error. A terminal shows the latest state in
  * place and removes it at the end. Other output has one line for each changed record.
  *
  * @returns the latest state, for the command to print, or null if it was printed as lines
