@@ -44,7 +44,7 @@ describe('batch validate --check-files', () => {
         { place: { line: 7, column: 4 } },
         {
           place: { file: manifest, line: 3, column: 4, field: 'image' },
-          message: `${server.url}/gone.png returned 404 Not Found (in 1 other row too)`,
+          message: `${server.url}/gone.png returned 404 Not Found (used 2 times)`,
         },
         { place: { line: 5, column: 4 }, message: `${server.url}/page.png returned an HTML page, not a file` },
       ],

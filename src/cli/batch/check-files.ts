@@ -129,10 +129,10 @@ async function isStored(
 
 function asIssue({ url, message, hint }: UrlFinding, files: FileUrls): ManifestIssue {
   const use = files.uses.get(url)
-  const others = (use?.uses ?? 1) - 1
+  const uses = use?.uses ?? 1
   return {
     place: use?.place ?? {},
-    message: others === 0 ? message : `${message} (in ${count(others, 'other row')} too)`,
+    message: uses === 1 ? message : `${message} (used ${uses} times)`,
     hint,
   }
 }

@@ -99,7 +99,10 @@ export interface OpenedManifest {
   warnings: RowWarnings
 }
 
-/** Finds the collection and the server of a manifest. @throws GdnError `usage`, `invalid_manifest`, `unreachable` */
+/**
+ * Finds the collection and the server of a manifest. @throws GdnError `usage`, `invalid_manifest`, `unreachable`,
+ * `wrong_backend`
+ */
 export async function openManifest(
   deps: Deps,
   manifest: string,

@@ -101,7 +101,7 @@ async function refusalOf(
   if (found === 'others' && mints.hidden + mints.revealed > 0) return uncommitted(options, provenance)
   const isRefused = found === 'this' && mints.revealed > 0 && options.adopt !== true && !isKnown
   if (isRefused) return alreadyRevealed(mints, options, flags)
-  // A server without commitments refuses the mint.
+  // A server that doesn't support commitments refuses the mint.
   const isChecked = options.lookup !== false && connection.client.supports('updates') === true
   if (mints.others === 0 || !isChecked) return null
   return await mintedAsTheyAre(deps, connection, minting, { known: ids, isCommitted: found === 'this' })

@@ -187,7 +187,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
 function stoppingText(why: 'signal' | 'time', reasons: Reasons): string {
   const start = why === 'time' ? 'The --timeout expired' : 'Stopping'
   const again = why === 'signal' && reasons === 'live' ? '. Press Ctrl-C again to stop now.' : ''
-  return `${start}: waiting at most 5 s for responses in flight${again}`
+  return `${start}: waiting at most 5 s for requests in flight${again}`
 }
 
 const reasonText = (reason: string | null, reasons: Reasons): string =>
@@ -208,11 +208,11 @@ function waitText(
     case 'not_ready':
       return 'Waiting until the backend can mint on this blockchain'
     case 'max_cost':
-      return `Waiting until the next rows fit into --max-cost${time((left) => `, retrying in ${left}`)}`
+      return `Waiting until the next rows fit within --max-cost${time((left) => `, retrying in ${left}`)}`
     case 'unreachable':
       return "The server can't be reached, retrying every few seconds"
     case 'unknown':
-      return `Retrying a request that got no response${time((left) => ` in ${left}`)}`
+      return `A request got no response, retrying${time((left) => ` in ${left}`)}`
   }
 }
 

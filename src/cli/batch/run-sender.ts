@@ -79,7 +79,7 @@ export interface SentRun {
   warnings: readonly ManifestIssue[]
   /** Notes about the run's plan, for the user. */
   notes: readonly string[]
-  /** The cost of the run so far. Its fields are null if the server doesn't report them. */
+  /** The fees that this command paid for the run. The fields are null if the server doesn't report them. */
   paid: DataRecord
 }
 

@@ -167,7 +167,7 @@ export async function openPlaceholder(deps: Deps, file: string, blockchain: Bloc
   return await readPlaceholder(readManifest({ path: file }, options), file)
 }
 
-/** @throws GdnError `usage`: the manifest must be read more than once */
+/** @throws GdnError `usage` for standard input, because the manifest must be read more than once */
 export function refuseStandardInput(manifest: string): void {
   if (manifest !== '-') return
   throw new GdnError('usage', 'an unrevealed drop needs a manifest file, not standard input', {
@@ -245,8 +245,8 @@ const commitmentReference = (provenance: string, scope: string | null): string =
 /**
  * Returns whether the commitment is on chain.
  *
- * @throws GdnError `refused` if the server has no commitments, or if rows were minted without this one; `seems_minted`
- * if a run with another name made it
+ * @throws GdnError `refused` if the server doesn't support commitments, or if rows were minted without this one;
+ * `seems_minted` if a run with another name made it
  */
 async function isDeployed(
   deps: Deps,

@@ -21,7 +21,10 @@ const session = z.object({ version: z.string(), open: z.boolean() })
 
 /** The web explorer of a gdn backend, and its data. */
 export interface WebExplorer {
-  /** Whether the explorer returns data: everything on this machine, or the data that the key may see. */
+  /**
+   * Whether the explorer returns data: all data if the server is on this machine, or else the data that the key may
+   * see.
+   */
   readonly open: boolean
   /** Returns the JSON at a path; null if there is none or access is denied. */
   get(path: `/explorer/${string}`): Promise<unknown>

@@ -122,7 +122,7 @@ export async function permitChanges(
   return runLimit(run.id, { permitted, commandLimit, storedLimit: run.maxCost })
 }
 
-/** Returns what the changes of a run spend. */
+/** Describes the spending of the changes of a run for `permit`. */
 export function spendingOfChanges(
   connection: Connection,
   blockchain: Blockchain,

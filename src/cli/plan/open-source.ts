@@ -19,7 +19,8 @@ import type { PlanFlags, PlanSource } from './open-plan.ts'
 /**
  * Opens a manifest or a saved plan.
  *
- * @throws GdnError `usage`, `wrong_backend`, `refused` for a plan that can't be applied
+ * @throws GdnError `usage`, `invalid_manifest`, `unreachable`, `wrong_backend`; `refused` for a plan that can't be
+ * applied
  */
 export async function openPlanSource(
   deps: Deps,
@@ -69,7 +70,7 @@ export async function openPlanSource(
 /**
  * Returns the run options of a saved plan.
  *
- * @throws GdnError `usage` if a flag contradicts the plan, `wrong_backend`, `refused`
+ * @throws GdnError `usage` if a flag contradicts the plan, `unreachable`, `wrong_backend`, `refused`
  */
 async function optionsOf(
   deps: Deps,

@@ -432,7 +432,7 @@ describe('the question of a run, also in the error off a terminal,', () => {
     const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', enough)
     expect(sent).toMatchObject({
       code: 0,
-      stderr: expect.not.stringMatching(/rows wait|rows remain|fit into --max-cost/),
+      stderr: expect.not.stringMatching(/rows wait|rows remain|fit within --max-cost/),
     })
   })
 
@@ -446,7 +446,7 @@ describe('the question of a run, also in the error off a terminal,', () => {
     const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', enough)
     expect(sent).toMatchObject({
       code: 0,
-      stderr: expect.not.stringMatching(/rows wait|rows remain|fit into --max-cost/),
+      stderr: expect.not.stringMatching(/rows wait|rows remain|fit within --max-cost/),
     })
   })
 

@@ -112,7 +112,7 @@ describe('the current activity', () => {
     ],
     [
       { type: 'holding', reason: 'max_cost', ms: 10_000, message: '42 blocks left' },
-      'Waiting until the next rows fit into --max-cost, retrying in 5 s: 42 blocks left',
+      'Waiting until the next rows fit within --max-cost, retrying in 5 s: 42 blocks left',
     ],
     [
       { type: 'holding', reason: 'unreachable', ms: 8_000, message: 'connect ECONNREFUSED' },
@@ -120,7 +120,7 @@ describe('the current activity', () => {
     ],
     [
       { type: 'holding', reason: 'unknown', ms: 8_000, message: 'socket hang up' },
-      'Retrying a request that got no response in 3 s: socket hang up',
+      'A request got no response, retrying in 3 s: socket hang up',
     ],
     [
       { type: 'reconciling', phase: 'waiting', ms: 29_000, done: 0, total: 0 },

@@ -117,7 +117,7 @@ test.each(['not_ready', 'max_cost'] as const)(
     }
     const lines = stderr.text.split('\n').filter((line) => line !== '')
     expect(lines[0]).toMatch(
-      /; Waiting (until the backend can mint on this blockchain|until the next rows fit into --max-cost): the signer has 0.0 ETH$/,
+      /; Waiting (until the backend can mint on this blockchain|until the next rows fit within --max-cost): the signer has 0.0 ETH$/,
     )
     expect(lines.filter((line) => line.includes('signer'))).toHaveLength(1)
     // A run that waits says so once a minute, since CI ends a job without output.
@@ -195,10 +195,10 @@ test('shows in the block after Ctrl-C that it stops, and restores the usual mess
 })
 
 test.each([
-  [{ tty: true }, undefined, 'Stopping: waiting at most 5 s for responses in flight. Press Ctrl-C again to stop now.'],
-  [{ tty: false }, undefined, 'Stopping: waiting at most 5 s for responses in flight'],
-  [{ tty: true }, timeUp(5000), 'The --timeout expired: waiting at most 5 s for responses in flight'],
-  [{ tty: false }, timeUp(5000), 'The --timeout expired: waiting at most 5 s for responses in flight'],
+  [{ tty: true }, undefined, 'Stopping: waiting at most 5 s for requests in flight. Press Ctrl-C again to stop now.'],
+  [{ tty: false }, undefined, 'Stopping: waiting at most 5 s for requests in flight'],
+  [{ tty: true }, timeUp(5000), 'The --timeout expired: waiting at most 5 s for requests in flight'],
+  [{ tty: false }, timeUp(5000), 'The --timeout expired: waiting at most 5 s for requests in flight'],
 ])('says why it stops, with Ctrl-C only to a person who pressed it: %j, %s', async (where, reason, text) => {
   const { progress, stderr, stop } = await setUp(where)
   progress.tell(PLAN)
