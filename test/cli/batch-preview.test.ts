@@ -88,7 +88,7 @@ describe('the preview of a manifest that has a run', () => {
   test('ignores a run of another collection', async () => {
     const { shown } = await minted()
     const { html } = await shown('-c', '0x1111111111111111111111111111111111111111')
-    expect(html).toContain('Preview of a drop: no row was sent from this machine')
+    expect(html).toContain('Preview of a drop: no rows have been sent from this machine')
     expect(html).not.toContain('class="badge')
   })
 })

@@ -535,7 +535,7 @@ test('names the command that updates a revealed NFT whose row was edited, on eve
   expect((await one.reveal(ROWS)).code).toBe(0)
   const other = await machine(collection)
   const hintOf = ({ error }: { error: { hint: string | null } | null }) => error?.hint ?? ''
-  expect(hintOf(await other.reveal(edited))).toContain(' To edit NFTs, first reveal all, then run `gdn apply ')
+  expect(hintOf(await other.reveal(edited))).toContain(' To edit NFTs, first reveal all of them, then run `gdn apply ')
   const isKnown = /^Nothing was sent\. All NFTs of the run are revealed\. To edit them, run `gdn (apply [^`]+)`\./
   const hint = hintOf(await one.reveal(edited))
   expect([hint, hintOf(await one.mint(edited))]).toEqual([expect.stringMatching(isKnown), hint])
@@ -549,7 +549,7 @@ test('names the command that updates a revealed NFT whose row was edited, on eve
 
 test('names the complete reveal as a condition while an NFT is not revealed', async () => {
   const one = await minted(await collectionOf())
-  const hint = expect.stringContaining(' To edit NFTs, first reveal all, then run `gdn apply ')
+  const hint = expect.stringContaining(' To edit NFTs, first reveal all of them, then run `gdn apply ')
   expect([(await one.reveal(edited)).error, (await one.mint(edited)).error]).toMatchObject([{ hint }, { hint }])
 })
 
@@ -570,7 +570,9 @@ test('names the complete reveal as a condition while a row is not minted, even i
     expect((await gdn(ROWS, ...mint)).code).toBe(4)
     const { stdout, stderr } = await gdn(ROWS, 'reveal', '--yes', '--rpc-url', `${backend.url}/rpc/polygon`)
     expect(JSON.parse(stdout), stderr).toMatchObject({ revealed: 1, not_minted: 2 })
-    expect(errorOf(await gdn(edited, ...mint)).hint).toContain(' To edit NFTs, first reveal all, then run `gdn apply ')
+    expect(errorOf(await gdn(edited, ...mint)).hint).toContain(
+      ' To edit NFTs, first reveal all of them, then run `gdn apply ',
+    )
   } finally {
     await relay.close()
   }

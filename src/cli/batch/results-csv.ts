@@ -47,7 +47,7 @@ interface ShownColumns {
  * Returns columns in the order of a manifest's header, with the names of the header or the documented names. Columns
  * that aren't in the header follow with their documented names.
  *
- * @param naming how the manifest was read
+ * @param naming how column names were interpreted when the manifest was read
  * @param reserved names that an ignored column must not have; null omits ignored columns
  */
 export function columnsLike(

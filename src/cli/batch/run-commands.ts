@@ -1,7 +1,7 @@
 import { shellWord } from '../../core/shell-word.ts'
 import { safe } from '../io/io.ts'
 
-/** Formats a ready-to-type command that works on a run. */
+/** Formats a `gdn batch` command for a run, ready to type. */
 export type RunCommands = (verb: 'results' | 'resume' | 'retry' | 'reconcile', more?: string) => string
 
 /** Commands to suggest instead of the `gdn batch` commands for a run. */

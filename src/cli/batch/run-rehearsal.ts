@@ -138,7 +138,7 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
   try {
     const { contract, blockchain } = target
     const own = { contract, blockchain, baseUrl: rehearsal.url, yes: true, output: 'ndjson' } as const
-    // Of the user's state directory, only the saved addresses are used. The rehearsal has a temporary one.
+    // The rehearsal has a temporary state directory. From the user's, it reads only the saved addresses.
     const { json: _json, fields: _fields, forSpreadsheet: _sheet, stateDir: _stateDir, ...asGiven } = flags
     const inner = await depsOf(deps, rehearsal, folder, stop.signal, read)
     await mintManifest(inner, manifest, { ...asGiven, ...own })

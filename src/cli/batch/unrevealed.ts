@@ -65,7 +65,7 @@ export async function openUnrevealed(
         )
       : otherRun(
           `the run ${kept.run} was started with --unrevealed`,
-          'To resume it, add --unrevealed <file>. To reveal, run `gdn reveal`.',
+          'To resume it, add --unrevealed <file>. To reveal its NFTs, run `gdn reveal`.',
         )
   }
   const repeats = flags.again === true || kept?.isAgain === true
@@ -212,7 +212,7 @@ export function editedRows(
 
 /** Returns a hint with the command that updates NFTs from edited rows, which needs a complete reveal. */
 export const updateRevealed = (file: string | null, flags: BatchMintFlags): string =>
-  `To edit NFTs, first reveal all, then run ${applyAgain(file, flags)}.`
+  `To edit NFTs, first reveal all of them, then run ${applyAgain(file, flags)}.`
 
 const placeIn = (file: string | null, line?: number): Place => ({ file: file ?? undefined, line })
 

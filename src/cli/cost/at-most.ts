@@ -207,7 +207,7 @@ async function noteOfFunds(
   const unit = coin ?? 'coins'
   const has = `The signer ${funds.signer} has ${inCoins(free, 'down')} ${unit}`
   const rest = funds.owed === 0n ? '' : ' left after its pending transactions'
-  return `${has}${rest}, and this may need ${inCoins(need, 'up')} ${unit} (\`to fund\` in gdn cost).`
+  return `${has}${rest}, and this may need ${inCoins(need, 'up')} ${unit} (see \`to fund\` in gdn cost).`
 }
 
 /** Returns what a backend reserves for requests. For mints, this is more than their maximum use. */

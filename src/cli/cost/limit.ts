@@ -52,7 +52,7 @@ export async function costLimit(
 ): Promise<CostLimit> {
   const { wei, found, isLimited } = await readLimit(deps, flags, settings, blockchain, connection)
   if (!isLimited) {
-    deps.io.warn(`${connection.server.origin} doesn't enforce --max-cost. Costs are only estimated: run gdn cost.`)
+    deps.io.warn(`${connection.server.origin} doesn't enforce --max-cost. To estimate costs, run gdn cost.`)
   }
   return {
     wei: isLimited ? wei : null,

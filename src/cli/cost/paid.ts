@@ -53,9 +53,9 @@ export async function paidBy(
 const LATE_MS = 5_000
 
 /**
- * Starts to measure the cost of a run. The returned function returns the cost since then. It works even after the
- * command's --timeout, but not after an interruption. It always returns the same fields, which are null if the server
- * doesn't report the cost or if nothing was paid. `paid_before` tells whether the run had paid fees before.
+ * Starts to measure the cost of a run. Returns a function that returns the cost since the start. It works even after
+ * the command's --timeout, but not after an interruption. It always returns the same fields, which are null if the
+ * server doesn't report the cost or if nothing was paid. `paid_before` tells whether the run had paid fees before.
  */
 export async function meterRun(
   { signals: { signal } }: Pick<Deps, 'signals'>,

@@ -28,7 +28,7 @@ const takesString = <Value>(parse: Parse<Value>): Parse<Value> =>
 export const price: Parse<Money> = takesString((raw, flag) => {
   const parsed = parseAmount(raw)
   if (parsed !== null) return { amount: parsed.amount, currency: parsed.currency ?? DEFAULT_CURRENCY }
-  throw new GdnError('usage', `must be the price of a coin such as 3100 or 3100EUR, not ${quoted(raw)}`, {
+  throw new GdnError('usage', `must be the price of a coin, such as 3100 or 3100EUR, not ${quoted(raw)}`, {
     place: { flag },
   })
 })

@@ -40,7 +40,7 @@ export interface Spent {
 }
 
 /**
- * Returns the amount that a run has spent according to its server.
+ * Returns the costs of a run that its server reports.
  *
  * @param found the settings that reach the server, or the error if it isn't found
  * @param counts the recorded row counts. A run that is unknown to the server has spent nothing if no row was sent. A

@@ -60,7 +60,7 @@ export const blockchainName: Parse<Blockchain> = taking({ type: 'word', values: 
   throw flagError(flag, `unknown blockchain ${quoted(raw)}`, blockchainHint(raw))
 })
 
-/** Parses one of the given words. */
+/** Parses a value that must be one of the given words. */
 export function oneOf<Word extends string>(
   words: readonly Word[],
   hintFor: (raw: string) => string | undefined = () => undefined,

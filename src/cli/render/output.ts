@@ -27,7 +27,7 @@ interface OutputSettings {
    * manifest's separator.
    */
   manifest?: string | null | undefined
-  /** A field with a secret that can't be printed again. Flags that omit it are rejected. */
+  /** A field with a secret that can't be printed again. Output flags that would omit it are rejected. */
   shownOnce?: string | undefined
 }
 

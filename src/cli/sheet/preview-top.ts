@@ -60,7 +60,7 @@ ${choices.length > 1 ? filter(choices) : ''}${ROWS_START}`
 
 /** Describes how much of the drop was sent and minted, as far as this machine knows. */
 function kickerOf({ run, rows }: PreviewTop): string {
-  if (run === null || run.sent === 0) return 'Preview of a drop: no row was sent from this machine'
+  if (run === null || run.sent === 0) return 'Preview of a drop: no rows have been sent from this machine'
   if (run.minted === rows) return 'Preview of a drop: every row is already minted'
   return `Preview of a drop: ${number(run.sent)} of ${number(rows)} rows are already sent, and ${number(run.minted)} are minted`
 }

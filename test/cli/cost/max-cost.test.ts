@@ -438,6 +438,6 @@ describe('batch mint --max-cost', () => {
     const flags = ['--base-url', api.url, '--yes', '--rate', '1000', '--max-cost', '1', '--rpc-url', node]
     const { code, stderr } = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...flags], options)
     expect(code).toBe(0)
-    expect(stderr).toContain("doesn't enforce --max-cost. Costs are only estimated: run gdn cost.")
+    expect(stderr).toContain("doesn't enforce --max-cost. To estimate costs, run gdn cost.")
   })
 })

@@ -92,7 +92,13 @@ test.each([
 
 test.each([
   ['the balance is enough', 3_600_000n, 0n, null, []],
-  ['it is not', 3_300_000n, 0n, null, [/has 0\.0033 ETH, and this may need 0\.0036 ETH \(`to fund` in gdn cost\)\.$/]],
+  [
+    'it is not',
+    3_300_000n,
+    0n,
+    null,
+    [/has 0\.0033 ETH, and this may need 0\.0036 ETH \(see `to fund` in gdn cost\)\.$/],
+  ],
   ['pending transactions use it', 3_600_000n, 1n, null, [/0\.003599 ETH left after its pending trans.* 0\.0036 ETH/]],
   ['the limit permits less', 3_300_000n, 0n, 300_000n * GWEI, []],
 ] as const)(

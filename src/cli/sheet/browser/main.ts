@@ -86,8 +86,8 @@ function turnTo(wanted: number): void {
 }
 
 /**
- * Searches for rows of the selected kind that contain every word, and shows the first page of them. Yields regularly,
- * so that the browser stays responsive.
+ * Searches for rows of the selected kind that contain every word of the search text, and shows the first page of them.
+ * Yields regularly, so that the browser stays responsive.
  */
 async function find(): Promise<void> {
   const mine = ++search
