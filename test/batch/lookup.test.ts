@@ -363,7 +363,7 @@ describe('--adopt', () => {
       details: { count: 1, rows: [{ line: 3 }] },
       hint: [
         'Nothing was sent.',
-        'If these rows were minted and their NFTs transferred since, remove the rows, and run the same command again.',
+        'If these rows were minted and their NFTs were transferred afterwards, remove the rows, and run the same command again.',
         'To mint the rows anyway, move them to a separate manifest, and mint that manifest with --run <name> --no-lookup.',
       ].join('\n'),
     })

@@ -174,7 +174,7 @@ test('rows of a renamed manifest are taken as minted by the command that apply n
   const { code, stderr } = await other.apply('jan/later.csv')
   expect(code).toBe(EXIT.unknownOutcome)
   expect(stderr).toContain('To treat these rows as minted, run `gdn batch mint` with --adopt.\n')
-  expect(stderr).toContain('If the manifest was renamed since its mint, add --run <former file name>.')
+  expect(stderr).toContain('If the manifest was renamed after its mint, add --run <former file name>.')
   await succeeded(other.mint('jan/later.csv', '--adopt', '--listing-wait', '1s'))
   await succeeded(other.apply('jan/later.csv'))
   expect(await nftsOf(collection)).toEqual(JANUARY)

@@ -26,14 +26,14 @@ export const belongToOthers = (rows: readonly FoundRow[], hasReferences: boolean
       hint: [
         'Nothing was sent.',
         ...(hasReferences ? [RENAMED] : []),
-        'If these rows were minted and their NFTs transferred since, remove the rows, and run the same command again.',
+        'If these rows were minted and their NFTs were transferred afterwards, remove the rows, and run the same command again.',
         'To mint the rows anyway, move them to a separate manifest, and mint that manifest with --run <name> --no-lookup.',
       ].join('\n'),
       details: { rows: rows.slice(0, MAX_NAMED).map(shownRow), count: rows.length },
     },
   )
 
-export const RENAMED = 'If the manifest was renamed since its mint, add --run <former file name>.'
+export const RENAMED = 'If the manifest was renamed after its mint, add --run <former file name>.'
 
 /**
  * Returns the error for rows of an unrevealed drop whose NFTs don't show what would be sent.
@@ -134,7 +134,7 @@ function mintedByAdopt(lines: readonly number[], left: number): string[] {
   ]
 }
 
-/** Returns the error for absent rows that are to be sent again, but are in the collection. */
+/** Returns the error for absent rows that would be sent again, but are in the collection. */
 export async function foundAgain(matches: AsyncIterable<FoundRow>, run: string): Promise<GdnError> {
   const rows: ReturnType<typeof shownRow>[] = []
   let all = 0

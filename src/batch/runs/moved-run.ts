@@ -28,7 +28,7 @@ const sharedScope = ({ runName, manifest }: Named): string => referenceScope({ r
 
 type Gone = Drop & { manifest: string }
 
-/** The newest drops of runs whose manifest no longer exists and may be the manifest of a command. */
+/** The newest drops of runs whose manifest no longer exists, and which may be runs of the given manifest. */
 interface GoneRuns {
   /** Runs whose rows have the same reference IDs. Their manifest may have been moved. */
   moved: Gone[]
@@ -38,8 +38,8 @@ interface GoneRuns {
 
 /**
  * Returns the runs of a collection whose manifest may be this one, or none if this run is known. Without --run, only
- * the runs whose paths end most like the new path remain, moved or renamed. For example, `feb/drop.csv` was not
- * `jan/drop.csv`.
+ * the runs remain whose paths have the longest common end with the new path. For example, `a/jan/drop.csv` may be the
+ * former `jan/drop.csv`, but not `feb/drop.csv`.
  */
 function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
   const { manifestPath, runName = null } = options
@@ -100,9 +100,9 @@ const nameOf = ({ runName, manifest }: Named): string => shellWord(runName ?? ba
 
 /**
  * Returns the newest drop of the run whose manifest was moved to this path. Its rows have the same reference IDs, and
- * its own manifest no longer exists. Of several such runs, it returns the one whose path ends most like the new path,
- * or all if they are equally alike. Returns none if the new path belongs to a known run, or if another run's path is
- * more similar.
+ * its own manifest no longer exists. Of several such runs, it returns the one whose path has the longest common end
+ * with the new path, or all of them in case of a tie. Returns none if the new path belongs to a known run, or if
+ * another run's path is more similar.
  */
 export const movedRuns = (sql: Sql, options: BatchOptions): Drop[] => goneRuns(sql, options).moved
 
@@ -125,7 +125,7 @@ const wasMoved = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPa
 
 /** Returns a note that the manifest may have been renamed since it was minted on another machine. */
 export const noteOfUnnamed = (nfts: number): string =>
-  `The collection has ${count(nfts, 'NFT')} without a row in this manifest. If the manifest was renamed since its mint, add --run <former file name>`
+  `The collection has ${count(nfts, 'NFT')} without a row in this manifest. If the manifest was renamed after its mint, add --run <former file name>`
 
 /** Returns how many names at the end of two paths are equal. */
 function commonEnd(path: string, other: string): number {
@@ -152,7 +152,7 @@ export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runN
 export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
   const { manifestPath, runName = null } = options
   const own = familyId(options)
-  // Removes drops without rows. A process that ended early has left them.
+  // Removes drops without rows that a process left behind when it ended early.
   if (own !== from) for (const { id, setId } of dropsOf(sql, own)) if (setId === null) deleteRun(sql, id)
   for (const drop of dropsOf(sql, from)) {
     if (manifestPath === null || drop.manifest === null) continue
@@ -177,7 +177,9 @@ export async function storeMove(options: BatchOptions): Promise<void> {
   await withState(options.stateDir, (state) => state.write((sql) => moveRun(sql, familyOf(sql, options), options)))
 }
 
-/** Returns the hint on how to use a run with another name that has this manifest, or null if `other` is no such run. */
+/**
+ * Returns the hint on how to use a run with another name that has this manifest, or null if `other` isn't such a run.
+ */
 export const howToGoOn = ({ manifest, runName }: Named, other: Named): string | null =>
   other.runName !== null && other.runName !== runName && manifest !== null && other.manifest === manifest
     ? `To use the run of this manifest, add --run ${shellWord(other.runName)}.`
