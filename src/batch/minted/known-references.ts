@@ -33,8 +33,8 @@ export interface KnownRows {
  * Returns the rows that the server knows by their reference IDs. An earlier run on any machine created them.
  *
  * @returns null if the server doesn't support reference IDs
- * @throws GdnError `edited_rows`, or `seems_minted` if a row's ID belongs to an NFT with other content or another label
- *   that isn't to be adopted
+ * @throws GdnError `edited_rows`, or `seems_minted` if a row's reference ID belongs to an NFT with different content or
+ *   another label, unless `adopt` is set
  */
 export async function knownReferences(
   store: StoredRun,
@@ -96,7 +96,7 @@ async function refuseOthers(client: BatchClient, adopted: readonly Adopted[], si
   if (rows.length === 0) return
   const many = rows.length === 1 ? '1 row was' : `${rows.length} rows were`
   throw new GdnError('seems_minted', `${many} minted without --dynamic, and can't be updated`, {
-    hint: 'Nothing was sent. To send the other rows, run `gdn batch mint` with --adopt. Existing NFTs stay as they are.',
+    hint: 'Nothing was sent. To send the other rows, run `gdn batch mint` with --adopt. Existing NFTs remain unchanged.',
     details: detailsOf(rows),
   })
 }

@@ -25,8 +25,8 @@ import { isContentKey, shownKey } from './row-key.ts'
 import { rowOfParts, splitRowText } from './row-text.ts'
 
 /**
- * Rows that can't be edits of each other, because they are paired with their NFTs or their NFTs are known otherwise.
- * `operations` are in the state, `positions` in the manifest.
+ * Rows that can't be edits of each other, because their NFTs are already known, by pairing or otherwise. `operations`
+ * are in the state, `positions` in the manifest.
  */
 export interface Paired {
   operations: ReadonlySet<string>
@@ -51,12 +51,12 @@ export const missingRows = (
 ): VanishedRow[] => vanishedRows(sql, drop, rows, which).filter(({ id, burned }) => burned !== 1 && !operations.has(id))
 
 /**
- * Returns the operations of sent rows that left the manifest, if new rows are to be minted. A row without an `id` is
- * identified by its content. An edit thus makes one row vanish and another appear, and sending the new row would mint a
- * second NFT.
+ * Returns the operations of sent rows that left the manifest, if the manifest also has new rows. A row without an `id`
+ * is identified by its content. An edit thus makes one row vanish and another appear, and sending the new row would
+ * mint a second NFT.
  *
  * @param other the run that sent the rows
- * @param paired rows that got an `id` since
+ * @param paired rows that can't be edits
  * @throws GdnError `edited_rows`
  */
 export function findReplaced(
@@ -98,17 +98,17 @@ type Fields = Readonly<Record<string, string>>
 
 interface RowFields {
   fields: Fields
-  /** The names of its local files, by field. */
+  /** The names of the row's local files, by field. */
   files: Fields
   /** The fields of files that no longer exist at their paths. */
   gone?: ReadonlySet<string> | undefined
 }
 
-/** Returns the first rows for a message, in the order of the manifest. They may have been sent in another order. */
+/** Returns the first rows for a message, in the order of the manifest. They may have been sent in a different order. */
 export const firstOf = <Row extends Pick<VanishedRow, 'line'>>(vanished: readonly Row[]): Row[] =>
   vanished.toSorted((a, b) => a.line - b.line).slice(0, MAX_PAIRS)
 
-/** Pairs each vanished row with the new row that shares most fields with it. Each new row is used once. */
+/** Pairs each vanished row with the new row that shares the most fields with it. Each new row is used once. */
 export function pairsOf(
   sql: Sql,
   drop: Drop,
@@ -194,7 +194,7 @@ function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
   const to = { ...now.fields, ...now.files }
   for (const key of Object.keys(now.files)) {
     const name = sent.files[key]
-    // The URL of a local file is known only after its upload. In a copy of the manifest, files are at other paths.
+    // The URL of a local file is known only after its upload. In a copy of the manifest, files are at different paths.
     const isMoved = name !== undefined && sent.gone?.has(key) === true && basename(name) === basename(to[key] ?? '')
     const isUnknown = name === undefined ? from[key]?.startsWith('ipfs://') === true : basename(name) === to[key]
     if (!isUnknown && !isMoved) continue
@@ -281,9 +281,9 @@ function editedRows(
 
 /** Returns the sentence on where to find the rows as they were before an edit. */
 export const lastRows = (run: string): string =>
-  `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. To use that file as the manifest, remove its rows with the status burned, which have no NFT, and the column key with all columns after it.`
+  `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. To use that file as the manifest, remove the rows with the status burned, the column key, and all columns after it.`
 
-/** Returns the hint for edited rows without an ID. Their pairs are guesses if one column was sorted alone. */
+/** Returns the hint for edited rows without an ID. If one column was sorted alone, the pairs are guesses. */
 export function editedWithoutId(pairs: readonly EditedPair[]): string[] {
   const [field, ...others] = new Set(pairs.flatMap(({ changes }) => changes.map((change) => change.field)))
   const column = field !== undefined && others.length === 0 ? `the column ${field}` : 'a column'

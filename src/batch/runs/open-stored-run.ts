@@ -70,7 +70,7 @@ function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): { kind: '
     return { kind: 'taken', lease }
   }
   const drop = newDrop(sql, options, generation)
-  // Removes a run without rows that a process left when it ended early.
+  // Removes a run without rows that a process left behind when it ended early.
   deleteRun(sql, drop.id)
   const { name } = runRef(options, generation)
   // A new run has the same ID as a removed run of the same name. Its different fencing token keeps a suspended process
@@ -128,7 +128,7 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
     dynamic: options.dynamic ?? false,
     again,
     marker: options.markerKey ?? null,
-    // With --again, rows are live at the same time as the equal rows of earlier runs.
+    // With --again, this run and an earlier one may have live operations for the same row.
     scope: again ? ownScope(id) : '',
     referenceScope: isSecond ? referenceScope({ ...named, order: randomUUID() }) : shared,
     url: backend?.url ?? origin,
@@ -191,14 +191,14 @@ function withOptions(drop: Drop, options: BatchOptions): Drop {
 function refuseOtherMarker({ marker, name }: Drop, { markerKey }: BatchOptions): void {
   if (markerKey === undefined || markerKey === marker) return
   const begun = marker === null ? 'without markers' : `with the marker key ${JSON.stringify(marker)}`
-  throw flagError('--marker-key', `the run ${name} was started ${begun}`, 'Omit the flag to resume the run as it is.')
+  throw flagError('--marker-key', `the run ${name} was started ${begun}`, 'Omit the flag to resume the run.')
 }
 
 function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
   if (options.dynamic !== true || dynamic) return
   throw new GdnError('usage', `the run ${name} was started without --dynamic: its NFTs can't be updated`, {
     place: { flag: '--dynamic' },
-    hint: 'Nothing was sent. Omit the flag to resume the run as it is.',
+    hint: 'Nothing was sent. Omit the flag to resume the run.',
   })
 }
 
@@ -216,7 +216,7 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
 }
 
 /**
- * Whether a run is finished. A run that was killed between its last outcome and its summary is not: the next start
+ * Whether a run is finished. A run that was killed between its last outcome and its summary is not: the next command
  * prints the summary.
  */
 export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && openRows(counts) === 0
