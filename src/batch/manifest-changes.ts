@@ -17,16 +17,16 @@ export interface ChangesSince {
   changes: ManifestChanges | null
   /** The keys of rows whose content differs from the sent or planned content. */
   edited: ReadonlySet<string>
-  /** Whether rows are on other lines than in the run. */
+  /** Whether the line of any row differs from its line in the run. */
   isRearranged: boolean
   /** Number of failed rows that the manifest no longer has as planned. */
   failed: number
-  /** The rows that are new in the manifest or have other content in the run. */
+  /** The rows that are new in the manifest or have different content in the run. */
   rows: { kind: 'new' | 'edited'; key: string; line: number; title: string }[]
 }
 
 /**
- * Compares a manifest with the planned rows of a run. Returns null if the file is unchanged.
+ * Compares a manifest with the planned rows of a run. Returns null if the file is unchanged or the run has not begun.
  *
  * @param committed returns a function that tells whether a row is the one that an unrevealed run has committed to as
  *   its row `n`. Such a row differs from its placeholder until it is revealed, but it isn't edited. Null if unknown.

@@ -13,7 +13,9 @@ import { ServerNames } from './server-names.ts'
 
 /** Rows that were minted under another key, with their NFTs. */
 export interface RowPairs {
-  /** Rows that got an ID since their mint, and rows without an ID whose local files were moved since. */
+  /**
+   * Rows that got an ID after their mint, and rows without an ID whose files were moved or columns reordered after it.
+   */
   all: readonly Pair[]
   /** The pairs whose rows got an ID. */
   identified: readonly Pair[]
@@ -31,7 +33,7 @@ const pairedOf = (pairs: readonly Pair[]): Paired => ({
  * Returns the rows that were minted under another key. None of them may be minted again.
  *
  * @param client null to query no server
- * @throws GdnError `edited_rows` as `findPairs`
+ * @throws GdnError `edited_rows`, see `findPairs`
  */
 export async function pairRows(
   store: StoredRun,
@@ -47,11 +49,11 @@ export async function pairRows(
 }
 
 /**
- * Returns the operations of sent rows that left the manifest while new rows are to be minted. Returns none for a new
+ * Returns the operations of sent rows that left the manifest, if the manifest also has new rows. Returns none for a new
  * run. Rows that another machine minted don't count as new.
  *
  * @param client null to query no server
- * @param paired rows that were minted under another key, and operations whose rows may be gone
+ * @param paired rows that were minted under another key, and their operations
  * @throws GdnError `edited_rows` unless new rows are permitted
  */
 export async function findReplacedRows(

@@ -31,7 +31,10 @@ interface ClaimedElsewhere {
   keys: Set<string>
   /** The command that finishes each run, by the run's name; null if the run is finished. */
   runs: Map<string, string | null>
-  /** Whether every run in `runs` has a different manifest. Such a run may be another drop with the same IDs. */
+  /**
+   * Whether the manifest of every run in `runs` differs from this run's. Such a run may be another drop with the same
+   * IDs.
+   */
   ofOtherFiles: boolean
   /** The path of another run's manifest that no longer exists. Null if there is none. */
   missing: string | null
@@ -54,18 +57,20 @@ interface Checked {
 }
 
 /**
- * Throws if another run of the collection has a row that this run would send, whether it was sent or only planned. The
- * transaction that enters the rows of the run calls this function again, because the result can't be outdated there.
+ * Throws if another run of the collection has a row that this run would send, whether that run has sent it or only
+ * planned it. The transaction that enters the rows of the run calls this function again, because the result can't be
+ * outdated there.
  *
  * It compares each other run of the collection by these rules:
  *
  * - Rows are the same if their keys are: the ID, or the content and the number of the copy.
  * - Two runs with different names and manifests are different drops (`isAnotherDrop`). They may use the same IDs, so
  *   their rows are the same only if their content is.
- * - Rows that are the same only by their content differ if their local files have different sizes.
- * - A second drop (`--again`) repeats rows on purpose. Once it has begun, only rows that were added since are compared.
- * - A row that got an ID since its mint is not sent. Only its new key must be free.
- * - If a new run shares a row with another run by its key, both use one manifest. Then rows that were edited since are
+ * - Rows that match only by content are still different if their local files have different sizes.
+ * - A second drop (`--again`) repeats rows on purpose. Once it has begun, only rows that were added afterwards are
+ *   compared.
+ * - A row that got an ID after its mint is not sent. Only its new key must be free.
+ * - If a new run shares a row with another run by its key, both are assumed to use one manifest. Then edited rows are
  *   refused as well (`refuseEdited`).
  *
  * For example, the run jan has the rows 1 and 2, and a new run of another manifest has 1, 2 and 3. Without a name, the
@@ -98,8 +103,8 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
   for (const other of others) {
     let isChecked = (_key: string): boolean => true
     if (drop.setId !== null && (drop.again || other.again)) {
-      // A second drop repeats rows on purpose, but the first drop keeps its claim. Only rows that were added since are
-      // checked.
+      // A second drop repeats rows on purpose, but the first drop keeps its claim. Only rows that were added afterwards
+      // are checked.
       if (!checked.isRead) continue
       added ??= addedKeys(sql, checked.rows, drop)
       const keys = added

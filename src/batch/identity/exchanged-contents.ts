@@ -6,8 +6,8 @@ import { MAX_NAMED } from './claim.ts'
 type ExchangedContent = ReturnType<typeof rowsOfOtherNfts>[number]
 
 /**
- * Returns the error for rows whose IDs seem to be exchanged: each row has the content of an NFT that belongs to another
- * ID.
+ * Returns the error for rows whose IDs seem to have been exchanged: each row has the content of an NFT that belongs to
+ * another ID.
  */
 export function exchangedContents(rows: readonly ExchangedContent[]): GdnError {
   const [{ key = '', was = '' } = {}] = rows

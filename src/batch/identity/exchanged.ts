@@ -11,8 +11,8 @@ import { shownKey } from '../rows/row-key.ts'
 import { seemChanged } from './renumbered.ts'
 
 /**
- * Minimum number of values. With fewer, the exchange may be intentional, such as of two titles, or of a trait of a few
- * rows.
+ * Minimum number of values. With fewer, the exchange may be intentional, for example of two titles, or of a trait in a
+ * few rows.
  */
 const MIN_VALUES = 5
 
@@ -44,7 +44,8 @@ interface Judged {
  * same if all numbers were changed by one on purpose. Dynamic NFTs may exchange attributes and extra keys, such as
  * their rank.
  *
- * @returns notes about fields that may be exchanged, and whether titles are exchanged, which `isAllowed` permits
+ * @returns notes about fields whose values may be exchanged, and whether titles are exchanged, which `isAllowed`
+ *   permits
  * @throws GdnError `edited_rows`
  */
 export function refuseExchanged(sql: Sql, drop: Drop, judged: Judged): { notes: string[]; areTitles: boolean } {
@@ -124,9 +125,9 @@ const isExchanged = (one: ExchangedField, named: number): boolean =>
   one.values >= MIN_VALUES && (isBalanced(one) || (isRefused(one) && isReordered(one, named)))
 
 /**
- * Whether rows exchange the values of a field among each other. If people move NFTs among a few wallets, or rows among
- * a few titles, they rarely give each value to as many rows as they take it from. If other edits accompany a sorted
- * column, only few rows are unbalanced.
+ * Whether rows exchange the values of a field among each other. If people transfer NFTs among a few wallets, or
+ * reassign a few titles, they rarely give each value to as many rows as they take it from. If other edits accompany a
+ * sorted column, only few rows are unbalanced.
  */
 const isBalanced = ({ moved, changed, excess }: ExchangedField): boolean =>
   seemChanged(moved, changed) && excess <= Math.max(MAX_EXCESS, moved * MAX_EXCESS_PART)

@@ -13,8 +13,8 @@ import type { StoredRun } from '../runs/stored-run.ts'
 import type { Pair } from './pairing.ts'
 
 /**
- * Returns the rows of a run without an ID whose local files were moved (for example with their manifest) or whose
- * columns were reordered, with their operations. Both change the content of such a row, but not its reference ID.
+ * Returns the run's rows without an ID whose local files were moved (for example with the manifest) or whose columns
+ * were reordered, each with its operation. Either change alters the content of such a row, but not its reference ID.
  */
 export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promise<Pair[]> {
   const { drop } = store
@@ -79,8 +79,8 @@ type Files = ManifestRow['localFiles']
 const filesOf = (body: Uint8Array): Files => rowOfParts(splitRowText(body)).localFiles
 
 /**
- * Whether files under the same keys are the same files, maybe at other paths. They are if the earlier file is gone, or
- * if both have the same path relative to the manifest or the same content. Otherwise, the row was edited.
+ * Whether files under the same keys are the same files, possibly at different paths. They are if the earlier file is
+ * gone, or if both have the same path relative to the manifest or the same content. Otherwise, the row was edited.
  */
 async function areSame({ movedFrom, drop: { manifest } }: StoredRun, before: Files, files: Files): Promise<boolean> {
   const placeOf = (path: string, from: string | null) => relative(dirname(from ?? ''), path)

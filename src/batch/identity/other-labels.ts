@@ -7,7 +7,7 @@ import type { BatchClient, BatchOptions } from '../types.ts'
 import { MAX_NAMED } from './claim.ts'
 
 export const WITHOUT_LABEL =
-  'The drop has no label. If another machine minted a row without an ID and the row was edited since, gdn mints the row again'
+  'The drop has no label. If another machine minted a row without an ID and the row was edited afterwards, gdn mints the row again'
 
 /** A row whose reference ID belongs to an NFT whose label isn't the run's. */
 export interface OtherLabel {
@@ -80,7 +80,7 @@ interface OtherLabels {
   own: string
 }
 
-/** Refuses rows whose NFTs have another label, unless they are to be adopted. @throws GdnError `seems_minted` */
+/** Refuses rows whose NFTs have another label, unless `adopt` is set. @throws GdnError `seems_minted` */
 export function refuseMintedElsewhere(
   labeled: readonly OtherLabel[],
   { label: own, adopt }: Pick<BatchOptions, 'label' | 'adopt'>,
@@ -100,7 +100,7 @@ export function otherLabels(found: OtherLabels): GdnError {
   )
 }
 
-/** Returns the error for rows that this machine minted, but whose NFTs got another label since. */
+/** Returns the error for rows that this machine minted, but whose NFTs got another label afterwards. */
 export function adoptedElsewhere(found: OtherLabels): GdnError {
   const { count, labels, own } = found
   const nfts = count === 1 ? 'the NFT of 1 row' : `the NFTs of ${count} rows`
@@ -125,7 +125,7 @@ const detailsOf = ({ first, count, own }: OtherLabels) => ({
 /**
  * Replaces the labels of reference IDs on the server. Repeating it is safe.
  *
- * @throws GdnError `refused` if a reference ID has a different label by now
+ * @throws GdnError `refused` if the label of a reference ID has changed in the meantime
  */
 export async function relabelOnServer(
   client: Pick<BatchClient, 'call'>,

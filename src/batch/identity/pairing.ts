@@ -14,7 +14,7 @@ import type { BatchClient, BatchOptions } from '../types.ts'
 import { labeledRow, type OtherLabel } from './other-labels.ts'
 import { ServerNames } from './server-names.ts'
 
-/** A row that got its `id` after its mint, and the row's NFT. */
+/** A row that was minted under another key, for example before it got its `id`, and the row's NFT. */
 export interface Pair {
   row: KeptRow
   nftGdnId: string
@@ -66,13 +66,13 @@ type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
  *
  * 1. Collect the NFTs that were minted without an ID and whose rows are no longer in the manifest. This machine knows
  *    the NFTs of its own run. A server that stores aliases knows the NFTs of other machines: by the run's label and, if
- *    the run is new, by the content of rows. NFTs that got an ID on any machine are left out.
+ *    the run is new, by the content of rows. NFTs whose rows got an ID on any machine are left out.
  * 2. Collect the rows with an ID that are new to the run.
  * 3. Ask the server for the reference IDs of these rows. If one is the alias of an NFT of step 1 that this machine
  *    knows, they are a pair (`alias: 'stored'`). A row whose reference ID belongs to another NFT is left to
  *    `knownReferences`.
  * 4. Pair the other rows with the other NFTs by their content, and equal rows in their order. NFTs that failed or were
- *    burned come last. The pair is to be stored on the server (`'wanted'`), or only this machine knows it
+ *    burned come last. The pair will be stored on the server (`'wanted'`), or only this machine knows it
  *    (`'impossible'`).
  * 5. If rows and NFTs remain on both sides, a row may be an edit of one of these NFTs. Nothing is guessed: the rows are
  *    refused unless new rows are permitted.
@@ -81,12 +81,12 @@ type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
  * Green becomes Dark green with the ID 3. Another machine has stored the pair of Blue, so step 3 finds it. Step 4 pairs
  * Red by its content. Green has no row and ID 3 has no NFT, so step 5 refuses the manifest.
  *
- * A new run with a label also refuses new rows without an ID if NFTs of that label have lost their rows. A run that has
- * begun finds these rows in the state.
+ * A new run with a label also refuses new rows without an ID if rows of NFTs with that label have left the manifest. A
+ * run that has begun finds these rows in the state.
  *
  * @param client null to query no server
- * @throws GdnError `edited_rows` if rows are new while NFTs without an ID have lost their rows, because the rows may be
- *   edits. Not thrown if new rows are permitted
+ * @throws GdnError `edited_rows` if rows are new and NFTs without an ID no longer have rows, because the new rows may
+ *   be edits. Not thrown if new rows are permitted
  */
 export async function findPairs(
   store: StoredRun,
@@ -160,7 +160,7 @@ function unnamedOf(scope: string, sent: VanishedRow): Unnamed {
   return { nftGdnId: sent.nft, operation: sent.operation, reference, isOnServer: false, sent, label: null }
 }
 
-/** Returns the NFTs that got no ID on any machine. */
+/** Returns the NFTs whose rows got no ID on any machine. */
 async function withoutAliased(server: ServerNames, unnamed: readonly Unnamed[]): Promise<Unnamed[]> {
   const records = await server.lookUp(unnamed)
   return unnamed.flatMap((nft): Unnamed[] => {
@@ -262,7 +262,7 @@ function matchByContent(
   const references = new Map(unpairedNfts.map((nft) => [nft.reference, nft]))
   const counts = copyCounts(sql, rows)
   const byPortable = new Map<string, Unnamed[]>()
-  // In a copy of the manifest elsewhere, the files have other paths.
+  // In a copy of the manifest in another folder, the files have different paths.
   const copiesWith = (portable: string): Unnamed[] => {
     const earlier = byPortable.get(portable)
     if (earlier !== undefined) return earlier

@@ -7,14 +7,14 @@ import { lastRows, MAX_PAIRS } from '../rows/edited-rows.ts'
 import { shownKey } from '../rows/row-key.ts'
 
 /**
- * Whether IDs seem to be changed, because at least half of all rows have the content that another ID had. With fewer
- * than five rows, equal contents may be intentional.
+ * Whether IDs seem to have been changed: at least five rows, and at least half of all rows, have the content that
+ * another ID had. With fewer rows, equal contents may be intentional.
  */
 export const seemChanged = (rows: number, all: number): boolean => rows >= 5 && rows >= all / 2
 
 /**
- * Refuses rows whose IDs seem to be renumbered, for example by the fill handle of a spreadsheet. At least half of the
- * edited rows then have the content that another ID had.
+ * Refuses rows whose IDs seem to have been renumbered, for example by the fill handle of a spreadsheet. At least half
+ * of the edited rows then have the content that another ID had.
  *
  * @throws GdnError `edited_rows`
  */

@@ -21,7 +21,7 @@ interface Asked<Operation = MintOperation> {
   reference: string
 }
 
-/** An NFT that was minted from one of equal rows. */
+/** An NFT that was minted from one of several equal rows. */
 export interface MintedCopy extends Asked {
   content: string
   copy: number
@@ -29,10 +29,10 @@ export interface MintedCopy extends Asked {
   label: string | null
 }
 
-/** Number of copies of a content that are queried at once, after the first one was found. */
+/** Number of copies of the same content that are queried at once, after the first copy was found. */
 const COPIES_AT_ONCE = 20
 
-/** Maximum number of pages of one listing. It is more than a collection's NFTs need. */
+/** Maximum number of pages of one listing. No collection needs that many. */
 const MAX_PAGES = 10_000
 
 /** Looks up reference IDs and NFTs of a collection, on a server that supports reference IDs. */
@@ -78,8 +78,8 @@ export class ServerNames {
   }
 
   /**
-   * Returns the records of reference IDs that belong to NFTs. It queries both operations, because a row may have got or
-   * lost its sender since its mint.
+   * Returns the records of reference IDs that belong to NFTs. It queries both operations, because a sender may have
+   * been added to a row or removed from it after its mint.
    */
   async mintsOf(references: readonly string[]): Promise<Map<string, MintRecord>> {
     const mints = new Map<string, MintRecord>()
@@ -166,7 +166,7 @@ export class ServerNames {
         for (const { reference_id: reference, nft_gdn_id: nftGdnId } of references) {
           nfts.set(nftGdnId, { operation, reference, nftGdnId })
         }
-        // A page that returns to an earlier one would repeat forever.
+        // A cursor that goes back would make this loop run forever.
         after = next !== null && next > (after ?? '') ? next : undefined
       } while (after !== undefined)
     }
