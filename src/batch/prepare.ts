@@ -25,7 +25,7 @@ export interface PreparedRun {
   gathered: Gathered
   plan: RequestPlan
   mints: EarlierMints
-  /** Rows that got an ID since their mint. */
+  /** Rows that got an ID after their mint, or whose key changed in another way. */
   pairs: Pair[]
   /** Operations of sent rows that left the manifest while others were added. */
   replaced: string[]
@@ -37,7 +37,7 @@ export interface PreparedRun {
  * and the NFTs of the collection. Dry runs use this function too, so they get the same result.
  *
  * @param writes whether to record the rows and the backend; false in a dry run
- * @throws GdnError as `runBatch`
+ * @throws GdnError, see `runBatch`
  */
 export async function prepare(
   store: StoredRun,
@@ -81,7 +81,7 @@ export async function prepare(
 
 const keptRows = (some: readonly { row: KeptRow }[]): KeptRow[] => some.map(({ row }) => row)
 
-/** Refuses to resume a run if its rows seem to be renumbered or if nothing is left to send. */
+/** Refuses to resume a run if its rows seem to have been renumbered or if nothing is left to send. */
 async function checkEdits(
   store: StoredRun,
   options: BatchOptions,
@@ -99,7 +99,7 @@ async function checkEdits(
 }
 
 interface NewPairs {
-  /** Rows that got an ID since their mint, or whose reference ID changed. */
+  /** Rows that got an ID after their mint, or whose key changed in another way. */
   pairs: readonly Pair[]
   /** The pairs of this run whose key changed. */
   renamed: RowPairs['renamed']
@@ -108,9 +108,7 @@ interface NewPairs {
   replaced: string[]
 }
 
-/**
- * Pairs new rows with NFTs that were minted under another reference ID, and finds the sent rows that new rows replace.
- */
+/** Pairs new rows with NFTs that were minted under another key, and finds the sent rows that new rows replace. */
 async function pairNewRows(
   store: StoredRun,
   options: BatchOptions,
@@ -156,7 +154,7 @@ const plannedOf = ({ drop: { id, name, setId }, counts }: StoredRun, plan: Reque
   files: plan.withFiles.length,
 })
 
-/** Returns the rows of a manifest that repeat others, except rows that are already minted. */
+/** Returns the rows of a manifest that repeat earlier rows, except rows that are already minted. */
 async function duplicatesOf(
   store: StoredRun,
   { rows, isRead }: Gathered,
@@ -167,7 +165,7 @@ async function duplicatesOf(
   return await store.read((sql) => newDuplicates(sql, store.drop, rows, (position) => !existing.has(position)))
 }
 
-/** Refuses a dynamic drop on a server without creatednft. */
+/** Refuses a dynamic drop on a server that doesn't support creatednft. */
 async function refuseUnlessDynamic(
   { drop }: StoredRun,
   { hasCreatednft, signal }: BatchOptions,
@@ -184,9 +182,9 @@ async function refuseUnlessDynamic(
 }
 
 /**
- * Counts the rows that were sent with other content. Every start reports them, even if the manifest is unchanged.
+ * Counts the rows that were sent with different content. Every command reports them, even if the manifest is unchanged.
  *
- * @param edited keys of the rows that still have other content in the manifest. Undefined counts all
+ * @param edited keys of the rows whose content in the manifest still differs. If undefined, all rows count
  */
 async function changedRows(
   store: StoredRun,

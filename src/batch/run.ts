@@ -37,12 +37,13 @@ import type { BatchDeps, BatchOptions, BatchSummary, ResultRow } from './types.t
 /**
  * Mints the rows of a manifest, or resumes the run. It reads and plans all rows, commits each request before sending
  * it, and waits until every accepted row is deployed or failed. The process may be killed at any time. A second call
- * then repeats a request only if the first one certainly had no effect, or if the server honors its key.
+ * then repeats a request only if the request certainly had no effect, or if the server ensures that it takes effect
+ * only once.
  *
  * Problems of single rows are in the summary. Throws if the run as a whole can't continue.
  *
- * @throws GdnError `invalid_manifest`, `run_finished`, `run_busy`, `seems_minted`, `already_accepted`, `data_dir`,
- *   `usage`, `wrong_backend`
+ * @throws GdnError `invalid_manifest`, `run_finished`, `run_busy`, `edited_rows`, `seems_minted`, `already_accepted`,
+ *   `data_dir`, `usage`, `wrong_backend`
  * @example
  * const summary = await runBatch({ stateDir, origin, blockchain: 'polygon', contractAddress, manifestPath }, {
  *   client, pacer, readManifest: () => readManifest(manifestPath, 'polygon'),
@@ -66,7 +67,7 @@ export async function withLeasedRun<Result>(
     try {
       return await use(store)
     } finally {
-      // Removes the run if it has no rows, and otherwise the rows that it doesn't point to.
+      // Removes the run if it has no rows. Otherwise, removes the row sets that the run doesn't use.
       const { id, setId } = store.drop
       const tidy = (sql: Sql) => (setId === null ? forgetDrop(sql, id) : removeOtherSets(sql, id, setId))
       await store.write(tidy).catch(() => undefined)

@@ -66,11 +66,11 @@ export interface RunOptionFlags {
    * Treat rows of a new run that are already in the collection as minted by the run, even if they have another label.
    */
   adopt?: boolean | undefined
-  /** Permit rows that have values or the complete content of other rows. */
+  /** Permit rows to exchange values, or their complete content, with other rows. */
   allowExchanged?: boolean | undefined
   /** If false, the collection isn't compared with the rows before they are sent. */
   lookup?: boolean | undefined
-  /** Metadata key for a public value that is unique in each row, so that the row can be found again. */
+  /** Metadata key for a public value that is unique to each row, so that the row can be found again. */
   markerKey?: string | undefined
   /** Mint dynamic NFTs with creatednft. Stored with the run. */
   dynamic?: boolean | undefined
@@ -85,7 +85,7 @@ export interface RunOptionFlags {
   /** Number of concurrent uploads. Default: 8. */
   uploadConcurrency?: number | undefined
   /**
-   * How long the collection's listing may lag before it decides on unknown rows, in milliseconds. Default: 20 times its
+   * How long to wait before the collection's listing decides on unknown rows, in milliseconds. Default: 20 times its
    * observed lag, and at least 30 s.
    */
   listingWait?: number | undefined
@@ -96,7 +96,7 @@ export interface BatchOptions extends RunOptionFlags {
   stateDir: string
   /** The ID of the server: its origin (`https://host[:port]`), or `backend:<id>` for a backend on this machine. */
   origin: string
-  /** The backend that currently responds there. Absent if the server has no ID. */
+  /** The backend that currently responds at the origin. Absent if the server has no ID. */
   backend?: SeenBackend
   blockchain: Blockchain
   contractAddress: string
@@ -108,7 +108,7 @@ export interface BatchOptions extends RunOptionFlags {
   label?: string | null
   /** Whether an NFT certainly belongs to another drop, even if it has the content of a row. */
   isOfOtherDrop?: ((metadata: unknown) => boolean) | undefined
-  /** Returns the row number of any run's NFT of this unrevealed drop, from 1; null for other NFTs. */
+  /** Returns the row number, from 1, of an NFT that any run minted for this unrevealed drop; null for other NFTs. */
   committedRow?: ((metadata: unknown) => number | null) | undefined
   /** Resume this drop of the run. Default: the newest. */
   generation?: number
@@ -118,9 +118,11 @@ export interface BatchOptions extends RunOptionFlags {
   retryAbsent?: boolean
   /** Send nothing. Only resolve unknown rows and poll accepted ones. */
   reconcileOnly?: boolean
-  /** Treat rows that the server knows by their reference IDs as minted, even if their content was edited since. */
+  /** Treat rows that the server knows by their reference IDs as minted, even if their content was edited afterwards. */
   keepEdited?: boolean
-  /** The keys of rows that are still edited in the manifest, if a run continues with its stored rows. */
+  /**
+   * The keys of rows whose content in the manifest differs from what was sent, if a run continues with its stored rows.
+   */
   editedRows?: ReadonlySet<string> | undefined
   /** The user's decisions on rows with an unknown outcome: the NFT of the row, or null if it wasn't minted. */
   settle?: readonly { key: string; nftGdnId: string | null }[] | undefined
@@ -133,7 +135,7 @@ export interface BatchOptions extends RunOptionFlags {
   maxCostWei?: bigint | undefined
   /** Maximum gas price of the run. Stored with the run. */
   maxFeeWei?: bigint | undefined
-  /** Whether the server has creatednft, even if it doesn't announce it. */
+  /** Whether the server supports creatednft, even if it doesn't announce it. */
   hasCreatednft?: boolean | undefined
   /** Number of concurrent requests. Default: 8. */
   inFlight?: number
@@ -199,7 +201,7 @@ export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & {
 /** The requests of a plan. */
 export interface PlannedMints {
   dynamic: boolean
-  /** Numbers of rows in the requests. */
+  /** The distinct numbers of rows per request. */
   sizes: ReadonlySet<number>
   each(): AsyncIterable<PlannedMint>
   /** Returns a digest of the rows in the requests. */
@@ -207,8 +209,8 @@ export interface PlannedMints {
 }
 
 /**
- * A planned request: this many NFTs for one receiver. If it has a sender, they are minted to the sender and
- * transferred.
+ * A planned request: `count` NFTs for one receiver. If it has a sender, they are minted to the sender and then
+ * transferred to the receiver.
  */
 export interface PlannedMint {
   receiver: string
@@ -226,7 +228,7 @@ export interface RunRef {
   name: string
 }
 
-/** A field of a row before and after an edit. Null if the row didn't have or doesn't have the field. */
+/** A field of a row before and after an edit. `from` or `to` is null if that version of the row lacks the field. */
 export interface FieldChange {
   field: string
   from: string | null
@@ -330,14 +332,14 @@ export interface ResultRow {
   receiver_wallet_address: string
   metadata_url: string | null
   error: string | null
-  /** Whether the NFT was burned since its mint, as far as this machine knows. The status is still that of the mint. */
+  /** Whether the NFT was burned after its mint, as far as this machine knows. The status is still that of the mint. */
   burned: boolean
 }
 
 export interface BatchSummary {
   run: RunRef
   counts: RowCounts
-  /** Number of deployed rows whose NFTs were burned since, as far as this machine knows. */
+  /** Number of deployed rows whose NFTs have been burned, as far as this machine knows. */
   burned: number
   /** Number of requests in this call, and number of attempts that they took. */
   requests: number
@@ -354,7 +356,7 @@ export interface BatchSummary {
   undecidedRows: { key: string; line: number; reason: string }[]
   /** Rows with a second NFT, which another request of this run, another run or another client created. */
   doubledRows: { key: string; line: number; reason: string; nft_gdn_id: string }[]
-  /** Why the server doesn't mint accepted rows yet; null if unknown. */
+  /** Why the server hasn't minted accepted rows yet; null if unknown. */
   waiting?: string | null
   /** The result of reconciling, or null if there was nothing to reconcile. `basis`: the evidence of absence. */
   reconciled: { adopted: number; basis: 'later_rows' | 'time_alone' | null } | null
@@ -410,7 +412,7 @@ export interface Run extends RunInfo {
 
 export interface RunStatus extends RunInfo {
   counts: RowCounts
-  /** Number of deployed rows whose NFTs were burned since, as far as this machine knows. */
+  /** Number of deployed rows whose NFTs have been burned, as far as this machine knows. */
   burned: number
 }
 

@@ -13,7 +13,7 @@ import { mintedByOtherRun, seemsMintedAs } from './seems-minted.ts'
 
 /**
  * Refuses rows of an unrevealed drop that another run minted, if they are revealed, or if this run may have sent them.
- * Requests for failed rows, and those with an unknown outcome, have reference IDs of their own run, so the server
+ * Requests for failed rows, and those with an unknown outcome, have their own run's reference IDs, so the server
  * wouldn't recognize these rows.
  *
  * @param unrecorded the NFTs of the collection that the state has no record of

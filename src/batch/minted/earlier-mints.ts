@@ -56,9 +56,9 @@ interface Start {
  * Checks whether a run could mint a row twice, before it sends anything. `neededSearches` decides which of these
  * cases apply. They are checked in this order:
  *
- * 1. Rows that got an ID since their mint have another label: refused, unless they are adopted.
+ * 1. Rows that got an ID after their mint have another label: refused, unless they are adopted.
  * 2. The server knows rows by their reference IDs: they are adopted, and not sent (`knownReferences`).
- * 3. Absent rows are to be sent again, but the collection has their content by now: refused.
+ * 3. Absent rows would be sent again, but the collection now has their content: refused.
  * 4. The collection has NFTs that this machine doesn't know, with the content of rows to be sent. A new run may have
  *    lost its state, and the state of a resumed run may be an older copy: refused, or adopted with `--adopt`.
  * 5. Another run of this machine minted such rows unrevealed, and they are revealed now: refused.
@@ -85,7 +85,7 @@ export async function findEarlierMints(
     ...options,
     isNew,
     isSharedScope: isSharedScope(drop.referenceScope),
-    // A request with an unknown outcome is repeated, and another run may have minted its rows since.
+    // A request with an unknown outcome is repeated, and another run may have minted its rows in the meantime.
     pending: plan.rows + (options.committedRow === undefined ? 0 : store.counts.unknown),
     repeated: repeated.size,
   })
@@ -148,8 +148,8 @@ async function unrecordedOf(store: StoredRun, ids: Iterable<string>): Promise<st
 async function mayBeKnown({ store, options, client, gathered }: Start, listed: Set<string> | null): Promise<boolean> {
   const { drop } = store
   if (listed === null || options.adopt === true || (await unrecordedOf(store, listed)).length > 0) return true
-  // A label from before a resumed run may stop it. Another machine may have given IDs of this manifest to NFTs that a
-  // run minted without one. The NFT of an ID in this run may have been minted for a row that is new now.
+  // In a new run, a row with an ID may have an NFT that an earlier run minted without the ID. In a resumed run, a new
+  // row without an ID may have the content of an NFT whose row got an ID after its mint.
   if (client.supports('aliases') !== true) return false
   return await store.read((sql) =>
     drop.setId === null ? hasUnnamed(sql, store.collections(sql)) : addsUnnamed(sql, drop, gathered.rows),
@@ -169,7 +169,7 @@ async function refuseFoundAgain(
 
 /**
  * Refuses rows that another run of this machine minted unrevealed, and that are revealed now. The state doesn't show
- * it, because it contains the content with which the NFTs were minted.
+ * the reveal, because it stores the content with which the NFTs were minted.
  *
  * @throws GdnError `already_accepted`
  */
@@ -184,7 +184,7 @@ async function refuseRevealed(store: StoredRun, source: RecordSource, wanted: Wa
 }
 
 /**
- * Searches for the content of pending rows in the collection, and adopts such rows if the user permits it.
+ * Searches for the content of pending rows in the collection, and adopts the rows that it finds if the user permits it.
  *
  * @throws GdnError `seems_minted`
  */
@@ -231,7 +231,7 @@ async function findByContent(
 }
 
 /**
- * Adopts the NFTs that have the content of rows. All other NFTs existed before the run.
+ * Adopts the NFTs that have the content of rows. The others stay in `listed`, as NFTs from before the run.
  *
  * @throws GdnError `seems_minted` if an NFT may belong to another row or command with an unknown outcome, or belongs to
  *   another wallet
@@ -259,8 +259,8 @@ async function adoptMatches(
 }
 
 /**
- * Refuses the plan of a new run for the same reason as its mint: NFTs of the collection have the content of rows to be
- * minted.
+ * Refuses the plan of a new run whose mint would be refused, because NFTs of the collection have the content of rows to
+ * be minted.
  *
  * @param positions of the rows to be minted
  * @param ids the NFTs that belong to no row
@@ -327,7 +327,7 @@ async function* sentFirst(
   }
 }
 
-/** Yields the rows that the run never sent. Leaves out NFTs that were assigned to another row meanwhile. */
+/** Yields the rows that the run never sent. Leaves out NFTs that were assigned to another row in the meantime. */
 async function* unsent(
   store: StoredRun,
   rows: AsyncIterable<FoundRow>,

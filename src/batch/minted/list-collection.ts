@@ -50,7 +50,7 @@ export async function untilComplete(
 }
 
 /**
- * Lists the collection until two consecutive listings, some time apart, have nothing new. A row that isn't listed yet
+ * Lists the collection until two consecutive listings, some time apart, find nothing new. A row that isn't listed yet
  * would be sent again.
  */
 export async function settleListing(

@@ -98,7 +98,7 @@ export class RowLookup {
   }
 
   /**
-   * Reads the NFTs that weren't read before, and again those without metadata.
+   * Reads the NFTs that weren't read before, and rereads those without metadata.
    *
    * @returns how many were not read before, how many have no record yet, and how many have a record without metadata
    * @throws as `readPages`

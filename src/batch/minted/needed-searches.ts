@@ -1,12 +1,12 @@
 import type { BatchOptions } from '../types.ts'
 
-/** The facts about a start that determine where gdn searches for rows that were minted before. */
+/** The facts about a run that determine where gdn searches for rows that were minted before. */
 export interface StartFacts extends Pick<BatchOptions, 'again' | 'lookup' | 'reconcileOnly'> {
   /** Whether the run has not begun. */
   isNew: boolean
   /** Whether the rows have the same reference IDs on every machine. */
   isSharedScope: boolean
-  /** Number of rows to be sent. */
+  /** Number of rows that may be sent. */
   pending: number
   /** Number of rows to be sent again because reconciling found them absent. 0 for a new run. */
   repeated: number
@@ -18,7 +18,7 @@ export interface NeededSearches {
   listing: boolean
   /** Ask the server for the reference IDs of pending rows. */
   references: boolean
-  /** Search for the content of absent rows that are to be sent again. */
+  /** Search for the content of absent rows that would be sent again. */
   absent: boolean
   /**
    * Search for the content of all pending rows. Then a failed listing stops the run, unless the server refuses to list.
@@ -29,9 +29,9 @@ export interface NeededSearches {
 const NONE: NeededSearches = { listing: false, references: false, absent: false, contents: false }
 
 /**
- * Returns the searches that a start needs. A new run searches for all its rows. A resumed run also does so before it
- * sends any row, because its state may be an older copy. `--again` and `--no-lookup` permit a second mint of the same
- * content. gdn always searches for absent rows that are sent again.
+ * Returns the searches that a run needs before it starts. A new run searches for all its rows. A resumed run also does
+ * so before it sends any row, because its state may be an older copy. `--again` and `--no-lookup` permit a second mint
+ * of the same content. gdn always searches for absent rows that are sent again.
  */
 export function neededSearches({
   again = false,

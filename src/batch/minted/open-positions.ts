@@ -2,7 +2,9 @@ import { plannedPages } from '../../state/rows.ts'
 import type { Gathered } from '../gather.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 
-/** Returns the positions of rows without an NFT in the state, with whether each row was sent before. */
+/**
+ * Returns the positions of rows without an NFT in the state, each with whether the run has an operation for the row.
+ */
 export async function openPositions(
   store: StoredRun,
   { rows, foundBy }: Gathered,

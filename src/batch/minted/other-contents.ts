@@ -16,9 +16,9 @@ import type { BatchClient, BatchOptions, FieldChange } from '../types.ts'
 import { contentsOf, isOwnedBy } from './lookup.ts'
 
 /**
- * Refuses rows whose IDs belong to NFTs with other metadata or owners. The URL of a local file is ignored, and so is
- * the metadata of an NFT that was minted for the row unrevealed and is revealed now. `adopt` permits edited rows, but
- * not rows that exchange their contents or the values of a column.
+ * Refuses rows whose IDs belong to NFTs with different metadata or owners. The URL of a local file is ignored, and so
+ * is the metadata of an NFT that was minted for the row unrevealed and is revealed now. `adopt` permits edited rows,
+ * but not rows that exchange their contents or the values of a column.
  *
  * @param named number of rows whose IDs belong to NFTs
  * @returns notes about rows that may have exchanged values

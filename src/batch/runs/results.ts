@@ -23,7 +23,7 @@ export const TWICE = 'possibly minted twice: '
 const LATE_NFT = `${TWICE}its first request was absent, but that request or another client minted the same metadata: `
 const OF_OTHER_RUN = `${TWICE}the run `
 
-/** Prefix of the error of an accepted row that the server doesn't mint yet. */
+/** Prefix of the error of an accepted row that the server hasn't minted yet. */
 const WAITING = 'waiting: '
 
 /** Why a row is undecided although the server accepted its request. */

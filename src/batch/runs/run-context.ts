@@ -53,7 +53,7 @@ export class RunContext {
     this.#sufficientLimit = deps.sufficientLimit ?? (async () => null)
     this.startedAt = this.now()
     // Outcomes that an earlier call left unknown became unknown before this call. Their recorded times aren't used,
-    // because the wall clock may have been set since.
+    // because the wall clock may have been changed in between.
     this.unknownAt = this.startedAt
     this.newKey = deps.newKey ?? randomUUID
     this.emit = deps.onEvent ?? (() => {})
@@ -84,8 +84,8 @@ export class RunContext {
   }
 
   /**
-   * Returns why the server currently signs or accepts no more requests of the run. Returns `last` if the call fails,
-   * and null for a run without a limit.
+   * Returns why the server currently doesn't sign or accept requests of the run. Returns `last` if the call fails, and
+   * null for a run without a limit.
    */
   async whyWaiting(last: string | null): Promise<string | null> {
     const { counts, drop } = this.store
@@ -114,12 +114,12 @@ export class RunContext {
       : `${reason}; --max-cost ${enough} or more is enough for all rows at the current fees`
   }
 
-  /** Waits. Returns false if the run is stopped meanwhile. */
+  /** Waits. Returns false if the run is stopped first. */
   async pause(ms: number): Promise<boolean> {
     return (await this.#unlessHalted(this.#sleep(ms, this.halt).then(() => true))) ?? false
   }
 
-  /** Waits for permission to send. Returns null if the run is stopped meanwhile. */
+  /** Waits for permission to send. Returns null if the run is stopped first. */
   take(endpoint: Parameters<BatchPacer['take']>[0]): Promise<{ done(): void } | null> {
     return this.#unlessHalted(this.pacer.take(endpoint, this.halt), (slot) => slot.done())
   }

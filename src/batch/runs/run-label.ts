@@ -13,7 +13,8 @@ export interface LabelRoots {
 /**
  * Returns the label of a run's reference IDs: the run's name, or else the path of its manifest in the repository or
  * project. It is the same on every machine, but differs between manifests with the same file name. If the run's name is
- * the file name of its manifest, the label is the path too, because a run without a name has the same reference IDs.
+ * the file name of its manifest, the label is the path too, because the run would have the same reference IDs without
+ * the name.
  *
  * @returns null if the run has no name and its manifest isn't in a repository or project
  */

@@ -143,8 +143,8 @@ export const isWithin = (run: Run, { server, collection }: Limits): boolean =>
   (collection === undefined || sameAddress(run.contractAddress, collection))
 
 /**
- * Throws if the path is an existing file or belongs to a run of any server. The name must not match a run with another
- * path then.
+ * Throws if the path is an existing file or belongs to a run of any server. In these cases, the name must not match a
+ * run with another path.
  */
 async function refuseOtherPaths({
   wanted,
@@ -213,7 +213,7 @@ function hintIfRenamed(file: string, all: readonly Run[]): string {
   ].join('\n')
 }
 
-/** Returns the hint for a file whose name the manifests of other runs have. */
+/** Returns the hint for a file with the same name as other runs or their manifests. */
 function hintForFile(file: string, newest: Run, others: readonly Run[]): string {
   const mint = `gdn batch mint ${shellWord(file)}`
   const isMoved = others.some(isGone)
@@ -272,14 +272,14 @@ function inALine({ id, name, url, blockchain, contractAddress, startedAt, genera
   return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${number}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}`
 }
 
-/** Whether the name given with `--run` is a file name, but not that of the manifest, which was renamed. */
+/** Whether the run's `--run` name is the former file name of its manifest, which was renamed. */
 const hasFormerName = ({ runName, manifestPath }: Run): boolean =>
   runName !== null && manifestPath !== null && extname(runName) !== '' && basename(runName) !== basename(manifestPath)
 
 const namesFile = (wanted: string, path: string): boolean =>
   wanted === basename(path) || wanted === basename(path, extname(path))
 
-/** Returns the rows of a run by state, even while a process works on it. */
+/** Returns a run with its numbers of rows by status, even while a process works on it. */
 export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> {
   const [status] = await runStatuses(stateDir, [{ ...info, stateDir }])
   return status ?? { ...info, counts: noCounts(), burned: 0 }

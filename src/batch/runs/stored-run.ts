@@ -67,7 +67,8 @@ export class StoredRun {
   }
 
   /**
-   * Returns the server's collections that belong to this run. A collection may be known under several server addresses.
+   * Returns the numbers of the run's collection in the state. It has one for each server address under which it is
+   * known.
    */
   collections(sql: Sql): number[] {
     const { origin, backend, blockchain, contract } = this.drop
@@ -120,7 +121,8 @@ export class StoredRun {
         })
         for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never)
       } catch (error) {
-        // The other writes are repeated without the failed one, so that it can't prevent the record of a response.
+        // The other writes are repeated without the failed one, so that the failed one can't prevent a response from
+        // being recorded.
         const others = failed === null ? [] : batch.filter((one) => one !== failed)
         this.#waiting = [...others, ...this.#waiting]
         for (const one of batch) if (!others.includes(one)) one.reject(error)

@@ -133,7 +133,7 @@ export function requestsOf({ store, rows, plan, urlOf }: Source): BuildRequest {
 
 const REQUESTS_AT_ONCE = 500
 
-/** Returns the requests of a plan without building them. It reads only the first row of each. */
+/** Returns the requests of a plan without building them. `each` reads only the first row of each request. */
 export const plannedMints = (store: StoredRun, rows: RowsIn, plan: RequestPlan): PlannedMints => ({
   dynamic: store.drop.dynamic,
   sizes: plan.sizes,
