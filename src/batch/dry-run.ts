@@ -20,10 +20,10 @@ const DEFAULT_RATE = 2
 const UPLOADED = `ipfs://b${'a'.repeat(58)}`
 
 /**
- * Returns the plan that `runBatch` would execute with the same options, up to the first request. It makes the same
- * checks and the same queries to the server, and fails with the same errors. It writes nothing to the state directory.
+ * Returns the plan that `runBatch` would execute with the same options. It makes the same checks and queries as
+ * `runBatch` before its first request, and fails with the same errors. It writes nothing to the state directory.
  *
- * @throws GdnError as `runBatch`
+ * @throws GdnError, see `runBatch`
  */
 export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promise<DryRun> {
   checkOptions(options)

@@ -90,7 +90,7 @@ function refuseGiven(sql: Sql, runId: string, adopted: readonly Adopted[]): void
 
 const FOUND_PER_REQUEST = 50
 
-/** Returns the adopted rows as requests: grouped by receiver and sender. */
+/** Returns the adopted rows as requests, grouped by receiver and sender. */
 function foundRequests(adopted: readonly Adopted[]) {
   const groups = new Map<string, { receiver: string; sender: string | null; pieces: Adopted[][] }>()
   for (const adoptedRow of adopted) {

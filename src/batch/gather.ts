@@ -44,7 +44,7 @@ export interface Gathered {
   relocated: readonly Relocated[]
   fingerprint: string | null
   localFiles: FileIdentity[]
-  /** Positions of rows that were sent with other content. Empty until the rows are planned. */
+  /** Positions of rows that were sent with different content. Empty until the rows are planned. */
   changed: number[]
   /** The rows of a new run, none of which was sent. Null for a run that has begun. */
   unsent: RequestPlanBuilder | null
@@ -335,13 +335,13 @@ async function findRows(store: StoredRun, { rows, foundBy }: Gathered, options: 
   return { pending, changed, left, sent, failed }
 }
 
-/** Returns the states whose rows this start sends again. */
+/** Returns the states whose rows this command sends again. */
 export const retriedStates = ({ retryFailed, retryAbsent }: Options): OperationState[] => [
   ...(retryFailed === true ? (['failed'] as const) : []),
   ...(retryAbsent === true ? (['absent'] as const) : []),
 ]
 
-/** Whether this start sends the row. */
+/** Whether this command sends the row. */
 function isPending({ state, isChanged }: PlannedRow, options: Options): boolean {
   if (state === null || state === 'planned' || state === 'intended') return true
   // A failed row has no NFT, so the edited row is sent like a new one.

@@ -27,7 +27,7 @@ export async function takeRenamed(store: StoredRun, rows: RowsIn, mints: Earlier
 /**
  * Returns the changes without rows whose key alone changed, because they are neither added nor removed.
  *
- * @param edited renamed rows that also have other content
+ * @param edited renamed rows whose content changed as well
  */
 export function withoutRenamed(
   { added, changed, keptAccepted, removed, examples }: ManifestChanges,

@@ -22,8 +22,8 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: numbe
 }
 
 /**
- * Stores the rows of a finished run's manifest, which may be sorted, edited or on other lines. Results follow the order
- * of the manifest.
+ * Stores the rows of a finished run's manifest, which may be sorted or edited. Results follow the order of the
+ * manifest.
  */
 export async function enterFinished(store: StoredRun, gathered: Gathered): Promise<void> {
   const { rows, isRead, relocated } = gathered

@@ -6,7 +6,7 @@ export const DEFAULT_CHUNK_SIZE = 50
 export interface RequestPlan {
   readonly requests: number
   readonly rows: number
-  /** Numbers of rows in the requests. */
+  /** The distinct numbers of rows per request. */
   readonly sizes: ReadonlySet<number>
   readonly receivers: number
   /** Whether the order of the rows differs from the order of the manifest. */
@@ -57,7 +57,7 @@ export class RequestPlanBuilder {
   build(chunkSize: number, inOrder: boolean): RequestPlan {
     const { rank, count } = ranksOf(this.#groups)
     const { rows } = this
-    // Unless rows are reordered, they keep the order of the manifest.
+    // Null keeps the order of the manifest.
     const order = inOrder || count === rows ? null : byGroup(this.#groups, rank, count)
     const at = (index: number): number => (order === null ? index : (order[index] ?? 0))
     const starts = new Numbers()
@@ -102,7 +102,7 @@ export class RequestPlanBuilder {
 
 const NO_RANK = -1
 
-/** Ranks the groups in the order of their first rows. Group numbers have few gaps. */
+/** Ranks the groups in the order of their first rows. Group numbers have few gaps, so an array by group is small. */
 function ranksOf(groups: Numbers) {
   let highest = 0
   for (let index = 0; index < groups.length; index++) highest = Math.max(highest, groups.at(index))

@@ -12,7 +12,7 @@ import type { RunContext } from '../runs/run-context.ts'
 export interface Proof {
   /** The last accepted request, if its rows are listed unchanged. Null otherwise. */
   request: number | null
-  /** Whether the server returns other metadata than it received. */
+  /** Whether the server returns metadata that differs from what it received. */
   rewrites: boolean
 }
 
@@ -112,7 +112,8 @@ export class CollectionSearch {
   }
 
   /**
-   * Counts the NFTs of accepted rows that are missing in the listing, and returns how long ago the oldest was accepted.
+   * Counts the NFTs of accepted rows that are missing from the listing, and returns how long ago the oldest was
+   * accepted.
    */
   async #missing(listed: ReadonlySet<string>, askedAt: number): Promise<{ missing: number; lagMs: number }> {
     const { store, acceptedAt, startedAt } = this.#context

@@ -58,7 +58,7 @@ interface Decision {
  * machine has not assigned yet. A verdict needs two complete searches that agree, after the listing had time to catch
  * up. Sends nothing, and commits its verdicts.
  *
- * @returns null if there was nothing to resolve, or if the run was stopped before
+ * @returns null if there was nothing to resolve, or if the run was stopped first
  */
 export async function reconcile(context: RunContext, inputs: ReconcileInputs): Promise<Reconciled | null> {
   const open = await openUnknownRows(context.store, inputs.markerKey)
@@ -82,7 +82,7 @@ export async function reconcile(context: RunContext, inputs: ReconcileInputs): P
 
 /**
  * Returns the requests with an unknown outcome that are left to the server. If a repeated request takes effect only
- * once, repeating it resolves the outcome, in this start or the next one.
+ * once, repeating it resolves the outcome, in this command or the next one.
  */
 async function leftToServer(context: RunContext): Promise<Set<number>> {
   if (context.options.reconcileOnly === true) return new Set()
@@ -238,7 +238,7 @@ function fingerprint({ matches, alike, unrecorded, proof }: CollectionSearchResu
       .sort(),
     others.unresolved.has(identity),
   ])
-  // NFTs that others mint meanwhile don't matter.
+  // NFTs that other clients mint in the meantime don't matter.
   return JSON.stringify([matchTexts.sort(), [...alike], unrecorded > 0, proof])
 }
 

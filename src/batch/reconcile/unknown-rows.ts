@@ -13,7 +13,7 @@ export interface UnknownRow {
   identity: string
   title: string
   owners: string[]
-  /** `absent`: not found earlier. `superseded`: another request has sent the row since. */
+  /** `absent`: an earlier search found no NFT. `superseded`: a later request has sent the row again. */
   state: 'unknown' | 'absent' | 'superseded'
   reason: string | null
   /** The reference ID that the row was sent with, or null. */
@@ -25,7 +25,7 @@ export interface UnknownRow {
 /** The sent rows of a run whose outcome is unknown, as the input of reconciling. */
 export interface Open {
   rows: UnknownRow[]
-  /** Rows that reconciling found earlier. An NFT that was transferred since may belong to one of them. */
+  /** Rows that reconciling found earlier. A transferred NFT may belong to one of them. */
   adopted: { identity: string; owners: string[] }[]
   /** Number of rows that the user declared absent. */
   settled: number

@@ -27,7 +27,7 @@ export class DuplicateRows implements Duplicates {
  * Finds the rows that equal an earlier one and are new to the run. The run has neither planned nor sent them, so the
  * user hasn't permitted them yet.
  *
- * @param isMinted whether the row at a position is to be minted. The server has the other rows already
+ * @param isMinted whether the row at a position will be minted. The server already has the other rows
  */
 export function newDuplicates(sql: Sql, drop: Drop, rows: RowsIn, isMinted: (position: number) => boolean): Duplicates {
   const duplicates: Duplicates = { count: 0, rows: [] }

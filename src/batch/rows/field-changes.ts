@@ -5,9 +5,9 @@ import { PROVENANCE_SALT } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { FieldChange } from '../types.ts'
 
-/** Metadata in the form for a comparison. */
+/** The metadata of a row, for a comparison with its NFT. */
 export type ComparedMetadata = Pick<ManifestRow, 'metadata'> & {
-  /** Local files with the URLs that they get when they are uploaded. Null if the URL isn't known before. */
+  /** Local files with their future URLs. Null if the URL isn't known before the upload. */
   localFiles: readonly { key: string; url: string | null }[]
 }
 
@@ -15,13 +15,13 @@ type Fields = Map<string, string>
 
 const SALT_FIELD = `extra:${PROVENANCE_SALT}`
 
-/** Returns the name that a change uses for a file field: that of its column. */
+/** Returns the name of a file field in changes, which is the name of its column. */
 export const fileFieldName = (key: string): string => (key === 'image' ? key : `file:${key}`)
 
 export const isFileField = (field: string): boolean => field === 'image' || field.startsWith('file:')
 
 /**
- * Whether a field identifies an NFT for people. Attributes and extra keys don't, because dynamic NFTs may legitimately
+ * Whether a field identifies an NFT to people. Attributes and extra keys don't, because dynamic NFTs may legitimately
  * exchange them.
  */
 export const identifiesNft = (field: string): boolean =>
@@ -41,7 +41,7 @@ export function rowMetadataChanges(
     to.set(field, url ?? from.get(field) ?? 'a local file')
   }
   if (marker !== null) from.delete(`extra:${marker}`)
-  // An update keeps the NFT's salt, even if the row has another one.
+  // An update keeps the NFT's salt, even if the row has a different one.
   if (from.delete(SALT_FIELD)) to.delete(SALT_FIELD)
   return [...new Set([...to.keys(), ...from.keys()])]
     .filter((field) => from.get(field) !== to.get(field))

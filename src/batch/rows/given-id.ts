@@ -16,9 +16,9 @@ export interface GivenId {
 }
 
 /**
- * Returns the ID that was added to a row after its mint, from the state or, if another machine added it, as `givenId`.
+ * Returns the ID that was added to a row after its mint, from the state or, if another machine added it, by `givenId`.
  *
- * @param alias as `givenId`
+ * @param alias see `givenId`
  */
 export async function findGivenId(
   { state, drop }: { state: StateReader; drop: Drop },

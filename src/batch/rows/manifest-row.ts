@@ -24,7 +24,8 @@ export class RowNamer {
   readonly #ids = new HashTable()
   readonly #contents = new HashTable()
   /**
-   * Counts portable hashes that differ from the content. `#contents` counts the others, because this table takes 25 MB.
+   * Counts portable hashes that differ from the content. `#contents` counts the others, because a second table of all
+   * rows would take up to 25 MB.
    */
   readonly #portables = new HashTable()
   readonly #pairs = new HashTable()

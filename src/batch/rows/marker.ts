@@ -32,7 +32,10 @@ export function checkMarkerKey(key: string | undefined): void {
   throw new GdnError('usage', `the marker key ${JSON.stringify(key)} ${problem}`, { place: { flag: '--marker-key' } })
 }
 
-/** Returns the rows of a manifest. Rows that already use the marker's key or have no room for it become problems. */
+/**
+ * Returns the rows of a manifest. Rows that already use the marker's key or have no room for it are reported as
+ * problems.
+ */
 export function withRoomForMarker(items: Items, marker: string | undefined): Items {
   return marker === undefined ? items : checked(items, marker)
 }

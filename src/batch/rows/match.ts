@@ -8,7 +8,7 @@ export type SeenRecord = { id: string; metadata: unknown } | null
  * record has the content of another row, the ID belongs to that row. Equal rows are interchangeable.
  *
  * @returns the ID of each row, or null for a row whose content no record has. Returns null instead of a list if records
- *   are missing that are needed to decide
+ *   that are needed to decide are missing
  */
 export function matchIds(rows: readonly unknown[], seen: readonly SeenRecord[]): (string | null)[] | null {
   const wanted = rows.map((metadata) => canonicalJson(metadata))

@@ -6,7 +6,7 @@ import type { OperationState } from '../../state/transitions.ts'
 import type { RowCounts, RowStatus } from '../types.ts'
 
 /**
- * The status of a row for each state of its operation. While a process sends, its requests in flight count as pending.
+ * The status of a row for each state of its operation. While a process is sending, `sent` counts as pending instead.
  */
 export const STATUS: Readonly<Record<OperationState, RowStatus>> = {
   planned: 'pending',

@@ -4,7 +4,9 @@ import { basename } from 'node:path'
 /** The key of a row: `id:` and its ID, or `row:` and its content hash with the number of the copy. */
 export type RowKey = string
 
-/** Returns the key for an ID or, without an ID, for the nth copy of a content: `row:…`, `row:…#2`, `row:…#3`. */
+/**
+ * Returns the key for an ID or, without an ID, for the nth row with the same content: `row:…`, `row:…#2`, `row:…#3`.
+ */
 export function rowKey(id: string | null, content: string, copy = 1): RowKey {
   if (id !== null) return `id:${id}`
   return copy === 1 ? `row:${content}` : `row:${content}#${copy}`
@@ -49,8 +51,8 @@ const ORDER = 'order'
 export const isSharedScope = (scope: string): boolean => (JSON.parse(scope) as string[])[0] !== ORDER
 
 /**
- * Returns the reference ID of a row. The server executes it at most once, from any machine and regardless of how rows
- * are grouped into requests. Its form never changes. If rows are ever read differently, it gets a new version.
+ * Returns the reference ID of a row. The server mints at most one NFT for it, from any machine and regardless of how
+ * rows are grouped into requests. Its form never changes. If rows are ever read differently, it gets a new version.
  *
  * @param key the key of the row, or the hash that replaces it if the row has local files
  */

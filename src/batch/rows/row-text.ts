@@ -28,7 +28,7 @@ export const partiesOf = ({ receiver, sender }: Pick<ManifestRow, 'receiver' | '
 
 /**
  * Returns a row's content text, stored text and addresses. The stored text keeps the addresses as the manifest spells
- * them and the extra keys in the row's own order. Neither makes a different row. `parties` are the addresses as in the
+ * them and the extra keys in the row's own order. Neither distinguishes rows. `parties` are the addresses as in the
  * content text.
  */
 export function rowTexts(row: ManifestRow): { content: string; kept: string; parties: string } {

@@ -21,7 +21,7 @@ export interface Job {
   endpoint: MintEndpoint
   key: string
   body: string
-  /** As in `RowRequest`. */
+  /** See `RowRequest`. */
   honorsKey: boolean | null
   rows: number
 }

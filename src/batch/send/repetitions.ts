@@ -2,7 +2,7 @@ import { UNKNOWN } from '../../client/outcome.ts'
 import type { Now } from '../../core/time.ts'
 import { MAX_IN_DOUBT, mayRetry, type Retries, waitBefore } from '../../operations/retries.ts'
 
-/** A request with an unknown outcome that is to be repeated. */
+/** A request with an unknown outcome that will be repeated. */
 export interface Repetition {
   id: number
   attempts: number
@@ -37,7 +37,7 @@ export class Repetitions {
     return due
   }
 
-  /** Schedules a request, unless it was repeated for long enough. Returns the milliseconds until it is due. */
+  /** Schedules a request, unless it has been repeated for long enough. Returns the milliseconds until it is due. */
   add({ id, attempts, since = this.#now() }: Omit<Repetition, 'since'> & { since?: number }): number {
     const now = this.#now()
     const ms = attempts === 0 ? 0 : waitBefore(this.#retries, UNKNOWN, attempts)

@@ -1,6 +1,6 @@
 import type { RequestPlan } from '../request-plan.ts'
 
-/** Rows of a planned request that are sent together: all rows, or a part if the server rejects so many. */
+/** Rows of a planned request that are sent together: all rows, or a part if the server rejects that many. */
 export interface RequestPart {
   request: number
   from: number

@@ -143,7 +143,7 @@ export class Sender {
     if (verdict.outcome === 'unknown') this.#afterUnknown(job, verdict)
     if (verdict.outcome !== 'no_effect') return
     await this.#attempts.forget(job, verdict)
-    // The server rejects requests with so many rows, so they are sent in smaller requests.
+    // The server rejects requests with this many rows, so they are sent in smaller requests.
     if (verdict.cause === 'too_large') this.#queue.putBack(part)
   }
 
@@ -208,7 +208,7 @@ export class Sender {
     return false
   }
 
-  /** Waits before a retry. Returns false if the run is stopped meanwhile. */
+  /** Waits before a retry. Returns false if the run is stopped first. */
   async #hold(endpoint: MintEndpoint, attempt: NoEffectAttempt | UnknownAttempt, attempts: number): Promise<boolean> {
     const { emit, pacer } = this.#context
     const { cause } = attempt

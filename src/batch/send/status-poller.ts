@@ -32,7 +32,7 @@ export class StatusPoller {
   /** Requests whose NFTs are all assigned to the right rows. */
   readonly #checked = new Set<number>()
 
-  /** Why the server doesn't mint accepted rows yet; null if unknown. */
+  /** Why the server hasn't minted accepted rows yet; null if unknown. */
   waitsFor: string | null = null
   /** The `pending_reason` of the first accepted row that has one. */
   #pendingReason: string | null = null
@@ -198,7 +198,7 @@ export class StatusPoller {
     const seen = withNfts.map(({ nftGdnId }, index): SeenRecord => {
       const record = found.get(nftGdnId ?? '')
       if (record === undefined) return null
-      // An NFT that was updated since has other metadata. Only gdn backends support updates, and they keep the order.
+      // An updated NFT has different metadata. Only gdn backends support updates, and they keep the order.
       const isUpdated = (record.revision ?? 0) > 0
       return { id: record.nft_gdn_id, metadata: isUpdated ? sent[index] : this.#identity(record.request_metadata) }
     })

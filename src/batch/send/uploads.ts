@@ -10,7 +10,7 @@ import type { RunContext } from '../runs/run-context.ts'
 import type { FileUrlOf } from './request.ts'
 
 const ROWS_PER_READ = 1_000
-/** Maximum number of uploads, and maximum time in milliseconds, until uploads are recorded. */
+/** Uploads are recorded once this many wait, or with the first one after this time in milliseconds. */
 const MAX_UNRECORDED = 100
 const RECORD_EVERY_MS = 200
 
@@ -69,8 +69,8 @@ export async function uploadFiles(
 }
 
 /**
- * Records uploads, several in one transaction, because each transaction waits for the disk. If the process is killed in
- * between, these files are uploaded again.
+ * Records uploads, several in one transaction, because each transaction waits for the disk. If the process is killed
+ * before they are recorded, these files are uploaded again.
  */
 class UploadRecorder {
   readonly #store: RunContext['store']
