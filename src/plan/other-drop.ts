@@ -7,9 +7,9 @@ import type { Candidate } from './find-nfts.ts'
 const MAX_FIRST = 50
 /** With fewer matching rows, all of them may have been edited. */
 const MIN_REFUSED = 5
-/** If at least this share of NFTs has other content than their rows, the rows belong to another drop. */
+/** If at least this share of NFTs differs in content from their rows, the rows belong to another drop. */
 const MOST = 0.9
-/** If at least this share has other content, the plan has a note. */
+/** If at least this share differs, the plan has a note. */
 const MANY = 0.5
 
 /**
@@ -20,7 +20,7 @@ export class OtherDrop {
   readonly #label: string | null
   /** Number of NFTs that match a row by ID. */
   #named = 0
-  /** Number of these whose content differs from the row's. */
+  /** Number of these NFTs whose content differs from the row's. */
   #others = 0
   /**
    * Number of NFTs in `#others` that have the label of this run. That doesn't prove the same drop: manifests at the
@@ -48,9 +48,9 @@ export class OtherDrop {
   }
 
   /**
-   * Returns a note if many NFTs have other content than their rows; null otherwise.
+   * Returns a note if many NFTs differ in content from their rows; null otherwise.
    *
-   * @throws GdnError `seems_minted` if all or nearly all of them have other content and not the label of this run
+   * @throws GdnError `seems_minted` if all or nearly all of them differ in content and don't have the label of this run
    */
   refuse(): string | null {
     const [named, others, unlike] = [this.#named, this.#others, this.#others - this.#alike]
@@ -64,7 +64,7 @@ export class OtherDrop {
       hint: [
         'Nothing was sent. This machine has not minted this manifest. Another manifest with this file name may have been minted instead.',
         'If this is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
-        'If the NFTs belong to these rows, and the rows were edited since, add --adopt.',
+        'If the NFTs belong to these rows, and the rows were edited after their mint, add --adopt.',
       ].join('\n'),
       details: { rows: this.#first, count: others },
     })

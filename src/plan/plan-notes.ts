@@ -66,8 +66,8 @@ function notesOfKept({ drift, burned, keptBurns }: NotedFacts['counts']): string
 
 const noteOfUnedited = (count: number): string =>
   count === 1
-    ? '1 row to change was not edited here: its NFT was changed since, for example by another machine. gdn apply undoes that change'
-    : `${count} rows to change were not edited here: their NFTs were changed since, for example by another machine. gdn apply undoes that change`
+    ? '1 row to change was not edited here: its NFT has been changed, for example by another machine. gdn apply undoes that change'
+    : `${count} rows to change were not edited here: their NFTs have been changed, for example by another machine. gdn apply undoes that change`
 
 const noteOfRevealed = (count: number): string =>
   `${count === 1 ? '1 NFT to update is' : `${count} NFTs to update are`} already revealed. ${NOT_PROVEN}`
@@ -91,14 +91,14 @@ function notesOfPairs({ paired }: NotedFacts): string[] {
   if (wanted > 0) notes.push(`${identifiedRows(wanted)}. gdn apply stores which NFTs they belong to`)
   if (onlyHere > 0) {
     notes.push(
-      `${identifiedRows(onlyHere)}. The server can't store which NFTs they belong to: only this machine knows it`,
+      `${identifiedRows(onlyHere)}. The server can't store which NFTs they belong to, so only this machine knows`,
     )
   }
   return notes
 }
 
 const identifiedRows = (count: number): string =>
-  count === 1 ? '1 row got an ID since its mint' : `${count} rows got an ID since their mint`
+  count === 1 ? '1 row got an ID after its mint' : `${count} rows got an ID after their mint`
 
 function notesOfGone({ gone: { count, first, unnamed }, newUnnamed, prunes, hasUpdates }: NotedFacts): string[] {
   if (count <= 0 || prunes) return []

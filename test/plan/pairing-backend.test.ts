@@ -92,7 +92,7 @@ test('rows that got their IDs after the mint are unchanged, and can be edited on
   await first.write(withIds())
   const plan = await first.plan('--detailed-exit-code')
   expect(plan.code).toBe(EXIT.changesPending)
-  expect(plan.stderr).toContain(`${ROWS} rows got an ID since their mint. gdn apply stores which NFTs they belong to.`)
+  expect(plan.stderr).toContain(`${ROWS} rows got an ID after their mint. gdn apply stores which NFTs they belong to.`)
   expect(plan.stderr).toContain(`${ROWS} rows: ${ROWS} unchanged.`)
   expect(plan.stderr).not.toContain('Without an id')
   // Without a terminal and without --yes, nothing is stored.

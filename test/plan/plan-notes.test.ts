@@ -20,7 +20,7 @@ const NOTHING: NotedFacts = {
   mayBeMinted: false,
 }
 const ONE_GONE: NotedFacts = { ...NOTHING, gone: { ...NOTHING.gone, count: 1, first: ['Blue (7)'], unnamed: 1 } }
-const ELSEWHERE = 'was changed since, for example by another machine. gdn apply undoes that change'
+const ELSEWHERE = 'has been changed, for example by another machine. gdn apply undoes that change'
 const BURNED = 'Its NFT is burned only by a plan that was saved with --prune and --out'
 
 describe('the notes of a plan', () => {
@@ -53,8 +53,8 @@ describe('the notes of a plan', () => {
       'with rows that got an ID',
       { ...NOTHING, paired: [{ alias: 'wanted' }, { alias: 'stored' }, { alias: 'wanted' }, { alias: 'impossible' }] },
       [
-        '2 rows got an ID since their mint. gdn apply stores which NFTs they belong to',
-        "1 row got an ID since its mint. The server can't store which NFTs they belong to: only this machine knows it",
+        '2 rows got an ID after their mint. gdn apply stores which NFTs they belong to',
+        "1 row got an ID after its mint. The server can't store which NFTs they belong to, so only this machine knows",
       ],
     ],
     [
@@ -90,7 +90,7 @@ describe('the notes of a plan', () => {
     [
       'with rows to change that were not edited here',
       { ...NOTHING, unedited: 2 },
-      [`2 rows to change were not edited here: their NFTs ${ELSEWHERE.replace('was', 'were')}`],
+      [`2 rows to change were not edited here: their NFTs ${ELSEWHERE.replace('has', 'have')}`],
     ],
     ['with new rows that another machine may have minted', { ...NOTHING, mayBeMinted: true }, [WITHOUT_LABEL]],
     ['of a known run, on a server without reference IDs', { ...NOTHING, hasReferences: false }, []],
