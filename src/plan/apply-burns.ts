@@ -8,7 +8,7 @@ type Burn = AcceptedChange<PlannedChange>
 /**
  * Burns NFTs. Each burn names the owner in the plan, and the server rejects it if the NFT has another owner.
  *
- * @throws GdnError as `makeChanges`
+ * @throws GdnError, see `makeChanges`
  */
 export async function applyBurns(
   contract: string,

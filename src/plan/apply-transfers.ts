@@ -28,7 +28,7 @@ interface Transfer extends AcceptedChange<PlannedChange> {
  * server. The sender is the owner in the plan. The server rejects the transfer of an NFT that has another owner, or
  * that was transferred away and back.
  *
- * @throws GdnError as `makeChanges`; `run_busy` if another process applies the same change
+ * @throws GdnError, see `makeChanges`; `run_busy` if another process applies the same change
  */
 export async function applyTransfers(
   target: Target,

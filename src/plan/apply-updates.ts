@@ -59,7 +59,7 @@ const MAX_UPLOADS = 10_000
  * Sends updates, several at a time and each at most once, and waits until all have ended. Nothing is recorded on this
  * machine. To resume after an interruption, send the same updates again. Needs a server that supports updates.
  *
- * @throws GdnError as `makeChanges`
+ * @throws GdnError, see `makeChanges`
  */
 export async function applyUpdates(
   contract: string,

@@ -40,7 +40,7 @@ export interface NftChange {
   salt?: unknown
 }
 
-/** The NFT of a row with the facts that decide about changes. */
+/** The NFT of a row with the facts that determine its changes. */
 export interface ObservedNft {
   nft: NftRecord
   /** Whether the owner is the one that this manifest named last. */

@@ -31,7 +31,7 @@ export class OtherLabels {
     this.#own = own
   }
 
-  /** @param pairs rows that got their IDs since their mint */
+  /** @param pairs rows that got their IDs after their mint */
   async begin(pairs: readonly Pair[]): Promise<void> {
     await this.#store.state.scratch((sql) => createTables(sql, 'relabeled'))
     await this.#take(pairsOfOthers(pairs, this.#own))
@@ -47,8 +47,8 @@ export class OtherLabels {
   }
 
   /**
-   * Adds an NFT if this machine doesn't know it, if it minted the NFT with a label that was replaced since, or if the
-   * manifest was moved.
+   * Adds an NFT if this machine doesn't know it, if it minted the NFT with a label that was replaced afterwards, or if
+   * the manifest was moved.
    */
   async #take(labeled: readonly OtherLabel[]): Promise<void> {
     if (labeled.length === 0) return
@@ -73,7 +73,7 @@ export class OtherLabels {
 
   /**
    * @param adopt true to replace all labels, or the labels that a saved plan replaces
-   * @throws GdnError `seems_minted` if a label isn't to be replaced
+   * @throws GdnError `seems_minted` if a label must not be replaced
    */
   refuseUnlessAdopted(adopt: boolean | readonly string[]): void {
     if (this.count === 0 || this.#own === null) return

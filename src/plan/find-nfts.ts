@@ -21,7 +21,7 @@ export interface Candidate {
    * The NFT that the reference ID names on the server. Null if the ID is free or unknown, or if the server has none.
    */
   named: MintRecord | null
-  /** The row's operation in the state; null where the run has not sent it. */
+  /** The row's operation in the state; null if the run has not sent it. */
   sent: RowOperation | null
   /** The row's NFT; null if it isn't minted. */
   nftGdnId: string | null

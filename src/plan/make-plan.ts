@@ -46,8 +46,8 @@ const PAGE = 1_000
  * Compares a manifest with the existing NFTs and passes the plan to `use`. Memory doesn't grow with the manifest,
  * because rows and changes are in temporary tables. No request has an effect, and the state directory is unchanged.
  *
- * @throws GdnError `invalid_manifest`, `run_busy`, `already_accepted`, `seems_minted`, `wrong_backend`, and errors of
- * the server
+ * @throws GdnError `invalid_manifest`, `run_busy`, `already_accepted`, `edited_rows`, `seems_minted`, `wrong_backend`,
+ *   and errors of the server
  */
 export async function withPlan<Result>(
   options: PlanOptions,
@@ -345,7 +345,7 @@ class Planner {
     return this.#seen.pages()
   }
 
-  /** Refuses edited rows without an ID as a mint does, because they would be sent as new rows. */
+  /** Refuses new rows that may be edits of sent rows, as a mint does. */
   async refuseEdited(): Promise<void> {
     if (this.#options.newRows === true) return
     const { operations, positions } = this.#pairs.paired

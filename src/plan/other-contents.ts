@@ -10,7 +10,8 @@ import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 /**
- * Records the content of each row that this machine hasn't minted and whose ID belongs to an NFT with other content.
+ * Records the content of each row that this machine hasn't minted and whose ID belongs to an NFT with different
+ * content.
  */
 export async function addOtherContents(
   { state, drop }: StoredRun,
@@ -35,8 +36,8 @@ const isOfOtherNft = ({ want, fields }: NftChange): boolean =>
   want === 'update' && fields.some(({ field }) => identifiesNft(field))
 
 /**
- * Refuses rows whose IDs seem to be exchanged. A row may get content that another row has and keeps, such as a type of
- * ticket.
+ * Refuses rows whose IDs seem to have been exchanged. A row may get content that another row has and keeps, such as a
+ * type of ticket.
  *
  * @throws GdnError `seems_minted`
  */

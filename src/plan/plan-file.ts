@@ -38,9 +38,9 @@ const header = z.object({
   /** Whether the manifest was moved, so that a machine with the run of its earlier path stores the new path. */
   moved: z.boolean().default(false),
   prune: z.boolean(),
-  /** Whether to mint rows with an ID although NFTs without an ID have lost their rows. */
+  /** Whether to mint new rows although sent rows left the manifest. */
   new_rows: z.boolean().default(false),
-  /** Whether to mint rows that equal another row without a prompt. */
+  /** Whether to mint, without a prompt, rows that equal another row. */
   allow_duplicates: z.boolean().default(false),
   counts: z.record(z.string(), z.number()),
 })

@@ -16,8 +16,9 @@ export interface PlanOptions extends BatchOptions {
   /** Returns the reason why the collection doesn't permit transfers; null if it does, or if that isn't known. */
   noTransfers(): Promise<string | null>
   /**
-   * Returns why rows without NFTs can't be minted as they are, if rows of the manifest are minted unrevealed; null if
-   * they can. `own` is the hash to which the run is committed, and undefined if the run has not begun.
+   * Returns why rows without NFTs can't be minted with their own metadata, if rows of the manifest are minted
+   * unrevealed; null if they can. `own` is the hash to which the run is committed, and undefined if the run has not
+   * begun.
    */
   noMints(own: string | undefined): Promise<string | null>
   /** Whether to burn NFTs of this run whose rows were removed from the manifest. */
@@ -95,8 +96,9 @@ export interface PlannedRun extends RunRef {
   maxCost: bigint | null
   /** Whether the NFTs are minted with creatednft. */
   dynamic: boolean
-  /** The most rows in a request, and whether they keep the manifest's order. */
+  /** The maximum number of rows per request. */
   chunkSize: number
+  /** Whether rows are minted in the manifest's order. */
   inOrder: boolean
   /** Whether this machine has minted rows of the run. */
   isKnown: boolean
@@ -134,7 +136,7 @@ export interface ChangePlan {
   seen(): AsyncGenerator<NftNow[]>
   /** Returns the rows to mint that equal an earlier row. */
   duplicates(): Promise<Duplicates>
-  /** Number of rows whose mint is recorded as not ended, but that need no mint. */
+  /** Number of rows that need no mint, although the state has no record that their mint ended. */
   unsettled: number
   /** Number of rows of the run that are recorded as deployed. */
   deployed: number

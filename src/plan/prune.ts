@@ -22,7 +22,7 @@ const PAGE = 1_000
  * is the one that the manifest named last, by the mint or by a transfer that was applied here. All rows must have been
  * compared before, because the temporary tables `draft` and `named` determine which NFTs have a row.
  *
- * @param scope as in `ownerHistories`
+ * @param scope see `ownerHistories`
  * @param noBurns why the collection doesn't permit burns; null if it does
  * @param onBurned called for each NFT that is already burned
  */

@@ -71,8 +71,8 @@ export class RowComparer {
   }
 
   /**
-   * Returns why the rows can't be minted as they are, or null. A run that has begun determines whether its rows are
-   * minted with a placeholder.
+   * Returns why the rows can't be minted with their own metadata, or null. A run that has begun determines whether its
+   * rows are minted with a placeholder.
    */
   async #readNoMints(): Promise<string | null> {
     const { reading, setId } = this.#store.drop

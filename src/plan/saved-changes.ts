@@ -26,7 +26,7 @@ function firstOther(
   lastUpdate: string | null,
 ): NftChange | undefined {
   const known = new Set(saved.map(essence))
-  // The update of the plan has created the revision, whose number depends on the other updates of the collection.
+  // The update of the plan created the revision, whose number depends on the other updates of the collection.
   const made = saved.find(({ action, reference }) => action === 'update' && reference === lastUpdate)
   const asSaved = (change: NftChange): NftChange =>
     made === undefined ? change : { ...change, revision: made.revision }

@@ -7,7 +7,7 @@ import type { Candidate } from './find-nfts.ts'
 
 /**
  * Counts the rows of a page that need a change although their content is what this machine recorded last. Differences
- * in local files count only if the metadata was changed since, because the file at the same path may have changed.
+ * in local files count only if the metadata was changed afterwards, because the file at the same path may have changed.
  */
 export async function countUnedited(
   { state, drop, id }: StoredRun,
