@@ -4,5 +4,5 @@ export const DEFAULT_WAIT_MS = 5 * 60_000
 /** How long a server may be unreachable before sending stops. */
 export const UNREACHABLE_MS = 120_000
 
-/** Maximum number of requests or uploads in flight. More requests than the pacer permits, so only it limits them. */
+/** Maximum number of requests or uploads in flight. The pacer permits fewer requests, so only the pacer limits them. */
 export const IN_FLIGHT = 8

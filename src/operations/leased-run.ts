@@ -108,7 +108,7 @@ export interface BusyRun {
 type ClaimedRow = { kind: 'taken'; lease: RunLease; operation: Operation; isNew: boolean }
 
 /**
- * Acquires an operation for this process: the one with the ID, else the live operation with the name. Creates the
+ * Acquires an operation for this process: the one with the ID, or else the live operation with the name. Creates the
  * operation if it doesn't exist. If several processes try at the same time, one succeeds.
  *
  * @throws GdnError `run_busy` while another process holds it; `usage` if the operation with the ID is another request

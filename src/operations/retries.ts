@@ -21,8 +21,8 @@ export interface Retries {
 const MINUTE = 60_000
 
 /**
- * The user is waiting for a command to finish. Therefore, it retries only requests that a server refuses temporarily,
- * for at most a minute.
+ * The user is waiting for a command to finish. Therefore, it retries only requests that the server refuses because of
+ * its rate limit, for at most a minute.
  */
 export const COMMAND: Retries = { forMs: { rate_limited: MINUTE }, most: 6, backoff: RETRIES }
 
@@ -54,13 +54,13 @@ export const changeRetries = (isPending: boolean, timeoutMs: number): Retries =>
     not_sent: UNREACHABLE_MS,
     // As in a drop, the operator of the server gets time to fund the signer.
     not_ready: timeoutMs,
-    // Pending changes may leave more of their run's limit when they complete. Nothing else does.
+    // Pending changes may free part of their run's limit when they complete. Nothing else frees any.
     max_cost: isPending ? timeoutMs : -1,
   },
   backoff: RETRIES,
 })
 
-/** The causes that the server reports with the time to retry. */
+/** The causes for which the server may say when to retry. */
 export type ForNow = 'rate_limited' | 'not_ready' | 'max_cost'
 
 export const isForNow = (cause: Failed['cause']): cause is ForNow =>
@@ -70,7 +70,7 @@ export const isForNow = (cause: Failed['cause']): cause is ForNow =>
  * Whether another attempt may follow. A run that reached its limit is retried only if the server says when to retry.
  *
  * @param attempts the number of attempts so far
- * @param failingMs the time since the first of them failed
+ * @param failingMs milliseconds since the first attempt or the last progress
  */
 export const mayRetry = (
   { forMs, most = Number.POSITIVE_INFINITY }: Retries,

@@ -40,10 +40,10 @@ export interface WantedRequest {
   /** Whether the server may have been emptied or replaced, because it runs on this machine and has no ID. */
   mayForget: boolean
   /**
-   * Called before this process sends the first request, including a repeated one. May reject. Returns the run that pays
-   * for the operation, or null for none.
+   * Called once before this process sends the request of the operation, even if it repeats an earlier attempt. May
+   * reject. Returns the run that pays for the operation, or null for none.
    *
-   * @param storedLimit the limit in wei that an earlier attempt of the operation stated; null if there is none
+   * @param storedLimit the limit in wei that an earlier attempt of the operation sent; null if there is none
    */
   permit?(id: string, storedLimit: bigint | null): Promise<RunLimit | null>
   /** Builds the request. Called only before it is sent. May prompt, upload and reject. */
@@ -81,8 +81,8 @@ export interface OperateDeps {
   clock?: RetryClock
   now(): number
   /**
-   * When this command started, on the clock of `now`. An identical operation that ended after this time was requested
-   * at the same time.
+   * When this command started, on the clock of `now`. An identical operation that ended after this time counts as the
+   * same request.
    */
   startedAt?: number
   sleep(ms: number, signal?: AbortSignal): Promise<void>

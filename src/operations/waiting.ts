@@ -126,8 +126,8 @@ async function pollServer<Value>(
 }
 
 /**
- * Returns a predicate that tells whether an NFT of a mint needs no more waiting. An NFT of createnfttrans must also
- * have left its sender, or have reached its receiver if the sender isn't known.
+ * Returns a predicate for the NFTs of a mint that need no more waiting. An NFT of createnfttrans must also have left
+ * its sender, or have reached its receiver if the sender isn't known.
  */
 export function isMinted(
   endpoint: CreatingEndpoint,
@@ -253,7 +253,7 @@ export function unreadStatus(error: GdnError, what: string, details: Record<stri
   })
 }
 
-/** The fields of a record that tell whether an accepted request has taken effect. */
+/** The fields of a record that show whether an accepted request has taken effect. */
 interface Effect {
   status?: string | null | undefined
   error?: string | null | undefined
@@ -373,7 +373,10 @@ export interface AcceptedTransfer {
   receiver: string
   /** Null if the transfer was found to be complete without a response. */
   transactionId: string | null
-  /** Whether the transfer was accepted earlier, so that the NFT may have moved on since, even back to the sender. */
+  /**
+   * Whether the transfer was accepted earlier, so that the NFT may have been transferred again, even back to the
+   * sender.
+   */
   wasSentBefore?: boolean
 }
 

@@ -6,7 +6,7 @@ import { currentOwnerOf } from './owners.ts'
 /** The NFTs of a request that were found in the collection. */
 export type Found =
   | { kind: 'minted'; ids: string[] }
-  /** No NFT could be one of the request. */
+  /** No NFT has the requested metadata. */
   | { kind: 'none' }
   | { kind: 'undecided'; reason: string; ids: string[] }
 

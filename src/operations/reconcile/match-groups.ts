@@ -44,7 +44,7 @@ export interface GroupVerdict {
 
 const undecided = (reason: string, passing = false): RowVerdict => ({ kind: 'undecided', reason, passing })
 
-export const MOVED = 'an NFT with the same metadata belongs to another wallet: it may have been transferred since'
+export const MOVED = 'an NFT with the same metadata belongs to another wallet: it may have been transferred'
 
 /**
  * Decides the outcome of copies with the same content by the NFTs in the collection. At most as many copies were

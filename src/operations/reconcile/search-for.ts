@@ -23,14 +23,14 @@ export interface SearchDeps {
   signal: AbortSignal
   /**
    * Returns the listed IDs that are new in the collection and belong to no other operation on this machine. `listedAt`
-   * is the counter in the state at which the collection was listed before.
+   * is the value of the state's counter when the collection was listed before the request.
    */
   newIds(listed: ReadonlySet<string>, listedAt: number | null): Promise<string[]>
   /** Returns contents of batch rows with an unknown outcome. An NFT with the same content may belong to one of them. */
   unresolved(contract: string, blockchain: Blockchain): Promise<ReadonlySet<string>>
   /** Returns the number of operations with the same content and an unknown outcome, including this one. */
   copies(): Promise<number>
-  /** Returns other operations with an unknown outcome in the collection, and the counter at which each listed it. */
+  /** Returns other operations with an unknown outcome in the collection, each with the value of that counter. */
   others(): Promise<readonly { metadata: readonly unknown[]; listedAt: number | null }[]>
   onSearch(progress: { ids: number; ofIds: number } | { waitingMs: number }): Promise<void> | void
 }
@@ -68,8 +68,8 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
   const unresolved = await deps.unresolved(body.contract_address, body.blockchain)
   const wanted = body.metadata.map(metadataHash)
   const conflicting = await conflictingOperations(wanted, deps)
-  // The search includes all NFTs that a conflicting operation may have created. If there are fewer than all operations
-  // requested, a transferred NFT of another operation looks like one of this request.
+  // The search includes all NFTs that a conflicting operation may have created. If there are fewer than the operations
+  // requested in total, a transferred NFT of another operation looks like one of this request.
   const since = conflicting.reduce<number | null>((first, { listedAt }) => earlier(first, listedAt), request.listedAt)
   let pool: readonly NftRecord[] = []
   const isShort = (content: string, copies: number): boolean => {
@@ -101,8 +101,8 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
       sought,
     )
   }
-  // A lagging listing may show the NFTs soon. The loop counts the time slept, because a clock may be set back
-  // meanwhile.
+  // A lagging listing may show the NFTs soon. The loop counts the time slept, because a clock may be set back in the
+  // meantime.
   let left = Math.min(LISTING_LAG_MS, (request.sentAt ?? 0) + LISTING_LAG_MS - deps.now())
   let matches = await search()
   for (; matches.kind !== 'minted' && left > 0; left -= SEARCH_GAP_MS) {
