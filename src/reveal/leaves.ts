@@ -15,7 +15,8 @@ import type { ManifestRow } from '../manifest/row.ts'
 //   provenance = SHA-256(leaves)
 //
 // The seed follows from the manifest, so nothing else is needed to reveal. It also means that a leaf hides its row only
-// as far as the whole manifest can't be guessed. All parts have fixed lengths, so that no two inputs are read alike.
+// as long as nobody can guess the whole manifest. All parts have fixed lengths, so that different inputs never result
+// in the same bytes.
 
 const HASH_BYTES = 32
 

@@ -93,7 +93,7 @@ export async function withRevealPlan<Result>(
       rows: 0,
       ...noCounts(),
       async *updates() {
-        // Count again, because an update may have ended and a row may have been minted since.
+        // Count again, because an update may have ended or a row may have been minted in the meantime.
         const counts = noCounts()
         for await (const one of found()) {
           const state = stateOf(one, commitment)

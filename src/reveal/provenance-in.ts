@@ -24,7 +24,7 @@ export function leavesUrlIn(metadata: unknown): string | undefined {
 
 /**
  * Returns a function that recognizes the NFTs that any run minted for a commitment. It returns the number of an NFT's
- * row, from 1, or null for other NFTs. A revealed NFT is recognized by its salt, even if it was edited since.
+ * row, from 1, or null for other NFTs. A revealed NFT is recognized by its salt, even if it was edited afterwards.
  */
 export async function rowsByMetadata({
   leaves,

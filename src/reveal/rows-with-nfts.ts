@@ -84,7 +84,7 @@ export interface UnrevealedMints {
 /**
  * Counts the rows of a manifest whose NFTs were minted unrevealed, by any machine.
  *
- * @param ids gets the IDs of the NFTs of all rows
+ * @param ids receives the IDs of the NFTs of all rows
  */
 export async function countUnrevealed(
   options: BatchOptions,
@@ -98,7 +98,7 @@ export async function countUnrevealed(
       if (nft !== undefined) ids.add(nft.nft_gdn_id)
       const metadata = nft === undefined || hasFailed(nft.status) ? undefined : nft.request_metadata
       if (Object.hasOwn(Object(metadata), PROVENANCE_ROW)) mints.hidden++
-      // A row with a salt is a copy of a revealed NFT, and was minted as it is.
+      // A row with a salt is a copy of a revealed NFT, and was minted with that salt.
       else if (saltIn(metadata) !== undefined && saltIn(candidate.row.row.metadata) === undefined) mints.revealed++
       else mints.others++
     }

@@ -68,10 +68,10 @@ export async function keepLeaves(stateDir: string, { commitment }: ReadCommitmen
 }
 
 /**
- * Yields the rows as they are minted, with the metadata of the placeholder, the leaves file and the row number. Keys
- * follow from the original rows, so that a row is minted once, unrevealed or not.
+ * Yields the rows as they are minted, with the metadata of the placeholder, the leaves file and the row number. Row
+ * keys are derived from the original rows, so that a row is minted once, unrevealed or not.
  *
- * @throws GdnError `refused` if the manifest was edited since the commitment was read
+ * @throws GdnError `refused` if the manifest has been edited since the commitment was read
  */
 export async function* unrevealedItems(
   items: AsyncIterable<ManifestItem>,

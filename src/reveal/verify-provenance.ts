@@ -175,7 +175,6 @@ async function readBytes(storage: StorageReader, url: string): Promise<Uint8Arra
 /** Returns the hash of a file. Reads the file unless its URL contains the hash. */
 async function sha256Of(storage: StorageReader, url: string): Promise<string> {
   const hash = sha256InUrl(url)
-  // Not a CID of a single block. The read below reports errors.
   if (hash !== null) return hash
   return createHash('sha256')
     .update(await readBytes(storage, url))
