@@ -73,7 +73,7 @@ export class RowBuilder {
     let contract: Cell | undefined
     let chain: Cell | undefined
     const localFiles: LocalFiles = []
-    // Created with all properties at once, because spreading objects took half of the time of a row.
+    // Created with all properties at once, because spreading objects took half of the time per row.
     const metadata: Metadata = { title: '', description: '', file_fields: [] }
     let hasTitle = false
     let hasDescription = false

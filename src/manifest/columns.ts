@@ -93,7 +93,7 @@ const MEANINGS = new Map(
   ]),
 )
 
-/** Common names that are long enough to recognize a typo of them. */
+/** Common names that are long enough to recognize a misspelling. */
 const LONG_COMMON_NAMES = [...MEANINGS.keys()].filter((name) => name.length > 3)
 
 /** Returns all names of a column, in lower case with underscores. */
@@ -103,7 +103,7 @@ export const namesOf = (column: (typeof COLUMN_NAMES)[number]): readonly string[
 const folded = (name: string): string =>
   name.slice(0, MAX_FOLDED).normalize('NFC').trim().toLowerCase().replaceAll(/[ -]+/g, '_')
 
-/** Only so many characters of a name are compared, because all common names are shorter. */
+/** Maximum number of characters of a name that are compared. All common names are shorter. */
 const MAX_FOLDED = 64
 
 /** Returns the documented column that a name means. Returns an unknown name unchanged. */

@@ -13,7 +13,10 @@ const ORIGIN = /^https?:\/\/[\w.-]+(?::\d+)?\//i
  * schema costs more than reading the row.
  */
 export class ContractCheck {
-  /** `https://host/` of the last valid URL. With any path without white space or backslash, it is valid too. */
+  /**
+   * `https://host/` of the last valid URL. A URL with this prefix is valid too, unless its path contains white space or
+   * a backslash.
+   */
   #goodPrefix: string | null = null
 
   check(metadata: unknown): Validated<Metadata> {

@@ -303,7 +303,7 @@ function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell.trim() === '')
 }
 
-/** Counts the line breaks within a cell, in the same way as editors that show the file. */
+/** Counts the line breaks within a cell, in the same way as text editors. */
 function breaksIn(cell: string, { newline }: Dialect): number {
   const mark = newline === '\r' ? '\r' : '\n'
   let breaks = 0

@@ -34,7 +34,7 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string
     const bad = firstInvalidByte(whole)
     if (bad !== null) {
       const good = whole.subarray(0, bad.index)
-      // The valid text before it may have other problems.
+      // The valid text before the invalid byte may have other problems.
       if (good.length > 0) yield good.toString('utf8')
       const place = { file, line: lines.add(good) }
       throw new ManifestError({ place, message: `${bad.what} (byte ${offset + bad.index + 1})`, hint: bad.hint })

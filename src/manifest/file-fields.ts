@@ -30,7 +30,7 @@ export class FileFields {
     return { ...field, url: SAMPLE_URL }
   }
 
-  /** Like `take`, for all files of a metadata object. Leaves anything else than a file field to the API contract. */
+  /** Like `take`, for all files of a metadata object. Leaves anything other than a file field to the API contract. */
   takeAll(value: Record<string, unknown>, localFiles: LocalFiles, report: RowReport): Record<string, unknown> {
     if (!Array.isArray(value.file_fields)) return value
     const file_fields = value.file_fields.map((field: unknown, i) =>

@@ -5,8 +5,8 @@ import { ManifestError } from './manifest-error.ts'
 import { openManifestSource } from './source.ts'
 
 /**
- * Finds rows of a CSV manifest in its file. Messages name a row by its number in a spreadsheet. That is less than its
- * line in the file if earlier cells have line breaks, or if a line such as `sep=;` precedes the header.
+ * Finds rows of a CSV manifest in its file. Messages name a row by its number in a spreadsheet. That number is lower
+ * than its line in the file if earlier cells have line breaks, or if a line such as `sep=;` precedes the header.
  *
  * @param rows the `line` of rows and of issues
  * @returns the line in the file for each of them. Empty for other formats, and incomplete if the file can't be read.

@@ -17,13 +17,13 @@ export type { ManifestFormat, ManifestItem, ManifestOptions, ManifestSource, Man
 
 /** The rows of a manifest in order, with the problems in between. */
 export interface ManifestReading extends AsyncIterable<ManifestItem> {
-  /** The collection that flags and rows specify. Complete after the first row was read. */
+  /** The collection that flags and rows specify. Complete once the first row has been read. */
   readonly target: ManifestTarget
   /** Yields the same items in blocks, which is faster for very many items. */
   blocks(): AsyncIterable<readonly ManifestItem[]>
   /**
-   * Returns a hash that shows whether another reading would return the same items. Null until everything was read, and
-   * for standard input.
+   * Returns a hash that shows whether another reading would return the same items. Null until everything has been read,
+   * and for standard input.
    */
   digest(): string | null
   /** Like `digest`, but for the current file and without reading its rows. Null if unavailable. */

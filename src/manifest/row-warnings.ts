@@ -95,7 +95,7 @@ export class RowWarnings {
       {
         place: { file: this.file, line, field: 'title' },
         message: `${whose} in quotes, which are minted too`,
-        hint: 'Remove the quotes, unless they belong to the title.',
+        hint: 'Remove the quotes, unless they are part of the title.',
       },
     ]
   }

@@ -23,7 +23,7 @@ const ONE_TARGET = 'Split the manifest: each run has one collection.'
 export class TargetCheck {
   #target: ManifestTarget
   #isMissingReported = false
-  /** Cache of valid addresses, because a million rows mostly repeat a few. */
+  /** Cache of valid addresses, because a million rows mostly repeat a few addresses. */
   readonly #good = new Array<string>(GOOD).fill('')
   /** Hashes of addresses that occurred once. Only a repeated address is worth caching. */
   readonly #once = new Uint32Array(GOOD)
@@ -36,7 +36,10 @@ export class TargetCheck {
     return this.#target
   }
 
-  /** Checks the columns `blockchain` and `contract_address` of a row. The first row determines what no flag sets. */
+  /**
+   * Checks the columns `blockchain` and `contract_address` of a row. The first row determines the values that no flag
+   * sets.
+   */
   check(chain: Cell | undefined, contract: Cell | undefined, report: RowReport): void {
     if (chain !== undefined && chain.value !== this.#target.blockchain) this.#checkChain(chain, report)
     const { blockchain, contractAddress } = this.#target
