@@ -78,7 +78,7 @@ async function* listEntries(input: TextWindow, file: string): AsyncIterable<Json
     })
     if (scanned === null) {
       const message =
-        input.char() === '' ? `ends inside the list that begins in line ${listLine}` : 'ends in the middle of an entry'
+        input.char() === '' ? `ends inside the list that begins on line ${listLine}` : 'ends in the middle of an entry'
       throw new ManifestError({ place: { file, line }, message, hint: 'Check that the file is complete.' })
     }
     yield parseEntry(scanned.text, { file, line }, scanned)
@@ -87,7 +87,7 @@ async function* listEntries(input: TextWindow, file: string): AsyncIterable<Json
     if (next === ']') break
     if (next !== ',') {
       const message =
-        next === '' ? `ends inside the list that begins in line ${listLine}` : `has "${next}" where , or ] is expected`
+        next === '' ? `ends inside the list that begins on line ${listLine}` : `has "${next}" where , or ] is expected`
       throw new ManifestError({ place: { file, line: input.line }, message })
     }
     input.advance(1)

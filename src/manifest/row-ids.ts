@@ -20,7 +20,7 @@ export class RowIds {
     }
     const first = this.#lines.getOrAdd(value, line)
     if (first !== undefined) {
-      report.add(column, `id "${value}" is already used in line ${first}`, 'Give each row its own ID.')
+      report.add(column, `id "${value}" is already used on line ${first}`, 'Give each row its own ID.')
     }
     return value
   }

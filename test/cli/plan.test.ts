@@ -176,7 +176,7 @@ describe('gdn plan', () => {
     const { api, plan } = await machine(CSV.replace('b,Dusk', 'a,Dusk'))
     const result = await plan('--json')
     expect(result.code).toBe(2)
-    expect(errorOf(result).message).toContain('id "a" is already used in line 2')
+    expect(errorOf(result).message).toContain('id "a" is already used on line 2')
     expect(api.bodies('createnft')).toEqual([])
   })
 

@@ -275,7 +275,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'the same id twice',
     `${HEAD},id\n${GOOD},a\n${GOOD},b\n\n${GOOD},a\n`,
-    ['stdin:5:4 (id) id "a" is already used in line 2'],
+    ['stdin:5:4 (id) id "a" is already used on line 2'],
   ],
   [
     'an id that a spreadsheet shortened',

@@ -102,7 +102,7 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
       'stdin:2 is a string, but a row must be an object',
     ],
   ],
-  ['a list without its end', 'json', `[${good}\n`, ['stdin:2 ends inside the list that begins in line 1']],
+  ['a list without its end', 'json', `[${good}\n`, ['stdin:2 ends inside the list that begins on line 1']],
   ['a list that ends in a comma', 'json', `[${good},\n]`, ['stdin:2 has "]" where an entry is expected']],
   ['an entry without its end', 'json', `[${good},\n{"title":"Da`, ['stdin:2 ends in the middle of an entry']],
   ['a missing comma', 'json', `[${good}\n${good}]`, ['stdin:2 has "{" where , or ] is expected']],
@@ -225,7 +225,7 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
     'the same id in two rows',
     'jsonl',
     `${json({ ...ROW, id: 'a' })}\n${json({ ...ROW, id: 'a' })}`,
-    ['stdin:2 (id) id "a" is already used in line 1'],
+    ['stdin:2 (id) id "a" is already used on line 1'],
   ],
 ]
 

@@ -268,6 +268,6 @@ describe('validateManifest', () => {
     const lines = Array.from({ length: 100_000 }, (_, i) => `A,B,${ALICE},id-${i}`)
     lines.push(`A,B,${ALICE},id-77`)
     const { issues } = await read(`${HEAD},id\n${lines.join('\n')}\n`, { size: 64 * 1024 })
-    expect(issues.map(told)).toEqual(['stdin:100002:4 (id) id "id-77" is already used in line 79'])
+    expect(issues.map(told)).toEqual(['stdin:100002:4 (id) id "id-77" is already used on line 79'])
   })
 })

@@ -93,7 +93,7 @@ const example = (name: keyof typeof ENDPOINTS) => ENDPOINTS[name].example.reques
 const ROWS_LOOSER = [
   CHECKSUM,
   ...METADATA_LOOSER,
-  [/both mean| are the same key|but an NFT has at most|is already used in line/, 'compares keys or rows'],
+  [/both mean| are the same key|but an NFT has at most|is already used on line/, 'compares keys or rows'],
   [/unknown blockchain|is not a known blockchain/, 'a name may be close to a known one'],
   [/but the run is for|but the flag is|blockchain is required/, 'flags and other rows may set it'],
   [/doesn't exist|is outside|is hidden|is a directory|can't be read/, 'reads the file'],
