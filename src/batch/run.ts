@@ -169,7 +169,7 @@ async function* resultsOf(store: StoredRun): AsyncGenerator<ResultRow> {
 async function finish(context: RunContext, poller: StatusPoller) {
   const { options, now, store } = context
   const deadline = now() + (options.timeout ?? DEFAULT_WAIT_MS)
-  // Before a row is declared absent, it must be known whether the server returns rows unchanged.
+  // Shows whether the server returns rows unchanged, which must be known before a row is declared absent.
   if (store.counts.unknown > 0) await poller.pollOnce()
   const reconciled = await reconcile(context, {
     markerKey: store.drop.marker ?? undefined,

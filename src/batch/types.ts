@@ -174,7 +174,7 @@ export interface BatchDeps {
    * rows, in coins, or null if it isn't known.
    */
   sufficientLimit?(): Promise<string | null>
-  /** Called for every event, such as to show progress. */
+  /** Called for every event, for example to show progress. */
   onEvent?(event: BatchEvent): void
   /** A monotonic clock. Default: `performance.now`. */
   now?: Now
@@ -313,7 +313,7 @@ export type BatchEvent =
   | { type: 'waiting'; pending: number; reason?: string | null }
   /** Before a run sends rows: how many unknown NFTs of the collection were compared with its rows. */
   | { type: 'looking_up'; done: number; total: number }
-  /** Unknown rows are being resolved. `ms`: how long the wait still takes. `done` of `total`: NFTs that were read. */
+  /** Unknown rows are being resolved. `ms`: the remaining wait. `done` of `total`: NFTs that were read. */
   | { type: 'reconciling'; phase: 'waiting' | 'listing' | 'reading'; ms: number; done: number; total: number }
   | { type: 'reconciled'; adopted: number; absent: number; undecided: number }
   /** The server rejected a request because of its size. Later requests are smaller. */
@@ -368,7 +368,7 @@ export interface DryRun {
   run: RunRef
   rows: RowCounts
   requests: number
-  /** Total bytes of the request bodies. A local file counts with a URL as long as its future one. */
+  /** Total bytes of the request bodies. Each local file counts as a URL of the length that it will have. */
   bytes: number
   receivers: number
   files: number

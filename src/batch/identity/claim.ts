@@ -70,8 +70,8 @@ interface Checked {
  * - A second drop (`--again`) repeats rows on purpose. Once it has begun, only rows that were added afterwards are
  *   compared.
  * - A row that got an ID after its mint is not sent. Only its new key must be free.
- * - If a new run shares a row with another run by its key, both are assumed to use one manifest. Then edited rows are
- *   refused as well (`refuseEdited`).
+ * - If a new run shares a row with another run by its key, both are assumed to use the same manifest. Then edited rows
+ *   are refused as well (`refuseEdited`).
  *
  * For example, the run jan has the rows 1 and 2, and a new run of another manifest has 1, 2 and 3. Without a name, the
  * new run is refused because of 1 and 2. With `--run feb`, it may send each row whose content differs from that in jan.
@@ -132,7 +132,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
     if (isNew) {
       for (const { key, line } of rowsWithOtherIds(sql)) alike.set(key, { key: shownKey(key), line, run: other.name })
     }
-    // Shared rows show that both manifests are one, even if path and name differ.
+    // Shared rows show that both runs use the same manifest, even if its path and name differ.
     if (drop.setId === null && isOneManifest && !isOtherDrop && options.newRows !== true) {
       refuseEdited(sql, other, checked.rows)
     }

@@ -40,9 +40,8 @@ interface Judged {
 
 /**
  * Refuses changes that mostly exchange the titles, descriptions, files or receivers of rows. The usual cause is that
- * one column of a spreadsheet was sorted or shifted alone, or that IDs were renumbered. Titles with numbers look the
- * same if all numbers were changed by one on purpose. Dynamic NFTs may exchange attributes and extra keys, such as
- * their rank.
+ * one column of a spreadsheet was sorted or shifted alone, or that IDs were renumbered. Intentionally renumbered titles
+ * look the same. Dynamic NFTs may exchange attributes and extra keys, such as their rank.
  *
  * @returns notes about fields whose values may be exchanged, and whether titles are exchanged, which `isAllowed`
  *   permits
@@ -132,13 +131,13 @@ const isExchanged = (one: ExchangedField, named: number): boolean =>
 const isBalanced = ({ moved, changed, excess }: ExchangedField): boolean =>
   seemChanged(moved, changed) && excess <= Math.max(MAX_EXCESS, moved * MAX_EXCESS_PART)
 
-/** Whether a whole column seems to be reordered, even if rows were added or removed at the same time. */
+/** Whether a whole column seems to have been reordered, even if rows were added or removed at the same time. */
 const isReordered = (one: ExchangedField, named: number): boolean =>
   isLarge(one, named) && (one.kept >= one.changed * MIN_KEPT || one.moved >= one.changed * MIN_MOVED)
 
 const isLarge = ({ changed }: ExchangedField, named: number): boolean => seemChanged(changed, named)
 
-/** Whether rows may exchange the values of a field, although many of them get new values. */
+/** Whether rows may exchange the values of a field, even though many of them get new values. */
 const mayBeExchanged = (one: ExchangedField, named: number): boolean =>
   isRefused(one) &&
   one.values >= MIN_VALUES &&

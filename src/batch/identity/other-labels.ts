@@ -45,7 +45,7 @@ export function labeledRow(
 const MAX_LABELS = 3
 const MAX_LENGTH = 100
 
-/** Returns a label for messages, quoted and shortened, because it comes from outside. */
+/** Returns a label for messages, quoted and shortened, because other clients may have set it. */
 export const shownLabel = (label: string): string =>
   JSON.stringify(label.length > MAX_LENGTH ? `${label.slice(0, MAX_LENGTH - 1).toWellFormed()}…` : label)
 
@@ -72,7 +72,7 @@ export const stoppedByLabel = (message: string) =>
 
 /** Rows whose NFTs have a label other than the run's. */
 interface OtherLabels {
-  /** The first of them. */
+  /** The first of these rows. */
   first: readonly OtherLabel[]
   count: number
   labels: Iterable<string>

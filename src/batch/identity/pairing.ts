@@ -21,11 +21,11 @@ export interface Pair {
   /** The operation that minted the row, and the reference ID for the row's `id`. */
   operation: MintOperation
   reference: string
-  /** The reference ID with which the row was minted. It was made from content. */
+  /** The reference ID with which the row was minted. */
   mintedAs: string
   /** The NFT's label on the server if only the server knows the NFT. Null if there is none. */
   label: string | null
-  /** The row's operation in the state, which has no ID yet. Null if the state doesn't know the NFT. */
+  /** The ID of the row's operation in the state. Null if the state doesn't know the NFT. */
   sent: string | null
   /** Whether the server stores the pair. `impossible`: it can't, so only this machine knows the pair. */
   alias: 'stored' | 'wanted' | 'impossible'
@@ -36,7 +36,7 @@ interface Unnamed {
   /** Null if the outcome of its mint is unknown. */
   nftGdnId: string | null
   operation: MintOperation
-  /** Its reference ID. It was made from content. */
+  /** Its reference ID, which was derived from the content of its row. */
   reference: string
   /** Whether the server has the reference ID. */
   isOnServer: boolean

@@ -100,7 +100,7 @@ export class ServerNames {
     return new Map([...(await this.mintsOf(references))].map(([reference, { nft_gdn_id }]) => [reference, nft_gdn_id]))
   }
 
-  /** Returns the NFTs of reference IDs that were made from content and have no alias. */
+  /** Returns the NFTs of reference IDs that were derived from content and have no alias. */
   async unaliasedOf(references: readonly string[]): Promise<(Asked & { nftGdnId: string; label: string | null })[]> {
     const asked = OPERATIONS.flatMap((operation) => references.map((reference) => ({ operation, reference })))
     return [...(await this.lookUp(asked))].flatMap(([one, record]) => {

@@ -2,9 +2,7 @@ import { plannedPages } from '../../state/rows.ts'
 import type { Gathered } from '../gather.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 
-/**
- * Returns the positions of rows without an NFT in the state, each with whether the run has an operation for the row.
- */
+/** Maps the position of each row without an NFT in the state to whether the run has an operation for the row. */
 export async function openPositions(
   store: StoredRun,
   { rows, foundBy }: Gathered,

@@ -1,4 +1,5 @@
 import type { NftRecord } from '../../api/nft-record.ts'
+import { count } from '../../core/count.ts'
 import { identityOf, looseTitle, sentMetadata } from '../../operations/reconcile/content.ts'
 import { listIds, readPages, readRecords } from '../../operations/reconcile/listing.ts'
 import type { Match } from '../../operations/reconcile/match-groups.ts'
@@ -20,21 +21,21 @@ export interface Proof {
 export interface CollectionSearchResult {
   /** Why the search isn't complete; null if it is. */
   lacks: string | null
-  /** How long ago the oldest of the run's own NFTs that are still missing was accepted. */
+  /** Milliseconds since the acceptance of the run's oldest NFT that the listing still lacks. 0 if it lacks none. */
   lagMs: number
   proof: Proof
   /** Unassigned NFTs with the content of an open row, by the identity of the row. */
   matches: Map<string, Match[]>
   /**
-   * Number of NFTs that were added since the run began and match no row. `alike` counts those with the loose title of
-   * an open row, by title.
+   * Number of NFTs that were added since the run began and match no row. `alike` counts those that have the title of an
+   * open row (see `looseTitle`), by title.
    */
   unrecorded: number
   alike: ReadonlyMap<string, number>
 }
 
-const waitingFor = (count: number) =>
-  `the listing of the collection does not show ${count === 1 ? 'an accepted NFT' : `${count} accepted NFTs`} yet`
+const waitingFor = (missing: number) =>
+  `the listing of the collection does not show ${missing === 1 ? 'an accepted NFT' : `${missing} accepted NFTs`} yet`
 
 /** Searches for open rows among the NFTs of a collection, repeatedly. NFTs that match no row are read only once. */
 export class CollectionSearch {
@@ -82,7 +83,7 @@ export class CollectionSearch {
       own.missing > 0
         ? waitingFor(own.missing)
         : unread > 0
-          ? `the server lists ${unread} NFTs, but does not return their details yet`
+          ? `the server lists ${count(unread, 'NFT')}, but does not return all details yet`
           : proof === 'unread'
             ? waitingFor(1)
             : null

@@ -32,8 +32,8 @@ export async function findGivenId(
 
 /**
  * Returns the ID that another machine added to a row, or null if it can't be guessed. The server stores only the hash
- * of the ID. So this tries the IDs that people usually choose: the number of the row or of its token, and the row's
- * texts.
+ * of the ID. Therefore, this function tries the IDs that people usually choose: the number of the row or of its token,
+ * and the row's texts.
  *
  * @param alias the reference ID that the server stores for the row with its ID
  */

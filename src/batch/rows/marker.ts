@@ -10,7 +10,7 @@ import type { RowKey } from './row-key.ts'
 const DIGITS = 24
 
 /**
- * Returns the marker of a row: a text that is unique in the drop and the same at every start, and identifies the NFT.
+ * Returns the marker of a row: a text that is unique in the drop, the same in every command, and identifies the NFT.
  * Returns null if the run has no markers.
  */
 export type MarkerOf = (key: RowKey) => { key: string; value: string } | null

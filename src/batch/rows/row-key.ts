@@ -52,7 +52,8 @@ export const isSharedScope = (scope: string): boolean => (JSON.parse(scope) as s
 
 /**
  * Returns the reference ID of a row. The server mints at most one NFT for it, from any machine and regardless of how
- * rows are grouped into requests. Its form never changes. If rows are ever read differently, it gets a new version.
+ * rows are grouped into requests. The form of the ID never changes. If rows are ever read differently, the ID gets a
+ * new version.
  *
  * @param key the key of the row, or the hash that replaces it if the row has local files
  */

@@ -127,7 +127,7 @@ const wasMoved = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPa
 export const noteOfUnnamed = (nfts: number): string =>
   `The collection has ${count(nfts, 'NFT')} without a row in this manifest. If the manifest was renamed after its mint, add --run <former file name>`
 
-/** Returns how many names at the end of two paths are equal. */
+/** Returns the number of equal names at the end of two paths. */
 function commonEnd(path: string, other: string): number {
   const names = path.split(sep).toReversed()
   const others = other.split(sep).toReversed()

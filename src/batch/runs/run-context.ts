@@ -25,7 +25,7 @@ export class RunContext {
   /** When this call began, and when a request's outcome last became unknown, by the monotonic clock. */
   readonly startedAt: number
   unknownAt: number
-  /** Requests with an unknown outcome that the server rejected when they were repeated with their keys. */
+  /** Requests with an unknown outcome that the server rejected when they were repeated. */
   readonly notResolved = new Set<number>()
   /** When each request of this call was accepted, by the request's ID in the database. */
   readonly acceptedAt = new Map<number, number>()

@@ -99,7 +99,7 @@ export async function openRun(
   const realPath = await realpath(path).catch(() => path)
   const limits = { server, collection }
   const runs = all.filter((run) => isWithin(run, limits))
-  // Without --run, a run is named by its manifest.
+  // A run without a --run name is identified by its manifest.
   const unnamed = new Set(runs.flatMap(({ runName, manifestPath }) => (runName === null ? manifestPath : [])))
   const isOf = ({ runName, manifestPath }: Run, fits: (path: string) => boolean): boolean =>
     manifestPath !== null && fits(manifestPath) && (runName === null || !unnamed.has(manifestPath))

@@ -31,7 +31,7 @@ export class RequestQueue {
     return { ...part, size }
   }
 
-  /** Puts a part back to the front, and joins it with the next part of the same request if that one isn't sent yet. */
+  /** Puts a part back at the front, and joins it with the next part of the same request if that part isn't sent yet. */
   putBack(part: RequestPart): void {
     const [next] = this.#first
     const isRest = next !== undefined && next.request === part.request && next.from === part.from + part.size

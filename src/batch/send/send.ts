@@ -23,7 +23,7 @@ import { ServerHealth } from './server-health.ts'
  * Several workers, or one if the order of rows matters, each take the next job until none is left:
  *
  * 1. A request with an unknown outcome whose repetition is due: `#sendAgain` sends the stored bytes again, but only if
- *    the server executes each reference ID at most once, or honors the request's key.
+ *    the server creates at most one NFT for each reference ID, or honors the request's key.
  * 2. Otherwise, the next rows of the plan: `#sendFirst`. After several unknown outcomes in a row, if the server honors
  *    neither keys nor reference IDs, `#tryOne` sends one row at a time until the server accepts one.
  * 3. Otherwise, the worker waits for the next repetition, or ends.
@@ -132,8 +132,8 @@ export class Sender {
     const request = { endpoint, body: JSON.stringify(body), rows, key: newKey(), honorsKey }
     const slot = await this.#context.take(endpoint)
     if (slot === null) return
-    // Committed before any byte is sent. If the process is killed afterwards, the next start knows that the outcome is
-    // unknown.
+    // Committed before any byte is sent. If the process is killed afterwards, the next command knows that the outcome
+    // is unknown.
     const { id, n } = await unlessFailed(slot, () =>
       store.write((sql) => sendRows(sql, store.drop, request, Date.now())),
     )
@@ -246,8 +246,8 @@ async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Va
 }
 
 /**
- * Returns the requests that may be repeated with their keys: the outcome of all their rows is unknown, and the backend
- * still has a record of their keys.
+ * Returns the requests that a repetition may resolve: they have reference IDs or a key that the server honored, the
+ * outcome of all their rows is unknown, and the backend was not restored after they were sent.
  */
 export async function resendable(store: StoredRun): Promise<RowRequest[]> {
   return await store.read((sql) =>

@@ -11,7 +11,7 @@ import type { AttemptResult } from './attempts.ts'
 const SUSPICIOUS_IN_A_ROW = 3
 /** After this many consecutive unknown outcomes, the run stops, even if the server responds to queries. */
 const MAX_UNKNOWN_IN_A_ROW = 10
-/** Error codes which show that the server itself responded. */
+/** Error codes that show that the server itself responded. */
 const RESPONSES: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbidden', 'rate_limited'])
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
@@ -30,7 +30,7 @@ export class ServerHealth {
     return this.#unknownInARow >= SUSPICIOUS_IN_A_ROW
   }
 
-  /** Whether to hold requests back. If the server honors keys, an unknown outcome costs only time. */
+  /** Whether to hold requests back. If requests can safely be repeated, an unknown outcome costs only time. */
   get isSuspicious(): boolean {
     return this.isFailing && !this.#context.isHonored
   }
