@@ -188,7 +188,7 @@ export const mapFlag = (name: string, meaning: string): string => `--map ${shell
 
 export const leaveOutHint = (name: string): string => `To ignore the column, add ${mapFlag(name, IGNORED)}.`
 
-/** Returns the API contract's problem with the key of a file, attribute or extra column. */
+/** Returns why the API contract rejects the key of a file, attribute or extra column, or null. */
 function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: string }): string | null {
   if (kind === 'extra' && METADATA_KEYS.has(key)) return "is part of every NFT, so it can't be an extra key"
   const checked = validate(nftMetadata, {

@@ -213,7 +213,7 @@ class BodyReader {
         const opened = (found.index ?? 0) - 1
         const before = parserOf(this.#dialect).parse(text.slice(rowStart, opened), 0, false).data[0] ?? ['']
         const line = this.#line + index
-        // The text before the cell ends with a delimiter, so its last, empty cell is the position of this one.
+        // The text before the cell ends with a delimiter, so its last cell is empty and has the position of this cell.
         const place = { file: this.#file, line, column: Math.max(1, before.length) }
         issues.set(
           index,

@@ -4,7 +4,7 @@ import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { type ManifestSource, type OpenSource, openManifestSource } from './source.ts'
 
-/** Increment it when the same bytes result in different rows or problems. */
+/** Increment this when the same bytes result in different rows or problems. */
 const READER = 3
 
 /** A hash of everything that determines the rows of a manifest: its bytes, the options, and the folder of its paths. */

@@ -8,8 +8,8 @@ const FOLD_CASE = 0x20
  */
 export class HashTable {
   /**
-   * Slots of low half, high half and value. They are adjacent, because a large table causes a cache miss for each
-   * array.
+   * Slots, each with a low half, a high half and a value. One array holds all of them, because each further array would
+   * cause another cache miss in a large table.
    */
   #slots: Uint32Array
   #size = 0

@@ -19,7 +19,7 @@ export type { ManifestFormat, ManifestItem, ManifestOptions, ManifestSource, Man
 export interface ManifestReading extends AsyncIterable<ManifestItem> {
   /** The collection that flags and rows specify. Complete once the first row has been read. */
   readonly target: ManifestTarget
-  /** Yields the same items in blocks, which is faster for very many items. */
+  /** Yields the same items in blocks, which is faster for many items. */
   blocks(): AsyncIterable<readonly ManifestItem[]>
   /**
    * Returns a hash that shows whether another reading would return the same items. Null until everything has been read,

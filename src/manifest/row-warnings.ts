@@ -74,7 +74,7 @@ export class RowWarnings {
     ]
   }
 
-  /** @param fill the hint if other rows have it, so that the manifest has the column */
+  /** @param fill the hint if other rows have a value, so that the column exists */
   #about(
     { rows, first }: Affected,
     { what, why, hint, fill }: Record<'what' | 'why' | 'hint' | 'fill', string>,

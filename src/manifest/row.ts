@@ -3,8 +3,8 @@ import type { Place } from '../core/errors.ts'
 /** One NFT of a manifest, valid according to the API contract. Its local files are still paths. */
 export interface ManifestRow {
   /**
-   * For CSV, the number that a spreadsheet shows next to the row: the header is 1, and a cell with line breaks is in
-   * one row. For JSON, the 1-based line of the file on which the object begins.
+   * For CSV, the number that a spreadsheet shows next to the row: the header is 1, and line breaks in cells begin no
+   * new row. For JSON, the 1-based line of the file on which the object begins.
    */
   line: number
   /** The value of the column `id`, if there is one. */

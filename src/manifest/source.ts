@@ -23,8 +23,8 @@ export interface OpenSource {
   bytes: AsyncIterable<Uint8Array>
 }
 
-// Large reads, because each read involves another thread. Small chunks, because fewer objects made from them are still
-// in use when garbage is collected.
+// Reads are large, because each involves another thread. Chunks are small, because fewer objects made from a small
+// chunk are still in use when garbage is collected.
 const READ_BYTES = 256 * 1024
 const PIECE_BYTES = 32 * 1024
 

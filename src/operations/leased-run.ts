@@ -111,7 +111,7 @@ type ClaimedRow = { kind: 'taken'; lease: RunLease; operation: Operation; isNew:
  * Acquires an operation for this process: the one with the ID, or else the live operation with the name. Creates the
  * operation if it doesn't exist. If several processes try at the same time, one succeeds.
  *
- * @throws GdnError `run_busy` while another process holds it; `usage` if the operation with the ID is another request
+ * @throws GdnError `run_busy` while another process holds it; `usage` if the ID identifies another request
  */
 export async function claimOperation(
   state: State,

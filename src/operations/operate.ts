@@ -69,7 +69,7 @@ export async function operate(
   }
 }
 
-/** Rejects a command if an equal one ended after this one started, because only one of the two was intended. */
+/** Rejects a command if an identical one ended after this one started, because only one of the two was intended. */
 async function refuseDuplicate(
   { state, signal, startedAt: since, now }: OperateDeps,
   { again }: WantedRequest,

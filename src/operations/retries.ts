@@ -21,8 +21,8 @@ export interface Retries {
 const MINUTE = 60_000
 
 /**
- * The user is waiting for a command to finish. Therefore, it retries only requests that the server refuses because of
- * its rate limit, for at most a minute.
+ * The user is waiting for a command to finish. Therefore, it retries only attempts with the cause `rate_limited`, for
+ * at most a minute.
  */
 export const COMMAND: Retries = { forMs: { rate_limited: MINUTE }, most: 6, backoff: RETRIES }
 

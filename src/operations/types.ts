@@ -56,7 +56,7 @@ export type SentOperation = Operation & { request: OperationRequest }
 export type AcceptedOperation = SentOperation & { accepted: AcceptedObjects }
 
 export type OperationEvent =
-  /** An earlier operation with this content was accepted, but its end was never reported. */
+  /** An earlier operation with this content was accepted, but its outcome was never reported. */
   | { type: 'going_on'; operation: AcceptedOperation }
   /** The outcome of an earlier operation is unknown. */
   | { type: 'in_doubt'; operation: SentOperation }

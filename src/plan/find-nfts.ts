@@ -109,7 +109,7 @@ export async function ownerHistories(
           reference: next,
         }
       : await sentHistory(store, scope, one)
-    // A machine that has seen this owner match the manifest has recorded it.
+    // This machine may have recorded the owner when the owner matched the manifest.
     const isOurs = history.isOurs || candidate.sent?.knownOwner === ownership(nft)
     histories.set(candidate.row.position, { ...history, isOurs })
   }

@@ -63,7 +63,7 @@ export interface ChangeSenderDeps {
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
-  /** Limit of the wait since a change was last accepted or ended, in milliseconds. */
+  /** Maximum wait after a change was last accepted or ended, in milliseconds. */
   timeoutMs: number
   /**
    * Called while no signer can pay. Returns the funds that a signer lacks for all remaining changes, including those
@@ -75,7 +75,8 @@ export interface ChangeSenderDeps {
 
 export const RESUME_HINT = 'Run the same command again to resume the changes in progress.'
 /**
- * Limit of accepted changes that haven't ended. Further changes wait, so that memory doesn't grow with their number.
+ * Maximum number of accepted changes that haven't ended. Further changes wait, so that memory doesn't grow with their
+ * number.
  */
 const MAX_PENDING = 5_000
 const PER_LOOK = 1_000

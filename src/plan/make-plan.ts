@@ -44,7 +44,8 @@ const PAGE = 1_000
 
 /**
  * Compares a manifest with the existing NFTs and passes the plan to `use`. Memory doesn't grow with the manifest,
- * because rows and changes are in temporary tables. No request has an effect, and the state directory is unchanged.
+ * because rows and changes are in temporary tables. Its requests change nothing, and it writes nothing to the state
+ * directory.
  *
  * @throws GdnError `invalid_manifest`, `run_busy`, `already_accepted`, `edited_rows`, `seems_minted`, `wrong_backend`,
  *   and errors of the server

@@ -67,7 +67,7 @@ const line = z.object({
   changes: z.array(object<NftChange>()),
 })
 
-/** Limit of a line in characters: more than a row and its changes can have. */
+/** Maximum number of characters in a line. No row with its changes has that many. */
 const MAX_LINE = 16 * 1024 * 1024
 const READ_BYTES = 1024 * 1024
 

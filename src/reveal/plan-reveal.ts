@@ -70,7 +70,7 @@ const PAGE = 1_000
 
 /**
  * Finds the NFTs of all rows and passes the plan to `use`. Finds an NFT by its reference ID, or else by the run in the
- * state. No request has an effect.
+ * state. Its requests change nothing.
  *
  * @throws GdnError `refused` if a row was minted as another row of the commitment; `seems_minted` if NFTs have another
  * label and `adopt` isn't set; and as `withPlan`

@@ -32,7 +32,7 @@ const PAGE = 1_000
 
 /**
  * Reads the rows of a manifest, and calls `use` with them. Finds an NFT by its reference ID, or else by the run in the
- * state. No request has an effect.
+ * state. Its requests change nothing.
  */
 export async function withOpenRows<Result>(
   options: BatchOptions,

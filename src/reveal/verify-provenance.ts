@@ -39,7 +39,7 @@ export type ProvenanceCheck =
   | { kind: 'differs'; differences: Difference[] }
   | { kind: 'unknown'; reason: string }
 
-/** Maximum number of tokens in a batch. A token's batch begins fewer IDs than this before the token. */
+/** Maximum number of tokens in a batch. The search for the batch of a token reads at most this many IDs. */
 const MAX_BATCH = 200
 
 type Metadata = Readonly<Record<string, unknown>>

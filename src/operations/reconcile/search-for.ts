@@ -133,7 +133,7 @@ async function conflictingOperations(
     .filter(({ contents }) => contents.length > 0)
 }
 
-/** Returns the earlier of two counters. Null is before any counter. */
+/** Returns the earlier of two counter values. Null is earlier than any value. */
 const earlier = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : Math.min(one, other)
 
