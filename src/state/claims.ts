@@ -4,10 +4,7 @@ import type { Drop } from './drops.ts'
 import { type RowsIn, tableOf } from './rows.ts'
 import { createTables } from './temporary-tables.ts'
 
-/**
- * Matches operations that claim a row for a run: the row was minted, may have been minted, or is about to be sent
- * again.
- */
+/** Matches operations that claim a row for a run: the row was minted, may have been minted, or is about to be sent. */
 const CLAIMED = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
   OR o.retried_by IS NOT NULL)`
 
@@ -35,8 +32,8 @@ export interface SharedRow {
 }
 
 /**
- * Returns the rows of `enterChecked` that another run has. Rows with the same key come first, then rows with another
- * key and the same content.
+ * Returns the rows stored by `enterChecked` that another run has. Rows with the same key come first, then rows with the
+ * same content and a different key.
  */
 export function sharedRows(sql: Sql, { id, scope, setId }: Drop): SharedRow[] {
   createTables(sql, 'claimed')
@@ -66,8 +63,8 @@ export function sharedRows(sql: Sql, { id, scope, setId }: Drop): SharedRow[] {
 }
 
 /**
- * Returns the rows of `enterChecked` with an ID whose content has another ID in another run: the one that `sharedRows`
- * was last called for.
+ * Returns the rows stored by `enterChecked` that have an ID and whose content has a different ID in another run, which
+ * is the run of the last call of `sharedRows`.
  */
 export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
   return sql.all(

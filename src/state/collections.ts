@@ -34,7 +34,7 @@ export function collectionId(
   )
 }
 
-/** Returns all local numbers of a collection. There are several if its backend is known under several addresses. */
+/** Returns all local numbers of a collection. There are several if its backend is known by several URLs. */
 export function collectionNumbersOf(
   sql: Sql,
   {
@@ -66,7 +66,7 @@ export interface BackendOfCollection {
 }
 
 /**
- * Returns the backends on this machine that created a collection or accepted its NFTs, newest first.
+ * Returns the backends on this machine that created a collection or accepted a request for it, newest first.
  *
  * @param prefix the start of a backend's origin; the backend's ID follows it
  */

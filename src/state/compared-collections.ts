@@ -1,7 +1,7 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import { counterOf } from './seal.ts'
 
-/** Why a state was recognized as a copy, and whether a collection was compared since. */
+/** Why a state was recognized as a copy, and whether a collection has been compared since then. */
 export interface Copied {
   reason: string
   epoch: number
@@ -18,12 +18,12 @@ export function copiedState(sql: Sql, collection: number): Copied | null {
   return { reason: row.copied_because ?? '', epoch: row.epoch, isCompared: row.checked_epoch >= row.epoch }
 }
 
-/** Records that every NFT of a collection was compared since an epoch began. */
+/** Records that every NFT of a collection has been compared since an epoch began. */
 export function markCompared(sql: Sql, collection: number, epoch: number): void {
   sql.run('UPDATE collections SET checked_epoch = max(checked_epoch, ?) WHERE id = ?', epoch, collection)
 }
 
-/** Returns those of the IDs whose content isn't known and that no operation has. */
+/** Returns the given NFT IDs that no operation has and whose content isn't known. */
 export function uncompared(sql: Sql, collection: number, ids: Iterable<string>): string[] {
   return sql
     .all<{ id: string }>(

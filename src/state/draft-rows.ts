@@ -55,7 +55,7 @@ export interface GoneRow {
 
 /**
  * Returns rows that the run has minted, that the draft doesn't have, and whose NFTs aren't in the table `named`. Leaves
- * out NFTs that were found on the server. The run hasn't sent them, so their requests have no reference IDs.
+ * out NFTs that were found on the server: this run didn't send their rows, so their requests have no reference IDs.
  */
 export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'line' | 'id'>, limit: number): GoneRow[] {
   const digits = scope.length + 1
@@ -74,8 +74,8 @@ export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'li
 }
 
 /**
- * Returns those of the NFTs that no row has and that no run on this machine has minted. Includes NFTs that this run
- * found on the server, whose requests have no reference IDs. Every row must have been compared before.
+ * Returns the given NFTs that no row has and that no run on this machine has minted. Includes NFTs that this run found
+ * on the server, whose requests have no reference IDs. Call it after all rows have been compared.
  */
 export function unnamedNfts(sql: Sql, { id }: Pick<Drop, 'id'>, nfts: Iterable<string>): string[] {
   const rows = sql.all<{ nft: string }>(

@@ -37,13 +37,13 @@ export interface Drop {
   marker: string | null
   /** The prefix of its operations' identities. */
   scope: string
-  /** The scope of its reference IDs. A reference ID is determined by the scope and the key of its row. */
+  /** The scope of its reference IDs, which are derived from it and each row's `reference`, or else its key. */
   referenceScope: string
   /** The server's address when the run began. */
   url: string
   /** The backend's identity in its last response. */
   backend: { url: string; id: string | null; incarnation: string | null }
-  /** The number of the last request that was sent before the last restore of the backend. */
+  /** The number of the last request that was sent before gdn noticed the last restore of the backend. */
   restoredAfter: number
   /** The state's counter when the collection was listed before the first request; null if it wasn't listed. */
   listedAt: number | null
@@ -59,7 +59,7 @@ export interface Drop {
   localFiles: readonly FileIdentity[]
   startedAt: number
   endedAt: number | null
-  /** When the server last responded to a request with rows. */
+  /** When an attempt to send rows last ended, with or without a response. */
   answeredAt: number | null
   holder: LockHolder | null
   beatAt: number

@@ -1,4 +1,4 @@
-// Queries for rows that left the manifest after they were sent, and for those that are new.
+// Queries for rows that left the manifest after they were sent, and for new rows.
 import type { Sql } from '../sqlite/shared-database.ts'
 import { type Drop, isUnrevealed } from './drops.ts'
 import type { MintOperation } from './row-requests.ts'
@@ -12,7 +12,7 @@ export interface VanishedRow {
   key: string
   /** The input of its reference ID if that differs from its key; else null. */
   reference: string | null
-  /** The reference ID of its request; null if there is none. */
+  /** The reference ID with which it was sent; null if there is none. */
   mintedAs: string | null
   line: number
   content: string
@@ -20,9 +20,9 @@ export interface VanishedRow {
   request_id: number
   outcome: string | null
   nft: string | null
-  /** 1 if its NFT was burned since. */
+  /** 1 if its NFT was burned. */
   burned: number | null
-  /** 1 if the row was replaced, so that the new rows were minted in addition. */
+  /** 1 if the row was edited, and the edited row was minted as another NFT. */
   replaced: number
 }
 
@@ -92,7 +92,8 @@ export function storedRows(
 }
 
 /**
- * A row without an ID that was sent with other paths of local files than in the manifest, or with another column order.
+ * A sent row without an ID whose local files have different paths in the manifest, or whose columns have a different
+ * order.
  */
 export interface MovedRow {
   /** Its position in the manifest. */
@@ -203,7 +204,7 @@ interface SentElsewhere {
   id: string
   operation: MintOperation
   nftGdnId: string
-  /** The reference ID of its request; empty if there is none. */
+  /** The reference ID with which the row was sent; empty if there is none. */
   mintedAs: string
 }
 
@@ -258,7 +259,7 @@ interface EditedRow {
   was: string | null
 }
 
-/** Returns the sent rows with an ID that were edited since, each with the row that had its content before. */
+/** Returns the rows with an ID that were edited after they were sent, each with the row that had its content before. */
 export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): EditedRow[] {
   return sql.all(
     `WITH sent AS MATERIALIZED (
@@ -281,7 +282,7 @@ export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): Edit
   )
 }
 
-/** Marks operations whose edited rows are minted in addition. */
+/** Marks operations whose edited rows are minted as other NFTs. */
 export function markReplaced(sql: Sql, operations: readonly string[]): void {
   for (const operation of operations) sql.run('UPDATE operations SET is_replaced = 1 WHERE id = ?', operation)
 }

@@ -17,7 +17,7 @@ export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>):
 }
 
 /**
- * Returns those of the IDs that the collection didn't have at counter `listedAt`, that no operation has, and that were
+ * Returns the given NFT IDs that the collection didn't have at counter `listedAt`, that no operation has, and that were
  * not set aside.
  */
 export function unrecordedNfts(sql: Sql, collection: number, listedAt: number | null, ids: Iterable<string>): string[] {
@@ -34,7 +34,7 @@ export function unrecordedNfts(sql: Sql, collection: number, listedAt: number | 
 }
 
 /**
- * Returns the requests of a run that have accepted or deployed NFTs which aren't listed, with the number of these NFTs.
+ * Returns the requests of a run with accepted or deployed NFTs that aren't in `listed`, and the number of these NFTs.
  */
 export function missingFrom(sql: Sql, runId: string, listed: Iterable<string>): { requestId: number; n: number }[] {
   return sql.all(
@@ -74,7 +74,7 @@ export function notNew(
   return row?.id ?? null
 }
 
-/** Returns the NFTs that a recorded operation already created or received. */
+/** Returns the NFTs that already belong to a recorded operation. */
 export function givenNfts(sql: Sql, nfts: readonly string[]): Set<string> {
   const rows = sql.all<{ id: string }>(
     'SELECT value AS id FROM json_each(?) WHERE EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)',
@@ -94,7 +94,7 @@ export function labelsOfMints(sql: Sql, nfts: readonly string[]): Map<string, st
   return new Map(rows.map(({ nft, label }) => [nft, label]))
 }
 
-/** Returns those of the NFT IDs that operations of other runs have. Leaves out failed NFTs. */
+/** Returns the given NFT IDs that belong to operations of other runs. Leaves out failed NFTs. */
 export function givenToOtherRuns(sql: Sql, runId: string, ids: readonly string[]): string[] {
   return sql
     .all<{ id: string }>(
@@ -120,7 +120,7 @@ export function unrevealedByOtherRuns(sql: Sql, runId: string, collections: read
     .map(({ id }) => id)
 }
 
-/** Returns those of the NFT IDs that another operation on the same server has. */
+/** Returns the given NFT IDs that belong to another operation on the same server. */
 export function givenToOthers(sql: Sql, { id }: Operation, ids: readonly string[]): string[] {
   return sql
     .all<{ id: string }>(
@@ -133,7 +133,9 @@ export function givenToOthers(sql: Sql, { id }: Operation, ids: readonly string[
     .map((row) => row.id)
 }
 
-/** Sets aside an NFT of a response that belongs to none of its rows, so that no other row can get it. */
+/**
+ * Sets aside an NFT that a response contains although none of the request's rows can have it, so that no row gets it.
+ */
 export function setAside(sql: Sql, collection: number, nftGdnId: string): void {
   sql.run(
     "INSERT INTO known_nfts VALUES (?, ?, 0, '') ON CONFLICT DO UPDATE SET counter = 0, content = ''",
@@ -143,7 +145,7 @@ export function setAside(sql: Sql, collection: number, nftGdnId: string): void {
 }
 
 /**
- * Records the NFTs of a run that is removed, so that no earlier request can get them.
+ * Records the NFTs of a run that is being removed, so that no earlier request can get them.
  *
  * @param content `''` sets them aside. Null lets a new run of the same manifest find them
  */

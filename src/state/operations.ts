@@ -252,10 +252,10 @@ export function insertOperation(sql: Sql, id: string, runId: string, name: Opera
   return readOperation(sql, id)
 }
 
-/** Commits the bytes of a planned operation. Nothing may be sent before. */
+/** Stores the bytes of a planned operation. Nothing may be sent before they are committed. */
 export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, listedAt }: IntendedRequest): Operation {
   const { request } = readOperation(sql, id)
-  // The earlier request was sent with another key to a backend that was emptied since.
+  // The earlier request was never sent, had no effect, or went to a backend that has been emptied since then.
   if (request !== null) {
     sql.run('UPDATE operations SET request_id = NULL WHERE id = ?', id)
     sql.run('DELETE FROM requests WHERE id = ?', request.rowId)
@@ -367,8 +367,8 @@ export function countUnknown(sql: Sql, { id }: Operation): number {
 }
 
 /**
- * Returns the requests in the same collection that have another name and an unknown outcome. Leaves out rows of
- * batches.
+ * Returns the requests in the same collection that have another name and an unknown outcome. Leaves out requests with
+ * rows of a manifest.
  */
 export function otherUnknown(sql: Sql, { id }: Operation): Pick<OperationRequest, 'body' | 'listedAt'>[] {
   return sql

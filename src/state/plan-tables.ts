@@ -32,9 +32,15 @@ export interface ExchangedField {
   field: string
   /** Number of rows that change in this field. */
   changed: number
-  /** Number of these rows that get a value which another row loses. Each lost value counts once. */
+  /**
+   * Number of these rows that get a value which another row loses. Each row that loses a value is matched with at most
+   * one row that gets it.
+   */
   moved: number
-  /** Number of changed rows whose earlier value another row, possibly a new one, gets. Each value counts once. */
+  /**
+   * Number of changed rows whose earlier value another row, possibly a new one, gets. Each row that gets a value is
+   * matched with at most one row that loses it.
+   */
   kept: number
   /** Number of distinct values that `kept` counts. */
   values: number
@@ -42,7 +48,7 @@ export interface ExchangedField {
   excess: number
 }
 
-/** The receiver of a row: as the manifest last had it, and as the manifest has it. */
+/** The receiver of a row: as it was last applied or sent, and as it is in the manifest now. */
 export interface DriftedReceiver {
   position: number
   was: string
@@ -151,7 +157,7 @@ export function burnsPage(sql: Sql, after: number, limit: number): { position: n
   return sql.all('SELECT position, change FROM temp.burns WHERE position > ? ORDER BY position LIMIT ?', after, limit)
 }
 
-/** Adds NFTs that rows have. */
+/** Adds NFTs that belong to rows. */
 export function addNamed(sql: Sql, nfts: readonly string[]): void {
   for (const nft of nfts) sql.run('INSERT OR IGNORE INTO temp.named VALUES (?)', nft)
 }

@@ -5,7 +5,7 @@ import { reopenRun } from './runs.ts'
 import { createTables } from './temporary-tables.ts'
 import { moveOperation, type OperationState, TRANSITIONS } from './transitions.ts'
 
-/** Assigns an NFT to a row, because the server accepted it or it was found there. */
+/** Assigns an NFT to a row, because the server accepted it, or it was found on the server. */
 export function giveNft(
   sql: Sql,
   operationId: string,
@@ -68,7 +68,7 @@ export function endRow(sql: Sql, operationId: string, { status, ...end }: NftEnd
   moveOperation(sql, operationId, status)
 }
 
-/** An NFT as it is after changes. */
+/** An NFT after changes. */
 export interface NftNow {
   nftGdnId: string
   /** The owner; null if unknown. */
@@ -100,7 +100,7 @@ export function recordedRow(sql: Sql, runId: string, nftGdnId: string): Uint8Arr
 }
 
 /**
- * Records the present outcome of an NFT whose row was minted. `body` is the row that the NFT matches, if known. Null
+ * Records the current outcome of an NFT whose row was minted. `body` is the row that the NFT matches, if known. Null
  * values don't change what was recorded.
  */
 export function noteChanged(
@@ -159,8 +159,8 @@ export interface ChangedRow {
 }
 
 /**
- * Returns the rows of a run that were applied, or sent with other content than the run's rows have. Begins after an
- * operation ID.
+ * Returns the rows of a run that were applied, or were sent with content that differs from the run's rows. Starts after
+ * an operation ID.
  */
 export const changedRows = (
   sql: Sql,
@@ -216,7 +216,7 @@ export function markUndecided(sql: Sql, operationId: string, reason: string): vo
   moveOperation(sql, operationId, 'unknown', reason)
 }
 
-/** Records the NFT of an earlier operation that was declared absent and whose row was sent again since. */
+/** Records the NFT of an earlier operation that was declared absent and whose row has been sent again since then. */
 export function markLate(sql: Sql, operationId: string, nftGdnId: string, reason: string, now: number): void {
   giveNft(sql, operationId, nftGdnId, { now, by: 'found' })
   moveOperation(sql, operationId, 'accepted', reason)
@@ -256,8 +256,8 @@ export function reopenEnded(sql: Sql, runId: string): void {
 
 /**
  * Returns how many sent rows of a run are in each state. Counts by request, because the index of operations by request
- * has them in the order in which they were sent. Any other index has a million rows at 25,000 scattered places of the
- * file.
+ * has them in the order in which they were sent. In any other index, a million rows are in 25,000 scattered places of
+ * the file.
  */
 export function statesOf(sql: Sql, runId: string): { state: OperationState; n: number }[] {
   return sql.all(
@@ -376,7 +376,7 @@ export function renameStoredRows(
     { scope },
     newKeys.map((one) => ({ ...one, line: null })),
   )
-  // The fingerprint becomes unknown, because the manifest has other keys than the stored rows.
+  // The fingerprint becomes unknown, because the keys of the stored rows now differ from those of the manifest.
   sql.run('UPDATE drops SET fingerprint = NULL WHERE run_id = ?', id)
   sql.script('DROP TABLE temp.renaming')
 }

@@ -5,8 +5,8 @@ import { hashOf, otherRequest } from './operations.ts'
 import type { OperationState } from './transitions.ts'
 
 /**
- * The kind of a row's operation. `createnft` includes creatednft, because they share their reference IDs. The run
- * records that they are dynamic.
+ * The kind of a row's operation. `createnft` includes creatednft, because the two share their reference IDs. The run
+ * records whether its NFTs are dynamic.
  */
 export type MintOperation = Exclude<MintEndpoint, 'creatednft'>
 
@@ -40,7 +40,7 @@ export interface SentRow {
   content: string
   state: OperationState
   reason: string | null
-  /** Whether this is the last request of its row. */
+  /** Whether this is the row's current operation. */
   isCurrent: boolean
   wasDeployed: boolean
   nftGdnId: string | null
@@ -119,8 +119,8 @@ export function bodyOfKey(
 }
 
 /**
- * Returns the first request of a run, from a number on, that has a current row in one of the states; null if there is
- * none.
+ * Returns the first request of a run, starting with number `from`, that has a current row in one of the states; null if
+ * there is none.
  */
 export function nextRequest(
   sql: Sql,
@@ -194,8 +194,8 @@ export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestI
 }
 
 /**
- * Returns bodies of requests in the collections whose rows or operations have an unknown outcome. Leaves out those of
- * one run. `position` is the row's index, or null for an operation of a single command.
+ * Returns the bodies of requests in the collections whose rows or operations are in flight, unknown or absent. Leaves
+ * out the requests of one run. `position` is the row's index, or null for an operation of a single command.
  */
 export function unresolvedBodies(
   sql: Sql,

@@ -11,8 +11,8 @@ export interface RowRecord {
   position: number
   line: number
   /**
-   * `id:` and the row's ID, or `row:` and the row's content hash. Further copies of a content also have `#` and a
-   * number.
+   * `id:` and the row's ID, or `row:` and the row's content hash. If several rows have the same content, the keys after
+   * the first also have `#` and a number.
    */
   key: string
   /** The input of its reference ID if that differs from its key; else null. It is the same on every machine. */
@@ -24,7 +24,7 @@ export interface RowRecord {
    * `content`. See `copyHash`.
    */
   portable: string | null
-  /** Rows with the same number may share a request: they have one receiver and one sender. */
+  /** Rows with the same number may share a request, because they have the same receiver and sender. */
   receivers: number
   /** The number of its local files. */
   files: number
@@ -132,7 +132,7 @@ export function pageOf(sql: Sql, rows: RowsIn, after: number, limit: number): Ro
   return sql.all(`SELECT ${COLUMNS} FROM ${tableOf(rows)} WHERE position > ? ORDER BY position LIMIT ?`, after, limit)
 }
 
-/** Returns whether the draft has other rows than a run at some of its positions, or has them on other lines. */
+/** Returns whether the draft differs from a run's rows in the key or line of any position. */
 export const areOnOtherLines = (sql: Sql, { setId }: Pick<Drop, 'setId'>): boolean =>
   sql.get(
     `SELECT 1 FROM rows r JOIN temp.draft d ON d.position = r.position
@@ -218,7 +218,8 @@ const isEdited = (drop: Pick<Drop, 'reading'>, row: string, sent = 'o.content'):
 
 /**
  * Yields rows with their current operations in a run, in the manifest's order. By line, the operations are adjacent in
- * an index that has all columns. By identity, which is a hash, 100,000 rows read 18 times as many pages of the file.
+ * an index that has all columns. By identity, which often contains a hash, 100,000 rows read 18 times as many pages of
+ * the file.
  */
 export async function* plannedPages(
   state: StateReader,

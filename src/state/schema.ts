@@ -71,12 +71,12 @@ CREATE TABLE runs (
   holder TEXT,
   fence INTEGER NOT NULL,
   beat_at INTEGER NOT NULL,
-  -- Whether a run with one operation is never forgotten: those of the npm client, whose keys identify one request
-  -- permanently.
+  -- Whether a run with one operation is never removed. The runs of the npm client are kept, because a key identifies
+  -- one request permanently.
   is_kept INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE INDEX runs_by_start ON runs (started_at);
--- There may be a million kept runs, so what reads the runs of commands skips those that ended.
+-- There may be a million kept runs, so queries for the runs of commands skip kept runs that have ended.
 CREATE INDEX runs_of_commands ON runs (started_at)
   WHERE kind = 'command' AND (is_kept = 0 OR ended_at IS NULL);
 
@@ -157,7 +157,7 @@ CREATE TABLE requests (
   incarnation TEXT,
   honors_key INTEGER,
   listed_at INTEGER,
-  -- The limit of its cost in wei that the last attempt stated. Requests with rows have that of their run.
+  -- The cost limit in wei that the last attempt stated. Requests with rows have the limit of their run.
   max_cost TEXT
 );
 CREATE INDEX requests_by_run ON requests (run_id, n);
@@ -194,7 +194,7 @@ CREATE TABLE operations (
   is_replaced INTEGER NOT NULL DEFAULT 0,
   was_deployed INTEGER NOT NULL DEFAULT 0,
   rival TEXT,
-  -- The row as it was sent, as in rows; null while the rows of its run have it.
+  -- The row as it was sent, in the format of rows.body; null while the rows of its run have it.
   body BLOB,
   CHECK (state = 'planned' OR request_id IS NOT NULL),
   CHECK (state NOT IN ('accepted', 'deployed') OR accepted_at IS NOT NULL)
@@ -234,7 +234,7 @@ CREATE TABLE nfts (
   receiver TEXT,
   metadata_url TEXT,
   error TEXT,
-  -- The row that the NFT was changed to after its mint, as in rows; null if it wasn't.
+  -- The row that the NFT was changed to after its mint, in the format of rows.body; null if it wasn't changed.
   body BLOB,
   is_burned INTEGER NOT NULL DEFAULT 0,
   -- The revision, and the owner with the number of transfers, with which the NFT was last seen to match its row.

@@ -24,8 +24,8 @@ export async function locateSeal(path: string): Promise<SealLocation> {
  * The files beside the database that show whether it is a copy. `-seal` has the counter of the last writing
  * transaction, written under the lock just before the commit. A database that was restored alone has another counter.
  * The database has the time at which the seal was written, as the file system stores it (`ctime`), which no restore can
- * set. Files that were restored together, in place, have another time. `-holder` names the process that is in a
- * transaction.
+ * set. Files that were restored together, in place, have another time. `-holder` names the process that began the last
+ * writing transaction.
  *
  * A process that is killed between the two writes leaves a counter that doesn't match. That is rare and counts as a
  * copy, which only costs a comparison with the server.
@@ -109,7 +109,7 @@ function isKnownPlace(sql: Sql, { host, device, inode, boot }: SealLocation): bo
  * last. Must be called under the lock.
  */
 export function whyCopied(sql: Sql, place: SealLocation, seal: Seal): string | null {
-  // First, because this query acquires the lock. After it, no other process writes the seal.
+  // This query comes first, because it acquires the lock. After that, no other process writes the seal.
   const { counter, sealed_at } = counterOf(sql)
   if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the previous database is missing'
   if (!isKnownPlace(sql, place)) return 'it was not used in this location before'

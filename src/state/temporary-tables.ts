@@ -7,16 +7,20 @@ import type { Sql } from '../sqlite/shared-database.ts'
 const TABLES = {
   /**
    * The rows of the manifest that was read last. `addRows` fills it, `moveRow` changes it, and `moveDraft` empties it.
-   * Each function with a parameter `RowsIn` reads it, and so do `draft-rows.ts` and `rowsOfOther`.
+   * Each function with a parameter `RowsIn` reads it, and so do `draft-rows.ts`, `areOnOtherLines`, `changedPage` and
+   * `rowsOfOther`.
    */
   draft: `(position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL, reference TEXT, content TEXT NOT NULL,
     portable TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)`,
   /**
-   * The changes of rows. `addChanges` fills it; `changedPage` and `rowsOfOther` read it with the draft,
-   * and `exchangedRows` with any rows.
+   * The changes of rows. `addChanges` fills it; `changedPage` and `rowsOfOther` read it with the draft, `exchangedRows`
+   * with any rows, and `exchangedFields` alone.
    */
   changes: '(position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID',
-  /** Receivers of rows whose NFTs somebody else transferred. `addDrifted` fills it, and `exchangedFields` reads it. */
+  /**
+   * Receivers of rows whose NFTs somebody else transferred. `addDrifted` fills it, and `exchangedFields` and
+   * `exchangedRows` read it.
+   */
   drifted: '(position INTEGER PRIMARY KEY, was TEXT NOT NULL, now TEXT NOT NULL, is_open INTEGER NOT NULL)',
   /** Values of rows that will be minted. `addMinted` fills it, and `exchangedFields` reads it. */
   minted: '(field TEXT NOT NULL, value TEXT NOT NULL)',
@@ -36,7 +40,7 @@ const TABLES = {
    * The burns of a saved plan. `addSavedBurn` fills it, `takeSavedBurn` removes one, and `savedBurns` reads the rest.
    */
   saved_burns: '(nft TEXT PRIMARY KEY, change TEXT NOT NULL)',
-  /** Reference IDs whose label will be replaced. `addRelabeled` fills it, and `relabeledPage` reads it. */
+  /** Reference IDs whose labels will be replaced. `addRelabeled` fills it, and `relabeledPage` reads it. */
   relabeled: '(n INTEGER PRIMARY KEY, operation TEXT, reference TEXT, label TEXT)',
   /** NFTs that were changed after their mint. `addSeen` fills it, and `seenPage` reads it. */
   seen: `(position INTEGER PRIMARY KEY, nftGdnId TEXT NOT NULL, owner TEXT, metadataUrl TEXT, isBurned INTEGER NOT NULL,

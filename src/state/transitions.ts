@@ -2,9 +2,9 @@ import type { Sql } from '../sqlite/shared-database.ts'
 
 /**
  * The states of an operation. `planned`: only its name is claimed. `intended`: its bytes are committed, and none was
- * sent. `sent`: bytes may have been sent. `unknown`: bytes were sent, and no response proves the outcome. `accepted`:
- * the server accepted it. `absent`: reconciling found that it had no effect. `failed`: it was refused, or what it
- * created failed. `deployed`: done.
+ * sent. `sent`: bytes may have been sent. `unknown`: the same, but the attempt has ended, and no response proves the
+ * outcome. `accepted`: the server accepted it. `absent`: reconciling found that it had no effect. `failed`: it was
+ * refused, or its NFT or transaction failed. `deployed`: done.
  */
 export type OperationState = 'planned' | 'intended' | 'sent' | 'accepted' | 'unknown' | 'absent' | 'failed' | 'deployed'
 

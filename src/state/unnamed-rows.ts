@@ -1,4 +1,5 @@
-// Queries that distinguish rows and NFTs with an ID from those without one. Without an ID, a key has the row's content.
+// Queries that distinguish rows and NFTs with an ID from those without one. The key of a row without an ID contains the
+// hash of its content.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { type RowRecord, type RowsIn, tableOf } from './rows.ts'
@@ -37,7 +38,7 @@ export function copyCounts(sql: Sql, rows: RowsIn): Map<string, number> {
   return new Map(counts.map(({ portable, n }) => [portable, n]))
 }
 
-/** Returns those of the NFTs that another run, a replaced row, or a row of the manifest has. */
+/** Returns the given NFTs that belong to another run, a replaced row, or a row of the manifest. */
 export function nftsWithRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, nfts: readonly string[]): Set<string> {
   const withRows = sql.all<{ nft: string }>(
     `SELECT n.nft_gdn_id AS nft FROM json_each(?) j JOIN nfts n ON n.nft_gdn_id = j.value
@@ -65,7 +66,7 @@ export function addsUnnamed(sql: Sql, { id, scope }: Drop, rows: RowsIn): boolea
 /** Whether any run into the collections has sent a row without an ID. */
 export function hasUnnamed(sql: Sql, collections: readonly number[]): boolean {
   const row = sql.get(
-    // CROSS JOIN keeps this order. SQLite would read the operations of all runs first.
+    // CROSS JOIN keeps this order. Otherwise, SQLite would read the operations of all runs first.
     `SELECT 1 FROM json_each(?) j CROSS JOIN drops d ON d.collection_id = j.value
       CROSS JOIN operations o ON o.run_id = d.run_id AND o.released_at IS NULL
       WHERE substr(o.identity, length(d.scope) + 1, 4) = 'row:' LIMIT 1`,
@@ -90,7 +91,7 @@ export function burnedRows(
 }
 
 /**
- * Returns the keys of those copies of a row that are not in the manifest and whose NFTs were not burned.
+ * Returns the keys of a row's copies that are not in the manifest and whose NFTs were not burned.
  *
  * @param first the key of the first copy
  */
