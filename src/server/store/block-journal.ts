@@ -10,7 +10,7 @@ export interface JournalledBlock<Raw extends string = string> {
   transactions: readonly Raw[]
 }
 
-/** A block of an EVM chain. */
+/** A stored block with its hash, which only EVM chains record. */
 export interface HashedBlock<Raw extends string = string> extends JournalledBlock<Raw> {
   /** Known after mining. It is null if the process died in between. A replay must produce the same hash. */
   hash: string | null

@@ -2,7 +2,7 @@ import { chunksOf } from '../../core/chunks-of.ts'
 import { addPublications } from './publications.ts'
 import type { Db, PublishTarget } from './schema.ts'
 
-/** A small part of stored content: a metadata file, a directory, or the node that lists the parts of a large file. */
+/** A small part of stored content: a small file, a directory, or the node that lists the parts of a large file. */
 export interface ContentBlock {
   /** CID v1 in base32, as returned by `CID.toString()`. */
   cid: string

@@ -104,7 +104,7 @@ export async function nftsById(db: Db, ids: readonly string[]): Promise<SummaryR
 
 /**
  * Returns the NFTs that an address owns in a collection, in the order of acceptance. NFTs before the page are skipped
- * in the index, which has the positions. The row comparison has the same reason as in `placed`.
+ * in the index, which has the positions. It compares rows for the same reason as `placed`.
  */
 export async function nftsOwned(
   db: Db,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** Appended to a prefix, gives an upper bound for all texts with the prefix, in byte order. */
+/** Appended to a prefix, it gives an upper bound for all texts with the prefix, in byte order. */
 const END = '\u{10ffff}'
 
 /** Returns terms with a prefix, in order. Each term takes one index lookup, regardless of how many NFTs have it. */

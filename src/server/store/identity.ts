@@ -23,8 +23,8 @@ export async function keepIdentity(db: Db): Promise<BackendIdentity> {
 }
 
 /**
- * Starts a new incarnation of the data. Call it in the transaction after which accepted requests may be missing. The
- * value is random, because a counter in a restored database would repeat values that clients have seen.
+ * Starts a new incarnation of the data. Call it when accepted requests may be missing from the data. The value is
+ * random, because a counter in a restored database would repeat values that clients have seen.
  */
 export async function startIncarnation(db: Db): Promise<void> {
   await db.updateTable('backend').set({ incarnation: randomUUID() }).execute()

@@ -85,7 +85,7 @@ export async function migrateSchema(
 /**
  * Runs all migrations in one transaction, under a lock that ends with it. If several processes start together, one of
  * them migrates, and the others find the migrations applied. Kysely's own migrator isn't used, because it holds its
- * lock beyond a transaction, which doesn't work with pgbouncer. Its table of migrations is used.
+ * lock beyond a transaction, which doesn't work with pgbouncer. Only its table of migrations is used.
  */
 async function migrateTogether(db: Kysely<Schema>): Promise<void> {
   await db.transaction().execute(async (transaction) => {

@@ -16,7 +16,10 @@ export interface HistoryRow {
   sender: string | null
   receiver: string | null
   revision: number | null
-  /** Position of an update in its table; null for anything else, and for an update that the database doesn't have. */
+  /**
+   * Position of an update or freeze in its table; null for other events, and for updates that the database doesn't
+   * have.
+   */
   update_seq: number | null
 }
 

@@ -7,7 +7,7 @@ import type { Db, NftsTable } from './schema.ts'
 
 export type NftRow = Selectable<NftsTable>
 
-/** Returns SQL for the present metadata or files of an NFT, from its last update or its mint. */
+/** Returns SQL for the current metadata or files of an NFT, from its last update or its mint. */
 export const presentOf = (column: 'metadata' | 'files'): RawBuilder<unknown> =>
   sql`case when nfts.update_id is null then ${sql.ref(`nfts.${column}`)} else (
     select ${sql.ref(`present.${column}`)} from updates as present
@@ -41,7 +41,7 @@ const RECORD = [
   'collections.contract_address',
 ] as const
 
-/** Returns NFTs with these IDs that an account may read, with their present metadata, in no particular order. */
+/** Returns NFTs with these IDs that an account may read, with their current metadata, in no particular order. */
 export async function findNfts(db: Db, accountId: string, ids: readonly string[]) {
   const rows = await db
     .selectFrom('nfts')
@@ -336,7 +336,7 @@ export async function listNftsOfDirectory(db: Db, collectionId: string, director
   const pending = sql`nfts.step = 'chain'`
   const minted = sql`nfts.collection_id = ${collectionId} and nfts.token_id = transactions.mint`
   const failed = sql`nfts.collection_id = ${collectionId} and nfts.status = 'failed' and nfts.token_id is null`
-  // Reads pending NFTs first. An NFT that is settled in the meantime is read twice, and stored once.
+  // Reads pending NFTs first. An NFT that is settled in the meantime is read twice, but stored once.
   const found = new Map<string, DirectoryNft>()
   for (const condition of [pending, minted, failed]) {
     for (const nft of (await those(condition).execute(db)).rows) found.set(nft.id, nft)

@@ -9,7 +9,7 @@ import type { Db, Schema } from './schema.ts'
 // SQLite binds at most 32,766 parameters in a statement; a row here has at most 4, and a query one for each ID.
 const ROWS_AT_ONCE = 500
 
-/** Whether there is any webhook or listener. Without one, this check is the only cost of events. */
+/** Whether any webhook or listener is active. If none is, this check is the only cost of events. */
 export async function hasWebhooks(db: Db): Promise<boolean> {
   const active = db.selectFrom('webhooks').select('id').where('status', '=', 'active').limit(1)
   return (await active.executeTakeFirst()) !== undefined

@@ -23,7 +23,7 @@ export interface KnownReference extends NewReference, Partial<Pick<ContentRefere
   accepted_at: number
 }
 
-/** Whether an endpoint creates NFTs, each with its reference ID in a list. */
+/** Whether an endpoint creates NFTs. If so, its requests can have a list of reference IDs, one for each NFT. */
 export const createsNfts = (operation: CreatingEndpoint): boolean => TARGETS[operation] === 'nfts'
 
 /** Tables of operations with reference IDs. */
@@ -75,7 +75,9 @@ export async function findReferences(
   return rows
 }
 
-/** Moves a reference ID from a failed operation to another one. Returns false if another process was faster. */
+/**
+ * Moves a reference ID from a failed operation to another one. Returns false if another process has already moved it.
+ */
 export async function replaceReference(
   db: Db,
   { scope_id, operation }: ReferenceScope,
@@ -111,7 +113,7 @@ export async function replaceLabel(
   return Number(numUpdatedRows)
 }
 
-/** Returns those reference IDs of NFTs that were made from content. */
+/** Returns the reference IDs of the given NFTs that were made from content. */
 export async function findContentReferences(
   db: Db,
   { scope_id, operation }: ReferenceScope,

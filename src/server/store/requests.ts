@@ -21,7 +21,8 @@ export async function recordResponse(db: Db, id: string, response: string): Prom
 }
 
 /**
- * Maximum number of requests in a log line. A bundle has at most as many, so each of its requests can be found there.
+ * Maximum number of requests in a log line. A bundle has NFTs of at most as many requests, so its log line has all of
+ * them.
  */
 export const MAX_LOGGED_REQUESTS = 200
 

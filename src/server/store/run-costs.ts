@@ -343,7 +343,7 @@ export async function unminedOfRun(db: Db, { collection_id, run }: RunKey) {
     .execute()
 }
 
-/** Returns the runs with a limit that have some of these transactions signed and in no block. */
+/** Returns the runs with a limit that pay for any of these transactions that is signed and in no block. */
 export async function runsOfUnmined(db: Db, ids: readonly string[]): Promise<LimitedRun[]> {
   const rows = await db
     .selectFrom('transactions')

@@ -91,7 +91,7 @@ export interface NftTermCursorTable {
   gaps: string
 }
 
-/** A column that only `src/server/state` writes, which has the allowed transitions. */
+/** A column that only `src/server/state` writes, with the allowed transitions. */
 export type StateColumn<Value> = ColumnType<Value, never, never>
 
 /** The state of a row in the pipeline: its lease and its next attempt. */
@@ -115,7 +115,7 @@ export interface CollectionsTable extends Work {
   symbol: string
   wallet_address: string
   contract_address: string
-  /** On Solana, the service's own address, from which the mint's address is derived. */
+  /** On Solana, the address of the backend's signer, from which the mint's address is derived. */
   factory_address: string
   enable_api: number
   enable_transfer: number
@@ -209,21 +209,21 @@ export interface TransactionsTable extends Work {
   nonce: number | null
   kind: TransactionKind
   /**
-   * Null for a factory, and for transfers and updates, whose rows have the collection. Unfinished transactions of an
-   * EVM collection have different token IDs.
+   * Null for a factory, and for transfers and updates, whose rows have the collection. Unfinished mints of an EVM
+   * collection have different first token IDs.
    */
   collection_id: string | null
   /** ID of the first token that the transaction mints on an EVM chain; else null. */
   start_id: string | null
   /** On Solana, the address of the mint that the transaction creates, which is the token ID; else null. */
   mint: Generated<string | null>
-  /** Number of NFTs that the transaction mints or updates. */
+  /** Number of NFTs that the transaction mints, updates or freezes. */
   token_count: number
   /** The sequence of the update in its collection; null for other kinds. */
   update_sequence: Generated<number | null>
   /** CID of the directory of its metadata files. */
   directory: string | null
-  /** Hexadecimal on EVM chains, base64 on Solana. Empty if the transaction is never sent again. */
+  /** Hexadecimal on EVM chains. On Solana, base64, or empty if the transaction is never sent again. */
   raw: string
   /** On Solana, the signature. */
   hash: string
@@ -282,7 +282,7 @@ export type TransferStatus = 'initiated' | 'deployed' | 'failed'
 /** burn: the receiver is the zero address */
 export type TransferKind = 'transfer' | 'burn'
 
-/** A transfer of an NFT. */
+/** A transfer or burn of an NFT. */
 export interface TransfersTable {
   seq: Generated<number>
   /** The transaction_gdn_id of transfernft or burnnft. */
@@ -326,7 +326,7 @@ export interface UpdatesTable extends Work {
   step: StateColumn<UpdateStep>
   error: string | null
   transaction_id: string | null
-  /** The sequence of its transaction once that is final; null before. */
+  /** The sequence of its transaction once that is final; null before, and for freezes and commitments. */
   revision: number | null
   /** The client's reference ID; null if there is none. */
   reference_id: string | null
@@ -351,7 +351,9 @@ export interface OperationReferencesTable {
   target_id: string
   /** The label that the client sent with the reference ID. A request with a different label is rejected. */
   label: string | null
-  /** Whether the reference ID was made from an ID of the client's row, or from the row's content. */
+  /**
+   * Whether the reference ID was made from the ID of the client's row, or from the row's content. Null if not stated.
+   */
   kind: 'id' | 'content' | null
   /** The reference ID that the NFT got when its row got an ID after the mint. Only set if `kind` is `content`. */
   alias: string | null
@@ -397,7 +399,7 @@ export interface ChainsTable {
   genesis_hash: Generated<string | null>
   /** Unix seconds; 0 for a public network. */
   genesis_timestamp: number
-  /** On Solana, the service's own address. */
+  /** On Solana, the address of the backend's signer. */
   factory_address: string
   created_at: number
   /** The first block of a public network that can have transactions of this backend. Null until there are any. */
@@ -566,7 +568,7 @@ export interface BackendTable {
   one: number
   /** A UUID that doesn't change when the data is moved. */
   id: string
-  /** A UUID that changes with each import, because accepted requests may then be missing. */
+  /** A UUID that changes after an import or a copy of the data, because accepted requests may then be missing. */
   incarnation: string
 }
 

@@ -20,17 +20,18 @@ class TransactionalDialect extends SqliteDialect {
 }
 
 /**
- * Number of cached statements. Fewer than these are frequent. Longer texts aren't cached, because they have a number of
- * rows that seldom recurs.
+ * Maximum number of cached statements, and maximum length of their texts. Fewer statements than this are frequent, and
+ * the number of rows in a longer text seldom recurs.
  */
 const MAX_KEPT = 200
 const MAX_KEPT_LENGTH = 4000
 
 /**
- * Caches prepared statements, because preparing one takes as long as running it. Also changes two of Kysely's
- * statements. A transaction acquires the write lock when it begins. If it acquired the lock at its first write, after a
- * read, it would fail instead of wait if another process (gdn key) had written in between. On a full disk, SQLite rolls
- * back by itself. The later rollback would fail and hide the original error, so this failure is ignored.
+ * Caches prepared statements, because preparing one takes as long as running it. Also handles two of Kysely's
+ * statements differently. A transaction acquires the write lock when it begins. If it acquired the lock at its first
+ * write, after a read, it would fail instead of waiting if another process (gdn key) had written in between. On a full
+ * disk, SQLite rolls back by itself. The later rollback would fail and hide the original error, so this failure is
+ * ignored.
  */
 function adapt(raw: RawDatabase): SqliteDatabase {
   const kept = new BoundedMap<RawStatement>(MAX_KEPT)
@@ -39,7 +40,7 @@ function adapt(raw: RawDatabase): SqliteDatabase {
     close: () => raw.close(),
     prepare(sql) {
       const statement = kept.get(sql) ?? open(sql)
-      // A statement that fails isn't used again, because it may be at a row.
+      // A statement that fails isn't used again, because it may not have been reset.
       kept.delete(sql)
       const keep = <Result>(result: Result): Result => {
         if (sql.length <= MAX_KEPT_LENGTH) kept.set(sql, statement)

@@ -108,7 +108,7 @@ export async function indexFiles(
 }
 
 /**
- * Calls `change`, which changes the present metadata of NFTs, and updates their search terms. Call it in a transaction.
+ * Calls `change`, which changes the current metadata of NFTs, and updates their search terms. Call it in a transaction.
  * An NFT that isn't indexed yet gets its terms early.
  */
 export async function reindexed(db: Db, nftIds: readonly string[], change: () => Promise<unknown>): Promise<void> {

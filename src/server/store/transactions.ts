@@ -21,8 +21,8 @@ export const isUpdate = ({ kind }: Pick<TransactionRow, 'kind'>): boolean =>
   kind === 'update' || kind === 'freeze' || kind === 'provenance'
 
 /**
- * Returns what a pending transaction is requested to do after a new request. A bump doesn't replace a requested
- * cancellation, which is signed with higher fees anyway.
+ * Returns the action that is requested for a pending transaction after a new request. A bump doesn't replace a
+ * requested cancellation, which is signed with higher fees anyway.
  */
 export const requestedWith = (
   { requested_action: earlier }: Pick<TransactionRow, 'requested_action'>,
@@ -36,8 +36,8 @@ export function nonceOf({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): nu
 }
 
 /**
- * Reserves the next nonces of a signer, and returns the first. Call it in the transaction that stores what is signed
- * with them. Until that ends, others wait for this signer's nonces.
+ * Reserves the next nonces of a signer, and returns the first. Call it in the database transaction that stores what is
+ * signed with them. Until it ends, other processes wait for nonces of this signer.
  */
 export async function takeNonce(db: Db, blockchain: Blockchain, signer: string, count = 1): Promise<number> {
   const row = await db
@@ -102,7 +102,7 @@ export async function findTransactionByNonce(
   return row ?? null
 }
 
-/** Whether transactions that are not for the same run wait for the nonce of a pending transaction. */
+/** Whether transactions of other runs, or of no run, wait for the nonce of a pending transaction of a run. */
 export async function delaysOthers(
   db: Db,
   { blockchain, signer, nonce, run }: Pick<TransactionRow, 'blockchain' | 'signer' | 'nonce' | 'run'>,

@@ -73,7 +73,7 @@ const isOfOtherRuns = (runs: readonly RunKey[]) => sql<boolean>`not exists (
 /**
  * Returns unsigned transfers of a blockchain, oldest first, with the data for their transactions. Leaves out a transfer
  * while a reorg has removed its token or an earlier transfer. Leaves out a burn until the mint is final: if a reorg
- * gave the token to another NFT, that NFT would be burned. Includes transfers whose NFT has failed since then.
+ * gave the token to another NFT, that NFT would be burned. Includes transfers whose NFT has failed in the meantime.
  *
  * @param except excludes transfers of these runs
  */
@@ -143,7 +143,7 @@ export async function lockForSigning(db: Db, ids: readonly string[]): Promise<Re
   return new Set(rows.map((row) => row.id))
 }
 
-/** Assigns transfers to their transactions. Returns how many of them had none yet. */
+/** Assigns transfers to their transactions. Returns how many of them had no transaction yet. */
 export async function assignTransfers(
   db: Db,
   assigned: readonly { id: string; transactionId: string }[],

@@ -123,7 +123,7 @@ export async function openMintsOf(db: Db, collectionId: string): Promise<Unknown
     .execute()
 }
 
-/** Returns those of the given collections that can't mint because of unknown mints. */
+/** Returns the given collections that can't mint because of unknown mints. */
 export async function withOpenMints(db: Db, collectionIds: readonly string[]): Promise<Set<string>> {
   const rows = await db
     .selectFrom('unknown_mints')
@@ -202,8 +202,8 @@ export async function releaseUnknownMints(db: Db, collectionId: string): Promise
 }
 
 /**
- * Returns the token ID after the last token of a collection that recorded transactions and examined mints show on
- * chain. Stops at the first unknown token, which a pending NFT may have.
+ * Returns the ID after the last token that final transactions or examined mints account for. Stops at the first unknown
+ * token, which may be the token of a pending NFT.
  */
 async function knownTokenEnd(db: Db, collectionId: string, startId: bigint): Promise<bigint> {
   const rows = await db

@@ -126,7 +126,7 @@ const isOfOtherRuns = (runs: readonly string[]) => sql<boolean>`
     where earlier.nft_id = updates.nft_id and earlier.seq < updates.seq and earlier.status = 'initiated'
       and requests.run in (${sql.join(runs)}))`
 
-/** An update with the facts of its NFT. They are null for a commitment, which has no NFT. */
+/** An update with fields of its NFT, which are null for a commitment. */
 export type UpdateWithNft = Awaited<ReturnType<typeof listSignable>>[number]
 
 /** Returns the pending updates of a transaction. */

@@ -42,7 +42,7 @@ export async function findDelivery(db: Db, webhookId: string, eventId: string): 
   return row ?? null
 }
 
-/** Records an attempt. Has no effect if an earlier owner of the webhook has delivered the event in the meantime. */
+/** Records an attempt. Has no effect if the delivery has already ended, because another process has completed it. */
 export async function recordAttempt(
   db: Db,
   { webhook_id, event_id }: Pick<DeliveryRow, 'webhook_id' | 'event_id'>,

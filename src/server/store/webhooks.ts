@@ -83,7 +83,7 @@ export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOption
       .updateTable('webhooks')
       .set((webhook) => ({ lease_until: momentIn(now, leaseMs), generation: webhook('generation', '+', 1) }))
       .where('id', 'in', ids)
-      // Checked again: another process may have been faster.
+      // Checked again: another process may have claimed the webhook.
       .where('lease_until', '<=', momentIn(now))
       .returningAll()
       .execute()

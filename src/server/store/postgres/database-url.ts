@@ -23,14 +23,14 @@ const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
 type Mode = (typeof MODES)[number]
 const PARAMETERS = new Set(['host', 'port', 'dbname', 'user', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'])
 
-/** Has the user as a parameter, because errors redact a user before the host, which a password may follow. */
+/** The user is a parameter, because errors redact everything between `//` and `@`, which may contain a password. */
 const FORM = 'Use the form postgres://<host>:5432/<database>?user=<user>.'
 
 /** Placeholder for an empty host, which `URL` would reject. The host is then in the parameters, or is localhost. */
 const NO_HOST = 'socket.invalid'
 
 /**
- * Parses a URL like psql and other clients: `postgres://user:password@host:5432/database?sslmode=verify-full`, or with
+ * Parses a URL as psql and other clients do: `postgres://user:password@host:5432/database?sslmode=verify-full`, or with
  * the folder of a Unix socket, `postgres:///database?host=/run/postgresql`. Errors never quote it, since it may contain
  * a password.
  *
@@ -74,8 +74,8 @@ const isLocal = (host: string) =>
   host.startsWith('/') || host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 
 /**
- * Returns the TLS options that libpq would use, with one exception: rejects an unencrypted server on another machine
- * unless the URL allows it (`sslmode=disable`). libpq would fall back silently.
+ * Returns the TLS options that libpq would use, with one exception: they reject an unencrypted server on another
+ * machine unless the URL allows it (`sslmode=disable`). libpq would fall back silently.
  */
 function readTls(parameters: ReadonlyMap<string, string>, local: boolean): ConnectionOptions | false {
   const given = parameters.get('sslmode')

@@ -7,7 +7,7 @@ const PASSING = new Set([
   '57P03', // cannot_connect_now
   '57P05', // idle_session_timeout
   '25P03', // idle_in_transaction_session_timeout
-  '25006', // read_only_sql_transaction: a standby, in the moment of a failover
+  '25006', // read_only_sql_transaction: a standby during a failover
   '53000', // insufficient_resources
   '53100', // disk_full
   '53200', // out_of_memory

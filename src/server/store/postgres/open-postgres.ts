@@ -73,8 +73,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     unchecked = false,
   } = options
   const db = connect({ ...clientConfig(address), max: connections, query_timeout: responseWithinMs })
-  // Works without a statement timeout: an index of millions of rows takes minutes, and other processes wait for the
-  // first.
+  // Runs without a statement timeout: an index of millions of rows takes minutes, and other processes wait for the one
+  // that migrates.
   const patiently = async (work: (db: Kysely<Schema>) => Promise<void>) => {
     const patient = connect({ ...clientConfig(address), max: 1, keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS })
     try {

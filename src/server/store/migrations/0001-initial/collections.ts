@@ -49,7 +49,7 @@ export async function createCollections(db: Kysely<unknown>, dialect: InitialDia
     .addColumn('sender', 'text')
     .addColumn('receiver', 'text', (c) => c.notNull())
     .addColumn('owner', 'text')
-    // Block of the transfer to the owner, if the transfer was recorded before the follower reached it.
+    // Block of the transfer that set the owner.
     .addColumn('owner_block', 'bigint')
     .addColumn('metadata', 'text', (c) => c.notNull())
     .addColumn('files', 'text')

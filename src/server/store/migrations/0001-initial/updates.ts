@@ -49,7 +49,7 @@ export async function createUpdates(db: Kysely<unknown>, dialect: InitialDialect
   await index('transaction').columns(['transaction_id']).where(sql.ref('transaction_id'), 'is not', null).execute()
   await index('collection').columns(['collection_id', 'revision']).where(sql.ref('revision'), 'is not', null).execute()
   await index('nft').columns(['nft_id', 'seq']).execute()
-  // A collection can be committed to a hash only once.
+  // A collection can be committed to the same hash only once.
   await index('provenance')
     .unique()
     .columns(['collection_id', 'metadata'])
