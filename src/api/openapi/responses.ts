@@ -95,7 +95,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   410: [
     'Gone',
     'The signed URL was used before, and this server accepts each signed URL only once.',
-    'the signed URL was used before, get a new one',
+    'the signed URL was used before: get a new one',
   ],
   412: [
     TITLES.precondition,

@@ -11,16 +11,19 @@ import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** A change of NFTs, or of facts about NFTs, in one transaction. The members are what differs between the endpoints. */
+/** A change to NFTs, or a commitment to a provenance hash. The members are the differences between the endpoints. */
 interface Change<Name extends OperationEndpoint, Echo, Prepared> {
   operation: Name
   /** The fields that identify the operation by its digest. */
   fields: OperationFields[Name]
   /** The fields of the request that the response repeats. */
   echo: Echo
-  /** Finds the same change if it has no reference ID but can be made only once. */
+  /**
+   * Finds the accepted change with the same content, for changes that can be made only once even without a reference
+   * ID.
+   */
   existing?(db: Db, collection: CollectionRow): Promise<Existing | null>
-  /** Checks what needs no chain, before the chain is required. @throws Refusal */
+  /** Runs the checks that don't need the chain, before the chain is required. @throws Refusal */
   checkInDatabase?(collection: CollectionRow): Promise<void>
   /** Checks outside of the database transaction. @throws Refusal */
   check(collection: CollectionRow): Promise<Prepared>
@@ -44,7 +47,7 @@ interface Parsed {
   reference_id?: string | undefined
 }
 
-/** Accepts a change of existing NFTs. If the reference ID exists already, returns its operation and changes nothing. */
+/** Accepts a change. If the reference ID already exists, returns its operation and changes nothing. */
 export async function acceptChange<Name extends OperationEndpoint, Echo extends object, Prepared>(
   deps: ServiceDeps,
   request: ServiceRequest<Parsed>,

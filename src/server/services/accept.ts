@@ -30,7 +30,7 @@ export interface AcceptedRequest<Response> {
 
 function replay<Response>(earlier: RequestRow, bodyHash: string): AcceptedRequest<Response> {
   if (earlier.body_hash !== bodyHash) {
-    throw new Refusal(422, TITLES.validation, 'Idempotency-Key was used before with another body, use a new key', {
+    throw new Refusal(422, TITLES.validation, 'Idempotency-Key was used before with another body: use a new key', {
       [HEADERS.errorCode]: IDEMPOTENCY_ERRORS.reused,
     })
   }
@@ -39,7 +39,7 @@ function replay<Response>(earlier: RequestRow, bodyHash: string): AcceptedReques
 
 /** The work of a creating endpoint in addition to storing the request. */
 export interface Work<Prepared, Response> {
-  /** Returns the response if all reference IDs already have their operations. Then nothing else is done. */
+  /** Returns the response if all reference IDs already have their operations. Then nothing is created. */
   findExisting(): Promise<Response | null>
   /** Checks outside of the database transaction, for example on chain; not called for a repeated request. */
   prepare(): Promise<Prepared>
@@ -61,7 +61,7 @@ export async function accept<Prepared, Response>(
   { findExisting, prepare, write, rejected }: Work<Prepared, Response>,
 ): Promise<AcceptedRequest<Response>> {
   const scope = idempotencyKey === null ? null : { accountId, endpoint, idempotencyKey }
-  // Only a request with a key can be repeated.
+  // Without a key, the body is never compared with an earlier one.
   const bodyHash = scope === null ? '' : createHash('sha256').update(canonicalJson(body)).digest('hex')
   const earlier = scope && (await findRepeated(store.db, scope))
   if (earlier) return replay(earlier, bodyHash)

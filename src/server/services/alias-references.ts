@@ -10,7 +10,8 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
  * Adds aliases to NFTs. An alias is a second reference ID, derived from the ID that the row got after the mint.
- * Repeating the request changes nothing. An NFT can have only one alias, permanently, so that no two rows name it.
+ * Repeating the request changes nothing. An NFT can have only one alias, permanently, so that two rows can't refer to
+ * it.
  *
  * @throws Refusal 400 if the collection has no such NFT that was minted without an ID; 409 if a reference ID names
  * another NFT, or if an NFT has another alias or label. Then nothing is changed.
@@ -56,7 +57,7 @@ export async function aliasReferences(
       })),
     )
     for (const { index, alias, content } of inOrder(wanted)) {
-      // Another NFT with the same content has the same digest.
+      // A reference ID of another NFT with the same content has the same digest, so `claimReferences` accepts it.
       const { target_id: named = content.target_id } = existing.get(alias) ?? {}
       if (named !== content.target_id) throw conflict(`reference_ids[${index}] "${alias}" identifies the NFT ${named}`)
       if (await setAlias(db, scope, content, alias)) continue

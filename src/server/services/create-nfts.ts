@@ -40,7 +40,7 @@ const ENDPOINTS = {
   createnft: { isDynamic: false, isGrant: false, message: 'The request to create NFTs was accepted.' },
   /** These NFTs can be updated, even in a collection that isn't dynamic. */
   creatednft: { isDynamic: true, isGrant: false, message: 'The request to create NFTs was accepted.' },
-  /** The first owner transfers them in the transaction that mints them. */
+  /** These NFTs are minted to the sender and transferred to the receiver in one transaction. */
   createnfttrans: { isDynamic: false, isGrant: true, message: 'The request to create and transfer NFTs was accepted.' },
 } as const
 
@@ -169,7 +169,7 @@ function newRows<Common>(
   })
 }
 
-/** Rejects a collection whose NFTs the service may not transfer. */
+/** Rejects a collection whose NFTs the service isn't allowed to transfer. */
 function refuseGrant({ is_locked, revoked, enable_transfer }: CollectionRow): void {
   refuseUnlessTransferable({ locked: is_locked === 1, revoked: revoked === 1, enableTransfer: enable_transfer === 1 })
 }
@@ -177,5 +177,5 @@ function refuseGrant({ is_locked, revoked, enable_transfer }: CollectionRow): vo
 /** Returns the owner of a collection as the first owner of its NFTs. */
 function firstOwnerIn({ wallet_address }: CollectionRow): string {
   if (evmAddressProblem(wallet_address) === null) return wallet_address
-  throw badRequest('the collection has no owner any more: add sender_wallet_address')
+  throw badRequest('the collection no longer has an owner: add sender_wallet_address')
 }

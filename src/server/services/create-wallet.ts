@@ -21,12 +21,12 @@ const fromTheFuture = () =>
     403,
     TITLES.forbidden,
     'SIGNED_URL_NOT_YET_VALID',
-    'the issue time of the signed URL is in the future, because a clock was changed: get a new one',
+    'the issue time of the signed URL is in the future, because a clock was changed: get a new URL',
   )
 const expired = () =>
-  new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_EXPIRED', 'the signed URL has expired, get a new one')
+  new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_EXPIRED', 'the signed URL has expired: get a new one')
 const used = () =>
-  new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_USED', 'the signed URL was used before, get a new one')
+  new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_USED', 'the signed URL was used before: get a new one')
 const tampered = () =>
   new CodedRefusal(
     403,

@@ -7,7 +7,10 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /** Number of contracts that are read at once. */
 const AT_ONCE = 10
-/** Time for reading all contracts of a request. Collections that don't fit in it aren't read. */
+/**
+ * Time limit for reading all contracts of a request. The remaining collections are returned with their recorded
+ * settings.
+ */
 const PATIENCE_MS = 10_000
 
 /** Returns the settings of the account's collections, in the order of the IDs; unknown IDs are left out. */

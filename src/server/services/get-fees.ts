@@ -8,7 +8,7 @@ import { badRequest, notNow, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 const RETRY_SECONDS = 5
-/** How long a response waits for fees that it can do without. */
+/** Timeout for fees that a response can omit. */
 const WITHIN_MS = 1_000
 
 /** Returns the current fees of a blockchain. Solana has fixed fees, which aren't estimated. */

@@ -56,10 +56,10 @@ interface NewRows {
 }
 
 /**
- * Reserves the maximum cost of NFTs in the transaction that accepts them, before they are added. The first request of a
- * run sets its limit. Later requests can only lower the limit, unless the user sets it explicitly.
+ * Reserves the maximum cost of NFTs in the transaction that accepts them, before they are added. The first request with
+ * a limit sets the limit of its run. Later requests can only lower the limit, unless the user sets it explicitly.
  *
- * @throws Refusal 409 if the NFTs don't fit into the limit
+ * @throws Refusal 409 if the NFTs could exceed the limit
  */
 export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: NewRows): Promise<void> {
   const { gas, fees } = check
@@ -72,7 +72,7 @@ export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: N
 /**
  * Reserves the maximum cost of a change in the transaction that accepts it, after its rows are added.
  *
- * @throws Refusal 409 if the change doesn't fit into the limit
+ * @throws Refusal 409 if the change could exceed the limit
  */
 async function reserveChange(
   db: Db,
@@ -92,7 +92,7 @@ async function reserveChange(
 }
 
 /**
- * Records a run in the transaction that accepts a request of it.
+ * Records a run unless it exists. Call it in the transaction that accepts a request of the run, or sets its limit.
  *
  * @throws Refusal if the run belongs to another collection
  */

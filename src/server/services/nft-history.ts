@@ -8,7 +8,7 @@ import { embeddedBlocks, type HistoryRow, metadataAround } from '../store/nft-hi
 import type { Db } from '../store/schema.ts'
 import type { ServiceDeps } from './services.ts'
 
-/** Maximum wait for a blockchain, because the response only needs block times from it. */
+/** Timeout for reading block times. It is short, because the response can omit them. */
 const CHAIN_PATIENCE_MS = 5000
 
 /** Returns the times of blocks in milliseconds since the epoch. Blocks whose time can't be read are left out. */

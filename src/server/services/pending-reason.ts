@@ -10,8 +10,8 @@ import type { ServiceDeps } from './services.ts'
 type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
 
 /**
- * Returns why no signer of a blockchain can sign, such as missing funds; null if one can. A signed transaction needs
- * funds only if its signer can't pay for it.
+ * Returns why no signer of a blockchain can sign, such as missing funds; null if one can. For signed transactions,
+ * returns the reason only if a signer can't pay for its next pending transaction.
  */
 export function signingProblem({ remote, solana }: Chains, blockchain: Blockchain, isSigned: boolean): string | null {
   if (isEvm(blockchain)) return remote.problem(blockchain, isSigned)

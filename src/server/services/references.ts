@@ -83,7 +83,7 @@ export async function findAllNamed(
 
 /**
  * Assigns a request's operations to their reference IDs. Returns the operations that already exist, whose reference IDs
- * stay unchanged. Nothing must be created for them. Call it in the transaction that creates the others.
+ * stay unchanged. Call it in the transaction that creates the others.
  *
  * @throws Refusal 409 if a reference ID belongs to another operation or has a different label
  */

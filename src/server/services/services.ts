@@ -14,7 +14,7 @@ export interface ServiceDeps {
   signedUrls: {
     /** The signing secret, hex. */
     secret: Secret
-    /** Whether a second POST is rejected. */
+    /** Whether a second POST to the same URL is rejected. */
     singleUse: boolean
     /** Returns the time of a clock that never goes back, in milliseconds since the epoch. */
     clock: () => number

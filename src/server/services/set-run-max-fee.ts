@@ -7,7 +7,7 @@ import { joinRun } from './limit-cost.ts'
 import { badRequest } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** Sets the maximum gas price of a run. It also applies to NFTs that are already accepted. */
+/** Sets the maximum gas price of a run. It also applies to requests that are already accepted. */
 export async function setRunMaxFee(
   { store, pipeline, now }: Pick<ServiceDeps, 'store' | 'pipeline' | 'now'>,
   { accountId, parsed, body }: ServiceRequest<z.output<typeof setrunmaxfee.request>>,

@@ -83,7 +83,7 @@ const issue = (name: string, message: string, code: string): FieldIssue => ({
 
 function parse(query: string): { parameters: Parameters | null; issues: FieldIssue[] } {
   if (query.length > MAX_QUERY) {
-    return { parameters: null, issues: [issue('', 'has too many parameters for a signed URL', 'custom')] }
+    return { parameters: null, issues: [issue('', 'has a query that is too long for a signed URL', 'custom')] }
   }
   const found = new Map<string, string>()
   const issues: FieldIssue[] = []
@@ -102,7 +102,7 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
       if (!reported.has(name)) issues.push({ ...issue(name, 'is required', 'missing'), missing: true })
     } else if (value === '') issues.push(issue(name, 'must not be empty', 'empty'))
     else if ((name === 'expiry' || name === 'issued_at') && !/^(0|[1-9][0-9]{0,14})$/.test(value)) {
-      issues.push({ ...issue(name, 'must be a time in seconds: a whole number', 'invalid_type'), expected: 'int' })
+      issues.push({ ...issue(name, 'must be a time as a whole number of seconds', 'invalid_type'), expected: 'int' })
     }
   }
   if (issues.length > 0) return { parameters: null, issues: issues.slice(0, MAX_SHOWN) }
@@ -112,7 +112,8 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
 const isKnown = (name: string): name is (typeof NAMES)[number] => (NAMES as readonly string[]).includes(name)
 
 /**
- * Decodes a name and a value. A plus stays a plus, because e-mail addresses contain it and spaces are percent-encoded.
+ * Decodes a name and a value. A plus stays a plus, because e-mail addresses may contain it, and spaces are
+ * percent-encoded.
  */
 function decodePair(part: string): [name: string | null, value: string | null] {
   const at = part.indexOf('=')

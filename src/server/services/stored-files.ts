@@ -6,7 +6,7 @@ import type { ServiceDeps } from './services.ts'
 
 /**
  * Maximum number of files that are looked up while a request waits: as many as gdn itself may send. A body has space
- * for tens of thousands, and the pipeline looks up the rest.
+ * for tens of thousands. The pipeline looks up the rest.
  */
 export const MAX_LOOKUPS = 1000 * MAX_FILE_FIELDS
 

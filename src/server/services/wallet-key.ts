@@ -7,7 +7,7 @@ const HEX = '0123456789abcdef'
 
 /**
  * A private key that can be erased. Its bytes are outside the garbage collector's heap and never become a string or a
- * BigInt. Those can't be overwritten, and stay until their memory is reused.
+ * BigInt. Strings and BigInts can't be overwritten, and stay until their memory is reused.
  */
 export interface ErasableKey {
   /** The checksummed address. */

@@ -64,7 +64,7 @@ describe('lists the problems of a URL', () => {
       withExpiry(encodeURIComponent(expiry)),
       ['expiry invalid_type'],
     ]),
-    ['with too many parameters', `${signed()}&${'x'.repeat(4_096)}`, [' custom']],
+    ['that is too long', `${signed()}&${'x'.repeat(4_096)}`, [' custom']],
     ['with 11 unknown parameters', `${signed()}${'&x=1'.repeat(11)}`, Array(10).fill('x unknown')],
   ])('%s', (_what, query, expected) => {
     const read = readSignedUrl(SECRET, query)

@@ -213,7 +213,7 @@ describe('createnfttrans in version 1.2', () => {
     const collection = await createCollection()
     await transfersOf(collection, await post(bodyFor(collection)))
     await rpcOf(backend).send(owner, collection.address, { functionName: 'renounceOwnership' })
-    expectRefused(await post(bodyFor(collection)), 'the collection has no owner any more: add sender_wallet_address')
+    expectRefused(await post(bodyFor(collection)), 'the collection no longer has an owner: add sender_wallet_address')
     const named = await post(bodyFor(collection, { sender_wallet_address: ALICE }))
     expect((await transfersOf(collection, named))[0]).toEqual({ from: zeroAddress, to: ALICE })
   })
