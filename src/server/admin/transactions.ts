@@ -30,7 +30,7 @@ export interface ShownTransaction {
   signer: string
   nonce: number
   hash: string
-  /** Number of NFTs that it mints. */
+  /** Number of NFTs that it mints, updates or freezes. */
   nfts: number
   collection_id: string | null
   block_number: number | null
@@ -43,7 +43,7 @@ export interface ShownTransaction {
 export interface ShownAttempt {
   hash: string
   max_fee_gwei: string
-  /** Whether the transaction has no effect other than using the nonce. */
+  /** Whether this signing has no effect other than using the nonce. */
   cancels: boolean
   created_at: string
 }
@@ -64,8 +64,7 @@ export async function listTransactions(store: Store, filter: TransactionFilter):
 }
 
 /**
- * Finds a transaction of an EVM chain by ID or by the hash of any signing. Returns it with all signings. If it was
- * signed only once, this signing is known until the transaction is final.
+ * Finds a transaction of an EVM chain by ID or by the hash of any signing. Returns it with all signings.
  *
  * @throws GdnError `not_found_locally`
  */

@@ -96,7 +96,7 @@ function shownDelivery(row: Delivery): ShownDelivery {
 }
 
 /**
- * Returns the account of an email address. Creates the account if it doesn't exist. Without an address, returns the
+ * Returns the account of an e-mail address. Creates the account if it doesn't exist. Without an address, returns the
  * local account.
  *
  * @throws GdnError `data_dir` if there is no local account yet
@@ -198,7 +198,7 @@ export async function testWebhook(store: Store, id: string, type: EventType = 'w
     })
   }
   return store.transaction(async (db) => {
-    // Send the test at once, even if earlier failures have postponed the next attempt.
+    // Sends the test at once, even if earlier failures have postponed the next attempt.
     await reviveWebhook(db, id)
     return tellWebhook(db, id, type, sampleData(type, id))
   })

@@ -100,7 +100,9 @@ function cannotWrite(file: string, cause: unknown): GdnError {
       place: { file },
       hint: isDiskFull(cause)
         ? 'Free disk space, or choose a file on another disk.'
-        : 'Choose a file that does not exist yet.',
+        : isThere
+          ? 'Choose a file that does not exist yet.'
+          : 'Choose a file in a directory that exists and is writable.',
       cause,
     },
   )

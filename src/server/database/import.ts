@@ -46,7 +46,7 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
       const counted = await store.db.transaction().execute(async (db) => {
         const { secrets, ...counted } = await readAll(db, file)
         await startIncarnation(db)
-        // The keys are stored before the commit, because the rows have no value without the keys that created them.
+        // The keys are stored before the commit, because the rows are useless without the keys that created them.
         if (postgres === null) await keepInFiles(db, resolve(place.dataDir), secrets)
         return counted
       })
@@ -123,7 +123,7 @@ async function readAll(db: Db, file: string) {
       if (open.table.name === 'nfts') counted.nfts = open.sum.rows
       open = null
     } else if ('end' in line && line.end === 'all' && line.tables === counted.tables) isComplete = true
-    else throw refuse('the line is in an invalid place')
+    else throw refuse('the line is out of place')
   }
   if (!isComplete) throw refuse('the file is incomplete: it ends here')
   return counted

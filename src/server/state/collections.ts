@@ -11,7 +11,7 @@ export async function addCollection(db: Db, collection: Omit<NewRow<'collections
     .execute()
 }
 
-/** Marks the collection as deployed. Call it in a transaction, because it also notifies webhooks. */
+/** Marks the collection as deployed. Call it in a transaction, because it also writes webhook events. */
 export async function deployCollection(db: Db, id: string): Promise<void> {
   await change(db, id, { status: 'deployed' })
 }

@@ -96,7 +96,7 @@ export interface Assignment {
 
 /**
  * Assigns NFTs to the transactions that mint them. Returns how many NFTs were still pending. If that is fewer than
- * given, another worker was faster, and the caller must roll back.
+ * given, another worker has changed some of them, and the caller must roll back.
  */
 export async function assignToTransactions(db: Db, assignments: readonly Assignment[]): Promise<number> {
   const given = givenRows(

@@ -5,7 +5,10 @@ import { type NewRow, stateDb } from './state-db.ts'
 
 export type NewTransaction = Omit<NewRow<'transactions'>, 'state'>
 
-/** Stores signed transactions, or final ones that were found on chain. They must be stored before they are sent. */
+/**
+ * Stores signed transactions, or final ones that were found on chain. Signed transactions must be stored before they
+ * are sent.
+ */
 export async function addTransactions(
   db: Db,
   transactions: readonly NewTransaction[],
@@ -23,7 +26,10 @@ export type ChainResult = Partial<
   >
 >
 
-/** Ends a claimed transaction. Returns false, and writes nothing, if the claim was lost or it has already ended. */
+/**
+ * Ends a claimed transaction. Returns false, and writes nothing, if the claim was lost or the transaction has already
+ * ended.
+ */
 export async function endTransaction(
   db: Db,
   claimed: Pick<TransactionRow, 'id' | 'generation'>,
