@@ -9,17 +9,20 @@ import { type Loop, startLoop, type Turn } from './loop.ts'
 import { createMintStep } from './mint-step.ts'
 import { createRecoverStep } from './recover-step.ts'
 
-/** The steps of one blockchain: sign for collections, NFTs and transfers, send and settle, recover, follow owners. */
+/**
+ * The steps of one blockchain: sign for collections, NFTs, transfers and updates; send and settle; recover; follow
+ * owners.
+ */
 export interface ChainPipeline {
   collectionAccepted(): void
   transferAccepted(): void
   /**
-   * Records that NFTs of a collection or their updates are ready to be signed for. The collection may be on another
+   * Records that NFTs of a collection, or updates of its NFTs, are ready for signing. The collection may be on another
    * blockchain.
    */
   mintable(collectionId: string): void
   /**
-   * Returns the follower of owners, which the first call starts. Null if owners can't change, or if this process
+   * Returns the follower of owners, and starts it on the first call. Null if owners can't change, or if this process
    * doesn't work on the blockchain.
    */
   follow(): OwnerFollower | null

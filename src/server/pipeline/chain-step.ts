@@ -23,8 +23,8 @@ export interface ChainStepOptions {
   now: () => number
   log: Log
   /**
-   * Called when a transaction is settled. Work on its collection may continue. The collection is null for a factory or
-   * a transfer.
+   * Called when a transaction is settled, so that work on its collection can continue. `collection_id` is null except
+   * for the deployment of a collection and for mints.
    */
   onSettled: (transaction: TransactionRow, outcome: TransactionOutcome) => void
   /** Called when a transaction is in a block that isn't deep enough yet. */
@@ -53,7 +53,7 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
     if (isOurs && mined !== null && transaction.mined === null) onMined?.(transaction)
   }
 
-  /** Settles finished transactions in one commit. If one can't be judged, the others are settled all the same. */
+  /** Settles finished transactions in one commit. If one can't be judged, the others are still settled. */
   const settleTogether = async (
     ended: readonly (readonly [TransactionRow, TransactionOutcome])[],
     failures: unknown[],

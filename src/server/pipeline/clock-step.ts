@@ -3,13 +3,13 @@ import type { Store } from '../store/open-store.ts'
 import { claimMoment } from './leases.ts'
 import type { Turn } from './loop.ts'
 
-/** Smaller steps, such as clock drift, are ignored. They delay work by at most this time. */
+/** Smaller steps of the clock, such as drift, are ignored, because they delay work by at most this time. */
 const TOLERATED_MS = 1000
 
 /**
  * Returns a turn that clamps due times at the start, and whenever the clock was set back since the last turn. If the
- * process has observed the step, it also moves due times back by as much. In a cluster it only clamps them, because
- * each process would move them. A step before the start can't be measured.
+ * process has observed the step, it also moves due times back by the same amount. In a cluster, it only clamps them,
+ * because every process would move them. A step before the start can't be measured.
  */
 export function createClockStep(
   store: Store,

@@ -34,9 +34,9 @@ export interface ChainDriver extends ChainObserver {
   openPreparer(): Promise<TransactionPreparer>
   /** Examines tokens on chain that the database doesn't have. */
   explain(row: UnknownMintRow): Promise<Explanation>
-  /** Signs for accepted transfers. Absent if tokens can't be transferred through the API. */
+  /** Signs accepted transfers. Absent if tokens can't be transferred through the API. */
   readonly signTransfers?: Turn
-  /** Signs for accepted updates of metadata. Absent if tokens can't be updated. */
+  /** Signs accepted updates of metadata. Absent if tokens can't be updated. */
   readonly signUpdates?: Turn
   /** Follows the owners of tokens. Absent if owners can't change. */
   startFollower?(): OwnerFollower
@@ -76,11 +76,11 @@ export class LostRace extends Error {}
 /** Prepares transactions with the current fees and signers. */
 export interface TransactionPreparer {
   collection(collection: CollectionRow): Promise<PreparedTransactions | { waitMs: number } | { error: string }>
-  /** Returns why nothing can be minted in a collection now; null if something may. */
+  /** Returns why nothing can be minted in a collection now; null if something can. */
   delay(collection: CollectionRow): Promise<MintDelay | null>
   /**
-   * True if `mint` runs inside the commit and sends no request to the network. Then a process that loses a race has
-   * prepared nothing that it must discard.
+   * True if `mint` runs inside the commit and sends no request to the network. A process that loses a race then has
+   * nothing to discard.
    */
   readonly insideCommit: boolean
   /** Selects pending NFTs of a collection and prepares their mint. */
@@ -88,10 +88,10 @@ export interface TransactionPreparer {
 }
 
 /**
- * What the NFTs of a collection wait for:
+ * How long the NFTs of a collection wait:
  * - `idle`: until a transaction of the collection is in a block or settled, or the next sweep.
  * - `full`: until any transaction of the blockchain is settled.
- * - `soon`: for a moment, so that more NFTs are signed for together.
+ * - `soon`: for a moment, to gather more NFTs or to check fees, funds or pending transactions again.
  * - `unknown`: until the recover step has examined tokens that the database doesn't have.
  */
 export type MintDelay = 'idle' | 'full' | 'soon' | 'unknown'
@@ -101,9 +101,9 @@ export interface PreparedTransactions {
   /** Blocks of metadata files, to be stored in the same commit. */
   blocks: Parameters<typeof putBlocks>[1]
   /**
-   * Reserves nonces, signs, and stores the bytes. Call it in work that `commit` of the driver runs, which runs twice
-   * for a remote signer. Nothing is sent before the commit; after it, the network gets only these bytes. Call it last,
-   * because other workers wait for the reserved nonces.
+   * Reserves nonces, signs, and stores the bytes. Call it in work passed to the driver's `commit`, which runs the work
+   * several times for a remote signer. Nothing is sent before the commit; after it, the network gets only these bytes.
+   * Call it last, because other workers wait for the reserved nonces.
    */
   sign(db: Db): Promise<readonly SignedTransaction[]>
 }
@@ -113,14 +113,14 @@ export interface PreparedMint extends PreparedTransactions {
   requests: readonly string[]
   /** The first token ID of the bundle, and the first one after the bundle. Null if token IDs aren't predicted. */
   tokenIds: { first: bigint; next: bigint } | null
-  /** True if more of the collection can be prepared immediately. */
+  /** True if another mint of the collection can be prepared immediately. */
   more: boolean
 }
 
 /**
  * The result of looking up a transaction:
  * - `refusal`: why the network rejected the bytes. They are sent again later.
- * - `failure`: why the lookup failed. The other transactions are settled all the same.
+ * - `failure`: why the lookup failed. The other transactions are still settled.
  * - `mined`, `block`: the result in a block that isn't deep enough, and the block's number. Null if the transaction is
  * in no block, absent if that is unknown.
  */
@@ -141,7 +141,7 @@ export interface TransactionOutcome {
   seen: ChainResult
   /** The metadata file of the token, if it isn't the one that the transaction was signed with. */
   file?: { directory: string; index: number }
-  /** True if the rows of a canceled transaction are signed for again. */
+  /** True if the rows of a canceled transaction get a new transaction. */
   again?: boolean
 }
 
@@ -151,7 +151,7 @@ type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_li
  * What an outcome means for the rows of a transaction:
  * - `done`: the transaction did what it was signed for.
  * - `failed`: its work can never be done.
- * - `again`: its rows are signed for again, because it had no effect or can never be executed.
+ * - `again`: its rows get a new transaction, because it had no effect or can never be executed.
  * - `wait`: the outcome depends on blocks that aren't final.
  * - `none`: it has no rows.
  */
@@ -173,7 +173,7 @@ export type OutcomeVerdict =
       verdict: 'again'
       /** True if the revert counts toward the limit of reverts. */
       counted?: boolean
-      /** Updates that can never be made. The others are signed for again. */
+      /** Updates that can never be made. The others get a new transaction. */
       fails?: readonly { seq: number; error: string }[]
       collection?: CollectionChanges
       /**
@@ -192,8 +192,8 @@ export type Explanation = 'wait' | 'explained' | { unexplained: string; tokens?:
 
 export interface OwnerFollower extends Loop {
   /**
-   * Resolves when everything that was on the chain at the time of the call was read, or after a few seconds. On a
-   * public network, resolves immediately.
+   * Resolves when everything that was on the chain at the time of the call has been read, or after 2 s. On a public
+   * network, resolves immediately.
    */
   caughtUp(): Promise<void>
 }

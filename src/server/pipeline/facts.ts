@@ -9,7 +9,9 @@ import type { Db } from '../store/schema.ts'
 
 /** Reads a blockchain's state and rules for the services. EVM chains and Solana have one implementation each. */
 export interface ChainFacts {
-  /** Returns the addresses of a new collection and its factory. On Solana, the signer stands for the factory. */
+  /**
+   * Returns the addresses of a new collection and its factory. On Solana, the factory address is the signer's address.
+   */
   addressesFor(db: Db, collection: NewCollection): Promise<Pick<CollectionRow, 'factory_address' | 'contract_address'>>
   /** Returns what the collection's owner allows the service to do. */
   state(collection: CollectionRow): Promise<CollectionState>
@@ -68,7 +70,7 @@ type ContractSettings = Pick<
 
 export interface GasFacts {
   readonly blockchain: Blockchain
-  /** True for embedded chains, whose own coins pay the fees. */
+  /** True for embedded chains, where fees are paid in coins without value. */
   readonly isSimulated: boolean
   /** Returns the symbol of the coin; null if it isn't known. */
   coin(): Promise<string | null>

@@ -45,7 +45,10 @@ export function createFileStep(options: FileStepOptions) {
   const { store, now, log, maxAttempts = MAX_ATTEMPTS, concurrency = CONCURRENT } = options
   const pool = createTaskPool(concurrency)
   const source = createFileSource(options, pool.signal)
-  /** Together, because files of NFTs often arrive at the same time, and each transaction waits for the disk. */
+  /**
+   * Stores results together, because files of NFTs often arrive at the same time, and each transaction waits for the
+   * disk.
+   */
   const passOn = groupCalls(async (stored: readonly StoredFiles[]) => {
     const passed = await store.transaction((db) => passOnFiles(db, stored))
     for (const id of new Set(passed.map(({ collection_id }) => collection_id))) options.onMintable(id)

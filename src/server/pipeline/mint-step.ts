@@ -122,7 +122,7 @@ async function commit(
   const committed = await driver.commit(async (db) => {
     const current = await tryLockCollection(db, id)
     if (current === null) return 'locked'
-    // Another process may have signed for it a moment ago.
+    // Another process may have changed the collection since it was read.
     if (current.status !== 'deployed') return 'idle'
     const count = new Set(prepared?.assignments.map(({ transactionId }) => transactionId)).size
     const unfinished = await unfinishedOf(db, [id])

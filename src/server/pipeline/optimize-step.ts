@@ -6,7 +6,7 @@ const SQLITE_EVERY_MS = 10 * 60_000
 /** Short, because queries on a growing database read too much until it has statistics. */
 const POSTGRES_EVERY_MS = 10_000
 
-/** Renews the statistics of tables that have grown, so that query plans fit them. */
+/** Updates the statistics of tables that have grown, so that the database chooses suitable query plans. */
 export function createOptimizeStep(
   { db, postgres }: Pick<Store, 'db' | 'postgres'>,
   steadyNow: () => number = () => performance.now(),

@@ -138,8 +138,8 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
 
   let turns = 0
   const resume = async () => {
-    // A cluster is checked in every turn: another process may end before its transactions are final, or this one may
-    // take over the embedded chains. A single process is checked only twice, the second time for requests accepted
+    // In a cluster, every turn looks for work: another process may end before its transactions are final, or this one
+    // may take over the embedded chains. A single process looks only twice, the second time for requests accepted
     // during its start.
     if (turns > 1 && store.postgres === null) return null
     const pending = new Set([...(await blockchainsWithSigned(store.db)), ...(await usedBlockchains(store.db))])

@@ -75,7 +75,7 @@ function createNodeStep(
         if (next !== null) await addPublications(db, next, cids)
       })
     } catch (error) {
-      log.error({ cids, error: messageOf(error) }, 'content could not be stored in the IPFS node')
+      log.error({ cids, error: messageOf(error) }, 'content could not be stored on the IPFS node')
       for (const each of group) await postpone(each, 'waiting')
     }
   }

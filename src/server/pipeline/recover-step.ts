@@ -15,8 +15,8 @@ export interface RecoverStepOptions {
 
 /**
  * Examines tokens on chain that the database doesn't have. They were minted after a restored backup was made, or a
- * failover lost their commits. If pending rows explain the tokens, the rows get them. Otherwise, mints of the
- * collection are blocked until an operator releases it, because clients may repeat the requests for these tokens.
+ * failover lost their commits. If the tokens match pending rows, the rows get them. Otherwise, mints of the collection
+ * are blocked until an operator releases it, because clients may repeat the requests for these tokens.
  */
 export function createRecoverStep({ store, driver, log, onMintable }: RecoverStepOptions): Turn {
   const { blockchain } = driver

@@ -8,7 +8,8 @@ import { mintDirectory } from './metadata-file.ts'
 const FILE_URI = /^ipfs:\/\/([a-z0-9]+)\/(0|[1-9][0-9]{0,2})\.json$/
 
 /**
- * Returns the directory and the index of a metadata file from its URL in a token that gdn minted; null for another URL.
+ * Returns the directory and the index of a metadata file from its URL in a token that gdn minted; null for any other
+ * URL.
  */
 export function parseFileUri(uri: string | null): { directory: string; index: number } | null {
   const [, directory, index] = FILE_URI.exec(uri ?? '') ?? []
@@ -16,7 +17,7 @@ export function parseFileUri(uri: string | null): { directory: string; index: nu
 }
 
 /**
- * Restores the blocks of a metadata directory that the database lost and tokens on chain refer to.
+ * Restores the blocks of a metadata directory that the database lost and that tokens on chain refer to.
  *
  * Call it in the transaction that records the tokens, after locking the collection. Then the transaction that records
  * the directory's last token also stores the directory, and no crash can separate the two.

@@ -1,8 +1,8 @@
 import { LostRace } from './driver.ts'
 
 /**
- * Calls `signFor` for each collection. An error in one collection doesn't block the others: the first is thrown at the
- * end.
+ * Calls `signFor` for each collection. An error in one collection doesn't block the others. The first error is thrown
+ * at the end.
  *
  * @param signFor resolves with whether there may be more to sign immediately
  * @returns whether any collection may have more to sign, including those that lost a race

@@ -18,8 +18,8 @@ export interface FileSources {
 }
 
 /**
- * Fetches the files of a minted NFT that the storage lacks, because the data directory may be as old as the restored
- * database. If a file can't be fetched, only logs the error, since the token exists in any case.
+ * Fetches files of a minted NFT that are missing from the storage, because the data directory may be as old as the
+ * restored database. If a file can't be fetched, only logs the error, because the token already exists.
  */
 export async function storeFilesAgain(
   { storage, fetcher, files: { allowHtml, ipfs }, log }: FileSources,
@@ -33,7 +33,7 @@ export async function storeFilesAgain(
     const signal = AbortSignal.timeout(FETCH_WITHIN_MS)
     try {
       if (isIpfsUrl(url)) {
-        if (ipfs === null) throw new Error('it was uploaded')
+        if (ipfs === null) throw new Error('no gateway is configured for IPFS files')
         await ipfs.fetchFile(url, storage, { allowHtml, maxBytes: MAX_FILE_BYTES }, signal)
         continue
       }

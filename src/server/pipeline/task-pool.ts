@@ -1,6 +1,6 @@
 /**
- * Creates a pool for a step's background tasks, which continue between its turns. The step must not add more than
- * `free()`.
+ * Creates a pool for a step's background tasks, which continue between its turns. The step must not add more tasks than
+ * `free()` returns.
  */
 export function createTaskPool(atOnce: number) {
   const tasks = new Set<Promise<void>>()

@@ -49,6 +49,8 @@ test.each([false, true])('fetches a file of a directory from the gateway once (s
   expect(source.asked).toHaveLength(asked)
   expect(errors).toEqual([])
   await storeFilesAgain({ ...sources, files: { allowHtml: false, ipfs: null } }, nft('art/2.png'))
-  expect(errors).toMatchObject([{ nft: 'art/2.png', file: `${root}/art/2.png`, error: 'it was uploaded' }])
+  expect(errors).toMatchObject([
+    { nft: 'art/2.png', file: `${root}/art/2.png`, error: 'no gateway is configured for IPFS files' },
+  ])
   await gateway.close()
 })

@@ -4,7 +4,7 @@ import type { EvmSignedBytes, Signer, UnsignedTransaction } from '../../chain/ev
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 
-/** Enough for any number of processes that use the same signer. */
+/** Maximum number of attempts of a commit. It is high, because many processes may use the same signer. */
 const MAX_ATTEMPTS = 40
 /** Number of concurrent requests to a remote signer. */
 const AT_ONCE = 8
@@ -23,7 +23,7 @@ class SignaturesNeeded extends Error {
   }
 }
 
-/** Ensures that one commit at a time signs with a remote signer. Two would sign with the same nonce. */
+/** Ensures that only one commit at a time signs with a remote signer. Two commits would use the same nonce. */
 interface Queue {
   last: Promise<void> | null
   /** The bytes that the signer has signed for the current commit. */

@@ -24,7 +24,7 @@ const POLL_MS = 500
 const CLAIM_SIZE = 64
 /**
  * Number of transactions that a process of a cluster claims at once. The process that settles a bundle also signs for
- * the next one of its collection. If it claimed all due transactions, it would leave nothing for the others.
+ * the next one of its collection. If it claimed all due transactions, it would leave nothing for the other processes.
  */
 const SHARED_CLAIM_SIZE = 16
 /**
@@ -49,7 +49,7 @@ const MAX_UNCONFIRMED = 64
  * valid only if all earlier bundles succeed. A failure limits the size of bundles. Bundles are then signed one at a
  * time until one succeeds.
  *
- * @param mostWaiting maximum number that may wait for a block; 1 allows only one that isn't final
+ * @param mostWaiting maximum number of mints that may wait for a block; 1 allows only one mint that isn't final
  */
 export function hasRoom(
   mostWaiting: number,
@@ -58,10 +58,11 @@ export function hasRoom(
   more: number,
 ): boolean {
   // A signed transaction changes a token that its NFT has lost. If a new NFT got that token, the transaction would
-  // change the new NFT. As long as no NFT has the token, it reverts.
+  // change the new NFT. As long as no NFT has the token, the transaction reverts.
   if (hasLostToken) return false
   if (mostWaiting === 1 || batch_limit !== null) return count + more <= 1
-  // Nonces order only the transactions of one signer. After a reorg, transactions of several may be pending again.
+  // Nonces order only the transactions of one signer. After a reorg, transactions of several signers may be pending
+  // again.
   if (hasReverted || signers.length > 1) return false
   return waiting + more <= mostWaiting && count + more <= MAX_UNCONFIRMED
 }
@@ -135,7 +136,8 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
   const network = () => chains.network(blockchain)
 
   /**
-   * Finds transfers on chain that a restored database doesn't have, and adopts their transactions. Returns their IDs.
+   * Finds transfers on chain that a restored database doesn't have, and adopts their transactions. Returns the IDs of
+   * the transfers.
    */
   const recover = async (transfers: readonly Parameters<typeof adoptTransfer>[2][]) => {
     const recovered = new Set<string>()
@@ -148,7 +150,7 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
       const adopted = await adoptTransfer(store, await network(), transfer, made, now())
       if (adopted === null) continue
       const facts = { blockchain, transfer: id, transaction: adopted.id, hash: adopted.hash }
-      log.warn(facts, 'a transfer that was missing in the database was found on chain and adopted')
+      log.warn(facts, 'a transfer that was missing from the database was found on chain and adopted')
       onSigned([adopted], [request_id])
     }
     return recovered

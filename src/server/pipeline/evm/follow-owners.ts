@@ -25,7 +25,7 @@ import type { Db } from '../../store/schema.ts'
 import { addUnknownMints, type FoundMint, forgetUnknownMints } from '../../store/unknown-mints.ts'
 import { forgetUnknownUpdates } from '../../store/updates.ts'
 
-/** Number of blocks whose events are read at once. That many full blocks have about 12 MB of JSON. */
+/** Number of blocks whose events are read at once. The events of that many full blocks are about 12 MB of JSON. */
 const BLOCKS_AT_ONCE = 100
 
 export interface FollowedBlock {
@@ -142,7 +142,7 @@ async function rowsOf(db: Db, blockchain: EvmBlockchain, events: readonly Collec
 }
 
 /**
- * Returns the token of a change, and the value before and after it. Every event of our contracts includes the previous
+ * Returns the token of a change, and the values before and after it. Every event of our contracts includes the previous
  * value.
  */
 function valuesOf(change: CollectionChange): Pick<OwnerEventRow, 'token_id' | 'previous' | 'next'> {

@@ -27,7 +27,7 @@ export async function judgeTransfer({ store, network, transaction, outcome }: Ju
   const reverted = await judge(network, transfer, transaction)
   if (reverted === 'wait') return { verdict: 'wait', waitMs: network.publicNetwork?.pollMs ?? 0 }
   if (reverted === 'again') return { verdict: 'again', counted: true }
-  // A transaction that the database had lost has already made the transfer. The recovery settles it.
+  // A transaction that the database had lost has already made the transfer. The transfer step adopts that transaction.
   if (network.publicNetwork !== undefined && (await findMadeTransfer(store, network, transfer.id)) !== null) {
     return { verdict: 'again' }
   }
@@ -36,7 +36,8 @@ export async function judgeTransfer({ store, network, transaction, outcome }: Ju
 
 /**
  * Checks whether a reorg may have placed the reverted transfer before the mint of its token or before an earlier
- * transfer. If so, it is signed again when both are mined. Its nonce stays used, so it can't be executed twice.
+ * transfer. If so, the transfer is signed again when they are mined. The reverted transaction has used its nonce, so it
+ * can't be executed again.
  */
 async function followsReorg(store: Store, network: EvmNetwork, transfer: Transfer): Promise<boolean> {
   if (network.publicNetwork === undefined || transfer.nft_status === 'failed') return false

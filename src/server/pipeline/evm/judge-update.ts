@@ -30,8 +30,8 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Judg
   const updates = await listUpdatesOf(store.db, id)
   const { to, data = '0x', gas = 0n } = parseTransaction((outcome.seen.raw ?? raw) as Hex)
   const called = decodeUpdate(data)?.tokenIds
-  // After a reorg, a mint may have given an NFT another token. The update step finds what this transaction did to the
-  // old token.
+  // After a reorg, a mint may have given an NFT a different token. The update step finds what this transaction did to
+  // the old token.
   const hasMoved = updates.some(({ token_id }) => token_id !== null && called?.includes(BigInt(token_id)) === false)
   if (hasMoved) return { verdict: 'again' }
   if (isFinal && kind !== 'provenance') return { verdict: 'done' }
@@ -55,8 +55,8 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Judg
   for (const { metadata } of kind === 'provenance' ? updates : []) {
     const firstToken = await readProvenance(network, contract, metadata as Hex, block)
     if (isFinal && firstToken !== 0n) return { verdict: 'done', firstTokenId: String(firstToken) }
-    // A reorg can place a commitment before the deployment of its collection, where it has no effect. If it reverted
-    // because another transaction has made the commitment, the update step finds that.
+    // A reorg can place a commitment before the deployment of its collection, where it has no effect. If another
+    // transaction has made the commitment, the update step finds it.
     if (isFinal || firstToken !== 0n) return { verdict: 'again' }
   }
   const refusal = updateRefusal(terms, kind)

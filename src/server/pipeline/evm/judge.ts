@@ -48,7 +48,7 @@ export async function judge(judging: Judging): Promise<OutcomeVerdict> {
 const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
 
 /**
- * Decides on a lost transaction. Its nonce was used permanently by another user of the signer's key, so none of its
+ * Decides on a lost transaction. Another user of the signer's key has permanently used its nonce, so none of its
  * signings can be mined, and its work gets another nonce. If the collection exists after all, its second transaction
  * reverts and the collection counts as deployed.
  */
@@ -75,7 +75,7 @@ async function judgeLost(judging: Judging): Promise<OutcomeVerdict> {
 const isThere = async (network: EvmNetwork, address: Hex): Promise<boolean> =>
   (await network.request('eth_getCode', [address, 'latest'])) !== '0x'
 
-/** Returns the token ID to sign for next, after a bundle had no effect. */
+/** Returns the token ID to mint next, after a bundle had no effect. */
 async function nextTokens({ store, network, transaction }: Judging) {
   const { collection_id: collectionId, start_id } = transaction
   if (!isMint(transaction) || collectionId === null) return {}
@@ -87,13 +87,13 @@ async function nextTokens({ store, network, transaction }: Judging) {
   return { collection: { next_token_id: String(next), ...oneAtATime(collection) } }
 }
 
-/** Limits a collection's bundles. With a limit, each bundle waits for the one before until one succeeds. */
+/** Limits a collection's bundles. With a limit, bundles are signed one at a time until one succeeds. */
 const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_limit ?? MAX_TOKENS_PER_CALL })
 
 /**
  * Decides on a reverted transaction by the collection's state on chain. If rights were revoked, all pending NFTs fail.
- * If the bundle's start ID is used, the bundle is signed again. Any other bundle is halved until the failing NFT is
- * alone. On a network with reorgs, a bundle that would succeed by now is signed again too, because a reorg had placed
+ * If the bundle's start ID is used, the bundle is signed again. Any other bundle is halved until only the failing NFT
+ * is left. On a network with reorgs, a bundle that would succeed by now is signed again too, because a reorg had placed
  * it before the bundle that it depends on.
  */
 async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<OutcomeVerdict> {

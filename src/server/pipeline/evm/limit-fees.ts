@@ -98,8 +98,8 @@ export async function whyNotChanged(
 }
 
 /**
- * Returns the fees for signing a call in this database transaction. Locks a run with a limit until the transaction
- * ends.
+ * Returns the fees for signing a call in this database transaction. Locks a run with a limit until the database
+ * transaction ends.
  *
  * @throws LostRace if the limit no longer allows the call
  */

@@ -6,7 +6,7 @@ interface OfRequest {
   request_id: string
 }
 
-/** Rows that one transaction may have together. */
+/** Rows that can share one transaction. */
 export interface OfRun<Row> {
   rows: readonly Row[]
   /** The run of the rows, if it has a limit. */
@@ -41,7 +41,7 @@ export async function limitedRunsOf(
  * Checks that rows still belong to no run with a limit. Call it in the transaction that signs for them: a run that got
  * a limit after the rows were read wouldn't count what is signed. Lock the collection or the rows first.
  *
- * @throws LostRace if a run has got a limit
+ * @throws LostRace if a run got a limit in the meantime
  */
 export async function requireUnlimited(db: Db, collectionId: string, rows: readonly OfRequest[]): Promise<void> {
   if ((await limitedRunsOf(db, collectionId, rows)).some((run) => run !== null)) throw new LostRace()

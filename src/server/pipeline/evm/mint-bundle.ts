@@ -27,7 +27,7 @@ export interface MintBundle {
   directory: BuiltDirectory
   data: Hex
   gas: bigint
-  /** True if more NFTs are pending than one transaction can mint. */
+  /** True if this bundle may not contain all pending NFTs. */
   isFull: boolean
   /** The run of the NFTs, if it has a limit. */
   run: LimitedRun | null
@@ -45,9 +45,10 @@ interface Terms {
 
 /**
  * Returns the next bundle of a collection, as large as one transaction can mint; null if nothing can be minted. NFTs
- * with a transfer in the same step need another call, with one sender at a time, and so do dynamic ones. To keep the
- * order of acceptance, a bundle ends where the kind or the sender changes. NFTs of a run with a limit get transactions
- * of their own. While a run waits because of its limits, later NFTs are minted before its own.
+ * that are transferred in the same transaction need a separate call for each sender, and dynamic NFTs need one of their
+ * own. To keep the order of acceptance, a bundle ends where the kind or the sender changes. NFTs of a run with a limit
+ * get separate transactions. While a run waits because of its limits, later NFTs that don't belong to it are minted
+ * first.
  */
 export async function nextBundle(
   db: Db,

@@ -16,7 +16,7 @@ export interface TransactionContent {
   /** The run that pays for the transaction, if the run has a limit. */
   run?: RunKey | null
   bundle?: { startId: bigint; count: number; directory: string }
-  /** The sequence of a freeze is null. */
+  /** The sequence is null for a freeze and for a commitment. */
   update?: { sequence: number | null; count: number; directory: string | null }
 }
 

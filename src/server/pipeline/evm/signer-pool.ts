@@ -48,11 +48,11 @@ export async function readSignerCapacities(
   return capacities.sort((a, b) => b.capacity - a.capacity)
 }
 
-/** Signers with their free capacity. It is read once, and reduced by what this process signs. */
+/** Signers with their free capacity. The capacity is read once, and reduced by what this process signs. */
 export interface SignerPool {
   /** Returns the signers with free capacity, largest first. Signers with the same capacity are in random order. */
   free(): Signer[]
-  /** Reserves a transaction slot, not of a particular signer. Returns false if no slot is free. */
+  /** Reserves a transaction slot of any signer. Returns false if no slot is free. */
   reserve(): boolean
   /** Records that a transaction was signed. */
   used(signer: Signer): void

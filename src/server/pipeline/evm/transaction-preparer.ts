@@ -144,8 +144,8 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
 type Common = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
 
 /**
- * Returns null if the factory is final. Otherwise, signs the factory's transaction if this process has the key, and
- * returns a delay.
+ * Returns null if the factory is final, or if this process doesn't deploy it. Otherwise, signs the factory's
+ * transaction unless it is already signed, and returns a delay; or returns an error if the deployment failed.
  */
 async function findFactory(
   { store, blockchain, now, onSigned }: EvmPreparerOptions,
@@ -201,7 +201,7 @@ async function isAhead(
   return true
 }
 
-/** Records mints of a collection that counted as lost but are on chain, because no node had returned them before. */
+/** Records mints of a collection that are on chain but counted as lost, because no node had returned them. */
 async function findLostMints(store: Store, network: EvmNetwork, id: string): Promise<void> {
   const { blockchain } = network
   const lost = await lostMintsOf(store.db, id)

@@ -20,7 +20,7 @@ import { transferCall } from './transfer-call.ts'
 
 /** How long a burn waits before its mint is checked again. */
 const UNFINAL_MS = 1000
-/** More gas than any call needs. Stands for the funds of a signer on an embedded chain, which aren't limited. */
+/** More gas than any call needs. Used for signers on an embedded chain, whose funds aren't limited. */
 const MANY = 1_000_000_000n
 
 /** The outcome of a transfer if a reorg removed its token and the new mint failed. */
@@ -62,7 +62,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     if (free.length > 0) await sign(options, terms, operator, free).catch(() => alone.push(...free))
     for (const transfer of alone) {
       await sign(options, terms, operator, [transfer], limited.get(transfer.id)).catch((error: unknown) => {
-        // A lost race is no failure: the run waits for cheaper blocks.
+        // A lost race isn't a failure: the run waits for lower fees.
         if (!(error instanceof LostRace)) failure ??= error
       })
     }
@@ -98,7 +98,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
       }),
     )
     for (const { failure } of outcomes) if (failure !== undefined) throw failure
-    // Transfers without capacity are signed when an earlier transaction is final. Burns wait until their mint is final.
+    // Transfers without capacity wait until an earlier transaction is in a block. Burns wait until their mint is final.
     return (await hasUnsigned(store.db, blockchain)) ? UNFINAL_MS : null
   }
 }
@@ -135,7 +135,7 @@ async function sign(
   for (const [transaction, request] of signed) onSigned([transaction], [request])
 }
 
-/** Returns unsigned transfers, except those of runs that wait for cheaper blocks. */
+/** Returns unsigned transfers, except those of runs that wait for lower fees. */
 async function findUnsigned({ store, blockchain, chains }: TransferStepOptions, places: number, suggested: Fees) {
   const except: RunKey[] = []
   for (;;) {

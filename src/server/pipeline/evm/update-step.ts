@@ -48,12 +48,12 @@ export interface EvmUpdateStepOptions extends DriverOptions<EvmBlockchain>, File
 
 /**
  * Signs accepted updates, freezes and commitments of a blockchain. A collection has at most one such transaction in
- * flight, which makes as many updates as fit. The transaction contains the number of the update, so executing it twice
- * has no effect.
+ * flight, which makes as many updates as fit. The transaction contains the number of the update, so executing it a
+ * second time has no effect.
  */
 export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
   const { store, blockchain, chains } = options
-  /** True if a run waits for cheaper blocks in this turn. */
+  /** True if a run waits for lower fees in this turn. */
   let isWaiting = false
 
   /** Fails updates that can never be made. Returns the others. */
@@ -81,20 +81,20 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
     if (onChain === null) return false
     const { updateCount } = onChain.lifecycle
     if (updateCount > collection.update_count) return await explainUpdate({ ...options, network }, collection)
-    // A reorg removed an earlier update, whose transaction becomes pending again. A new transaction would take its
-    // number.
+    // A reorg removed an earlier update, whose transaction becomes pending again. A new transaction would take the
+    // number of that update.
     if (updateCount < collection.update_count && (await hasUnfinalUpdate(store.db, collection))) return false
     return await signNext({ terms, network, collection, onChain, block, except: [] })
   }
 
-  /** Signs the first updates that don't wait for cheaper blocks. */
+  /** Signs the first updates that don't wait for lower fees. */
   const signNext = async (next: {
     terms: SigningTerms
     network: EvmNetwork
     collection: CollectionRow
     onChain: UpdateTerms
     block: BlockReference
-    /** Runs to skip, because they wait for cheaper blocks. */
+    /** Runs to skip, because they wait for lower fees. */
     except: readonly string[]
   }): Promise<boolean> => {
     const { terms, network, collection, onChain, block, except } = next

@@ -15,13 +15,14 @@ export interface BurnFollowerOptions extends DriverOptions<SolanaBlockchain> {
 /** Number of tokens that one request reads. */
 const PAGE = 100
 /**
- * Delay between two requests, in poll intervals. It keeps the requests of this follower a small share of all requests.
+ * Delay between two requests, in poll intervals. It ensures that this follower makes only a small share of all
+ * requests.
  */
 const POLLS_BETWEEN = 5
 
 /**
  * Finds tokens that their holders burned. It reads the supplies of all tokens in turn, 100 per request, because a burn
- * names no account of the collection and can't be found in another way.
+ * names no account of the collection and can't be found in any other way.
  */
 export function startBurnFollower({ store, blockchain, solana, log }: BurnFollowerOptions): OwnerFollower {
   let pages = readPages()

@@ -7,7 +7,10 @@ import { encodeTransaction, fitMessage, type SolanaSignedBytes, signMessage } fr
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
 import type { DriverOptions, OnSigned } from '../driver.ts'
 
-/** Number of changes of one collection that are signed together. The changes don't depend on each other. */
+/**
+ * Maximum number of changes that are signed together: updates of one collection, or burns. They don't depend on each
+ * other.
+ */
 export const CHANGES_AT_ONCE = 100
 
 export interface ChangeOptions extends DriverOptions<SolanaBlockchain> {
@@ -15,7 +18,7 @@ export interface ChangeOptions extends DriverOptions<SolanaBlockchain> {
   onSigned: OnSigned
 }
 
-/** Signs changes of existing tokens. */
+/** Signs changes to existing tokens. */
 export interface ChangeSigning {
   signer: Key
   network: SolanaNetwork

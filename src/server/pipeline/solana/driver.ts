@@ -43,7 +43,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
       const isPayable = !observed.some(({ state }) => state === 'lost') || (await solana.affordable(blockchain)) >= 1
       if (isPayable) return observed
       // Signing again for a signer without funds would only cost fees.
-      log.warn({ blockchain }, 'transactions are signed again once the signer has funds')
+      log.warn({ blockchain }, 'transactions will be signed again once the signer has funds')
       return observed.map((one) => (one.state === 'lost' ? { state: 'signed', waitMs: FUNDS_MS } : one))
     },
 

@@ -37,7 +37,7 @@ export function createSolanaExplainer(options: SolanaExplainOptions): (row: Unkn
     if ((await adopt(network, collection)) > 0) return await explain(row)
     // The unknown member may be an NFT whose files aren't stored yet.
     if (await hasWaitingFiles(store.db, collection.id)) return 'wait'
-    return { unexplained: 'no NFT of this backend has the address of one of these tokens', tokens: unknown }
+    return { unexplained: 'no NFT of this backend has the address of any of these tokens', tokens: unknown }
   }
 
   /** Marks pending NFTs whose tokens exist as deployed. Returns their number. */
@@ -75,12 +75,12 @@ export function createSolanaExplainer(options: SolanaExplainOptions): (row: Unkn
     }
     if (adopted > 0) {
       const facts = { blockchain, collection: collection.id, nfts: adopted }
-      log.warn(facts, 'tokens on chain that were missing in the database were recognized and adopted')
+      log.warn(facts, 'tokens on chain that were missing from the database were recognized and adopted')
     }
     return adopted
   }
 
-  /** Returns a row for the transaction that minted a token, with what the chain knows about it. */
+  /** Returns a row for the transaction that minted a token, with what is known about it from the chain. */
   const lostTransaction = (
     collectionId: string,
     { signer, ...made }: { signer: string; mint: string; directory: string; hash: string },

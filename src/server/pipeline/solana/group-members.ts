@@ -16,8 +16,8 @@ export interface GroupComparison {
 }
 
 /**
- * Compares the members of a collection's group on chain with the database. The chain has more if the database was
- * restored from a backup or lost commits.
+ * Compares the members of a collection's group on chain with the database. The chain has more members if the database
+ * was restored from a backup or lost commits.
  *
  * The order of the reads matters: a transaction that becomes final between them can only raise `unknown`. So no unknown
  * member is missed.

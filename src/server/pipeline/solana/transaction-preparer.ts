@@ -33,7 +33,8 @@ export interface SolanaPreparerOptions extends DriverOptions<SolanaBlockchain> {
 
 /**
  * Creates a preparer of Solana transactions, one for each token, because a packet has no space for two. A token's
- * address is derived from the ID of its row. So transactions need no order, and a collection can have many pending.
+ * address is derived from the ID of its row. Transactions therefore need no order, and a collection can have many
+ * pending ones.
  */
 export async function openSolanaPreparer(options: SolanaPreparerOptions): Promise<TransactionPreparer> {
   const { store, blockchain, solana, now, preparedAt } = options

@@ -148,7 +148,7 @@ async function commit(options: SolanaUpdateStepOptions, ready: readonly Ready[])
     }
   })
   if (found.length > 0) {
-    log.warn({ blockchain, updates: found.length }, 'updates on chain that were missing in the database were adopted')
+    log.warn({ blockchain, updates: found.length }, 'updates on chain that were missing from the database were adopted')
   }
   const signed = ready.filter(({ isFound }) => !isFound)
   if (signed.length === 0) return

@@ -19,7 +19,7 @@ export interface PostOutcome {
   status: number | null
   /** The beginning of the response. */
   answer: string | null
-  /** Why it wasn't delivered, in a sentence; null if it was. */
+  /** Why the event wasn't delivered, as a sentence; null if it was. */
   error: string | null
   /** Retry-After of the server, in milliseconds. */
   retryAfterMs: number | null
@@ -110,7 +110,7 @@ function problemOf(status: number): string | null {
 
 /**
  * Returns the first bytes of a response as text. Only the status decides the outcome, so a body that is too long or
- * incomplete is no error.
+ * incomplete isn't an error.
  */
 async function readBeginning(
   body: AsyncIterable<Uint8Array> & { destroy(): unknown; on(name: 'error', act: () => void): unknown },

@@ -17,7 +17,7 @@ const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 3000
 const KEEP_MS = 7 * 24 * 3_600_000
 const FORGET_EVERY_MS = 600_000
-/** Delay of the first cleanup, because the start has more urgent work. */
+/** Delay of the first cleanup, because other work is more urgent at startup. */
 const FORGET_FIRST_AFTER_MS = 60_000
 const FORGET_AT_ONCE = 500
 
@@ -28,8 +28,8 @@ export interface WebhookStepOptions extends Omit<Settling, 'timings'> {
 }
 
 /**
- * Delivers events to webhooks. Each webhook belongs to one process at a time, by a lease that is renewed while it
- * sends. If the process dies between sending an event and recording it, the event is sent again.
+ * Delivers events to webhooks. One process at a time sends to a webhook, and renews its lease on the webhook meanwhile.
+ * If the process dies between sending an event and recording it, the event is sent again.
  */
 export function createWebhookStep(options: WebhookStepOptions) {
   const { store, poster, now, log, timings = SCHEDULE } = options

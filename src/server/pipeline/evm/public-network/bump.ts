@@ -9,7 +9,7 @@ import { type BumpNetwork, createSignAgain, type Pending, type SignAgainOptions 
 export type BumperOptions = SignAgainOptions
 
 export interface Bumper {
-  /** Signs stuck transactions again, and those for which it was requested. Resolves with their IDs. */
+  /** Signs stuck transactions again, and those that an operator asked to replace. Resolves with their IDs. */
   bump(
     network: BumpNetwork,
     missing: readonly TransactionRow[],
@@ -19,8 +19,8 @@ export interface Bumper {
 
 /**
  * Raises the fees of stuck transactions. A replacement keeps nonce and call, so only one signing can ever be mined.
- * Only the transaction with a signer's next nonce can be stuck, and the others wait for it. Others that offer too
- * little are raised together with it.
+ * Only the transaction with a signer's next nonce can be stuck, and the signer's later transactions wait for it. If
+ * they offer too little, their fees are raised at the same time.
  */
 export function createBumper(options: BumperOptions): Bumper {
   const { now } = options

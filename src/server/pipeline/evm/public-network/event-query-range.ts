@@ -1,4 +1,4 @@
-/** Number of blocks in one query for events. Many providers accept fewer, and none declares its limit. */
+/** Maximum number of blocks in one query for events. Many providers accept fewer, and none declares its limit. */
 const MAX_BLOCKS = 2000
 const MAX_ADDRESSES = 1000
 /**

@@ -8,10 +8,10 @@ import type { BumpNetwork, SignAgainOptions } from './sign-again.ts'
 const MAX_NONCES = 16
 
 /**
- * Returns a function that sends empty transactions for nonces that the network expects and no transaction has.
- * Otherwise, later transactions would wait forever. There are such nonces if a node wrongly reported one as used, or if
- * a reorg removed transactions that a restored database doesn't have but whose nonces it has skipped. The empty
- * transactions aren't recorded: they only use a nonce, and another one with the same nonce may replace them.
+ * Returns a function that sends empty transactions for nonces that the network expects but that no transaction has.
+ * Otherwise, later transactions would wait forever. Such gaps arise if a node wrongly reported a nonce as used, or if a
+ * reorg removed transactions that a restored database doesn't have but whose nonces it has skipped. The empty
+ * transactions aren't recorded: they only use a nonce, and another transaction with the same nonce may replace them.
  */
 export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAgainOptions) {
   /** By signer: the nonce that the network expects, and since when. */
@@ -27,7 +27,7 @@ export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAga
     const nonce = nonceOf(first)
     const gap = gaps.get(signer)
     if (onChain >= nonce) gaps.delete(signer)
-    // The time starts again with each other nonce. If a lagging node returned this one, others return a later one soon.
+    // A different nonce restarts the time. If a lagging node returned this nonce, other nodes soon return a later one.
     else if (gap?.nonce !== onChain || gap.since > now()) gaps.set(signer, { nonce: onChain, since: now() })
     else if (now() - gap.since >= publicNetwork.stuckMs) {
       gaps.delete(signer)

@@ -23,8 +23,8 @@ export interface FollowPublicOwnersOptions {
  * Follows owners and flags on a public network. It works like `followOwners`, but only for collections of this backend,
  * from their first block on, and within a provider's query limit. A turn resolves with true if there is more to do.
  *
- * A read counts only if the node has the first and the last block of the range, because the nodes behind a URL may be
- * at different blocks and on different branches.
+ * A read counts only if the node has the last block of the range and the one before the range, because the nodes behind
+ * a URL may be at different blocks and on different branches.
  */
 export function createPublicOwnerFollower({ store, network, log }: FollowPublicOwnersOptions): () => Promise<boolean> {
   const { blockchain, publicNetwork } = network
@@ -82,7 +82,7 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     if (response === null) return true
     const { logs, hashes } = response
     const [last, before] = hashes
-    // This node lags behind the one with the head.
+    // This node lags behind the one that returned the head.
     if (last === null || last === undefined || before === null) return false
     if (cursor !== null && before !== cursor.block_hash) return await fallBack(cursor, start)
     if (to === top && last !== head.hash) return false

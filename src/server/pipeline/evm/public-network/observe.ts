@@ -112,9 +112,9 @@ function placeOf(receipt: EvmReceipt | undefined, attempts: readonly AttemptRow[
 const LEAST_GAS = 21_000n
 
 /**
- * Checks whether a signing can have paid the fee in a receipt. With a wrong fee or gas from a node, its run could spend
- * more than its limit, or would stop too early. An impossible fee isn't recorded; the maximum cost of the signing
- * counts instead.
+ * Checks whether a signing can have paid the fee in a receipt. If a node returned a wrong fee or wrong gas, the
+ * transaction's run could spend more than its limit, or would stop too early. An impossible fee isn't recorded; the
+ * maximum cost of the signing counts instead.
  */
 function isPossible({ gasUsed, feePaid, dataFee = 0n }: EvmReceipt, raw: string): boolean {
   const { gas = 0n, maxFeePerGas, gasPrice } = parseTransaction(raw as Hex)

@@ -12,7 +12,7 @@ import { createPublicOwnerFollower } from './follow-owners.ts'
 const LEASE_MS = 10_000
 
 /**
- * Follows the owners of a network behind RPC URLs at the configured interval. In a cluster, one process follows at a
+ * Follows the owners of NFTs on a public network at the configured interval. In a cluster, one process follows at a
  * time.
  */
 export function startPublicOwnerFollower(options: {

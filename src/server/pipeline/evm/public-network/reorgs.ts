@@ -26,7 +26,7 @@ export interface ReorgWatchOptions {
  * transactions are pending again, because their bytes are still valid, and their effects in the database are rolled
  * back.
  *
- * @returns how many are still watched or pending again
+ * @returns the number of transactions that are still watched or are pending again
  */
 export async function watchSettled({ store, network, publicNetwork, now, log }: ReorgWatchOptions): Promise<number> {
   const watched = await listWatched(store.db, network.blockchain)

@@ -38,8 +38,8 @@ export interface Pending {
 }
 
 /**
- * Why a transaction is signed again: the action that the operator requested, `free` to use its nonce for other work, or
- * null because it is stuck.
+ * Why a transaction is signed again: the action that the operator requested, `free` to replace it with an empty
+ * transaction so that others can be mined, or null because it is stuck.
  */
 export type Cause = TransactionAction | 'free' | null
 
@@ -89,8 +89,8 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
       warnOnce(transaction, obstacle)
       const mayFree = obstacle.reason === 'run_limit' && cause === null && cancels === CANCELS.nothing
       if (!mayFree || !(await delaysOthers(store.db, transaction))) return false
-      // An empty transaction costs less than the one that it replaces. The rows of the replaced one are signed for
-      // again when the limit allows it.
+      // An empty transaction costs less than the one that it replaces. The rows of the replaced one get a new
+      // transaction when the limit allows it.
       return await signAgain(network, pending, 'free')
     }
     const replacement = await signReplacement(options, network, pending, { cause, cancels })
@@ -130,10 +130,10 @@ async function signReplacement(
   const { chainId, publicNetwork } = network
   const call = parseTransaction(transaction.raw as Hex)
   const { data = '0x', gas = 0n, to = null } = isEmptied(cause) ? emptyCall(signer.address) : call
-  // No limit applies if the nonce is freed, because other work waits for it.
+  // No limit applies if the nonce is freed, because other transactions wait for it.
   const runLimit = cancels === CANCELS.nothing ? await maxGasPriceOf(store.db, transaction) : null
-  // Suggested fees stay valid while the network's fees double. A requested replacement may offer less than that if the
-  // limit of its run can't pay for more.
+  // Suggested fees are sufficient even if the base fee doubles. A requested replacement may offer less if the limit of
+  // its run can't pay for more.
   const current = cause === null || transaction.run === null ? null : await readNetworkFees(network)
   const signings = [transaction.raw, ...earlier.map(({ raw }) => raw)]
   const payable = current === null ? null : await payableFee(store.db, current, transaction, signings, { gas, data })

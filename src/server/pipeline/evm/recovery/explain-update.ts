@@ -30,8 +30,8 @@ export interface ExplainUpdateOptions extends FileSources {
 
 /**
  * Examines the first update of a collection that is on chain but not in the database, because the database was restored
- * or a failover lost commits. If pending updates match it, they get its transaction. Otherwise their NFTs get its
- * revision, so that clients see that there is a newer one.
+ * or a failover lost commits. If pending updates match it, they get its transaction. Otherwise, the NFTs of the update
+ * get its revision, so that clients notice the update.
  *
  * @returns true if something was written
  */
@@ -51,7 +51,7 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
     return true
   }
   const updates = await unsignedUpdatesOf(store.db, collection.id, call.tokenIds.map(String))
-  // Metadata can only be compared when its files are stored.
+  // Metadata can only be compared once its files are stored.
   if (updates.some(({ step }) => step === 'files')) return false
   const isComplete = updates.length === call.tokenIds.length
   const directory = isComplete ? await updateDirectory(updates) : null
@@ -91,7 +91,7 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
     return signed
   })
   if (adopted === null) return false
-  log.warn(facts, 'an update on chain that was missing in the database was recognized by its metadata and adopted')
+  log.warn(facts, 'an update on chain that was missing from the database was recognized by its metadata and adopted')
   options.onSigned([adopted], [...new Set(updates.map(({ request_id }) => request_id))])
   return true
 }
@@ -100,7 +100,10 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
 const lockAt = async (db: Db, { id, update_count }: CollectionRow): Promise<boolean> =>
   (await lockCollection(db, id))?.update_count === update_count
 
-/** Finds the transaction of an update by its sequence. Returns null if no node has it or it isn't deep enough yet. */
+/**
+ * Finds the transaction of an update by its sequence number. Returns null if no node has it or it isn't deep enough
+ * yet.
+ */
 async function findUpdate(
   db: Db,
   network: EvmNetwork,

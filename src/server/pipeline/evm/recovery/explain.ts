@@ -89,7 +89,7 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
       SEARCH_MS,
     )
     if (nfts === null) {
-      // Rows whose files aren't stored yet can't be compared, and may be the ones of this mint.
+      // Rows whose files aren't stored yet can't be compared, and may belong to this mint.
       if (await hasWaitingFiles(store.db, collection.id)) return 'wait'
       return { unexplained: 'no pending NFTs of this backend have its metadata and receivers' }
     }
@@ -117,7 +117,7 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
     })
     if (adopted === null) return 'wait'
     const facts = { blockchain, collection: collection.id, transaction: adopted.id, hash: mined.hash, nfts: count }
-    log.warn(facts, 'a mint on chain that was missing in the database was recognized by its metadata and adopted')
+    log.warn(facts, 'a mint on chain that was missing from the database was recognized by its metadata and adopted')
     onSigned([adopted], [...new Set(nfts.map(({ request_id }) => request_id))])
     return 'explained'
   }

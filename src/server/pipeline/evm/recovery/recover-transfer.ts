@@ -16,7 +16,7 @@ const CLOCKS_APART_MS = 60_000
 /**
  * Finds the transaction with which one of our operators has already made a pending transfer. The database doesn't have
  * it, because it was made after the restored backup or because its commit was lost. Returns null if there is none. An
- * equal transfer from before the request doesn't count.
+ * identical transfer from before the request doesn't count.
  */
 export async function findMadeTransfer(
   store: Store,
@@ -39,9 +39,7 @@ export async function findMadeTransfer(
   return null
 }
 
-/**
- * Adopts the transaction that was found for a pending transfer, which is then settled as if it had been signed for it.
- */
+/** Adopts the transaction that was found for a pending transfer. It is then settled as if it had just been signed. */
 export async function adoptTransfer(
   store: Store,
   network: EvmNetwork,
