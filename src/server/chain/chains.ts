@@ -57,7 +57,7 @@ export interface Chains {
   own(owned: boolean): Promise<void>
   /** Returns the URL of a transaction on the block explorer; null if none is configured. */
   transactionUrl(blockchain: Blockchain, hash: string): string | null
-  /** Registers a listener for new blocks on any chain; `listener` must not throw. */
+  /** Registers a listener for new blocks on embedded EVM chains; `listener` must not throw. */
   onBlocks(listener: (blockchain: EvmBlockchain) => void): void
   close(): Promise<void>
 }
@@ -92,7 +92,7 @@ export class RunElsewhere extends GdnError {
 
 const same = (network: EvmNetwork) => network
 
-/** Opens the chains. Terminates the nodes that a killed backend left in this data directory. */
+/** Opens the chains. Terminates the nodes that a killed backend of this data directory left running. */
 export async function openChains({
   db,
   postgresStore = null,

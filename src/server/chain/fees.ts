@@ -2,7 +2,7 @@ import type { CostLimitedRun, LimitedRun, UnsignedChange } from '../store/run-co
 
 /** The current fees of a network, in wei. */
 export interface NetworkFees {
-  /** Gas prices of recent blocks: a tenth of the blocks is below `low`, and a tenth is above `high`. */
+  /** Gas prices of recent blocks: a tenth of the blocks are below `low`, and a tenth are above `high`. */
   low: bigint
   typical: bigint
   high: bigint
@@ -30,7 +30,7 @@ export interface RunBudget {
   pending: bigint
   /** Maximum cost of accepted NFTs and changes without a transaction. */
   reserved: bigint
-  /** The part of `max` that transactions leave. Requests without a transaction have reserved a part of it. */
+  /** The rest of `max` after `paid` and `pending`, from which `reserved` is taken. */
   unspent: bigint
   /** The part of `unspent` that isn't reserved; negative if fees have risen. */
   left: bigint

@@ -41,7 +41,7 @@ export interface NeededForAll {
 }
 
 /**
- * Returns the funds that an account lacks, as a sentence in coins; null if its balance is sufficient.
+ * Returns the funds that an account lacks, as a sentence; null if its balance is sufficient.
  *
  * @param all the funds that all waiting requests need. If they exceed `needed`, the sentence names only their amount,
  * because a smaller payment would lead to the next shortage after one transaction

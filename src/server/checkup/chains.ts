@@ -17,7 +17,7 @@ import { type Examined, examine, msSince } from './examined.ts'
 
 const TIMEOUT_MS = 5000
 /**
- * Attempts per request to a node that has responded before. A busy node must not be reported as a problem of the
+ * Attempts per request to a node that has responded before. A busy node must not be reported as a problem with the
  * factory or the funds.
  */
 const TRIES = 3
@@ -25,8 +25,8 @@ const TRIES = 3
 const FEW_REQUESTS = 20n
 
 /**
- * Checks a network by RPC URL: each node responds and has the right chain, the factory exists, the signers can pay, and
- * remote signers have their keys.
+ * Checks a network with an RPC URL: each node responds and has the right chain, the factory exists, the signers can
+ * pay, and remote signers have their keys.
  *
  * @param store the database, which has the factory's address; null if it can't be opened
  */

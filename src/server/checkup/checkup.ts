@@ -56,7 +56,7 @@ const NOTHING = {
 function describeSettings({ chains, clusters, storage }: ServerSettings, path: string): string {
   const byUrl = [...chains.keys(), ...clusters.keys()]
   const networks = byUrl.length === 0 ? 'embedded chains' : byUrl.join(', ')
-  const files = { files: 'files in the data directory', s3: 'files in a bucket', ipfs: 'files in an IPFS node' }[
+  const files = { files: 'files in the data directory', s3: 'files in a bucket', ipfs: 'files on an IPFS node' }[
     storage.kind
   ]
   return `${path}: ${networks}; ${files}`

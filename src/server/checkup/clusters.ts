@@ -12,7 +12,8 @@ import { type Examined, examine, msSince } from './examined.ts'
 
 const TIMEOUT_MS = 5000
 /**
- * Attempts per request to a node that has responded before. A busy node must not be reported as a problem of the funds.
+ * Attempts per request to a node that has responded before. A busy node must not be reported as a problem with the
+ * funds.
  */
 const TRIES = 3
 /**
@@ -24,8 +25,8 @@ const FEW_TOKENS = 200n
 const ANY_ACCOUNT = '1'.repeat(32)
 
 /**
- * Checks a Solana cluster by RPC URL: each node responds and belongs to the cluster, and the signer is the recorded one
- * and can pay.
+ * Checks a Solana cluster with an RPC URL: each node responds and belongs to the cluster, and the signer is the
+ * recorded one and can pay.
  */
 export async function examineCluster(
   settings: ClusterSettings,

@@ -13,7 +13,7 @@ const ROUND_TRIPS = 5
 const SLOW_MS = 20
 
 /**
- * Checks that the database can be opened and written and has this version's schema, and measures its latency. Also
+ * Checks that the database can be opened, accepts writes and has this version's schema, and measures its latency. Also
  * returns the opened database; null if there is none or it can't be opened.
  */
 export async function examineDatabase(place: DatabasePlace): Promise<{ found: Examined; store: Store | null }> {

@@ -37,7 +37,7 @@ export interface ForkTarget {
  * Starts a backend in an empty data directory whose blockchain is a fork of its public network, with a factory and a
  * funded signer that exist only there.
  *
- * @throws GdnError as `startFork` and `startBackend`
+ * @throws GdnError `usage` if the chain ID isn't known; errors of `startFork` and `startBackend`
  */
 export async function startForkedBackend(
   options: BackendOptions,

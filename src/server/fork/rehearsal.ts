@@ -69,7 +69,7 @@ export interface Rehearsal {
   block: number
   /** Replaces substitute signers with the real signers in messages from the backend. */
   realSigners: RealSigners
-  /** Aborted with the reason when the network can no longer be read. */
+  /** Aborted with the reason when the network or the fork's node fails. */
   failed: AbortSignal
   /**
    * Extends a message about missing funds with the amount by which the pending transactions of the real signers exceed
@@ -83,9 +83,7 @@ export interface Rehearsal {
   close(): Promise<void>
 }
 
-/**
- * A signer of the rehearsal that stands for a real one, with its balance and nonce. The real signer's key isn't used.
- */
+/** A signer that replaces a real one in the rehearsal, with its balance and nonce. The real signer's key isn't used. */
 interface Substitute {
   real: Hex
   signer: Signer
@@ -100,7 +98,8 @@ interface Substitute {
  * key, so no transaction of the rehearsal has an effect anywhere else.
  *
  * @param options the temporary backend, with an empty data directory
- * @throws GdnError `invalid_config` for an embedded chain, `not_found` for an unknown collection; errors of `startFork`
+ * @throws GdnError `invalid_config` for an embedded chain, `not_found` for an unknown collection, `refused` if it has
+ * pending transactions; errors of `startFork`
  */
 export async function openRehearsal(
   options: BackendOptions,

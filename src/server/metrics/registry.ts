@@ -192,7 +192,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
       }
     },
 
-    // Concurrent scrapes share one result, because anybody may scrape, and each scrape costs queries.
+    // Concurrent scrapes share one result, because anyone can scrape, and each scrape costs queries.
     scrape: shareInFlight(scrape),
   }
 }

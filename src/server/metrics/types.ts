@@ -21,9 +21,9 @@ export interface Metrics {
 
 export interface MetricsOptions {
   db: Db
-  /** Balances of the signers of networks by RPC URL, as of the last check. */
+  /** Balances of the signers of networks with an RPC URL, as of the last check. */
   signers: () => readonly { blockchain: string; address: string; coins: number }[]
-  /** Networks by RPC URL, and whether anything prevents work on them. */
+  /** Networks with an RPC URL, and whether anything prevents work on them. */
   hindered: () => Promise<readonly { blockchain: string; isHindered: boolean }[]>
   now: () => number
   /** Returns whether the process is ready, as /readyz does. */

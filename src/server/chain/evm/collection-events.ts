@@ -22,7 +22,7 @@ export const updateTopics = (['MetadataUpdate', 'BatchMetadataUpdate'] as const)
 const [TRANSFER] = EVENT_TOPICS
 const FROM_NOBODY = zeroAddress.slice(2).padStart(64, '0')
 
-/** A change of a collection. Addresses are checksummed. */
+/** A change to a collection. Addresses are checksummed. */
 export type CollectionChange =
   | { kind: 'transfer'; tokenId: bigint; from: Hex; to: Hex }
   | { kind: 'owner'; previous: Hex; next: Hex }
@@ -96,7 +96,7 @@ export function collectionEvents(logs: readonly RawLog[]): CollectionEvent[] {
 }
 
 function changeOf({ topics, data }: RawLog): CollectionChange | null {
-  // Skip mints before decoding, because they are most events of a busy chain.
+  // Skip mints before decoding, because they are most of the events on a busy chain.
   if (topics[0] === TRANSFER && topics[1]?.endsWith(FROM_NOBODY)) return null
   const event = decode(topics, data)
   if (event === null) return null

@@ -18,7 +18,7 @@ export interface MintCall {
   runs: readonly MintRun[]
   /** sha2-256 digest (32 bytes) of the IPFS directory with the bundle's `0.json`, `1.json`, … */
   digest: Hex
-  /** Whether the tokens can be updated. Not set in a dynamic collection, where all tokens can. */
+  /** Whether the tokens can be updated. Not set in a dynamic collection, where all tokens can be updated. */
   dynamic?: boolean
 }
 

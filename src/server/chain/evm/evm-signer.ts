@@ -1,7 +1,7 @@
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import type { Fees, Hex } from './network.ts'
 
-/** A transaction to sign, without its signer and chain. */
+/** A transaction to sign, without its signer. */
 export interface UnsignedTransaction {
   chainId: number
   nonce: number

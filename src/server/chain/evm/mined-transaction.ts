@@ -76,7 +76,7 @@ function rawOf(found: RpcTransaction, chainId: number): Hex | null {
   }
 }
 
-/** Returns whether a signed transaction makes the same call. */
+/** Returns whether a signed transaction makes the same call as a mined one. */
 export function makesCall(raw: Hex, { to, data }: Pick<MinedTransaction, 'to' | 'data'>): boolean {
   try {
     const call = parseTransaction(raw)

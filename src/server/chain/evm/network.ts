@@ -90,7 +90,7 @@ export interface PublicNetwork {
   suggestFees(): Promise<Fees>
 }
 
-/** An EVM network for the pipeline: an embedded dev chain or a network with RPC URLs. */
+/** An EVM network for the pipeline: an embedded chain, or a network with RPC URLs. */
 export interface EvmNetwork {
   readonly blockchain: EvmBlockchain
   readonly chainId: number

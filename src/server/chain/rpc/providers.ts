@@ -24,10 +24,10 @@ export interface Providers {
   of(url: string): Provider
 }
 
-/** First pause if the provider requests no time. Each further pause takes twice as long. */
+/** First pause if the provider requests no time. Each further pause is twice as long. */
 const FIRST_REST_MS = 1000
 const LONGEST_OWN_REST_MS = 60_000
-/** Upper limit of a pause, in case a provider requests a wrong one. */
+/** Upper limit of a pause, in case a provider requests an unreasonably long one. */
 const LONGEST_REST_MS = 5 * 60_000
 
 /**

@@ -16,7 +16,7 @@ const METHOD_NOT_FOUND = -32601
 
 export const methodNotFound = (): RpcError => new RpcError(METHOD_NOT_FOUND, 'method not found')
 
-/** Serves JSON-RPC to a process on this machine, single calls and batches. */
+/** Serves JSON-RPC calls and batches to a process on this machine. */
 export async function serveLoopback(handle: CallHandler): Promise<LoopbackRpc> {
   const server = createServer(async (request, response) => {
     const reply = await readJson(request).then(

@@ -2,7 +2,7 @@ import { stateOf } from '../../../core/state-of.ts'
 import type { Log } from '../../log.ts'
 import { type Hindrance, watchNetwork } from './watch-network.ts'
 
-/** Interval of checks of networks and signers, also while nothing is signed. */
+/** Interval between checks of networks and signers, even while nothing is signed. */
 const LOOK_EVERY_MS = 15_000
 /** The interval if something prevents work, so that a recovery is noticed soon. */
 const LOOK_AGAIN_MS = 3_000
@@ -26,8 +26,8 @@ export interface NetworksWatch<Name> {
 }
 
 /**
- * Checks networks periodically until it is stopped. Logs when one can't be used, when its work waits for funds or an
- * authorization, and when it can be used again. A check in flight when it is stopped logs nothing.
+ * Checks networks periodically until `stop` is called. Logs when one can't be used, when its work waits for funds or an
+ * authorization, and when it can be used again. A check in flight when `stop` is called logs nothing.
  */
 export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], log: Log): NetworksWatch<Name> {
   let isStopped = false

@@ -12,7 +12,10 @@ const LOCKED_BYTES = 4
 /** Texts for estimates. Names and symbols are usually shorter, and the backend's URIs have about 80 characters. */
 const TYPICAL = { name: 'n'.repeat(64), symbol: 's'.repeat(10), uri: 'u'.repeat(80), locked: true }
 
-/** Number of NFTs that the signer must be able to pay for before a request is accepted. A large request has as many. */
+/**
+ * Number of NFTs that the signer must be able to pay for before a request is accepted. A large request contains that
+ * many.
+ */
 const RESERVE_NFTS = 10n
 const SOL_DECIMALS = 9
 
@@ -21,7 +24,7 @@ export const inSol = (lamports: bigint): string => formatUnits(lamports, SOL_DEC
 /** Returns the minimum balance in lamports at which requests are accepted. */
 export const leastClusterFunds = ({ nft }: Pick<TokenCosts, 'nft'>): bigint => RESERVE_NFTS * nft
 
-/** Returns a sentence that says which funds the signer of a cluster lacks to accept requests; null if it can pay. */
+/** Returns the funds that a cluster's signer lacks before requests are accepted, as a sentence; null if it can pay. */
 export const lackOfCluster = (blockchain: string, address: string, balance: bigint, costs: TokenCosts): string | null =>
   missingFunds({ role: 'signer', address, blockchain, coin: 'SOL', inCoins: inSol }, balance, leastClusterFunds(costs))
 

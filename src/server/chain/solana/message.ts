@@ -15,7 +15,7 @@ export interface AccountUse {
 export const writable = (key: Key): AccountUse => ({ key, isWritable: true })
 export const readonly = (key: Key): AccountUse => ({ key, isWritable: false })
 
-/** Sorts addresses in the order that @solana/kit uses in messages. */
+/** Compares addresses as @solana/kit does to order them in messages. */
 const { compare } = new Intl.Collator('en')
 
 /**

@@ -53,10 +53,10 @@ export interface MintSpec {
  * otherwise nobody can.
  *
  * The account is funded by a transfer and then allocated, instead of created. Creation fails for an address with a
- * balance, and anybody can send coins to the address.
+ * balance, and anyone can send coins to the address.
  *
- * Encoded by hand, because @solana/kit and its program clients take ten times as long. `mint.test.ts` compares every
- * byte with theirs.
+ * The instructions are encoded by hand, because @solana/kit and its program clients take ten times as long.
+ * `mint.test.ts` compares every byte with theirs.
  */
 export async function mintInstructions(
   signer: Key,

@@ -6,7 +6,7 @@ export type SendOutcome = { outcome: 'accepted' | 'known' } | { outcome: 'reject
 /** The result of a transaction, returned only once it is final. */
 export interface SignatureStatus {
   slot: number
-  /** Null on success. A failed transaction has changed nothing but paid its fee. */
+  /** Null on success. A failed transaction has changed nothing, but its fee was paid. */
   error: string | null
   /** True if the payer's balance was too low, so the transaction may succeed later. */
   unpaid?: boolean
@@ -42,14 +42,14 @@ export interface SolanaNetwork {
    * Returns the price in micro-lamports for a compute unit. If this method is absent or returns 0, only the base fee is
    * paid.
    *
-   * @param options.urgent an earlier transaction for the same purpose expired
+   * @param options.urgent whether an earlier transaction for the same purpose had no effect
    */
   computeUnitPrice?(options: { urgent: boolean }): Promise<bigint>
   /** Returns the minimum balance in lamports of an account with this many bytes. */
   minimumBalance(bytes: number): Promise<bigint>
   /**
    * Submits signed transactions (base64) and returns one outcome each. Submitting the same bytes twice has no effect.
-   * On the embedded chain it resolves once they are in a block that survives any crash.
+   * On an embedded chain, it resolves once they are in a block that survives any crash.
    */
   send(raws: readonly string[]): Promise<SendOutcome[]>
   /**

@@ -48,7 +48,7 @@ export async function signMint(
 
 /** Encodes a message with as much of the name as fits into a transaction. */
 export async function fitMessage(name: string, encode: (name: string) => Promise<Buffer>): Promise<Buffer> {
-  // Truncated first, so that a name of a megabyte isn't encoded in vain.
+  // Truncated first, so that a name of a megabyte isn't encoded in full.
   const cut = fitText(name, MAX_TRANSACTION_BYTES)
   const message = await encode(cut)
   const excess = 1 + SIGNATURE_BYTES + message.length - MAX_TRANSACTION_BYTES

@@ -19,7 +19,7 @@ type Facts = Pick<UnsignedChange, 'kind' | 'tokenIds'> & {
 }
 
 /**
- * Returns the maximum gas and bytes of a change in a transaction of its own. A change that shares a transaction uses
+ * Returns the maximum gas and bytes of a change in a separate transaction. A change that shares a transaction uses
  * less.
  */
 export function gasOfChange(change: Facts): Pick<DropGas, 'gasLimit' | 'bytes'> {

@@ -18,7 +18,10 @@ export interface DropGas {
   reserved: ReservedNfts
 }
 
-/** The amounts that a backend reserves from a limit. Each NFT counts with the maximum per NFT of any request. */
+/**
+ * The amounts that a backend reserves from a limit. Each NFT is counted with the highest gas and bytes per NFT of any
+ * request.
+ */
 export interface ReservedNfts {
   nfts: number
   each: Pick<WorstGas, 'gasLimit' | 'bytes'>
@@ -45,7 +48,7 @@ const HEAD_WORDS = 4
  */
 const MAKE_WORDS = 14
 
-/** Stands for a collection whose name isn't known yet. */
+/** Used for a collection whose name isn't known yet. */
 const SOME_COLLECTION = { name: 'A collection', symbol: 'NAME', royaltyBps: 0n }
 /** The most expensive collection. Names have up to 500 characters of 4 bytes. */
 const WORST_COLLECTION = { name: 'n'.repeat(2_000), symbol: 'NAME', royaltyBps: 1n }

@@ -45,8 +45,8 @@ const DATA_MARGIN = 2n
 const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 
 /**
- * Reads the fees of recent blocks, the data fees, and the fees with which a transaction is signed. Rejects as `request`
- * does.
+ * Reads the fees of recent blocks, the data fees, and the fees with which a transaction is signed. Rejects if a request
+ * does, or if a fee is impossible.
  */
 export async function readNetworkFees({
   request,

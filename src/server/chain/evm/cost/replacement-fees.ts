@@ -30,7 +30,7 @@ export function chooseFees({ before, suggested, runLimit, maxFee, cap, isRequest
   if (runLimit !== null && offered > runLimit) return 'run_limit'
   if (maxFee !== undefined && offered > maxFee) return 'max_fee'
   if (offered > cap) return 'cap'
-  // A transaction may be stuck for another reason, such as a halted network. Stop before it reaches the cap.
+  // A transaction may be stuck for another reason, such as a halted network. Stop before its fees reach the cap.
   if (!isRequested && offered > FAR_ABOVE * suggested.maxFeePerGas) return 'far_above'
   return fees
 }

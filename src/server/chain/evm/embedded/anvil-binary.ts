@@ -28,7 +28,7 @@ export interface AnvilLookup {
  * Returns the path of the anvil binary for this machine. The binary ships in an optional dependency per platform. It is
  * resolved from the running module, which works from sources, from the bundle and for a global installation.
  *
- * @throws GdnError `native_missing` with the command that installs it
+ * @throws GdnError `native_missing`, with the command that installs it if there is a build for this machine
  */
 export function findAnvil(lookup: AnvilLookup = {}): string {
   const system = lookup.platform ?? platform()

@@ -130,7 +130,7 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
 
 /**
  * Returns the child's environment. It has no variables of this process, because proxy variables would redirect the
- * requests for the upstream stub. On Windows, libuv adds the variables that every process needs.
+ * requests to the upstream stub. On Windows, libuv adds the variables that every process needs.
  */
 function childEnv(home: string): NodeJS.ProcessEnv {
   const folders = ['HOME', 'USERPROFILE', 'APPDATA', 'LOCALAPPDATA', 'TMPDIR', 'TEMP', 'TMP']

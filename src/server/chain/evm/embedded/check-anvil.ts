@@ -7,7 +7,7 @@ import { anvilCannotRun, findAnvil } from './anvil-binary.ts'
 const TIMEOUT_MS = 10_000
 
 /**
- * Checks that the dev chain can run on this machine, by running the binary once.
+ * Checks that embedded EVM chains can run on this machine, by running the binary once.
  *
  * @throws GdnError `native_missing` if the package isn't installed or the binary can't run on this system
  */

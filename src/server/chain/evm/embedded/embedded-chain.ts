@@ -40,7 +40,7 @@ export interface EmbeddedChainOptions {
   binary?: string
 }
 
-/** A development chain on this machine. The journal is authoritative, not the node that executes it. */
+/** An embedded chain on this machine. The journal is authoritative, not the node that executes it. */
 export interface EmbeddedChain extends EvmNetwork {
   /** Process ID of the running node; undefined during a restart. */
   readonly pid: number | undefined
@@ -60,8 +60,8 @@ const CLOSE_PATIENCE_MS = 1_000
 const READS = /^(eth_(?!send)|net_|web3_|txpool_)/
 
 /**
- * Starts an embedded chain: terminates the node that a killed backend left, starts a new one, replays the journal and
- * serves requests. A node that dies is replaced and synchronized automatically.
+ * Starts an embedded chain: terminates the node that a killed backend left running, starts a new one, replays the
+ * journal and serves requests. A node that dies is replaced and synchronized automatically.
  *
  * @throws GdnError `native_missing` without a usable anvil, `data_dir` if the journal replays to a different chain
  * @example
@@ -159,7 +159,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
   return {
     blockchain,
     chainId,
-    // Blocks are final as soon as they are mined, because they are in the journal before.
+    // Blocks are final as soon as they are mined, because they are written to the journal first.
     confirmations: 1,
     get pid() {
       return supervisor.current()?.process.pid

@@ -27,7 +27,8 @@ export interface MinedBlock {
 /**
  * Mines the pool's transactions into the block after `tip`.
  *
- * @throws GdnError `unreachable` if the node mined a block other than the next one, so something else has mined on it
+ * @throws GdnError `unreachable` if the node mined a block other than the next one, which means that another program
+ * has mined on it
  */
 export async function mineBlock(rpc: NodeRpc, tip: Tip, timestamp: number): Promise<MinedBlock> {
   await rpc.call('evm_mine', [timestamp])
@@ -40,7 +41,8 @@ export async function mineBlock(rpc: NodeRpc, tip: Tip, timestamp: number): Prom
 }
 
 /**
- * Returns the number of transactions in the pool that are ready for the next block, and that wait for an earlier nonce.
+ * Returns how many transactions in the pool are ready for the next block (`pending`), and how many wait for an earlier
+ * nonce (`queued`).
  */
 export async function poolStatus(rpc: NodeRpc): Promise<{ pending: number; queued: number }> {
   const status = await rpc.call<{ pending: Hex; queued: Hex }>('txpool_status')

@@ -12,7 +12,7 @@ export interface NodeRpc {
   close(): void
 }
 
-/** Longer than the most expensive legal call takes. A node that doesn't respond within this time is abandoned. */
+/** Longer than the most expensive valid call takes. A node that doesn't respond within this time is abandoned. */
 const TIMEOUT_MS = 60_000
 
 /**

@@ -8,8 +8,8 @@ import { sendRaw } from './send-raw.ts'
 const EXECUTES = new Set(['eth_call', 'eth_createAccessList', 'eth_estimateGas'])
 
 /**
- * Gas limit of a read that executes a contract. Without it, the limit is the gas of a whole block (a quarter of a
- * second on one core), and minting waits behind a batch of such reads.
+ * Gas limit of a read that executes a contract, about a quarter of a second on one core. Without it, a read could use
+ * the gas of a whole block, and minting would wait behind a batch of such reads.
  */
 const READ_GAS = 100_000_000
 /** Gas limit of all reads in a batch, split equally. A hundred reads at the full limit would occupy a core for 25 s. */

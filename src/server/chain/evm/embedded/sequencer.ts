@@ -124,8 +124,8 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   async function append(node: LiveNode, transactions: readonly Hex[]): Promise<MinedBlock | undefined> {
     const { tip } = node
     const number = tip.number + 1
-    // anvil accepts equal timestamps, so a burst of blocks follows the clock. If the clock was set back, keep the last
-    // one.
+    // anvil accepts equal timestamps, so several blocks can be mined in one second. If the clock was set back, keep the
+    // last timestamp.
     const timestamp = Math.max(tip.timestamp, Math.floor(now() / 1000))
     const appended = journal.append({ number, timestamp, transactions })
     appending = appended.catch(() => {})

@@ -53,7 +53,7 @@ export function superviseNode(
   function start(): Promise<LiveNode> {
     failure = undefined
     const booting = bootPatiently()
-    // Callers of `node` get the error, but there may be none.
+    // Callers of `node` get the error, but there may be no callers.
     booting.catch((error: unknown) => {
       failure = error
     })

@@ -26,7 +26,7 @@ export interface Genesis {
 }
 
 /**
- * Returns the hash of block 0, the parent of block 1. It must be the same at every start with the same data directory.
+ * Returns the hash of block 0, the parent of block 1. It must be the same on every start with the same data directory.
  */
 export function genesisHash({ chainId, timestamp }: Genesis): Hex {
   return `0x${createHash('sha256').update(`gdn embedded chain ${chainId} from ${timestamp}`).digest('hex')}`

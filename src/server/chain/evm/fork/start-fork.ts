@@ -43,7 +43,7 @@ export interface Fork {
   call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
   /** Mines the pending transactions now. Returns the number of the block. */
   mine(): Promise<number>
-  /** Starts mining. Mines while there are transactions or the last one has fewer blocks than `depth`. */
+  /** Starts mining. Mines while there are transactions, or while fewer than `depth` blocks follow the last one. */
   startMining(): void
   /** Returns whether `depth` blocks follow the last transaction. */
   isIdle(): boolean
@@ -77,7 +77,7 @@ interface Block {
  * and would become cheaper.
  *
  * @throws GdnError `invalid_config` if the node belongs to another chain, `unreachable` if none responds,
- * `native_missing`
+ * `native_missing` without a usable anvil
  */
 export async function startFork(options: ForkOptions): Promise<Fork> {
   const { blockchain, chainId, urls, providers, folder, depth, signal } = options
@@ -212,7 +212,8 @@ async function feesOf(upstream: ReadOnlyUpstream, { baseFeePerGas }: Block): Pro
 }
 
 /**
- * Serves the fork to a backend. Overrides the priority fee, because the node itself doesn't return that of the network.
+ * Serves the fork to a backend. Overrides the gas price and the priority fee, because the fork's node doesn't return
+ * those of the network.
  */
 async function serveFork(
   fees: ForkFees,

@@ -2,7 +2,7 @@ import { decodeFunctionResult, encodeFunctionData, isAddressEqual, parseAbi, zer
 import { GdnError } from '../../../../core/errors.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
 
-/** The owner's functions of our contract, and the reads that return its settings. */
+/** The functions of our contract that change its settings, and those that read them. */
 const ABI = parseAbi([
   'function owner() view returns (address)',
   'function enableApi() view returns (bool)',
@@ -49,8 +49,8 @@ export interface Royalty {
 }
 
 /**
- * A change that needs a transaction of the owner. To accept the ownership, the account to which it was offered sends
- * one.
+ * A change that the owner makes with a transaction. `accept_ownership` is sent by the account to which the ownership
+ * was offered.
  */
 export type OwnerCall =
   | { kind: 'enable_api' | 'enable_transfer'; enabled: boolean }

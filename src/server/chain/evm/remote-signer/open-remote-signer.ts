@@ -79,7 +79,7 @@ export function openRemoteSigner(entry: RemoteSignerEntry, options: RemoteSigner
         return `${rpc.host} has the key of ${address}`
       }
       throw new GdnError('invalid_config', `the signer at ${rpc.host} does not have the key of ${address}`, {
-        hint: 'Set address to an account of this signer, or load its key there.',
+        hint: 'Set address to an account of this signer, or load the key of the address into the signer.',
       })
     },
 

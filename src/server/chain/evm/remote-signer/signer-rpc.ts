@@ -10,7 +10,7 @@ const TOKEN_REFUSED: ReadonlySet<number> = new Set([401, 403])
 
 export interface SignerRpcOptions {
   url: string
-  /** Reads the token. Called for each request, because tokens are replaced while the backend runs. */
+  /** Reads the token. Called for each request, because tokens can be replaced while the backend runs. */
   token: (() => Secret) | null
   tls: { cert?: string | undefined; key?: string | undefined; ca?: string | undefined }
   timeoutMs: number
@@ -27,7 +27,7 @@ export interface SignerRpc {
   close(): Promise<void>
 }
 
-/** Connects to a signer. Ignores proxies of the environment, and follows no redirects. */
+/** Connects to a signer. Ignores the proxy variables of the environment, and follows no redirects. */
 export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions): SignerRpc {
   const { host } = new URL(url)
   const agent = new Agent({
@@ -81,7 +81,7 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
       const response = objectIn(parseJson(text))
       const error = objectIn(response?.error)
       if (error !== null) {
-        const why = excerpt(textOrJson(error.message ?? 'without a reason'))
+        const why = excerpt(textOrJson(error.message ?? 'no reason was given'))
         throw new GdnError('refused', `the signer at ${host} refused ${method}: ${why}`, {
           details: { code: error.code },
         })

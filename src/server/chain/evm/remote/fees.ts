@@ -8,7 +8,7 @@ import { NodeFailed } from './responses.ts'
 /** Priority fee if a node doesn't suggest one. */
 const USUAL_PRIORITY_FEE = 1_000_000_000n
 
-/** Factor of the base fee: a margin for six full blocks, each of which raises the base fee by an eighth. */
+/** Factor of the base fee: a margin for five full blocks, each of which raises the base fee by an eighth. */
 const BASE_FEES = 2n
 
 /**

@@ -13,7 +13,7 @@ import { NodeFailed, passing, rpcOutcome, rpcResponseOf } from './responses.ts'
 export interface NodeIdentity {
   /** The method that returns the identity of a node's network. It has no parameters. */
   method: string
-  /** Returns the problem of a wrong network, for example `belongs to chain 1, not 137`. Null for the right network. */
+  /** Returns why a node's network is wrong, such as `belongs to chain 1, not 137`; null if it is right. */
   problem(result: unknown): string | null
 }
 

@@ -150,9 +150,9 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
  * Returns a receipt in which a success without effect counts as a revert. A call to an address without code succeeds
  * without effect. A mint or transfer does so if a reorg has placed it before its collection.
  *
- * In every transaction that we sign, the contract that it calls or deploys emits an event, except in transactions that
- * only use a nonce. Events of other contracts don't count, because on Polygon each transaction has one for its fee. A
- * node that omits events still has them in the block's bloom. Without that check, a batch would be minted a second
+ * Every transaction that we sign calls or deploys a contract that emits an event, except transactions that only use a
+ * nonce. Events of other contracts don't count, because on Polygon each transaction has one for its fee. A node that
+ * omits events still returns their bloom filter in the receipt. Without that check, a bundle would be minted a second
  * time.
  */
 function effectOf(raw: unknown): EvmReceipt | null {

@@ -103,10 +103,10 @@ export function rpcResponseOf(reply: unknown, method: string): RpcResponse {
 }
 
 /**
- * Returns the response unless its error isn't about the call itself.
+ * Returns the response, unless its error has nothing to do with the call.
  *
  * @param refusals whether an internal error of a node counts as the response to the call
- * @throws NodeFailed for an error that isn't about the call
+ * @throws NodeFailed for an error that has nothing to do with the call
  */
 export function passing(response: RpcResponse, { refusals = false } = {}): RpcResponse {
   if (!('error' in response)) return response

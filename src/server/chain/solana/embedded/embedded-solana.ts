@@ -104,7 +104,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
 
   /**
    * A failed snapshot only makes the next start slower. litesvm 1.5 can't encode more than about 43,000 accounts, and
-   * each NFT has two. Beyond that, the last valid snapshot still saves the replay of the first 20,000.
+   * each NFT has two. Beyond that, the last valid snapshot still saves the replay of the first 20,000 transactions.
    */
   const keepSnapshot = async () => {
     if (snapshotPath === undefined || inDoubt) return
@@ -175,7 +175,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
       try {
         await journal.append(block)
       } catch (error) {
-        // The write may have succeeded all the same, so the next piece of work reads the journal first.
+        // The write may still have succeeded, so the next piece of work reads the journal first.
         inDoubt = true
         throw error
       }

@@ -28,10 +28,10 @@ export interface LiteSvmLookup {
 
 /**
  * Loads the virtual machine for this system: one native package per platform, as an optional dependency. Its JavaScript
- * wrapper isn't used, because it would add fifty packages that are already in the bundle, and takes a third of a
+ * wrapper isn't used, because it would install fifty packages that the bundle already contains, and takes a third of a
  * transaction's execution time.
  *
- * @throws GdnError `native_missing` with the command that installs it
+ * @throws GdnError `native_missing`, with the command that installs it if there is a build for this machine
  */
 export function loadLiteSvm(lookup: LiteSvmLookup = {}): LiteSvmModule {
   const machine = `${lookup.platform ?? platform()}-${lookup.arch ?? arch()}`

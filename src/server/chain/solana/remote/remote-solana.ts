@@ -56,7 +56,7 @@ const POLLS_BETWEEN_SENDS = 3
 /** How long a blockhash is reused. It is valid for a minute. */
 const BLOCKHASH_FRESH_MS = 2000
 const RENT_FRESH_MS = 60 * 60_000
-/** Rent is a linear function of an account's size, which two sizes determine. */
+/** Rent is a linear function of an account's size, so the rents of two sizes determine it. */
 const RENT_SIZES = [0, 1000] as const
 
 const slots = z.int().nonnegative()
