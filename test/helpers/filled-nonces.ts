@@ -1,4 +1,4 @@
-const MESSAGE = 'no transaction has the next nonces of a signer: sending empty ones'
+const MESSAGE = 'the next nonces of a signer are unused: sending empty transactions'
 
 /**
  * The nonces that backends have announced to fill with empty transactions, which the database doesn't record. A backend

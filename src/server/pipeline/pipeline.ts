@@ -52,7 +52,10 @@ export interface Pipeline {
   collectionAccepted(blockchain: Blockchain): void
   nftsAccepted(collectionId: string, what: { files: boolean; mint: boolean }): void
   transferAccepted(): void
-  /** Resolves when owners and flags match the current state of the blockchain, or after 2 s. */
+  /**
+   * Resolves when owners and flags match the current state of an embedded chain, or after 2 s; immediately for a public
+   * network.
+   */
   ownersFollowed(blockchain: EvmBlockchain): Promise<void>
   stop(): Promise<void>
 }

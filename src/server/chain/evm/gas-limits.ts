@@ -60,7 +60,8 @@ const FACTORY_BASE = 4_290_000
 const FACTORY_OPERATOR = 25_000
 
 /**
- * Returns a sufficient gas limit for `mint` with these runs. For 200 tokens to 200 receivers it is below 10 million.
+ * Returns a sufficient gas limit for `mint` with these runs. For 200 tokens to 200 receivers, it is below 10 million
+ * unless the collection is locked.
  *
  * @param locked whether the collection is locked, which costs one more event per token
  * @param dynamic whether the call is `mintDynamic`

@@ -37,7 +37,7 @@ export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
   network: () => Promise<EvmNetwork>
   findSigner: FindSigner
   log: Log
-  /** The maximum gas price of automatic increases, in wei. */
+  /** The maximum gas price of fee increases, in wei. Default: only the limit of the network. */
   maxFee?: bigint | undefined
 }
 

@@ -129,7 +129,7 @@ async function refuse(
   })
   if (unknown === undefined) return
   const facts = { blockchain, nft: update.nft_id, revision: unknown.revision }
-  log.error(facts, 'the chain has an NFT update that this backend does not know: the NFT has its revision now')
+  log.error(facts, 'the chain has an NFT update unknown to this backend: its revision was recorded for the NFT')
 }
 
 /** Stores the transactions of prepared updates before any is sent. */

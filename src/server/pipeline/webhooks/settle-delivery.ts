@@ -80,7 +80,7 @@ export async function settleDelivery(
   }
   onAttempt(isLast ? 'failed' : 'retried')
   const facts = { webhook: webhook.id, event: delivery.event_id, status: response_status, attempts }
-  if (isGone) log.warn(facts, 'a webhook returned HTTP 410 and is disabled')
+  if (isGone) log.warn(facts, 'a webhook returned HTTP 410 and was disabled')
   else log.info(facts, isLast ? 'an event could not be delivered' : 'an event delivery will be retried')
 }
 

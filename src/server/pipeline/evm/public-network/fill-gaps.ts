@@ -45,7 +45,7 @@ export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAga
       try {
         const call = { chainId: network.chainId, ...emptyCall(key.address), fees }
         const signed = await Promise.all(missing.map((one) => key.sign({ ...call, nonce: one })))
-        log.warn({ signer, nonces: missing }, 'no transaction has the next nonces of a signer: sending empty ones')
+        log.warn({ signer, nonces: missing }, 'the next nonces of a signer are unused: sending empty transactions')
         await network.broadcast(signed.map(({ raw }) => raw))
       } catch (error) {
         // The observation of other transactions continues.
