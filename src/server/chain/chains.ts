@@ -29,7 +29,7 @@ import { createSolanaChains, type SolanaChains } from './solana/solana-chains.ts
 export interface Chains {
   readonly signing: GetSigningTerms
   readonly findSigner: FindSigner
-  /** Whether all chains are embedded, so that coins have no value. */
+  /** Whether all chains are embedded. If so, no coins have value. */
   readonly embedded: boolean
   readonly solana: SolanaChains
   /** The networks with an RPC URL. */

@@ -34,7 +34,7 @@ export interface NeededForAll {
   pending?: number
   /** Number of rows of a run that are included although no server has accepted them yet. */
   unsent?: number
-  /** Number of changes of NFTs that are included although they aren't made yet. */
+  /** Number of changes to NFTs that are included although they aren't made yet. */
   changes?: number
   /** The rest of the run's limit, if the NFTs need more. In that case, `wei` covers only this rest. */
   leftOfLimit?: bigint

@@ -17,7 +17,7 @@ const TIMEOUT_MS = 5000
  */
 const TRIES = 3
 /**
- * If the signer can't pay for this number of tokens, the result is a warning, because the backend soon rejects
+ * If the signer can't pay for this number of tokens, the result is a warning, because the backend will soon reject
  * requests.
  */
 const FEW_TOKENS = 200n

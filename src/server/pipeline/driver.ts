@@ -101,9 +101,9 @@ export interface PreparedTransactions {
   /** Blocks of metadata files, to be stored in the same commit. */
   blocks: Parameters<typeof putBlocks>[1]
   /**
-   * Reserves nonces, signs, and stores the bytes. Call it in work passed to the driver's `commit`, which runs the work
-   * several times for a remote signer. Nothing is sent before the commit; after it, the network gets only these bytes.
-   * Call it last, because other workers wait for the reserved nonces.
+   * Reserves nonces, signs, and stores the bytes. Call it in work passed to the driver's `commit`, which may run the
+   * work several times for a remote signer. Nothing is sent before the commit; after it, the network gets only these
+   * bytes. Call it last, because other workers wait for the reserved nonces.
    */
   sign(db: Db): Promise<readonly SignedTransaction[]>
 }

@@ -10,8 +10,8 @@ const RETRY_MS = 1000
 
 /**
  * Creates a pipeline that `begin` loads and starts. Loading takes 35 ms, so a backend is ready sooner if it loads the
- * pipeline later. The steps first read the database, which has the requests that were accepted before. A failed start
- * is logged and retried.
+ * pipeline later. The steps first read the database, which has the requests that were accepted in the meantime. A
+ * failed start is logged and retried.
  */
 export function createLazyPipeline(options: PipelineOptions): LazyPipeline {
   let stopped = false

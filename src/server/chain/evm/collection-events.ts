@@ -15,7 +15,7 @@ const EVENTS = [
 ] as const
 /** Topics of the events about owners and flags. */
 export const EVENT_TOPICS = EVENTS.map(topicOf)
-/** Topics of the ERC-4906 events of updates. */
+/** Topics of the ERC-4906 events that updates emit. */
 export const updateTopics = (['MetadataUpdate', 'BatchMetadataUpdate'] as const).map(
   (eventName) => encodeEventTopics({ abi, eventName })[0],
 )
@@ -116,7 +116,7 @@ function decode(topics: [Hex, ...Hex[]], data: Hex) {
   try {
     return decodeEventLog({ abi, topics, data })
   } catch {
-    // Another contract's event has the same name but other arguments, such as ERC-20's Transfer.
+    // Another contract's event has the same name but different indexed arguments, such as ERC-20's Transfer.
     return null
   }
 }

@@ -29,15 +29,15 @@ export interface CollectionLifecycle {
   enableBurn: boolean
   /** Whether no token can be updated. */
   frozen: boolean
-  /** Sequence of the last update; 0 before the first. */
+  /** Sequence number of the last update; 0 before the first. */
   updateCount: number
-  /** The account to which the ownership was offered; the zero address if there is none. */
+  /** The account to which ownership was offered; the zero address if there is none. */
   pendingOwner: Hex
 }
 
 /** The metadata of a token, including a burned token. */
 export interface MetadataState {
-  /** Sequence of its last update; 0 if it was never updated. */
+  /** Sequence number of the token's last update; 0 if it was never updated. */
   revision: number
   dynamic: boolean
   frozen: boolean

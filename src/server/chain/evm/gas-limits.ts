@@ -2,9 +2,10 @@ import type { MintRun } from './collection.ts'
 import type { CollectionInit } from './factory.ts'
 import type { Hex } from './network.ts'
 
-// Upper bounds of the gas that our contracts use, so that a transaction can be signed without a node. eth_estimateGas
-// can't help, because transactions that are signed ahead will change the state. Measured on anvil with receivers that
-// are new to the chain, which is the most expensive case. A test sends each transaction at exactly its limit.
+// Upper bounds on the gas that our contracts use, so that a transaction can be signed without a node. eth_estimateGas
+// can't help, because earlier transactions that aren't mined yet will change the state. Measured on anvil with
+// receivers that are new to the chain, which is the most expensive case. A test sends each transaction at exactly its
+// limit.
 
 /**
  * A call forwards only 63/64 of its gas (EIP-150) and every collection is a proxy, so the limit must be 1.6 % above the

@@ -8,7 +8,7 @@ export type RpcOutcome = 'answered' | 'refused' | 'limited' | 'failed'
 export interface Provider {
   /** The only part of a URL that may be shown: the rest can contain a key. */
   readonly host: string
-  /** Maximum number of calls in one request: the number allowed in a second. */
+  /** Maximum number of calls in one request: the number allowed per second. */
   readonly callsAtOnce: number
   /** Resolves when this many calls may be sent; rejects with the signal's reason. */
   enter(calls: number, signal: AbortSignal): Promise<void>
@@ -32,7 +32,7 @@ const LONGEST_REST_MS = 5 * 60_000
 
 /**
  * Rate limits and pauses of all providers. A rate limit applies to a provider's host, for all requests of this process.
- * A pause applies to one URL, because another key of the same host may have quota left.
+ * A pause applies to one URL, because another key for the same host may have quota left.
  *
  * @param limits requests per second by URL; the lowest one applies to a host with several URLs
  */

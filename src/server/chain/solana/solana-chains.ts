@@ -47,7 +47,9 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
   const started = new Map<SolanaBlockchain, Promise<EmbeddedSolana>>()
   const closing = new AbortController()
   let opened: Promise<SolanaSigner> | undefined
-  /** True once litesvm was found. Every request checks that, and finding a loaded module takes 0.1 ms. */
+  /**
+   * True once litesvm was found. Cached, because every request checks this, and finding a loaded module takes 0.1 ms.
+   */
   let isLoaded = false
 
   const embeddedSigner = () => {

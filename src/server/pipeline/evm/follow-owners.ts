@@ -123,7 +123,7 @@ async function mintRowsOf(db: Db, blockchain: EvmBlockchain, mints: readonly Min
   })
 }
 
-/** Returns a function that finds the ID of the collection at an address of a log. */
+/** Returns a function that maps the address in a log to the ID of its collection. */
 async function idsAt(db: Db, blockchain: EvmBlockchain, found: readonly { address: Hex }[]) {
   const spelled = new Map([...new Set(found.map(({ address }) => address))].map((at) => [at, checksumAddress(at)]))
   const ids = await findCollectionIds(db, blockchain, [...spelled.values()])

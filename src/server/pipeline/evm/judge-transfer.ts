@@ -36,8 +36,8 @@ export async function judgeTransfer({ store, network, transaction, outcome }: Ju
 
 /**
  * Checks whether a reorg may have placed the reverted transfer before the mint of its token or before an earlier
- * transfer. If so, the transfer is signed again when they are mined. The reverted transaction has used its nonce, so it
- * can't be executed again.
+ * transfer. If so, the transfer is signed again once these transactions are mined. The reverted transaction has used
+ * its nonce, so it can't be executed again.
  */
 async function followsReorg(store: Store, network: EvmNetwork, transfer: Transfer): Promise<boolean> {
   if (network.publicNetwork === undefined || transfer.nft_status === 'failed') return false

@@ -160,7 +160,7 @@ export async function mayReplace(
   raw: Hex,
 ): Promise<boolean> {
   if (current === null || name === null || collection_id === null) return true
-  // Read with the lock. Otherwise, a limit that is set at the same time wouldn't count the new signing.
+  // Read under the lock. Otherwise, a limit that is set at the same time wouldn't count the new signing.
   const run = await lockRunIn(db, { collection_id, run: name })
   if (!hasMaxCost(run)) return true
   const { unspent } = await budgetOf(db, run, current)

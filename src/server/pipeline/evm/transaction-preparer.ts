@@ -116,7 +116,7 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
       const { nfts, kind, startId, data, gas, isFull, run } = bundle
       if (run !== null && current === null) return 'soon'
       const able = possible().filter((signer) => payable(signer) >= gas)
-      // Bundles that were prepared before may have used up funds and slots.
+      // Bundles that were prepared earlier may have used up funds and slots.
       if (able.length === 0 || !pool.reserve()) return 'soon'
       reserved += gas
       const { cid: directory, blocks } = bundle.directory

@@ -7,8 +7,8 @@ export interface PendingCall {
   /** Maximum cost in wei without the data fee. For a transaction that will be replaced, the cost of the replacement. */
   cost: bigint
   /**
-   * `offered`: the fees as signed suffice. Otherwise fees have risen above them: a `raised` transaction will be
-   * replaced, and the limit of its run prevents the replacement of a `held` one.
+   * `offered`: the fees that it was signed with suffice. Otherwise, fees have risen above them: a `raised` transaction
+   * will be replaced, and the limit of its run prevents the replacement of a `held` one.
    */
   state: 'offered' | 'raised' | 'held'
 }

@@ -15,7 +15,8 @@ export const fundingFor = (worst: WorstGas, fees: WorstFees): bigint =>
   worstCost(worst, fees) + reserveFor(worst.smallestMint, fees)
 
 /**
- * Returns the wei that a signer needs in addition to the cost of its last transaction before it signs this transaction.
+ * Returns the amount in wei that a signer needs, in addition to the cost of its last transaction, before it signs that
+ * transaction.
  *
  * @param smallest gas limit of its smallest transaction; 0 if it isn't known
  */

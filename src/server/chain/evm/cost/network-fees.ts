@@ -99,7 +99,7 @@ function pricesIn(history: FeeHistory | null, suggested: Fees): Prices | null {
   const rewards = listIn(history?.reward)
     .map((fees) => listIn(fees).map(readFee))
     .filter((fees) => fees.some((fee) => fee > 0n))
-  // If no block has priority fees, a transaction pays the fee that it is signed with.
+  // If no block has priority fees, a transaction pays the priority fee that it is signed with.
   const own = tipOf(suggested, next)
   const reward = (index: number) =>
     rewards.length === 0

@@ -29,7 +29,7 @@ const RAISE = "; repeat the run's command with"
 /** Prefix of the reasons why a limited run waits for lower fees. More funds would not help such a run. */
 const LOWER_FEES = 'waiting for lower fees: '
 
-/** Returns whether a pending reason is that fees are too high for the limit of a run. */
+/** Returns whether a reason for waiting is that fees are too high for the limit of a run. */
 export const waitsForLowerFees = (reason: string): boolean => reason.startsWith(LOWER_FEES)
 
 /**

@@ -76,7 +76,8 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
     cwd: home,
     env: childEnv(home),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // The node gets its own process group, so that Ctrl-C reaches only gdn. gdn terminates a node that nothing needs.
+    // The node gets its own process group, so that Ctrl-C reaches only gdn. gdn terminates nodes that are no longer
+    // needed.
     detached: process.platform !== 'win32',
     windowsHide: true,
   })

@@ -53,7 +53,7 @@ export interface EmbeddedChain extends EvmNetwork {
 /** Number of receipts in one JSON-RPC batch. */
 const RECEIPT_BATCH = 100
 const ATTEMPTS = 3
-/** How often a call on the latest block is retried if a new block replaces its state. */
+/** How many times a call on the latest block is tried if a new block replaces its state. */
 const TIP_ATTEMPTS = 10
 const CLOSE_PATIENCE_MS = 1_000
 /** Methods that may be retried after a node died: all read-only methods. */

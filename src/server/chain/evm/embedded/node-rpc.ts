@@ -3,7 +3,10 @@ import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { type RpcCall, RpcError, type RpcResponse } from '../../rpc/rpc-response.ts'
 import type { NodeAddress } from './node-address.ts'
 
-/** JSON-RPC with one anvil. Rejects with GdnError `unreachable` on any failure other than a response of the node. */
+/**
+ * JSON-RPC with one anvil. Rejects with GdnError `unreachable` on any failure other than an error that the node
+ * returns.
+ */
 export interface NodeRpc {
   /** @throws RpcError if the node returns an error */
   call<Result>(method: string, params?: readonly unknown[]): Promise<Result>

@@ -57,7 +57,7 @@ const STUCK_MS = 60 * 60_000
 /** Number of blocks over which the network's block interval is averaged. */
 const MEASURED_BLOCKS = 100
 
-/** Returns the settings of a chain that is a fork. */
+/** Returns the chain settings of a fork. */
 export const forkSettings = ({ url }: Pick<Fork, 'url'>) => ({
   rpcUrls: [url],
   requestLimits: new Map<string, number>(),

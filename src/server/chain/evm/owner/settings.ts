@@ -36,7 +36,7 @@ export interface OwnerSettings {
   /** Null if there are no royalties. */
   royalty: Royalty | null
   contractUri: string
-  /** The wallet to which the ownership was offered; null if there is none. */
+  /** The wallet to which ownership was offered; null if there is none. */
   pendingOwner: Hex | null
   /** Whether no NFT's metadata can be updated. */
   frozen: boolean
@@ -49,8 +49,8 @@ export interface Royalty {
 }
 
 /**
- * A change that the owner makes with a transaction. `accept_ownership` is sent by the account to which the ownership
- * was offered.
+ * A change that the owner makes with a transaction. `accept_ownership` is sent by the account to which ownership was
+ * offered.
  */
 export type OwnerCall =
   | { kind: 'enable_api' | 'enable_transfer'; enabled: boolean }

@@ -4,7 +4,7 @@ import type { EvmNetwork, Hex } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
 
 const FRESH_MS = 4_000
-/** Maximum wait for a node. Then the last known block is returned. */
+/** Maximum wait for a node. After that, the last known block is returned. */
 const WITHIN_MS = 1_000
 /** A network is stalled if its newest block doesn't change for this long. */
 const STALLED_MS = 60_000

@@ -16,7 +16,8 @@ import type { RemoteNetwork } from './remote-network.ts'
 const FRESH_MS = 15_000
 const FRESH_WHEN_POOR_MS = 2_000
 /**
- * Number of large requests that a well-funded signer can pay for. It is above the number of its pending transactions.
+ * Number of large requests that a well-funded signer can pay for. It is higher than the maximum number of its pending
+ * transactions.
  */
 const PLENTY = 250n
 
@@ -29,7 +30,8 @@ export interface OperatorState extends Debt {
   /** Whether the factory accepts its transactions. */
   isAuthorized: boolean
   /**
-   * The operator's signed transactions that weren't in a block when they were read, before the balance. In nonce order.
+   * The operator's signed transactions that weren't in a block when they were read, before the balance was read. They
+   * are in nonce order.
    */
   pending: readonly PendingCall[]
 }

@@ -47,7 +47,7 @@ export interface RemoteChains {
   shortage(blockchain: EvmBlockchain): Promise<Shortage | null>
   /**
    * Returns the networks that can't be used, with the reason: no node responds, a node belongs to another chain, or no
-   * signer can sign. The result is a few seconds old. The first call waits for it.
+   * signer can sign. The result is up to a few seconds old. The first call waits for a result.
    */
   unreachable(): Promise<readonly ({ blockchain: EvmBlockchain } & Hindrance)[]>
   /** Returns the signers' balances as of the last check. */

@@ -148,7 +148,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
 
 /**
  * Returns a receipt in which a success without effect counts as a revert. A call to an address without code succeeds
- * without effect. A mint or transfer does so if a reorg has placed it before its collection.
+ * without effect. A mint or transfer does so if a reorg has placed it before the deployment of its collection.
  *
  * Every transaction that we sign calls or deploys a contract that emits an event, except transactions that only use a
  * nonce. Events of other contracts don't count, because on Polygon each transaction has one for its fee. A node that

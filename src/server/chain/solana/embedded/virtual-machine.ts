@@ -18,7 +18,8 @@ export interface VirtualMachine {
   account(address: string): SolanaAccount | null
   minimumBalance(bytes: number): bigint
   /**
-   * Returns the state that {@link createVirtualMachine} restores. It has about 1 KB per NFT. A thousand NFTs take 1 ms.
+   * Returns the state that {@link createVirtualMachine} restores. It takes about 1 KB per NFT, and 1 ms per thousand
+   * NFTs.
    */
   snapshot(): Uint8Array
 }
