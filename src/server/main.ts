@@ -21,8 +21,8 @@ export interface BackendOptions extends CoreOptions {
   port: number
   rateLimits: boolean
   /**
-   * Accepted Host headers. On loopback, they are accepted in addition to loopback names. Elsewhere, if any are set,
-   * only these headers, loopback names and IP addresses are accepted.
+   * Accepted hosts in the Host header. On loopback, they are accepted in addition to loopback names. On other addresses,
+   * if any are set, only these hosts, loopback names and IP addresses are accepted.
    */
   allowedHosts: readonly string[]
   /** The files for TLS. Without them, the server uses plain HTTP. */
@@ -35,10 +35,11 @@ export interface BackendOptions extends CoreOptions {
   bodyMemory?: Partial<BodyMemory>
   /** Timeout in milliseconds for a request to arrive in full. Default: a minute. */
   requestTimeoutMs?: number
-  /** Interval of keep-alive lines in event streams, in milliseconds. Default: 15 s. */
+  /** Interval between keep-alive lines in event streams, in milliseconds. Default: 15 s. */
   heartbeatMs?: number
   /**
-   * Milliseconds between the stop signal and the last new request, so that load balancers notice the stop. Default: 0.
+   * How long new requests are served after a stop signal, in milliseconds, so that load balancers notice the stop.
+   * Default: 0.
    */
   drainMs?: number
 }
@@ -51,7 +52,7 @@ export interface StartedBackend {
   dataDir: string
   /** True if other machines can reach the server. */
   exposed: boolean
-  /** Reloads certificate and key; null without TLS. If they are invalid, the old files stay in use. */
+  /** Reloads the certificate and the key; null without TLS. If they are invalid, the old ones stay in use. */
   reloadTls: (() => Promise<void>) | null
   /** The rules of fault injection, one sentence each. */
   faults: readonly string[]
@@ -74,7 +75,8 @@ export const MIN_FINISH_MS = 3000
 /**
  * Starts the backend. Resolves when it can mint.
  *
- * @throws GdnError `data_dir`, `data_dir_busy`, `port_in_use`, `native_missing`, `invalid_config`, `unreachable`.
+ * @throws GdnError `usage`, `data_dir`, `data_dir_busy`, `port_in_use`, `native_missing`, `invalid_config`,
+ * `unreachable`
  */
 export async function startBackend(options: BackendOptions): Promise<StartedBackend> {
   const { host, port } = options
@@ -101,7 +103,7 @@ export async function startBackend(options: BackendOptions): Promise<StartedBack
       await delay(drainMs, undefined, { signal: enough }).catch(() => {})
     }
     const { url, exposed } = await listen(app, { host, port, scheme: tls === undefined ? 'http' : 'https' })
-    // Several processes of a cluster may share a data directory, so it can't have the URL of one.
+    // Several processes of a cluster may share a data directory, so it doesn't record the URL of any of them.
     if (deps.store.postgres === null) {
       await writeBackendId(dataDir, identity.id)
       await writeRunning(dataDir, url, {
@@ -118,7 +120,7 @@ export async function startBackend(options: BackendOptions): Promise<StartedBack
     if (descriptions.length > 0) log.warn({ faults: descriptions }, 'fault injection is on')
     if (exposed) log.warn({ url, encrypted: tls !== undefined }, 'other machines can reach this server')
     log.info({ url, dataDir }, 'ready')
-    // Runs after the caller has got the result, so that it can report readiness first.
+    // Runs after the caller has received the result, so that the caller can report readiness first.
     setImmediate(() => {
       core.begin()
       void loadRest()

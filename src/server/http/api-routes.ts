@@ -17,7 +17,7 @@ import { createHeldReads, type HeldReads } from './held-reads.ts'
 import { requestOrigin } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
 
-/** Serves an endpoint. An endpoint that creates something returns the accepted request, and any other its response. */
+/** Serves an endpoint. Returns the accepted request if the endpoint creates something, otherwise the response. */
 type Service<Name extends EndpointName> = (
   deps: ServiceDeps,
   request: ServiceRequest<z.output<Contracts[Name]['request']>>,
@@ -93,7 +93,7 @@ function maxCostOf(request: FastifyRequest): RunCostLimit | null {
 }
 
 /**
- * Checks whether the request may only use a blockchain without value. An invalid header is an error, because it
+ * Checks whether the request may only use a blockchain without value. An invalid value is an error, because the header
  * protects money.
  */
 function onlyWithoutValue(request: FastifyRequest): boolean {
@@ -124,7 +124,7 @@ function refuseTooMany(body: unknown): void {
 }
 
 /**
- * Adds an issue if this backend doesn't serve the request's blockchain. It replaces the schema's issues of that field.
+ * Adds an issue if this backend doesn't serve the request's blockchain. It replaces the schema's issues for that field.
  */
 function withUnserved(
   issues: readonly FieldIssue[],

@@ -57,7 +57,7 @@ export interface AppOptions {
   host: string
   allowedHosts: readonly string[]
   rateLimits: boolean
-  /** The version of the API for keys that name none. Default: 1.1. */
+  /** API version of keys that specify none. Default: 1.1. */
   apiVersion?: ApiVersion | undefined
   version: string
   log: Log
@@ -76,7 +76,7 @@ export interface AppOptions {
   allowHtmlFiles?: boolean
   connections?: Partial<ConnectionLimits>
   bodyMemory?: Partial<BodyMemory>
-  /** Interval of keep-alive lines in event streams, in milliseconds. Default: 15 s. */
+  /** Interval between keep-alive lines in event streams, in milliseconds. Default: 15 s. */
   heartbeatMs?: number
 }
 

@@ -13,11 +13,11 @@ export interface AuthenticationOptions {
   allowLocalKey: boolean
   /** Checks whether an address belongs to a trusted proxy. */
   isTrusted: (address: string) => boolean
-  /** The version of the API for keys that name none. */
+  /** API version of keys that specify none. */
   apiVersion: ApiVersion
 }
 
-/** Checks whether a request comes from this machine and not through a proxy for another one. */
+/** Checks whether a request comes from this machine, and isn't forwarded by a proxy for another machine. */
 export function isHere(
   { ip, raw, headers }: Pick<FastifyRequest, 'ip' | 'raw' | 'headers'>,
   isTrusted: AuthenticationOptions['isTrusted'],
@@ -59,7 +59,7 @@ export function addAuthentication(
     if (route.config?.access === undefined) throw new Error(`the route ${route.url} declares no access`)
   })
   app.addHook('onRequest', async (request) => {
-    // Undefined only if no route matches. The response is then 404.
+    // `access` is undefined only if no route matches. The response is then 404.
     const { access, needs = 'all' } = request.routeOptions.config
     if (access === undefined || access === 'public' || access === 'explorer' || request.method === 'OPTIONS') return
     const header = request.headers[HEADERS.apiKey]
@@ -79,7 +79,7 @@ export function addAuthentication(
 const LOCAL_KEY_ELSEWHERE =
   "the local account's key is accepted only from the server's own machine: create another with `gdn key create`, or see --allow-local-key"
 
-/** Returns the caller of a route that isn't public. */
+/** Returns the caller of a request to a route that requires an API key. */
 export function callerOf(request: FastifyRequest): Caller {
   if (request.caller === null) throw new Error(`the route ${request.routeOptions.url} is public`)
   return request.caller

@@ -5,7 +5,7 @@ import { HEADERS } from '../../api/headers.ts'
 import { Refusal } from '../services/refusal.ts'
 import { clientNetwork } from './connections.ts'
 
-/** Limits of the bytes of request bodies in memory. */
+/** Maximum number of bytes of request bodies in memory. */
 export interface BodyMemory {
   total: number
   /** Per client address, or per /64 for IPv6. Behind a trusted proxy, this is the address that the proxy forwards. */
@@ -15,7 +15,7 @@ export interface BodyMemory {
 const MIB = 1024 * 1024
 export const DEFAULT_BODY_MEMORY: BodyMemory = { total: 128 * MIB, perAddress: 32 * MIB }
 
-/** Bodies up to this length aren't counted, because the limits of connections bound their memory. */
+/** Bodies up to this length aren't counted, because the connection limits already bound their memory. */
 const UNCOUNTED_BYTES = 64 * 1024
 
 /**

@@ -3,21 +3,21 @@ import { isIPv6 } from 'node:net'
 import type { Log } from '../log.ts'
 import { isLoopbackAddress } from './hosts.ts'
 
-/** Limits of open connections. */
+/** Maximum numbers of open connections. */
 export interface ConnectionLimits {
   total: number
-  /** Per client address, or per /64 for IPv6, which is what one customer gets. */
+  /** Per client address, or per /64 for IPv6, which providers assign to a single customer. */
   perAddress: number
 }
 
 export const DEFAULT_CONNECTIONS: ConnectionLimits = { total: 2000, perAddress: 200 }
 
-/** Minimum interval of log lines about closed connections. */
+/** Minimum interval between log lines about closed connections. */
 const LOG_EVERY_MS = 60_000
 
 /**
- * Closes connections beyond the limits before a byte of them is read. This machine and trusted proxies count only for
- * the total, because they carry many clients.
+ * Closes connections beyond the limits before reading from them. Connections from this machine and from trusted proxies
+ * count only toward the total, because they carry the requests of many clients.
  */
 export function limitConnections(
   server: Server,

@@ -24,17 +24,17 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller | null
-    /** The version of the caller's key, else that of the server. */
+    /** The API version of the caller's key, or else of the server. */
     apiVersion: ApiVersion
     /** The viewer of the web explorer; null on other routes. */
     viewer: Viewer | null
-    /** A new ID for this request, to which its rows in the database refer. */
+    /** A new ID for this request. The request's rows in the database refer to it. */
     ownId: string
     /**
      * The `ownId` of the request that the response is about. For a replayed response, it is that of the first request.
      */
     accepted: string | null
-    /** How long the response was held because the client waits for a change. */
+    /** How long the response was held because the client was waiting for a change. */
     heldMs: number
   }
 }

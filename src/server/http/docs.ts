@@ -33,7 +33,7 @@ const SECURITY = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Adds `GET /docs`, the API reference in the browser. Its files are read on the first request. */
+/** Adds `GET /docs`, the API reference in the browser. Its files are read only when they are requested. */
 export function addDocs(app: FastifyInstance): void {
   const config = { access: 'public', errorForm: 'A' } as const
   for (const url of ['/docs', '/docs/']) {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-/** Interval of checks for idle connections while the last requests are in flight. */
+/** Interval between checks for idle connections while the last requests are in flight. */
 const LOOK_EVERY_MS = 50
 
 /** Stops a server without losing requests. */
@@ -17,8 +17,8 @@ export interface Draining {
 
 /**
  * Stops a server in two steps. First, requests are served as usual, because a load balancer may not have noticed the
- * stop. Then no connection is accepted, requests in flight end, and event streams, which never end by themselves, are
- * closed.
+ * stop. Then no new connection is accepted, requests in flight finish, and event streams are closed, because they never
+ * end by themselves.
  */
 export function addDraining(app: FastifyInstance): Draining {
   const { server } = app
@@ -40,7 +40,7 @@ export function addDraining(app: FastifyInstance): Draining {
   app.addHook('onSend', async (_request, reply) => {
     // Set again for a request that arrived before the drain began.
     say(reply)
-    // Checks the type of the response, because a client that accepts streams may get another response.
+    // Checks the type of the response, because a client that accepts streams may get an error response instead.
     if (/^text\/event-stream\b/.test(String(reply.getHeader('content-type')))) streams.add(reply.raw)
   })
 

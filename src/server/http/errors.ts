@@ -48,8 +48,9 @@ function diskFull(error: FastifyError, log: Log): Refusal | null {
 const RETRY_SECONDS = '1'
 
 /**
- * Returns the rejection for an error of PostgreSQL; null for other errors. It doesn't say that nothing was accepted: a
- * commit may have succeeded, and a retry with the same key shows that.
+ * Returns the rejection if PostgreSQL is unreachable or can't store a string; null for other errors. If it is
+ * unreachable, the rejection doesn't say that nothing was accepted: a commit may have succeeded, and a retry with the
+ * same key shows that.
  */
 function fromDatabase(error: FastifyError, validationStatus: number, log: Log): Refusal | null {
   if (isUnstorableText(error)) {
@@ -105,7 +106,7 @@ const UNREAD = {
   431: 'the headers are larger than this server accepts',
 } as const
 
-/** Returns a response for input that isn't a request: invalid HTTP, headers that are too large, or a slow client. */
+/** Returns the response to a request that can't be read: it isn't valid HTTP, has large headers, or arrives slowly. */
 export function rawResponse(status: keyof typeof UNREAD, headers: Readonly<Record<string, string>>): string {
   const body = JSON.stringify(formA(TITLES.badRequest, UNREAD[status]))
   return [

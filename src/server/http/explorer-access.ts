@@ -24,13 +24,13 @@ export interface AccessOptions {
 
 /** Limit of login attempts per client. Keys can't be guessed, but attempts must not overload the database. */
 const LOGINS_PER_SECOND = 5
-/** Maximum size of a login request, which has only a key. */
+/** Maximum size of a login request, which contains only a key. */
 const LOGIN_BODY_LIMIT = 1024
 
 export interface ExplorerAccess {
   /**
-   * Returns the current viewer; null if access has ended. Call it repeatedly during a streamed response, because a
-   * session may end meanwhile.
+   * Returns the current viewer; null if access has ended. Call it repeatedly during a streamed response, because the
+   * session may end before the stream does.
    */
   viewerOf(request: FastifyRequest): Promise<Viewer | null>
 }
@@ -55,7 +55,7 @@ export function addExplorerAccess(
     const session = cookieOf(request, cookie)
     const caller = session === null ? null : await resumeSession(db, signer, session, now())
     if (caller === null) return null
-    // A client that would be rejected at login is also rejected with a cookie that was set elsewhere.
+    // A client that would be rejected at login is also rejected if it sends a cookie from another machine.
     return await refuseElsewhere(request, caller).then(
       () => caller,
       () => null,
@@ -123,7 +123,7 @@ export function addExplorerAccess(
   return { viewerOf }
 }
 
-/** Returns the viewer of a route with the access `explorer`. */
+/** Returns the viewer of a request to a route with the access `explorer`. */
 export function viewerOf(request: FastifyRequest): Viewer {
   if (request.viewer === null) throw new Error(`the route ${request.routeOptions.url} is not the explorer's`)
   return request.viewer
@@ -149,7 +149,8 @@ function setCookie(
 }
 
 /**
- * Limits attempts per client in this process. Other processes allow as many, which is still far too few to guess a key.
+ * Limits login attempts per client in this process. Each process of a cluster has its own limit, but even all of their
+ * attempts together are far too few to guess a key.
  */
 function createLoginLimit(): (client: string) => Promise<void> {
   const load = async () => (await import('./memory-limiter.ts')).createMemoryLimiter(LOGINS_PER_SECOND)

@@ -45,7 +45,7 @@ export function statusParam(request: FastifyRequest): Status | null {
   throw invalid('status', 'must be initiated, deployed or failed')
 }
 
-/** Returns the path segment that names an item. A segment that can't be a name matches nothing. */
+/** Returns the path segment that names an item. Throws a 404 for a segment that can't be a name. */
 export function nameParam(request: FastifyRequest, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? ''
   if (value === '' || value.length > 200 || !/^[\x21-\x7e]+$/.test(value)) throw nothingThere(value)

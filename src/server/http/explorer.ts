@@ -11,7 +11,7 @@ type Answers = typeof import('../explorer/answers.ts')
 
 export interface ExplorerOptions extends AccessOptions {
   log: Log
-  /** Interval of keep-alive lines in event streams, in milliseconds. Default: 15 s. */
+  /** Interval between keep-alive lines in event streams, in milliseconds. Default: 15 s. */
   heartbeatMs?: number | undefined
 }
 

@@ -2,14 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import type { Readiness } from '../readiness.ts'
 import type { BackendIdentity } from '../store/identity.ts'
 
-/** Returns status and body of the response of /readyz. */
+/** Returns the status and the body of a response of /readyz. */
 export async function sendReadiness(readiness: Readiness): Promise<{ status: 200 | 503; body: object }> {
   const { problems, warnings } = await readiness()
   const ready = problems.length === 0
   return { status: ready ? 200 : 503, body: { ready, problems, warnings } }
 }
 
-/** Returns the body of the response of /healthz. */
+/** Returns the body of a response of /healthz. */
 export const healthBody = (version: string, { id, incarnation }: BackendIdentity) => ({
   status: 'ok',
   version,

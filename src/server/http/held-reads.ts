@@ -7,9 +7,9 @@ import type { Db } from '../store/schema.ts'
 
 /** Longest time in seconds for which a response is held. */
 const MAX_WAIT_S = 10
-/** Maximum number of held responses per account, and in total. Beyond it, responses are sent at once. */
+/** Maximum number of held responses per account, and in total. Beyond these limits, responses are sent at once. */
 const MOST = { perAccount: 50, total: 200 }
-/** Interval of checks for changes. A check of SQLite takes about 0.1 ms, and one of PostgreSQL a round trip. */
+/** Interval between checks for changes. A check takes about 0.1 ms with SQLite, and a round trip with PostgreSQL. */
 const EVERY_MS = { sqlite: 15, postgres: 100 }
 /** After a read of an account's lookups, the account pauses for this multiple of the read's duration. */
 const PAUSE_FACTOR = 10
@@ -19,7 +19,7 @@ interface WithStatus {
   pending_change?: unknown
 }
 
-/** The endpoints whose responses may be held, with the field that has their records. */
+/** The endpoints whose responses may be held, and the field of each response that contains the records. */
 const RECORDS: Readonly<Record<string, string>> = {
   getnfts: 'nfts',
   gettransactions: 'transactions',
@@ -44,7 +44,7 @@ interface Lookup<Response> {
   accountId: string
   /** The value of the request header `Prefer`. */
   prefer: unknown
-  /** The response, whose end frees the place. */
+  /** The response. When it closes, it is no longer held. */
   raw: ServerResponse
   read(): Promise<Response>
 }
@@ -59,7 +59,7 @@ interface Held {
 
 export interface HeldReads {
   /**
-   * Reads until no record is pending, the time is over, the client disconnects, or the server stops. Returns the last
+   * Reads until no record is pending, the time runs out, the client disconnects, or the server stops. Returns the last
    * response. Without `Prefer: wait`, reads once.
    */
   read<Response>(lookup: Lookup<Response>): Promise<{ response: Response; heldMs: number }>
@@ -67,13 +67,13 @@ export interface HeldReads {
   end(): void
 }
 
-/** Holds the responses of lookups. One check for all of them tells whether any process has written to the database. */
+/** Holds the responses of lookups. A single check for all of them shows whether any process wrote to the database. */
 export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads {
   const held = new Set<Held>()
   let ended = false
   let checking = false
 
-  /** The accounts whose lookups are being read, or were read so recently that they pause. */
+  /** The accounts whose lookups are being read again, or that pause after such a read. */
   const resting = new Set<string>()
 
   const readAgain = async (accountId: string, marker: string) => {
@@ -91,7 +91,7 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
     if (checking) return
     checking = true
     while (held.size > 0) {
-      // If the database can't be read, the read at the end of the time reports it.
+      // If the database can't be read, the last read of each lookup reports the error.
       const marker = await changeMarker(db).catch(() => null)
       const stale = [...held].filter((one) => marker !== null && one.marker !== marker && !resting.has(one.accountId))
       // Accounts don't wait for each other's reads.

@@ -16,13 +16,13 @@ export function isLoopbackAddress(address: string): boolean {
   return isLoopbackHost(address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, ''))
 }
 
-/** Checks whether a host is an IP address. Those are safe from DNS rebinding, which needs a name that resolves here. */
+/** Checks whether a host is an IP address. DNS rebinding can't use one, because it needs a name that resolves here. */
 const isAddress = (host: string) => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0
 
 /**
  * Returns a check that rejects requests to other hosts. On loopback, the Host header must be a loopback name: a web
- * page that reaches this server through DNS rebinding sends its own name. Elsewhere a server doesn't know its names, so
- * they are checked only if some are configured.
+ * page that reaches this server through DNS rebinding sends its own name. On other addresses, a server doesn't know its
+ * names, so the header is checked only if names are configured.
  */
 export function createHostCheck(bound: string, allowedHosts: readonly string[]): (request: Asked) => void {
   const local = isLoopbackHost(bound.toLowerCase())
@@ -42,7 +42,7 @@ export function createHostCheck(bound: string, allowedHosts: readonly string[]):
 
 type Asked = Pick<FastifyRequest, 'headers'> & { host: string | undefined }
 
-/** Matches the origin of a browser extension. It counts as a tool, because the user installed it. */
+/** Matches the origin of a browser extension. An extension counts as a tool, because the user installed it. */
 const EXTENSION = /^[a-z-]+-extension:$/
 
 /**

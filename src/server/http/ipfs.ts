@@ -23,8 +23,8 @@ interface Range {
 }
 
 /**
- * Parses a byte range. Returns null if the full content is served, because there is no range or several. Returns
- * undefined if the range can't be satisfied.
+ * Parses a byte range. Returns null if the full content is served, because the header has no range, several or an
+ * invalid one. Returns undefined if the range can't be satisfied.
  */
 function parseRange(header: string | undefined, size: number): Range | null | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '')

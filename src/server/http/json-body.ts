@@ -32,7 +32,7 @@ export function addJsonBodies(app: FastifyInstance): void {
   })
 }
 
-/** The deepest valid body has 5 levels. Deeply nested brackets take long to parse. */
+/** The deepest valid body has 5 levels. Deeply nested brackets take a long time to parse. */
 const MAX_DEPTH = 64
 /** A request with 1,000 NFTs of 20 attributes has 70,000 values. Checking 300,000 unknown fields takes 0.6 s. */
 const MAX_VALUES = 100_000

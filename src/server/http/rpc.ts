@@ -6,7 +6,7 @@ import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { isForeignPage } from './hosts.ts'
 
-/** Maximum size of a request, which needs no key. A transaction has at most 128 KiB, and twice as many hex digits. */
+/** Maximum size of a request, which needs no API key. A transaction of at most 128 KiB has 256 KiB of hex digits. */
 const BODY_LIMIT = 512 * 1024
 
 /**

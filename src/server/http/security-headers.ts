@@ -21,7 +21,7 @@ export function secure(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
     if (!reply.hasHeader(name)) reply.header(name, value)
   }
-  // Not on localhost: a browser would enforce https for all its ports, including those of other servers.
+  // Not set for localhost, where a browser would enforce https on all ports, including those of other servers.
   const host = hostName(reply.request.headers.host ?? '')
   if ('encrypted' in reply.request.raw.socket && !isLoopbackHost(host) && !isIPv4(host) && !host.startsWith('[')) {
     reply.header('strict-transport-security', STAY_ENCRYPTED)

@@ -22,7 +22,7 @@ export const TLS_OPTIONS = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } a
 const LOOSE = 0o077
 
 /**
- * Reads certificate and key, and checks that they match.
+ * Reads the certificate and the key, and checks that they match.
  *
  * @throws GdnError `usage`
  */

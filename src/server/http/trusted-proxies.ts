@@ -4,7 +4,7 @@ import { GdnError } from '../../core/errors.ts'
 const WHOLE = { 4: 32, 6: 128 } as const
 
 /**
- * Returns a check of whether an address is a trusted proxy, whose X-Forwarded-* headers count.
+ * Returns a function that checks whether an address belongs to a trusted proxy, whose X-Forwarded-* headers are used.
  *
  * @param networks addresses (`10.0.0.7`) and networks (`10.0.0.0/8`, `fd00::/8`)
  * @throws GdnError `usage`

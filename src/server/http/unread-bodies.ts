@@ -6,7 +6,7 @@ const LINGER_MS = 2000
 
 const lingering = new WeakSet<Socket>()
 
-/** Checks whether a connection has its response and only drains the rest of a body. It accepts no further request. */
+/** Checks whether a connection has its response, and is only draining a body. It accepts no further request. */
 export const isLingering = (socket: Socket): boolean => lingering.has(socket)
 
 /**
