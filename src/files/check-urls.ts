@@ -36,8 +36,8 @@ const LONGEST_WAIT_MS = 30_000
 const MAX_FAILURES = 5
 
 /**
- * Requests each file once. Limits the concurrency and the rate for each origin, and pauses for as long as a server
- * asks. Resolves when all files were requested.
+ * Probes each URL, and retries a temporary failure once. Limits the concurrency and the rate for each origin, and
+ * pauses for as long as a server asks, but at most 30 s. Resolves when all URLs have been checked.
  */
 export async function checkUrls(urls: Iterable<string>, options: CheckUrlsOptions): Promise<void> {
   const byOrigin = new Map<string, string[]>()

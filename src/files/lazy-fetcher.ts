@@ -1,7 +1,7 @@
 import type { FetcherOptions } from './exchange.ts'
 import type { Fetcher } from './fetcher.ts'
 
-/** A fetcher whose HTTP client is loaded on demand. `load` loads it before the first file. */
+/** A fetcher whose HTTP client is loaded with the first file, or earlier by `load`. */
 export interface LazyFetcher extends Fetcher {
   /**
    * Loads the HTTP client. After that, `fetchFile` enters the queue of an origin at once, and `wait` knows the length

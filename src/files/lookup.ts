@@ -12,7 +12,7 @@ export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>
 
 export const systemResolve: Resolve = (hostname) => systemLookup(hostname, { all: true, verbatim: true })
 
-/** Thrown if a host has an address that isn't public. The fetcher converts it to a failure that names the URL. */
+/** Thrown if a host has an address that isn't allowed. The fetcher converts it to a failure that names the URL. */
 export class PrivateAddressError extends Error {
   readonly address: string
 
@@ -25,8 +25,8 @@ export class PrivateAddressError extends Error {
 
 /**
  * Creates the lookup function of a socket. It resolves a host once, checks each address, and returns a checked address.
- * No second query could return a different one. A single private address among public ones rejects the host, because
- * timing decides which of them a socket uses.
+ * No second query could return a different one. The host is rejected even if only one of its addresses is private,
+ * because timing decides which address a socket uses.
  */
 export function checkedLookup(resolve: Resolve, allowPrivate: boolean): LookupFunction {
   return (hostname, options, callback) => {

@@ -1,4 +1,4 @@
-/** Limits for requests to one origin. Its owner may not expect a drop of ten thousand files. */
+/** Limits for requests to one origin, whose operator may not expect a drop of ten thousand files. */
 export interface PaceLimits {
   /** Maximum number of concurrent transfers from one origin. */
   atOnce: number

@@ -68,8 +68,8 @@ export interface OpenedKeystore {
 }
 
 /**
- * Opens a Web3 Secret Storage keystore of version 3 (scrypt or PBKDF2), as geth, cast, MetaMask and ethers write them,
- * or a Solana keystore that gdn wrote.
+ * Opens a Web3 Secret Storage keystore of version 3 (scrypt or PBKDF2), such as one from geth, cast, MetaMask or
+ * ethers, or a Solana keystore that gdn wrote.
  *
  * @param name the keystore's name in messages
  * @throws GdnError `invalid_input` if it isn't a keystore, needs too much memory or time, doesn't open with this

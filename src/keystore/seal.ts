@@ -9,7 +9,7 @@ import { privateKeyBytes } from './private-key.ts'
 export interface KeystoreSeal {
   /** Returns a keystore as JSON in Web3 Secret Storage version 3. For Solana, its content is the keypair. */
   keystore(privateKey: Secret, address: string): string
-  /** Like `keystore`, but for any bytes, which `decrypt` returns. No wallet mistakes the result for its own file. */
+  /** Like `keystore`, but for any bytes. `decrypt` returns them. No wallet mistakes the result for its own file. */
   bytes(content: Uint8Array): string
   /** Wipes the derived key. */
   wipe(): void

@@ -9,10 +9,10 @@ export async function closeFailed(undo: (() => unknown)[]): Promise<void> {
 }
 
 /**
- * Closes everything that was opened, in reverse order, once. If closing one fails, the others are still closed.
+ * Closes everything that was opened, in reverse order, once. If a step fails, the other steps still run.
  *
  * @param undo emptied by this function
- * @throws the first error of a close
+ * @throws the error of the first step that failed
  */
 export async function closeAll(undo: (() => unknown)[]): Promise<void> {
   const errors: unknown[] = []

@@ -55,7 +55,7 @@ export interface CoreOptions extends WorkOptions {
   env?: NodeJS.ProcessEnv
   /** If true, a signed URL creates only one wallet. */
   singleUseUrls?: boolean
-  /** The version of the API for keys that name none. Default: the version in the settings file. */
+  /** API version of keys that specify none. Default: the version in the settings file. */
   apiVersion?: ApiVersion | undefined
   /** Fault injection: the text of a rules file, and its name. */
   faults?: { text: string; file: string } | undefined
@@ -82,7 +82,7 @@ export interface Core {
   /** The key of the data directory's local account. */
   apiKey: Secret
   deps: ServiceDeps
-  /** The version of the API for keys that name none. */
+  /** API version of keys that specify none. */
   apiVersion: ApiVersion
   identity: BackendIdentity
   log: Log
@@ -108,7 +108,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const log = await createLog(options.logLevel, options.logStream, options.warn)
   const works = role !== 'api'
   const anvil = works ? checkAnvil() : Promise.resolve()
-  // Awaited below. It must not count as unhandled if an earlier step fails.
+  // Awaited below. A rejection must not count as unhandled if an earlier step fails.
   anvil.catch(() => {})
   const settings = withFork(await loadServerSettings(dataDir, options.settingsFile), options.fork)
   const faults = await loadFaults(options)

@@ -21,8 +21,8 @@ export interface BackendOptions extends CoreOptions {
   port: number
   rateLimits: boolean
   /**
-   * Accepted hosts in the Host header. On loopback, they are accepted in addition to loopback names. On other addresses,
-   * if any are set, only these hosts, loopback names and IP addresses are accepted.
+   * Accepted hosts in the Host header. On loopback, they are accepted in addition to loopback names. On other
+   * addresses, if any are set, only these hosts, loopback names and IP addresses are accepted.
    */
   allowedHosts: readonly string[]
   /** The files for TLS. Without them, the server uses plain HTTP. */

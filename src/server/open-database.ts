@@ -13,7 +13,7 @@ const MADE_WITHIN_MS = 5_000
 const MADE_LOOK_MS = 50
 
 /**
- * Runs `work` on a backend's database. Its processes may be running, because this doesn't lock the data directory. The
+ * Runs `work` on a backend's database. The backend may be running, because the data directory isn't locked. The
  * database must exist and have this version's schema.
  *
  * @throws GdnError `data_dir`; for PostgreSQL `unreachable`, `invalid_config`.

@@ -29,7 +29,7 @@ export interface WorkOptions {
   requireStoredFiles?: boolean
   /** Timeout of a file in milliseconds, and maximum number of attempts. Default: 30 s and eight. */
   fileFetching?: { timeoutMs: number; maxAttempts: number }
-  /** Retries of webhook deliveries, and the timeout of one in milliseconds. Default: three days and 10 s. */
+  /** Retries of webhook deliveries, and the timeout of a delivery in milliseconds. Default: three days and 10 s. */
   webhooks?: { timings?: Timings; timeoutMs?: number }
   /** Returns the milliseconds until content is published again after a number of attempts. Default: 1 s to 60 s. */
   publishRetryMs?: (attempts: number) => number
@@ -119,7 +119,7 @@ async function openIpfs(
 ): Promise<Gateway | null> {
   const url = given ?? ipfsGateway
   if (url !== null) return (await import('./storage/gateway.ts')).createGateway({ url, ...options })
-  // If the storage is an IPFS node, no other source has the files: only blocks that the node already has are read.
+  // Blocks that an IPFS node already has are read by the storage. gdn doesn't make the node search for others.
   if (storage.kind !== 'ipfs') return null
   const fetchFile = async (wanted: string) => {
     throw new FetchFailure(`the IPFS node did not find ${wanted}`, { lasting: false })

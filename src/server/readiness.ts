@@ -47,16 +47,16 @@ export interface ReadinessOfProcess {
 }
 
 /**
- * Checks database, disk, storage and networks on request. With several networks, an unreachable one is only a warning,
- * because removing the process from service would also stop work on the others. A signer without funds is a warning
- * too: reads still work, and no other process has the funds.
+ * Checks the database, the disk, the storage and the networks on request. With several networks, an unreachable one is
+ * only a warning, because removing the process from service would also stop work on the others. A signer without funds
+ * is a warning too: reads still work, and no other process has the funds.
  */
 export function watchReadiness({ store, storage, networks, dataDir }: ReadinessInputs): ReadinessOfProcess {
   let isStopping = false
   const allUnreachable = async () => (await Promise.all(networks.map((some) => some.unreachable()))).flat()
   const all = networks.flatMap(({ blockchains }) => blockchains)
-  // Concurrent requests share a result. Anybody may request it, it costs queries, and queries to an unreachable
-  // database queue up.
+  // Concurrent requests share a result, because anyone may send them, each check costs queries, and queries to an
+  // unreachable database queue up.
   const look = shareInFlight(async (): Promise<Condition> => {
     const [database, disk, unreachable] = await Promise.all([
       conditionOf(store),

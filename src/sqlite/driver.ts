@@ -100,7 +100,7 @@ function loadLibsql(): unknown {
   }
 }
 
-/** Finds libsql without its `exports`, for which Node.js would load its ES module resolver in 2 ms. */
+/** Finds libsql without its `exports`, because Node.js would load its ES module resolver for them, which takes 2 ms. */
 function libsqlFolder(): string {
   const places = require.resolve.paths('libsql') ?? []
   return places.map((place) => `${place}/libsql`).find((folder) => existsSync(folder)) ?? 'libsql'
@@ -135,7 +135,7 @@ function openWithLibsql(path: string, readOnly: boolean): RawDatabase {
       const statement = database.prepare(sql)
       if (statement.reader) return readWithLibsql(statement)
       const run: RawStatement['run'] = (parameters) => statement.run(parameters)
-      // Not the statement itself, which asks SQLite for `reader` each time.
+      // The statement itself isn't returned, because its `reader` property queries SQLite each time.
       return { reader: false, all: (parameters) => statement.all(parameters), run, iterate: () => [].values() }
     },
   }
@@ -165,7 +165,7 @@ function readWithLibsql(statement: ReturnType<Libsql['prepare']>): RawStatement 
 }
 
 interface SqliteOptions {
-  /** Changes neither the file nor its log. Another connection would move the log into the file when it is closed. */
+  /** Changes neither the file nor its log. A writable connection would move the log into the file when it closes. */
   readOnly?: boolean
 }
 

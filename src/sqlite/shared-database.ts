@@ -47,8 +47,7 @@ const CROWDED_MS = 60_000
 
 /**
  * An SQLite database in one file that several processes use. Transactions are synchronous, so that none is ever open
- * while the event loop runs. Waiting for a lock of another process doesn't block the event loop, so Ctrl-C works
- * meanwhile.
+ * while the event loop runs. Waiting for a lock of another process doesn't block the event loop, so Ctrl-C still works.
  *
  * The lock and the unfinished transaction of a killed process are released at once. A process that is stopped inside a
  * transaction blocks the others. An error names it after 5 s.

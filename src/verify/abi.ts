@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 
-/** The few parts of the contract ABI that checking an NFT needs. Loading a library for them would take longer. */
+/** The few parts of the contract ABI that are needed to verify an NFT. Loading a library for them would take longer. */
 
 const OWNER_OF = '6352211e'
 const TOKEN_URI = 'c87b56dd'

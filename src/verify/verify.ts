@@ -16,8 +16,8 @@ export interface Claim {
 }
 
 /**
- * The result of comparing an NFT with chain and storage. `verified` is null if they could not be read, and `reason` has
- * the cause. `isMissing`: the token is not on the chain.
+ * The result of comparing an NFT with the chain and the storage. If they could not be read, `verified` is null, and
+ * `reason` says why. `isMissing`: the token is not on the chain.
  */
 export type Verification =
   | { verified: true }
@@ -28,7 +28,7 @@ export type Verification =
 const AT_ONCE = 8
 
 /**
- * Compares NFTs with chain and storage: the owner, the token URI, and its metadata file.
+ * Compares NFTs with the chain and the storage: the owner, the token URI, and the metadata file at that URI.
  *
  * @example
  * const [first] = await verifyNfts(chain, storage, [{ contractAddress, tokenId: '1', owner, metadataUrl, requested }])

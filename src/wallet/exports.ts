@@ -5,7 +5,7 @@ import { parseJson } from '../core/json.ts'
 import { readSecretFile } from '../keystore/private-file.ts'
 import { checkWalletFolder } from './folder.ts'
 
-/** Doesn't have the extension of a keystore, so that it isn't listed as a wallet. */
+/** Name of the file with the records. It lacks the extension of a keystore, so that it isn't listed as a wallet. */
 const FILE = 'exports.jsonl'
 const MAX_BYTES = 1024 * 1024
 

@@ -8,10 +8,11 @@ import { quoted } from '../keystore/private-file.ts'
 export const KEYSTORE_ENDING = '.json'
 
 /**
- * Checks the folder of wallets. Rejects a symbolic link and a folder that others can change, because they could swap
- * it.
+ * Checks the folder of wallets. Rejects a symbolic link, which could be changed to another folder, and a folder that
+ * other users own or can access.
  *
- * @returns false if it doesn't exist
+ * @returns false if the folder doesn't exist
+ * @throws GdnError `invalid_input`
  */
 export function checkWalletFolder(path: string): boolean {
   const fail = (message: string, hint?: string) =>

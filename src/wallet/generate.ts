@@ -151,7 +151,7 @@ function notKept(address: string, text: string, error: unknown, { file }: KeptEl
 }
 
 interface KeptElsewhere {
-  /** Null if it can't be written to any folder. */
+  /** Null if the content couldn't be written to any folder. */
   file: string | null
   /** The errors of the folders that were tried before. */
   reasons: string[]

@@ -24,8 +24,8 @@ export interface ReadKeyOptions {
 }
 
 /**
- * Reads a key that is not encrypted: an EVM private key in hex, a Solana one in base58 or as a keypair file, or a
- * mnemonic. Detects which of them it is. Error messages never contain the text.
+ * Reads a key that is not encrypted: an EVM private key in hex, a Solana private key in base58 or as a keypair file, or
+ * a mnemonic. Detects the format. Error messages never contain the text.
  *
  * @param file the name of the text in messages
  * @throws GdnError `invalid_input`

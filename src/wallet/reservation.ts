@@ -24,10 +24,10 @@ export interface NameReservation {
   readonly path: string
   /**
    * Writes, syncs and verifies the keystore, and then gives it its name. Before that, no file has the name of a wallet.
-   * If the name was taken meanwhile, the keystore gets the next free one.
+   * If the name was taken in the meantime, the keystore gets the next free name.
    *
    * @param prove reads the file that was written, and throws if it is invalid
-   * @returns its path
+   * @returns the path of the keystore
    */
   keep(text: string, prove: (file: string) => Promise<void>): Promise<string>
   /** Releases the name, unless the keystore was stored. */

@@ -24,8 +24,8 @@ const AGAIN = 'Export or download the file again.'
 
 /**
  * Reads a local file that becomes a file of an NFT, and compares its content with its extension. Checks headers and
- * structure, not pixels. Streams the file, so that any content needs 256 KiB of memory, and time in proportion to its
- * size.
+ * structure, not pixels. Streams the file, so that any content needs at most 256 KiB of memory, and time in proportion
+ * to its size.
  */
 export async function inspectFile(path: string): Promise<Inspection> {
   // If the path is a pipe, opening it must not block.

@@ -10,8 +10,8 @@ interface Limit {
 }
 
 /**
- * docs/drops.md has the same table. It doesn't include limits above the size that gdn uploads, such as 300 MB of
- * OpenSea (https://docs.opensea.io/docs/media-and-traits).
+ * docs/drops.md has the same table. It doesn't include limits above the size that gdn uploads, such as OpenSea's 300 MB
+ * (https://docs.opensea.io/docs/media-and-traits).
  */
 export const MARKETPLACE_LIMITS: readonly Limit[] = [
   {

@@ -172,8 +172,8 @@ export async function showCollection(explorer: ExplorerDeps, row: SeenCollection
 }
 
 /**
- * Returns the current settings of a collection; null if its chain doesn't respond in time to the first request. Only
- * settings whose changes no event announces are read: owner, flags and freezes are in the database.
+ * Returns the current settings of a collection; null if its chain doesn't respond in time to the first request. Reads
+ * only settings that can change without an event, because the owner, the flags and freezes are in the database.
  */
 async function settingsOf(explorer: ExplorerDeps, row: SeenCollection): Promise<CollectionSettings | null> {
   const read = () => readCollectionSettings(explorer, row)

@@ -99,7 +99,7 @@ export async function mediaOf(reader: MediaReader, { field, source, place }: Fil
   return { field, source, cid, url, ...(await reader.look(place)) }
 }
 
-/** Returns the file that a gallery shows: `image`, else the first image, else the file of `image`. */
+/** Returns the file that a gallery shows: `image` if it is an image or not stored, else the first stored image. */
 export async function coverOf(reader: MediaReader, fields: readonly FileField[]): Promise<NftMedia | null> {
   const named = fields.find(({ field }) => field === 'image')
   const rest = fields.filter((field) => field !== named)

@@ -74,7 +74,7 @@ async function ownedPage(
   return { total, offset, items: await summariesOf(explorer, rows) }
 }
 
-/** Searches a collection's NFTs by words of titles and by token ID. */
+/** Searches a collection's NFTs by the words of their titles and by token ID. */
 async function titledPage(
   explorer: ExplorerDeps,
   { id, account_id, blockchain }: SeenCollection,

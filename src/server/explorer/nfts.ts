@@ -31,7 +31,7 @@ export async function showNft(explorer: ExplorerDeps, { accountId }: Viewer, id:
     owner: row.owner ?? row.receiver,
     burned: row.owner === ZERO_ADDRESS,
     revision: row.revision,
-    // True after the restore of a backup that is older than the update.
+    // True after restoring a backup that is older than the update.
     is_outdated: row.revision > 0 && row.update_id === null,
     is_dynamic: row.dynamic === 1 || row.collection_dynamic === 1,
     is_frozen: row.frozen === 1 || collection.frozen === 1,

@@ -100,7 +100,7 @@ async function hitsOfTransaction(
 const tokensFrom = (start: string, count: number): string[] =>
   /^\d+$/.test(start) ? Array.from({ length: count }, (_, index) => String(BigInt(start) + BigInt(index))) : []
 
-/** Returns NFTs that have a file with this CID, or whose metadata is in a directory with it. */
+/** Returns the NFTs that have a file with this CID, or whose metadata is in the directory with this CID. */
 const isCid: Exactly = async (explorer, viewer, text) => {
   const cid = text.replace(/^(ipfs:\/\/|\/ipfs\/)/i, '').split('/')[0] ?? ''
   if (!/^[A-Za-z0-9]{32,128}$/.test(cid)) return []
@@ -123,7 +123,7 @@ const accountsOf = async ({ db }: ExplorerDeps, { accountId }: Viewer): Promise<
 
 const EXACTLY = [isNft, isCollection, isChange, isRun, isOwner, isTransaction, isRequest, isCid]
 
-/** Searches for a text: first the exact match, then items with its words in title or name. */
+/** Searches for a text: first for exact matches, then for collections by name or address, and for NFTs by title. */
 export async function search(explorer: ExplorerDeps, viewer: Viewer, q: string): Promise<SearchResult> {
   const text = q.trim()
   if (text === '') return { exact: null, hits: [] }

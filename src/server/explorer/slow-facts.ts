@@ -23,7 +23,7 @@ export interface SlowFacts {
   get<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value>
   /** Never waits for long: on first use, it returns null if the value isn't ready. */
   soon<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value | null>
-  /** Increases when a new value is ready whose callers got the last value or null instead. */
+  /** Increases when a new value is ready for which callers have received the last value, or null, instead. */
   readonly found: number
   /**
    * Returns true once when an outdated value, which was returned although its state had changed, may be computed again.

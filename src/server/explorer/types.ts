@@ -3,7 +3,7 @@
  * 8601 in UTC. Addresses are spelled as on their chain. Gas amounts are decimal digits.
  */
 
-/** `GET /explorer/session`, the only one of these endpoints that needs no login. */
+/** The response of `GET /explorer/session`, which needs no login. */
 export interface ExplorerSession {
   version: string
   /** True if everything is visible without a key, because server and client are on one machine. */
@@ -77,8 +77,9 @@ export interface CollectionDetails extends CollectionSummary {
   settings_problem: string | null
   /** True if the owner has made the metadata of all NFTs immutable. */
   is_frozen: boolean
-  /** Number of distinct owners of deployed NFTs, and of burned NFTs. */
+  /** Number of distinct owners of deployed NFTs. */
   owners: number
+  /** Number of burned NFTs. */
   burned: number
   /** Sum over all transactions of the collection; null on Solana. */
   gas_used: string | null
@@ -147,7 +148,7 @@ export interface NftDetails extends NftSummary {
   request_metadata: unknown
   /** Sequence number of the NFT's last update within the collection; 0 if it was never updated. */
   revision: number
-  /** True if the metadata of that update isn't known. */
+  /** True if the metadata of the last update isn't known. */
   is_outdated: boolean
   is_dynamic: boolean
   /** True if the metadata of the NFT or of its collection is immutable. */
@@ -156,7 +157,7 @@ export interface NftDetails extends NftSummary {
   metadata_url: string | null
   metadata_path: string | null
   accepted_at: string
-  /** The run of `gdn batch mint` that sent it. */
+  /** The run of `gdn batch mint` that minted the NFT. */
   run: string | null
   transactions: Transaction[]
   /** The newest events first, at most 100. */
@@ -184,7 +185,7 @@ export interface RunDetails extends RunSummary {
   gas_used: string | null
 }
 
-/** The response of `GET /explorer/overview`, and the data of each event of `GET /explorer/events`. */
+/** The response of `GET /explorer/overview`, and the data of `overview` events of `GET /explorer/events`. */
 export interface Overview {
   collections: Counts
   nfts: Counts
@@ -207,7 +208,7 @@ export type SearchHit =
 
 /** `GET /explorer/search?q=`: exact IDs, addresses and hashes first, then titles and names. At most 50. */
 export interface SearchResult {
-  /** The exact match of an ID, address, transaction hash or run. */
+  /** The exact match of an ID, address, transaction hash or run; null if there is none, or more than one. */
   exact: SearchHit | null
   hits: SearchHit[]
 }

@@ -51,7 +51,7 @@ export function refuseUnknownHosts(context: z.core.ParsePayload<Limited>): void 
   const hosts = urls.map((url) => parseUrl(url)?.host ?? '')
   for (const host of typeof limit === 'object' ? Object.keys(limit) : []) {
     if (hosts.includes(host)) continue
-    const message = `is not a host of rpc_urls, which are ${hosts.join(', ')}`
+    const message = `is not a host of rpc_urls: the hosts are ${hosts.join(', ')}`
     context.issues.push({ code: 'custom', message, input: limit, path: ['requests_per_second', host] })
   }
 }

@@ -16,7 +16,7 @@ export const keystoreSigner = withSecrets(
   ['password_file', 'password_credential', 'required'],
 )
 
-/** The address of an account, in any case. It is converted to the checksummed form. */
+/** The address of an account, in lower case, in upper case or with its checksum. The output has the checksum. */
 const account = z
   .string()
   .check((context) => {
@@ -45,7 +45,7 @@ function urlProblem(text: string): string | null {
 
 const TLS_FIELDS = ['client_cert_file', 'client_key_file', 'client_key_credential', 'ca_file'] as const
 
-/** A key in another process that speaks `eth_signTransaction`, such as Web3Signer or a bridge to a KMS. */
+/** A key in another process that supports `eth_signTransaction`, such as Web3Signer or a bridge to a KMS. */
 export const remoteSigner = withSecrets(
   z.strictObject({
     remote_signer: signerUrl.describe('URL of a JSON-RPC server that supports eth_signTransaction'),
@@ -86,8 +86,8 @@ export type SignerEntry = KeystoreEntry | RemoteSignerEntry
 export const SIGNER_KINDS = new Map<z.core.$ZodType, { field: string; having: z.ZodType; without: z.ZodType }>()
 
 /**
- * Returns the schema of a signer that can be of two kinds. The field decides, so that errors refer to the intended
- * kind.
+ * Returns the schema of a signer that can be of two kinds. Whether the entry has `field` decides which kind it is, so
+ * that errors refer to the intended kind.
  */
 export function signerBy<With extends z.ZodType, Without extends z.ZodType>(
   field: string,

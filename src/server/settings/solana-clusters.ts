@@ -17,6 +17,6 @@ export const CLUSTER_OF: Readonly<Record<SolanaBlockchain, Cluster>> = {
   'solana-testnet': 'testnet',
 }
 
-/** Returns the name of a cluster; its genesis hash for a private one. */
+/** Returns the name of a public cluster, or the genesis hash of a private one. */
 export const clusterName = (genesisHash: string): string =>
   CLUSTERS.find((name) => GENESIS_HASHES[name] === genesisHash) ?? genesisHash

@@ -67,7 +67,7 @@ export const solanaChain = z
   .check((context) => {
     const { cluster, genesis_hash } = context.value
     if (cluster === undefined || genesis_hash === undefined) return
-    const message = 'belongs to another cluster: set either cluster or genesis_hash'
+    const message = "can't be combined with cluster: set either cluster or genesis_hash"
     context.issues.push({ code: 'custom', message, input: genesis_hash, path: ['genesis_hash'] })
   })
   .check(refuseUnknownHosts)

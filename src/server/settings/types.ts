@@ -8,7 +8,7 @@ import type { PinningEntry, StorageEntry } from './storage-schema.ts'
 export interface ChainSettings {
   blockchain: EvmBlockchain
   chainId: number
-  /** May contain a provider's key: messages quote only the host. */
+  /** May contain a provider's key, so messages show only the host. */
   rpcUrls: readonly string[]
   /** Requests per second, for each URL that has a limit. */
   requestLimits: ReadonlyMap<string, number>
@@ -34,7 +34,7 @@ export interface ClusterSettings {
   blockchain: SolanaBlockchain
   /** base58; every node must return this genesis hash. */
   genesisHash: string
-  /** May contain a provider's key: messages quote only the host. */
+  /** May contain a provider's key, so messages show only the host. */
   rpcUrls: readonly string[]
   requestLimits: ReadonlyMap<string, number>
   commitment: 'finalized' | 'confirmed'

@@ -18,9 +18,9 @@ interface Attempt {
 /**
  * Authorizes an operator in a factory. Resolves when the transaction has its confirmations, although a reorg may still
  * revert it. Until then, submits the transaction again if it was dropped or reverted, and raises its fees if it is
- * stuck, up to the price of the plan. Also resolves, without an effect, if an earlier transaction of the admin was
- * reverted: that one has to be repeated first. Nothing is stored, but nothing is paid for twice, because transactions
- * of an earlier run have had their effect or have the same nonce.
+ * stuck, up to the price of the plan. Also resolves, without effect, if an earlier transaction of the admin was
+ * reverted, because that transaction has to be repeated first. Nothing is stored, but nothing is paid for twice:
+ * transactions of an earlier run have already taken effect or have the same nonce.
  *
  * @param newestHead returns the number of the newest block; rejects if the node lags
  * @throws GdnError `refused` if the admin's key was used for another transaction, if the transaction failed, or if a
@@ -46,8 +46,8 @@ export async function authorizeOperator(
   const what = `Waiting for the authorization of ${operator}`
   await until(options, what, async () => {
     const head = await newestHead()
-    // Nonce and authorization are read at the same block: if it has an earlier authorization, the nonce counts as used
-    // too.
+    // The nonce and the authorization are read at the same block. If that block has an earlier authorization, the nonce
+    // of that transaction counts as used too.
     const next = await publicNetwork.nextNonce(admin.address, head)
     const isKnown = () => isOperator(network, factory, operator, head)
     if (newest === null) {

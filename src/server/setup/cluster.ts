@@ -22,7 +22,7 @@ export interface OpenedCluster {
   signer: SolanaSigner
 }
 
-/** The current state of a configured cluster and its signer. Amounts are SOL, decimal. */
+/** The current state of a configured cluster and its signer. Amounts are decimal numbers of SOL. */
 export interface ClusterStatus {
   blockchain: string
   /** The cluster's name, or its genesis hash if it has none. */

@@ -36,7 +36,7 @@ export interface SetupPlan {
   operators: readonly PlannedOperator[]
   /** Operators that need a transaction for their authorization. A new factory authorizes its own operators. */
   toAuthorize: readonly Hex[]
-  /** Maximum gas. */
+  /** Maximum gas of all transactions. */
   gas: bigint
   /** The highest fees that the setup offers. With them, everything that is sent costs at most `cost`. */
   fees: Fees
@@ -61,7 +61,7 @@ export interface SetupTarget {
   network: RemoteNetwork
   admin: Hex
   operators: readonly Hex[]
-  /** An existing factory to continue with. */
+  /** An existing factory to use if the database has none. */
   known?: Hex | undefined
 }
 

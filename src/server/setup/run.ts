@@ -21,9 +21,9 @@ import { hasEnded, notApproved, offerOf } from './plan.ts'
 import { pricedOut, until } from './until.ts'
 
 /**
- * Deploys the factory and authorizes the operators, as far as that isn't done yet. Resolves with the factory's address
- * when everything is final. If it is interrupted, the next run resumes: the deployment is stored before it is sent, and
- * authorizations are found on chain or sent with the same nonce.
+ * Deploys the factory and authorizes the operators, skipping steps that are already done. Resolves with the factory's
+ * address when everything is final. After an interruption, the next run resumes: the deployment is stored before it is
+ * sent, and authorizations are found on chain or sent with the same nonce.
  */
 export async function runSetup(options: SetupOptions): Promise<Hex> {
   const { store, network, admin, plan, now } = options
@@ -49,7 +49,7 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
 
 /**
  * Returns a function that reads the number of the newest block and rejects a lagging node. The outdated state of such a
- * node would cause a second authorization, which costs again.
+ * node would cause a second authorization, which would cost gas again.
  */
 function createNewestHead({ network }: SetupOptions): () => Promise<number> {
   let newest = 0
@@ -120,7 +120,7 @@ async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
   const { blockchain } = network
   const what = 'Waiting for finality of the factory deployment'
   const findSigner = async (_: string, address: string) => signerAt({ admin, operators: [] }, address)
-  // The user approved this price for a replacement. Without one, fees must not be raised.
+  // The user approved this price for a replacement. Without a replacement, fees must not be raised.
   const maxFee = plan.raises ? plan.fees.maxFeePerGas : 0n
   const driver = createEvmObserver({ store, blockchain, network: async () => network, findSigner, now, log, maxFee })
   let isPricedOut = false

@@ -29,9 +29,9 @@ export interface SignerStatus {
   factory: string | null
   /** The signer's address. */
   signer: string
-  /** Balance in whole coins, decimal. */
+  /** Balance in whole coins, as a decimal number. */
   balance: string
-  /** Balance that the signer needs to sign, in whole coins, decimal. */
+  /** Balance that the signer needs to sign, in whole coins, as a decimal number. */
   needed: string
   appointed: boolean
   /** Number of the signer's transactions that aren't final. */

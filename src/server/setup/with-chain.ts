@@ -29,7 +29,7 @@ export interface OpenedChain {
   admin: Signer | null
 }
 
-/** Whether a backend with its data in a directory has a blockchain as an embedded chain. */
+/** Returns whether the backend of a data directory runs a blockchain as an embedded chain. */
 export async function isEmbedded(place: ChainPlace, blockchain: Blockchain): Promise<boolean> {
   const { chains, clusters } = await loadServerSettings(place.dataDir, place.settingsFile)
   if (isEvm(blockchain) ? chains.has(blockchain) : clusters.has(blockchain)) return false
@@ -64,7 +64,7 @@ export const noRpcUrl = (
  * Runs `work` with a configured network and the database of a data directory. The backend may be running, or may never
  * have been started.
  *
- * @param options.keys whether operators can sign; by default true
+ * @param options.keys whether to open the keys of the operators and the admin. Default: true.
  * @throws GdnError `invalid_config` if the blockchain isn't configured; any error from opening keystores
  */
 export async function withChain<Result>(

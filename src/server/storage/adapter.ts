@@ -62,7 +62,7 @@ export interface FileStorage {
    * @throws StorageUnavailableError
    */
   open(cid: string, path?: readonly string[], options?: OpenOptions): Promise<StoredContent | null>
-  /** Returns whether `open(cid)` would return content. */
+  /** Returns whether this storage's own content includes the CID, as `open(cid, [], { ours: true })` would find it. */
   has(cid: string): Promise<boolean>
   /**
    * Stores blocks unchanged. The caller must have checked their bytes against their CIDs.
@@ -70,7 +70,7 @@ export interface FileStorage {
    * @param root the CID of the complete content, if everything that is reachable from it is now stored
    */
   putBlocks(blocks: readonly ContentBlock[], root?: string): Promise<void>
-  /** Pins content that `open` found, if it could be removed by others. */
+  /** Pins content that `open` found, if others could remove it. */
   keep(cid: string): Promise<void>
 }
 

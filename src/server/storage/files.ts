@@ -21,7 +21,7 @@ export const SMALL_FILE_BYTES = 16 * 1024
 export interface FileStorageOptions {
   dataDir: string
   blocks: BlockTable
-  /** Whether no other process uses the data directory, so that a crash left its unfinished files. Default: true. */
+  /** Whether no other process uses the data directory, so that unfinished files are left from a crash. Default: true. */
   alone?: boolean
   /**
    * Where larger files are stored, instead of the data directory. Files that are already in the data directory are read
@@ -30,7 +30,7 @@ export interface FileStorageOptions {
   remote?: { files: RemoteFiles; stored: StoredFiles } | undefined
   /** Called before a larger file is stored. If it throws, the file isn't stored. */
   beforeLarge?: (() => Promise<void>) | undefined
-  /** Called for all added content before `add` resolves, so that it can be recorded elsewhere. */
+  /** Called for all added content before `add` or `putBlocks` resolves, so that it can be recorded elsewhere. */
   onAdded?: ((cid: string, where: 'blocks' | 'files') => Promise<void>) | undefined
 }
 

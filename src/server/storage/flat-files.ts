@@ -31,7 +31,7 @@ export interface UnfinishedFile {
   discard(): Promise<void>
 }
 
-/** Files that other processes are writing are younger, because an upload takes minutes at most. */
+/** Age of files that a crash left. Files that other processes are writing are newer: an upload takes a few minutes. */
 const LEFT_AFTER_MS = 24 * 3600_000
 
 /**

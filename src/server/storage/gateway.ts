@@ -157,7 +157,7 @@ const lasting = (message: string, hint = 'Use the URL of a file.') => new FetchF
 const malformed = (url: string) => lasting(`${url} is not a well-formed file`)
 const passing = (message: string) => new FetchFailure(message, { lasting: false })
 
-/** Returns the content of a file. Rejects a file whose tree is too deep. */
+/** Yields the content of a file. Rejects a file whose tree is too deep. */
 async function* shallow(content: AsyncGenerator<Uint8Array>, url: string): AsyncGenerator<Uint8Array> {
   try {
     yield* content
@@ -183,7 +183,7 @@ class FetchedBlocks implements Pick<BlockTable, 'get'> {
   }
 
   async get(cid: string): Promise<Uint8Array> {
-    // Counts visits instead of fetches, because a few nodes that refer to each other many times would take forever.
+    // Counts visits instead of fetches, because a few nodes can list the same parts so often that reading never ends.
     if (++this.#count > MAX_BLOCKS) throw lasting(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
     const known = this.#nodes.get(cid)
     if (known !== undefined) return known

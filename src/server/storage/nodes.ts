@@ -48,7 +48,7 @@ export async function findEntry(
 
 /**
  * Returns whether every part of a file is in the table. For a large file, the table has only the inner nodes, which
- * can't be read on their own, because its content is a flat file.
+ * can't be read on their own, because the content is in a flat file.
  */
 export async function isComplete(
   blocks: BlockTable,
@@ -58,7 +58,7 @@ export async function isComplete(
   if (node.type !== 'file') return true
   for (const { cid } of node.parts) {
     const key = cid.toString()
-    // A node may be referenced many times, so a few blocks could make a long traversal.
+    // A node may be referenced many times, so a few blocks could cause a very long traversal.
     if (seen.has(key)) continue
     seen.add(key)
     if (cid.code === RAW ? !(await blocks.has(key)) : !(await isCompletePart(blocks, cid, seen))) return false
@@ -77,7 +77,7 @@ export const isDirectory = (node: StoredNode): node is Extract<StoredNode, { typ
 /** Maximum number of levels of a file's tree. With 174 parts per node, a balanced tree of 7 levels has a petabyte. */
 const MAX_LEVELS = 32
 
-/** The tree is deeper than in any real file. It would be slow to read, because each byte passes through all levels. */
+/** The tree is deeper than that of any real file. Reading it would be slow, because each byte passes all levels. */
 export class TooDeepError extends Error {
   constructor(cid: CID) {
     super(`the file ${cid} has a tree of more than ${MAX_LEVELS} levels`)

@@ -27,7 +27,7 @@ export interface OpenStorageOptions {
   log: Log
 }
 
-/** Intervals of the reachability check while it fails and while it succeeds. */
+/** Intervals between reachability checks while they fail and while they succeed. */
 const ASK_AGAIN_MS = 2000
 const ASK_NOW_AND_THEN_MS = 30_000
 /** Timeout for the first check. A wrong configuration is detected sooner. */
@@ -64,10 +64,9 @@ export interface OpenedStorage {
 }
 
 /**
- * Opens the configured storage. If it is unreachable, reports that and uses the storage when it is reachable again.
- * Prevents the start if the configuration is wrong, or if files of the database are stored elsewhere.
+ * Opens the configured storage. If it is unreachable, reports that, and uses the storage when it is reachable again.
  *
- * @throws GdnError
+ * @throws GdnError if the configuration is wrong, or if files of the database are stored elsewhere
  */
 export async function openStorage(options: OpenStorageOptions): Promise<OpenedStorage> {
   const { settings, dataDir, store, now, log, userAgent } = options

@@ -12,7 +12,7 @@ import { findFactoryTransaction, nonceOf } from '../../store/transactions.ts'
 
 export { compilerVersion, standardInput }
 
-/** A contract on chain, with what a verification service needs in addition to the sources. */
+/** A contract on chain, with the values that a verification service needs in addition to the sources. */
 export interface DeployedContract {
   name: 'GdnFactory' | 'GdnCollection'
   /** File and name in the sources. */
@@ -31,7 +31,7 @@ export interface DeployedContract {
  * (EIP-1167), which block explorers resolve.
  *
  * @param target.setup the command that sets up this network, for the error message
- * @param transaction the transaction that deployed the factory, if it isn't in this database
+ * @param transaction hash of the transaction that deployed the factory. Default: the transaction in this database.
  */
 export async function deployedContracts(
   target: { store: Store; network: Pick<RemoteNetwork, 'blockchain' | 'request' | 'publicNetwork'>; setup?: string },

@@ -9,16 +9,16 @@ import type { DeployedContract } from './contracts.ts'
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 const TIMEOUT_MS = 30_000
 const POLL_MS = 3_000
-/** Number of consecutive failures after which a service counts as unreachable. */
+/** Number of consecutive failures after which a service is unreachable. */
 const TRIES = 5
-/** Number of consecutive failed connections after which a service counts as unreachable. Waiting seldom helps. */
+/** Number of consecutive failed connections after which a service is unreachable. Waiting longer seldom helps. */
 const CONNECT_TRIES = 2
 const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
 const TOO_MANY_REQUESTS = 429
 
 /**
  * The result of a verification. `verified` and `already_verified` are successes. `failed` means that the service gave
- * no verdict. `match` is `exact` if the metadata hash matches too, which proves every byte of the sources.
+ * no verdict. `match` is `exact` if the metadata hash matches too, which proves that the sources are identical.
  */
 export interface VerificationResult {
   status: 'verified' | 'already_verified' | 'rejected' | 'failed'
@@ -37,7 +37,7 @@ export interface VerifierOptions {
   /** Proxies by URL scheme, and hosts that need no proxy; an empty string for none. If absent, no proxy is used. */
   proxy?: { httpProxy: string; httpsProxy: string; noProxy: string } | undefined
   pollMs?: number | undefined
-  /** Called with a sentence when a request is repeated. */
+  /** Called with the reason before a request is retried. */
   onRetry?: ((why: string) => void) | undefined
 }
 
@@ -54,7 +54,7 @@ function objectIn(text: string): Record<string, unknown> | null {
   return isRecord(json) ? json : null
 }
 
-/** Returns the verdict of a service that found a difference or refused the comparison. */
+/** Returns the result for a contract that differs from its sources or that can't be compared with them. */
 export const rejected = (message: string): VerificationResult => ({
   status: 'rejected',
   match: null,
@@ -77,7 +77,9 @@ interface Ask {
 
 export interface VerifierHttp {
   /**
-   * Sends a request, and repeats it without a response: no request has an effect twice. @throws GdnError `unreachable`
+   * Sends a request, and retries it if there is no valid response. A repeated request has no further effect.
+   *
+   * @throws GdnError `unreachable`
    */
   ask(request: Ask): Promise<VerifierResponse>
   /** Waits until the next poll. */

@@ -18,10 +18,10 @@ interface Leaf {
 }
 
 /**
- * Reads content from another machine and checks each part against its hash before it yields any of its bytes. If a
- * response is incomplete or has other bytes, requests the rest again, starting with that part.
+ * Reads content from another machine and checks each part against its hash before yielding it. If a response is
+ * incomplete, or if a part doesn't match its hash, requests the rest again, starting with that part.
  *
- * @param blocks has the nodes that list the parts
+ * @param blocks the table with the nodes that list the parts
  */
 export async function* readChecked(
   remote: RemoteFiles,

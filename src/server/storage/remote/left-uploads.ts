@@ -13,7 +13,7 @@ export interface LeftUploads {
 export interface LeftUploadsOptions {
   client: Pick<StorageClient, 'ask'>
   signed: (request: StorageRequest) => Promise<StorageRequest>
-  /** Returns the URL of a key with a query. An empty key stands for the bucket. */
+  /** Returns the URL of a key, or of the bucket if the key is empty, with a query. */
   urlOf: (key: string, query: string) => string
   prefix: string
   refusal: (response: StorageTextResponse) => Error

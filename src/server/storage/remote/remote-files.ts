@@ -28,7 +28,7 @@ export interface RemoteFiles {
    * wrong.
    */
   read(cid: CID, start: number, end: number): AsyncIterable<Uint8Array>
-  /** Returns why the storage can't be used, as of the last request; null if nothing prevents it. */
+  /** Returns why the storage can't be used, as of the last request; null if it can. */
   problem(): string | null
   /** Present if killed processes can leave uploads behind. */
   readonly tidy?: { end(before: Date): Promise<number | null> }

@@ -44,8 +44,7 @@ export function createS3Upload({
   }
 
   /**
-   * Sends content in one request. Returns true if the object already exists; with a condition, it isn't overwritten
-   * then.
+   * Sends content in one request. With a condition, doesn't overwrite an existing object, but returns true.
    */
   const putWhole = async (key: string, content: SpooledContent, headers: Record<string, string>): Promise<boolean> => {
     const { size, sha256 } = content

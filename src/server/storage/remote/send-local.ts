@@ -55,7 +55,7 @@ async function contentOf(path: string, size: number): Promise<SpooledContent> {
     size,
     sha256: hash.digest('hex'),
     async *read(start, end) {
-      // The end is inclusive here, which an empty range can't express.
+      // `end` is inclusive here, so it can't express an empty range.
       if (start < end) yield* createReadStream(path, { start, end: end - 1 })
     },
   }

@@ -50,8 +50,8 @@ export interface StorageClient {
 const isPassing = (status: number) => status === 429 || status >= 500
 
 /**
- * Returns the timeout of a request in milliseconds for the number of bytes that it sends. Null stands for a request
- * that only receives, which may take as long as 64 MiB.
+ * Returns the timeout of a request in milliseconds for the number of bytes that it sends. A request that only receives
+ * (null) gets the time for 64 MiB.
  */
 const longest = (bytes: number | null) => 2 * SILENCE_MS + Math.ceil((bytes ?? 64 * 2 ** 20) / BYTES_PER_MS)
 
@@ -83,8 +83,8 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
       },
       body: body === undefined ? null : Readable.from(body.open(), { objectMode: false }),
       dispatcher: agent,
-      // The signal isn't combined with another: on Node 20, garbage collection ends an AbortSignal.any of it. `close`
-      // destroys the agent, which also ends this request.
+      // The signal isn't combined with another: on Node 20, an AbortSignal.any of a timeout may never fire after a
+      // garbage collection. `close` destroys the agent, which also ends this request.
       signal: AbortSignal.timeout(longestMs(size)),
     })
     problem = isPassing(statusCode) ? `${name} returned HTTP ${statusCode}` : null
