@@ -1,5 +1,5 @@
-// A step of release.yml: looks up the packages of all lock files that have no checksum at the npm registry, and fails
-// if one still has none, or if anything else of the files changed (SECURITY.md).
+// A step of release.yml: gets the checksums that are missing in the lock files from the npm registry. Fails if a
+// package still has none, or if anything else in the files changed (SECURITY.md).
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const NPM = [
 ]
 const hasChecksum = (entry) => entry?.integrity?.startsWith('sha512-') === true
 
-/** Completes a lock file, and returns what is wrong with the result. */
+/** Completes a lock file, and returns the problems of the result. */
 function complete(folder) {
   const file = join(folder, 'package-lock.json')
   const read = () => JSON.parse(readFileSync(file, 'utf8'))
@@ -24,7 +24,7 @@ function complete(folder) {
   const paths = Object.keys(before.packages).filter((path) => path !== '')
   const unchecked = paths.filter((path) => !hasChecksum(before.packages[path]))
   const others = Object.entries(before.packages).filter(([path]) => !unchecked.includes(path))
-  // npm adds a package again that is missing, and keeps one that is there as it is.
+  // npm adds missing packages again, with their checksums, and doesn't change the others.
   writeFileSync(file, `${JSON.stringify({ ...before, packages: Object.fromEntries(others) }, null, 2)}\n`)
   const { status } = spawnSync('npm', NPM, { cwd: folder, stdio: 'inherit' })
 
@@ -37,7 +37,7 @@ function complete(folder) {
   return [
     ...(status === 0 ? [] : [`npm ${NPM.join(' ')} failed`]),
     ...paths.filter((path) => !hasChecksum(after.packages[path])).map((path) => `${path} has no checksum`),
-    ...paths.filter((path) => !isAsBefore(path)).map((path) => `${path} has another version or checksum`),
+    ...paths.filter((path) => !isAsBefore(path)).map((path) => `${path} has a different version or checksum`),
     ...Object.keys(after.packages)
       .filter((path) => !Object.hasOwn(before.packages, path))
       .map((path) => `${path} is new`),

@@ -1,4 +1,5 @@
-// The first step of release.yml: refuses to release what its owner has not named (docs/releasing.md).
+// The first step of release.yml: fails if the tag, the repository, the package name or the changelog isn't as
+// docs/releasing.md describes.
 import { readFileSync } from 'node:fs'
 
 const { GITHUB_REF_NAME: tag, GITHUB_REPOSITORY: repository, GITHUB_SERVER_URL: server } = process.env

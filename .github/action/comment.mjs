@@ -37,5 +37,5 @@ async function request(token, url, method = 'GET', body) {
   if (response.ok) return await response.json()
   const why =
     response.status === 403 || response.status === 404 ? ': the job needs `permissions: pull-requests: write`' : ''
-  throw new Error(`the plan could not be commented: GitHub answered ${response.status}${why}`)
+  throw new Error(`the plan could not be posted as a comment: GitHub returned ${response.status}${why}`)
 }

@@ -1,4 +1,4 @@
-// The steps of action.yml: `setup` installs gdn, `run` runs a command and what resumes it, `collect` writes what to
+// The steps of action.yml: `setup` installs gdn, `run` runs a command and resumes it, and `collect` writes the files to
 // upload.
 import { spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
@@ -16,7 +16,7 @@ const SETTINGS = {
   'api-key': 'GDN_API_KEY',
 }
 
-// gdn gets neither of them.
+// gdn doesn't get these three variables.
 const { INPUTS = '{}', TOKEN, ACTION_REPOSITORY, ...env } = process.env
 const inputs = JSON.parse(INPUTS)
 const bin = join(env.RUNNER_TEMP, 'gdn', 'bin')
@@ -27,20 +27,20 @@ env.PATH = `${bin}${delimiter}${env.PATH}`
 for (const [input, variable] of Object.entries(SETTINGS)) if (inputs[input]) env[variable] = inputs[input]
 
 const digestOf = (value) => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12)
-/** Manifests of one file name are drops of their own. */
+/** Identifies the drop by its path, because manifests in different folders can have the same file name. */
 const drop = inputs.run || join(inputs['working-directory'] || '.', inputs.manifest)
 /** Identifies the drop, for the state in the cache and the comment. */
 const digest = digestOf([env.GDN_BASE_URL, env.GDN_BLOCKCHAIN, env.GDN_CONTRACT?.toLowerCase(), drop])
 /**
  * A name without the characters that cache keys and artifact names reject. It ends in a digest: a cache is found by the
- * beginning of its key, and the state of `drop-2` must never be that of `drop`.
+ * beginning of its key, and the state of `drop-2` must never be restored for `drop`.
  */
 const named = (name, id) => `${name.replace(/[^\w.-]+/g, '-').slice(0, 100)}-${id}`
 const stateKey = inputs['state-key']
 const artifact = named(`gdn-${run}`, digest)
 const prefix = `${stateKey ? named(stateKey, digestOf(stateKey)) : artifact}-`
 /**
- * Files of this drop. Another drop of the job has its own, since a restored state must not meet the files of another.
+ * Folder of this drop's files. Each drop of the job has its own, so that a restored state is never mixed with another.
  */
 const folder = join(env.RUNNER_TEMP, 'gdn', prefix)
 env.GDN_STATE_DIR = join(folder, 'state')
@@ -51,7 +51,7 @@ const annotate = (kind, message) => print(`::${kind} title=gdn::${escaped(messag
 /** Escapes text for Markdown. */
 const inert = (text) => text.replace(/[^\p{L}\p{N} ]/gu, (char) => `&#${char.codePointAt(0)};`)
 const summarize = (markdown) => appendFileSync(env.GITHUB_STEP_SUMMARY, `${markdown}\n`)
-/** Values are digits, paths of ours and plain text, so a value never ends its line. */
+/** Values are digits, our own paths and plain text, so no value contains a line break. */
 const output = (values) =>
   appendFileSync(
     env.GITHUB_OUTPUT,
@@ -91,7 +91,7 @@ function start(program, argv, { keep = false, quiet = false } = {}) {
 
 const gdn = (argv, options) => start(join(bin, 'gdn'), argv, options)
 
-/** Runs a command, and annotates an error of an input with its name. gdn itself annotates errors of files. */
+/** Runs a command, and annotates an error in an input with the input's name. gdn itself annotates errors in files. */
 async function gdnWithInputs(argv, options) {
   const result = await gdn(argv, options)
   const [, flag, problem] = /^error: (?:(--[a-z-]+|GDN_[A-Z_]+): )?(.*)$/m.exec(result.stderr) ?? []
@@ -135,7 +135,8 @@ async function setup() {
     'state-dir': env.GDN_STATE_DIR,
     // An earlier step of this job has left the newest state.
     restore: readdirSync(env.GDN_STATE_DIR).length === 0,
-    // A key is written once, so each use of the action has its own. The newest with the prefix is restored.
+    // A cache key can be written only once, so each use of the action has its own. The newest cache with the prefix is
+    // restored.
     'state-key': `${prefix}${env.GITHUB_RUN_ID}-${env.GITHUB_RUN_ATTEMPT}-${Date.now()}-${randomUUID().slice(0, 8)}`,
     artifact,
     sends: ['mint', 'apply'].includes(inputs.command),
@@ -143,8 +144,8 @@ async function setup() {
 }
 
 /**
- * Unpacks the package of a release after comparing its checksum: it has no dependencies. Returns the path of its
- * program.
+ * Downloads the package of a release, compares its checksum and unpacks it. It has no dependencies. Returns the path of
+ * its program.
  */
 async function installRelease() {
   const { version, sha256 } = inputs
@@ -193,7 +194,7 @@ async function runCommand() {
   // Each kind of recovery is tried once.
   while ([6, 7, 8, 9].includes(code) && !repeated.has(code)) {
     repeated.add(code)
-    print(`gdn ended with exit code ${code}, and resumes`)
+    print(`gdn ended with exit code ${code} and will be resumed`)
     if (isMint && code === 7) {
       ;({ code } = await gdn(['batch', 'retry', '--yes', `--timeout=${inputs.timeout}`, '--', run]))
       continue
@@ -248,7 +249,7 @@ async function plan(argv) {
 async function collect() {
   const status = await gdn(['batch', 'status', '--json', '--', run], { keep: true, quiet: true })
   if (status.code !== 0) {
-    // Not an error after a command that failed before its run began: the last error of the log is the cause.
+    // Not an error: the command may have failed before its run began. The last error in the log is then the cause.
     print(status.code === 2 ? 'There are no results: the run has not begun.' : status.stderr)
     return
   }

@@ -74,8 +74,8 @@ const LIB_OUTPUT = {
  * Bundles the command line and the typed client into `outDir`, each with a chunk per lazy import. Other processes may
  * be running from it.
  *
- * @param programOnly whether to leave out, and keep as they are, the files that gdn itself doesn't read: the typed
- * client, the man page and the schemas
+ * @param programOnly whether to leave the files unchanged that gdn itself doesn't read: the typed client, the man page
+ * and the schemas
  * @returns the number of files and bytes written, and Rolldown's chunks
  */
 export async function bundle({ outDir = distDir, clean = false, programOnly = false } = {}) {
@@ -116,7 +116,7 @@ async function inputOptions(input = INPUT, preserveEntrySignatures = 'strict') {
       define: { __GDN_VERSION__: JSON.stringify(version), ...(await defineSheetScript()) },
     },
     plugins: [ownCopy('zod/mini')],
-    // Its CommonJS form can't be split, and has all hash functions.
+    // The CommonJS form of hash-wasm can't be split, and contains all hash functions.
     resolve: { alias: { 'hash-wasm': 'hash-wasm/dist/index.esm.js' } },
     external: [...NATIVE_PACKAGES, ...UNUSED_PACKAGES, 'typescript'].map(
       (name) => new RegExp(`^${name.replace('*', '[^/]+')}(?:/|$)`),
@@ -145,7 +145,7 @@ function ownCopy(entry) {
 }
 
 async function publishOutput({ cli, lib, others }, outDir, clean) {
-  // An entry after the chunks that it names.
+  // Each entry comes after the chunks that it names.
   const chunks = [...cli, ...lib.toSorted((a, b) => Number(a.isEntry) - Number(b.isEntry))]
   const files = chunks.map(({ fileName, code }) => ({ path: join(outDir, fileName), contents: Buffer.from(code) }))
   const explorer = await explorerFiles(join(outDir, 'explorer'))

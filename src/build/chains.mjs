@@ -4,7 +4,7 @@ import fs from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from './paths.mjs'
 
-/** The names that need no configuration: those of the API reference in its order, of its version 1.2, and ours. */
+/** The names that need no configuration: those of the API reference, in its order, those of version 1.2, and ours. */
 const NAMES = [
   ...['polygon', 'polygon-mumbai', 'astar', 'astar-shiden', 'astar-shibuya', 'avalanche', 'avalanche-fuji'],
   ...['optimism', 'optimism-goerli', 'fantom', 'fantom-testnet', 'bnb-mainnet', 'bnb-testnet'],
@@ -25,7 +25,7 @@ const EXPORTS = {
   moonbase: 'moonbaseAlpha',
 }
 
-/** viem/chains doesn't have it. */
+/** A network that viem/chains lacks. */
 const SHIBUYA = { id: 81, name: 'Shibuya', testnet: true, nativeCurrency: { symbol: 'SBY' } }
 
 /** The type of a row of `NETWORKS`. */
@@ -67,7 +67,7 @@ async function allNetworks() {
 }
 
 /**
- * Returns the fee model of a chain. OP Stack chains have an oracle of L1 fees. viem/chains doesn't mark Arbitrum's
+ * Returns the fee model of a chain. OP Stack chains have an oracle for L1 fees. viem/chains doesn't mark Arbitrum's
  * chains.
  */
 function feeModel(name, chain) {

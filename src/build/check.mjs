@@ -1,5 +1,5 @@
-// `npm run check`: the checks that a change must pass. Prints one line each, and the output of failed ones. With
-// `-- --changed`, names and runs the tests that belong to the uncommitted changes.
+// `npm run check`: the checks that a change must pass. Prints one line for each check, and the output of failed checks.
+// With `-- --changed`, names and runs the tests that belong to the uncommitted changes.
 import { join } from 'node:path'
 import { generateExamples } from '../../examples/generate.mjs'
 import { generateBenchmarks, PAGES as PAGES_WITH_FIGURES } from './benchmarks.mjs'
@@ -104,7 +104,7 @@ results.push(...(await Promise.all(CHECKS.map(check))))
 if (process.argv.includes('--changed')) results.push(await testChanges())
 if (results.includes(false)) process.exitCode = 1
 
-/** Runs the tests of uncommitted changes in all projects: also those that `npm test` leaves out. */
+/** Runs the tests of uncommitted changes in all projects, including those that `npm test` leaves out. */
 async function testChanges() {
   const tests = testsOf(root, await changedFiles(root))
   process.stdout.write(

@@ -43,7 +43,7 @@ const GROUPS = [
       'src/sqlite/shared-database.ts',
     ],
   },
-  // With its part of zod.
+  // Includes its part of zod.
   { name: 'getnfts', paths: ['src/api/endpoints/getnfts.ts'] },
   { name: 'zod', paths: ['node_modules/zod'] },
   { name: 'contract', paths: ['src/api'] },
@@ -84,7 +84,7 @@ const GROUPS = [
   { name: 'http', paths: ['src/server/main.ts'] },
 ]
 
-/** Loaded only for the document of the API. */
+/** Code that is loaded only to generate the OpenAPI document. */
 const APART = '/src/api/openapi/'
 
 /** `output.codeSplitting.groups` of Rolldown. */

@@ -126,7 +126,7 @@ async function typesOf(schemas, { openapiTS, astToString, ts }) {
     const text = astToString([alias])
       .replaceAll('@description ', '')
       .replaceAll(/^ *\* @(?:enum|constant)\b.*\n/gm, '')
-      // Metadata takes any other key, and stored metadata has this one.
+      // Metadata accepts any other key, so the type excludes the name that attributes have in stored metadata.
       .replaceAll(
         /^( *)(?=\[key: string\]: unknown \| string;)/gm,
         '$1/** The field is `attribute`. */\n$1attributes?: never;\n$1',

@@ -55,7 +55,7 @@ async function withCommandLine(work) {
   }
 }
 
-/** Commands import it only when they run, which none does here. */
+/** Leaves out the files directly in `server`, because commands import them only when they start or open a backend. */
 const WITHOUT_SERVER = {
   name: 'without-server',
   setup: (build) => build.onResolve({ filter: /\/server\/[^/]+\.ts$/ }, ({ path }) => ({ path, external: true })),

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 // The argument of a flag or command is one word: `-` none, `text` any text, `file`, `dir`, `pairfile` (`key=path`),
 // `command`, `=name` one word of a list, `,name` several of them, `@kind` the output of `gdn __complete kind` on this
 // machine. `~` instead of the short form marks an alias of a flag, which is accepted but not suggested. A trailing `+`
-// means that it may be repeated.
+// means that the flag or argument may be repeated.
 
 const DYNAMIC = {
   profile: '@profiles',
@@ -54,7 +54,7 @@ function wordsOf({ groups, commands, topics }) {
   return words
 }
 
-/** A word list is named after the flag that uses it. Equal lists are stored once. */
+/** Names each word list after the first flag that uses it. Equal lists are stored once. */
 function taker(values) {
   return ({ type, values: words, placeholder }, name) => {
     if (type === 'pair') return placeholder.includes('path') ? 'pairfile' : 'text'
@@ -78,7 +78,7 @@ function flagLine(flag, takes) {
   return [`${flag.name} ${flag.short ?? '-'} ${kind} ${summary}`, ...others]
 }
 
-/** The flags of a command in the groups of its help. Most groups are shared by many commands, and are stored once. */
+/** Stores the flags of a command by the groups of its help. Many commands share a group, which is stored once. */
 function bundlesOf(flags, takes, bundles) {
   const groups = new Map()
   for (const flag of flags) groups.set(flag.group, [...(groups.get(flag.group) ?? []), ...flagLine(flag, takes)])

@@ -82,7 +82,7 @@ export function compileSolidity(sources, folder = SOURCES) {
 }
 
 /**
- * Returns the complete input of the compiler: with it alone, anybody compiles the same bytecode.
+ * Returns the complete input of the compiler. Anyone can compile the same bytecode from it.
  *
  * @param {Record<string, string>} sources text by file name
  * @param {string} folder base of other relative imports

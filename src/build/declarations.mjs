@@ -9,7 +9,7 @@ export const LIB_ENTRIES = ['index', 'testing']
 /**
  * Returns the declaration files of the typed client: its entries and the files that they import.
  *
- * @param outDir where the files are to be published
+ * @param outDir the folder to which the files will be published
  */
 export async function declarationFiles(outDir) {
   const cache = join(root, 'node_modules', '.cache')
@@ -30,7 +30,7 @@ export async function declarationFiles(outDir) {
   }
 }
 
-/** For users whose `lib` is older. Not in the source, where it would apply to the whole repository. */
+/** For users whose `lib` is older. It isn't in the source, where it would apply to the whole repository. */
 const DISPOSABLE = '/// <reference lib="esnext.disposable" />\n'
 
 const RELATIVE = /(from ')(\.[^']+)\.ts(?=')/g
@@ -38,7 +38,7 @@ const RELATIVE = /(from ')(\.[^']+)\.ts(?=')/g
 async function collect(path, files) {
   if (files.has(path)) return
   const text = await readFile(path, 'utf8')
-  // Version 7 keeps the extensions of sources.
+  // TypeScript 7 keeps the extensions of sources.
   files.set(path, (text.includes('Symbol.asyncDispose') ? DISPOSABLE : '') + text.replaceAll(RELATIVE, '$1$2.js'))
   for (const [, , specifier] of text.matchAll(RELATIVE)) await collect(join(dirname(path), `${specifier}.d.ts`), files)
 }

@@ -36,8 +36,8 @@ export const MAY_IMPORT = {
 }
 
 /**
- * Commands that work on a backend's data, checks of its requirements, its gas, and transactions of owners. Only these
- * may load `server`.
+ * Only these files and folders may load `server`: they work on a backend's data, check its requirements or settings,
+ * estimate gas, or send transactions of owners.
  */
 const LOADS_SERVER = [
   ...['chain', 'db', 'key', 'local', 'serve', 'tx', 'webhook', 'worker'].map((noun) => `cli/commands/${noun}`),
@@ -173,7 +173,7 @@ function unnamedFolder(path) {
 function reasonAgainst(from, to) {
   const [folder, target] = [folderOf(from), folderOf(to)]
   if (KNOWS_NO_KIND.test(from) && !KNOWS_KINDS.includes(from) && isOfKind(to)) {
-    return 'only server/pipeline/driver.ts and facts.ts may import modules of one kind of blockchain'
+    return `only ${KNOWS_KINDS.join(', ')} may import modules of one kind of blockchain`
   }
   if (folder === target) {
     if (folder !== 'server' || subfolderOf(from) === subfolderOf(to) || layerOf(from) > layerOf(to)) return null

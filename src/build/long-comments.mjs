@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from './run.mjs'
 
-/** The line width of the formatter, which wraps code but no comments. */
+/** The line width of the formatter, which wraps code but not comments. */
 const WIDTH = 120
 const SOURCE = /\.(?:ts|tsx|mts|mjs|cjs|js|css)$/
 const COMMENT = /^\s*(?:\/\/|\/\*|\*)/

@@ -99,7 +99,7 @@ function flagTable(flags) {
   return table(['Flag', 'Meaning'], rows)
 }
 
-/** Returns the values of a flag that its summary doesn't list. The blockchains are a page of their own. */
+/** Returns the values of a flag if its summary doesn't list them. The blockchains have their own page. */
 function valuesOf(name, summary, values) {
   if (values === null || values.every((value) => summary.includes(value))) return ''
   if (name === '--blockchain') return ' ([names](../blockchains.md#blockchains))'

@@ -6,7 +6,7 @@ import { setUpForTests } from './setup.mjs'
 import { runTests } from './vitest.mjs'
 
 const PROJECTS = ['core', 'isolated', 'long']
-/** 22.15 has a `node:sqlite` that is not used. */
+/** Node 22.15 has a `node:sqlite` that is too old for gdn. */
 const VERSIONS = ['22.15', '22', '24', '26']
 const DATABASES = [
   'test/sqlite',

@@ -49,7 +49,7 @@ async function record() {
   }
 }
 
-/** Returns the frames at a speed at which they take no longer than this. */
+/** Speeds the frames up so that they take at most `maxMs` in total. */
 function within(maxMs, frames) {
   const ms = frames.reduce((sum, frame) => sum + frame.ms, 0)
   return frames.map((frame) => ({ ...frame, ms: frame.ms * Math.min(1, maxMs / ms) }))

@@ -1,5 +1,5 @@
-// `node src/build/reference.mjs`: generates the parts of docs/ from the command tree and viem/chains. The build creates
-// the man page.
+// `node src/build/reference.mjs`: generates parts of docs/ from the command tree and viem/chains. The build creates the
+// man page.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -12,8 +12,8 @@ const home = await mkdtemp(join(tmpdir(), 'gdn-smoke-'))
 const env = { ...process.env, HOME: home, USERPROFILE: home, LOCALAPPDATA: home, APPDATA: home, GDN_KEYRING: 'off' }
 
 /**
- * Runs gdn with text on its standard input, which ends once the output matches. Returns its output, and fails
- * if it fails.
+ * Runs gdn with text on its standard input, which ends once the output matches. Returns the output. Rejects if gdn
+ * fails.
  */
 function gdn(args, input = '', answer = /^/) {
   return new Promise((resolve, reject) => {

@@ -110,7 +110,7 @@ export const LONG_FORMS = {
   memory: ['test/server/explorer/{counts,hostile}.test.ts'],
 }
 
-/** Run on PostgreSQL with `npm run soak -- postgres`, with their long forms, and on SQLite as all tests. */
+/** Run on PostgreSQL with `npm run soak -- postgres`, in their long forms, and on SQLite like all tests. */
 export const MORE_POSTGRES = [
   'test/server/store/due-times.test.ts',
   'test/server/http/rate-limits.test.ts',
@@ -146,7 +146,7 @@ const MOCKS = /\bvi\.(?:doMock|mock)\(/
 
 /**
  * Returns the test files of `npm test` (`core`), or of `npm run test:rest` (`rest`): those that can share a process
- * with others, and those that need one of their own. Without a suite, both.
+ * with others, and those that need their own process. Without a suite, returns the files of both suites.
  */
 export function filesOf(suite) {
   const shared = []

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { CORE } from './suites.mjs'
 import { runTests } from './vitest.mjs'
 
-/** Core-seconds of `npm test`: three minutes on two cores. */
+/** Core-seconds of `npm test`: less than three minutes on two cores. */
 const BUDGET = 330
 
 const SUITES = {
@@ -20,7 +20,7 @@ const SUITES = {
   },
 }
 
-/** Returns the core-seconds of all ended child processes; null where the system doesn't say. */
+/** Returns the core-seconds of all ended child processes; null if the system doesn't report them. */
 function usedByChildren() {
   try {
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { dirname, normalize } from 'node:path/posix'
 import { run } from './run.mjs'
 
-/** Tests of rules that a whole folder keeps. Their names need not say which file they test. */
+/** Tests of rules that apply to a whole folder. Their names need not say which file they test. */
 const RULES = [
   [/^src\/cli\//, [/^test\/cli\/contract\//, /^test\/cli\/(?:catalogue|help-examples)\.test/]],
   [
@@ -33,7 +33,7 @@ function list(root, folder, pattern) {
   return paths.filter((path) => pattern.test(path))
 }
 
-/** Returns who imports each file of `test`, directly. */
+/** Returns the files of `test` that import each file directly. */
 function importers(root, files) {
   const found = new Map()
   for (const file of files) {
@@ -50,7 +50,7 @@ function importers(root, files) {
 const isTest = (path) => path.endsWith('.test.ts')
 const stem = (path) => path.split('/').at(-1).replace(/\..*$/, '')
 
-/** Returns the tests that import a file, also through helpers of tests. */
+/** Returns the tests that import a file directly or through test helpers. */
 function testsThatImport(path, imported, seen = new Set()) {
   if (isTest(path)) return [path]
   if (seen.has(path)) return []
@@ -58,7 +58,7 @@ function testsThatImport(path, imported, seen = new Set()) {
   return (imported.get(path) ?? []).flatMap((one) => testsThatImport(one, imported, seen))
 }
 
-/** Returns the tests of the nearest folder of `test` that mirrors one of `src`. */
+/** Returns the tests in the folder of `test` that mirrors a file's folder, or the nearest parent with tests. */
 function mirrored(path, tests) {
   for (let folder = dirname(path); folder.includes('/'); folder = dirname(folder)) {
     const found = tests.filter((test) => dirname(test) === folder.replace(/^src\//, 'test/'))
@@ -69,7 +69,7 @@ function mirrored(path, tests) {
 
 /**
  * Returns the test files that belong to changed files, sorted: those that import them or have their name, or else those
- * of the folder that mirrors theirs, and the tests of rules that their folder keeps.
+ * of the folder that mirrors theirs, and the tests of rules that apply to their folder.
  */
 export function testsOf(root, changed) {
   const all = list(root, 'test', /\.[mc]?tsx?$/)

@@ -13,7 +13,7 @@ export class ApiError extends Error {
 type Listener = (error: ApiError) => void
 const listeners = new Set<Listener>()
 
-/** Registers a listener for failed requests: those without a response, and those that lacked a key. */
+/** Registers a listener for failed requests, with or without a response. Returns a function that removes it. */
 export function onFailure(listener: Listener): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)

@@ -35,7 +35,7 @@ const withoutKey: Wrap<{ request: Request }> =
     return React.createElement(original, { ...props, request })
   }
 
-/** Turns off autofill, spell checking and similar features for the key field. */
+/** Turns off autofill and spell checking for the key field, and masks the key. */
 const secretInput: Wrap<{ id?: string }> =
   (original, { React }) =>
   (props) =>

@@ -14,7 +14,7 @@ export type LiveState = 'connecting' | 'live' | 'lost'
 const NAMES = ['overview', 'run', 'collection', 'nft'] as const
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 8000
-/** An interruption is shown only if it takes longer. */
+/** An interruption is shown only if it lasts longer. */
 const PATIENCE_MS = 1500
 
 let source: EventSource | undefined

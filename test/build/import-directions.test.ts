@@ -100,7 +100,7 @@ describe('findWrongImports', () => {
   ])('rejects that %s imports %s, which is of one kind of blockchain', async (from, to) => {
     const text = `import '${'../'.repeat(from.split('/').length - 1)}${to}'\n`
     expect(await found(from, text, to)).toEqual([
-      `src/${from} imports src/${to}: only server/pipeline/driver.ts and facts.ts may import modules of one kind of blockchain`,
+      `src/${from} imports src/${to}: only server/pipeline/load-driver.ts, server/pipeline/chain-facts.ts, server/http/rpc.ts may import modules of one kind of blockchain`,
     ])
     await rm(join(folder, 'src'), { recursive: true })
     expect(await found('server/pipeline/chain-facts.ts', `import '../../${to}'\n`, to)).toEqual([])

@@ -1,10 +1,10 @@
 #compdef gdn
-# Completions of gdn for zsh; made from its command tree by src/build/completions.mjs.
-# Nothing that is typed or found is ever run or expanded: tables, and values that gdn has sanitised.
+# Completions of gdn for zsh. Generated from the command tree by src/build/completions.mjs.
+# Values come from tables, or from gdn, which sanitizes them. Typed text and values are never run or expanded.
 
 # TABLES
 
-# The flags of a command ("gdn": those that may stand before one), a line each, in $reply.
+# Sets $reply to the flags of a command, one per element; for "gdn", to the flags that may precede a command.
 __gdn_flags_of() {
   local REPLY bundle
   reply=()
@@ -15,7 +15,7 @@ __gdn_flags_of() {
   done
 }
 
-# What the flag $1 takes, of $flags; nothing for one that isn't known.
+# Sets $REPLY to the kind of value that the flag $1 takes, according to $flags; empty for an unknown flag.
 __gdn_takes() {
   local line
   local -a part
@@ -29,7 +29,7 @@ __gdn_takes() {
   REPLY=''
 }
 
-# Offers lines of values and what each is.
+# Offers values with their descriptions, one per line.
 __gdn_offer() {
   local line value
   local -a found
@@ -53,7 +53,7 @@ __gdn_offer_flags() {
   _describe -t flags flag found
 }
 
-# Offers what a flag or an argument takes.
+# Offers the values of a kind.
 __gdn_offer_kind() {
   local REPLY
   case $1 in
@@ -154,7 +154,7 @@ _gdn() {
   fi
 }
 
-# As a file of fpath it is loaded to be run; read in by source, it only says what it is for.
+# In a folder of fpath, zsh loads this file for the first completion. With `source`, it only registers the function.
 if [[ $funcstack[1] == _gdn ]]; then
   _gdn "$@"
 else

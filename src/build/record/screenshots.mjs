@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { decode, encode } from 'fast-png'
 import { chromium } from 'playwright-core'
 
-// It declares no variables, because it can't be loaded as a module.
+// Loaded with require, because upng.js assigns undeclared variables, which an ES module can't.
 const { quantize } = createRequire(import.meta.url)('sixel/upng.js')
 
 const COLORS = 256

@@ -11,7 +11,7 @@ const PROMPT = '\u001b[32m$\u001b[0m '
 const MINT = 'gdn batch mint examples/drop.csv'
 
 /**
- * Records the session with the backend of a home directory, which has to run.
+ * Records the session with the backend of a home directory, which must be running.
  *
  * @param gdn runs gdn with arguments, and returns its output
  */

@@ -1,7 +1,7 @@
 export interface Run {
   x: number
   text: string
-  /** `#rrggbb`, one of the sixteen, or null for the terminal's own. */
+  /** `#rrggbb`, the number of one of the sixteen terminal colors, or null for the default color. */
   fg: string | number | null
   bg: string | number | null
   bold: boolean

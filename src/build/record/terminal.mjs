@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import xterm from '@xterm/headless'
 
-// A pseudo-terminal by script(1) of util-linux, because Node has none.
+// script(1) of util-linux provides a pseudo-terminal, because Node has none.
 const PTY = 'script'
 
-/** Screens that follow each other within this time are one. */
+/** Screens that follow each other within this time are merged. */
 const CLOSER_MS = 70
 const LONGEST_MS = 300
 
@@ -38,7 +38,7 @@ export class Recorder {
     else this.frames.push({ lines, ms })
   }
 
-  /** Types a command like a person. */
+  /** Types a command at the speed of a person. */
   async type(text) {
     for (const piece of text.match(/.{1,3}/gu) ?? []) {
       await this.write(piece)

@@ -1,7 +1,7 @@
 // `npm run mutate [-- [--core] [--one-line-in <n>] <group> …]`: mutation tests of the code that keeps the promises of
-// gdn. Changes it in one place at a time, runs the tests of its group, and prints how many changes fail a test. First
-// runs the tests of `npm test`, and then the others on the surviving changes. With --core, runs only the first. With
-// --one-line-in, changes only every nth line, and leaves out changes of several lines.
+// gdn. Changes it in one place at a time, runs the tests of its group, and prints how many changes make a test fail.
+// First runs the tests of `npm test`, and then the others on the surviving changes. With --core, runs only the first.
+// With --one-line-in, changes only every nth line, and leaves out changes of several lines.
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { root } from '../paths.mjs'
 
 /**
  * Groups have their own tests, because a change of a constant runs all tests of its group. `rest`: tests of the same
- * code that `npm test` does not run. They run it in their own process, since a change is made only there.
+ * code that `npm test` does not run. They run the code in the test process, because changes exist only there.
  */
 const GROUPS = {
   operations: {
@@ -55,7 +55,7 @@ const GROUPS = {
   },
   'server-state': {
     code: ['src/server/state/{collections,nfts,transactions,transfers}.ts'],
-    // Not transitions.test.ts, which uses all features for each mutant.
+    // Leaves out transitions.test.ts, which would use all features for each mutant.
     tests: [
       'test/server/state/writes.test.ts',
       'test/server/store/{leases,transfers}.test.ts',
@@ -173,7 +173,7 @@ async function mutate(name, isCore, oneLineIn) {
   process.env.GDN_MUTATE_TESTS = [...tests, ...(isCore ? [] : rest)].join('\n')
   return await new Stryker({
     mutate: oneLineIn === 1 ? code : sampleOf(code, oneLineIn),
-    // The wording of messages and SQL: the first is not a promise, and the second always fails a test.
+    // Messages and SQL aren't changed: the wording of messages isn't a promise, and changed SQL always fails a test.
     mutator: { excludedMutations: ['StringLiteral'] },
     testRunner: 'vitest',
     vitest: { configFile: 'test/mutate.config.ts', related: false },

@@ -13,13 +13,13 @@ const HEADER = 72
 const MORE_ROWS = 2
 /** Number of placeholders while the total is unknown. */
 const ROWS_TO_COME = 3
-/** Pixels a millisecond: above this speed, images aren't loaded. */
+/** Scroll speed in pixels per millisecond above which images aren't loaded. */
 const FAST = 5
 const SETTLED_MS = 90
 const IDLE_MS = 160
 
 interface Place {
-  /** Position of the window's top: in the laid out part, and in the whole list. */
+  /** Position of the window's top in pixels: in the document (`shown`), and in the whole list (`full`). */
   shown: number
   full: number
   time: number
@@ -45,9 +45,9 @@ function layoutOf(view: View, width: number): Grid {
 }
 
 /**
- * A scrollable gallery of any number of NFTs. Only those in view and a few around them are in the document; the window
- * scrolls. A list that exceeds the browser's layout limit scrolls on a shorter height: small steps move pixel by pixel,
- * the scroll bar in proportion.
+ * A gallery of any number of NFTs, which scrolls with the window. Only the NFTs in view and a few around them are in
+ * the document. A list that exceeds the browser's layout limit has a reduced height: small steps scroll it pixel by
+ * pixel, and the scroll bar in proportion.
  */
 export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }: GalleryProps<Item>) {
   const list = useRef<HTMLUListElement>(null)
@@ -55,7 +55,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const [, draw] = useReducer((n: number) => n + 1, 0)
   const place = useRef<Place>({ shown: 0, full: 0, time: 0 })
   const span = useRef({ start: 0, end: 0, shift: 0, isFast: false })
-  /** The index of the keyboard focus, and the focused item: the next one may not be loaded yet. */
+  /** The index to focus, and the index of the focused item. They differ until the item to focus is loaded. */
   const active = useRef(0)
   const focused = useRef(0)
   const focusNext = useRef(false)

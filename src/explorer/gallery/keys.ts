@@ -20,7 +20,7 @@ export function moved(key: string, from: number, total: number, { columns, rows 
   const step = Object.hasOwn(steps, key) ? steps[key] : undefined
   if (step === undefined) return null
   const to = from + step
-  // If the last row has no item below, ArrowDown moves to the last item.
+  // If the last row has no item in this column, ArrowDown moves to the last item.
   if (to >= total) return key === 'ArrowDown' && isLastRow(from, total, columns) ? from : total - 1
   if (to < 0) return key === 'ArrowUp' ? from : 0
   return to

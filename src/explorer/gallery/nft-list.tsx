@@ -12,7 +12,7 @@ import { sourceOf } from './kept-sources.ts'
 import type { View } from './tile.tsx'
 
 const WAIT_MS = 220
-/** Minimum interval of refreshes while NFTs are being minted. */
+/** Interval between refreshes while NFTs are being minted. */
 const REFRESH_MS = 1500
 
 export interface NftListProps<Item extends NftSummary> {
@@ -31,7 +31,7 @@ export interface NftListProps<Item extends NftSummary> {
 
 /** The view that was chosen last, in any list. */
 let lastView: View = 'grid'
-/** The filters of each list, for the way back. */
+/** The filters of each list, which are restored when the user goes back to it. */
 const filters = new Map<string, { status: Status | ''; q: string }>()
 
 /** A gallery with its controls: a filter by status, a search, and a switch between images and rows. */
@@ -123,7 +123,7 @@ export function NftList<Item extends NftSummary>({
 /** An address searches owners; anything else searches titles and token IDs. */
 const sought = (q: string) => (/^(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(q) ? { owner: q } : { q })
 
-/** Refreshes when counts have changed: at once, and then periodically while they change. */
+/** Refreshes soon after counts have changed, and periodically while they keep changing. */
 function useRefresh(counts: Counts | undefined, refresh: () => void): void {
   const text = counts === undefined ? undefined : JSON.stringify(counts)
   const before = useRef(text)

@@ -11,7 +11,7 @@ export type View = 'grid' | 'list'
 export interface TileProps {
   nft: NftSummary
   view: View
-  /** Whether its image may load: not while it is scrolled past. */
+  /** Whether the image may load. False while the tile is scrolled past. */
   draws: boolean
   tabIndex?: number
   /** The text below the title, instead of the token ID. */

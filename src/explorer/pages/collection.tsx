@@ -109,7 +109,7 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
               </Outside>
             </Fact>
           )}
-          <Fact name="Id">
+          <Fact name="ID">
             <Id text={collection.transaction_gdn_id} what="collection ID" />
           </Fact>
         </Facts>

@@ -55,7 +55,7 @@ export function Nft({ id }: { id: string }) {
           <section aria-labelledby="history">
             <h2 id="history">History</h2>
             <History events={data.history} />
-            {data.history_left_out && <p class="faint">Earlier events are not shown. Run gdn nft history.</p>}
+            {data.history_left_out && <p class="faint">For earlier events, run gdn nft history.</p>}
           </section>
           <section aria-labelledby="transactions">
             <h2 id="transactions">Transactions</h2>

@@ -65,7 +65,7 @@ export function History({ events }: { events: readonly ExplorerEvent[] }) {
               <span>from</span> <Owner address={event.from} />
             </div>
           )}
-          {/* The page has that of the mint. */}
+          {/* The page shows the error of the mint elsewhere. */}
           {event.error !== null && event.kind !== 'mint' && <p class="reason">{event.error}</p>}
           {event.changes !== null && event.changes.length > 0 && <Changes event={event} />}
           <div class="row-more faint">

@@ -3,7 +3,7 @@ import { Icon } from './icon.tsx'
 
 const SHOWN_MS = 1600
 
-/** Copies on pages without HTTPS, which have no clipboard API: with a selection. */
+/** Copies text with a selection, because pages without HTTPS have no clipboard API. */
 function copyBySelection(text: string): boolean {
   const field = document.createElement('textarea')
   field.value = text

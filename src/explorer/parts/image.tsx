@@ -56,7 +56,7 @@ export const NotStored = ({ isFinal }: { isFinal: boolean }) =>
 
 /**
  * An image of an NFT, in the box around it. Untrusted content is rendered only with `<img>`, where scripts don't run.
- * An image that can't be rendered is replaced with an icon and its type; a huge one waits for `eager`.
+ * An image that can't be rendered is replaced with an icon and its type. A huge image is rendered only with `eager`.
  */
 export function Image({
   media,

@@ -43,7 +43,7 @@ export const Bone = ({ width, height = '1em' }: { width: string; height?: string
   <span class="bone" style={{ width, height }} />
 )
 
-/** A list of names and values; null values are left out. */
+/** A list of names and values. */
 export function Facts({ children }: { children: ComponentChildren }) {
   return <dl class="facts">{children}</dl>
 }

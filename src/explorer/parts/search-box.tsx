@@ -126,7 +126,7 @@ export function SearchBox() {
         <div class="search-hits" hidden={!showsList}>
           <div id="search-hits" role="listbox" aria-label="Search results">
             {hits.map((hit, index) => (
-              // biome-ignore lint/a11y/useFocusableInteractive: as above
+              // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field
               // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the field's
               <div
                 key={pathOf(hit)}

@@ -13,7 +13,7 @@ export const StatusBadge = ({ status }: { status: Status }) => (
   </span>
 )
 
-/** In the place of a status: the token does not exist any more. */
+/** Shown instead of a status if the token no longer exists. */
 export const Burned = () => (
   <span class="badge burned">
     <span class="dot" aria-hidden="true" />
@@ -23,7 +23,7 @@ export const Burned = () => (
 
 export const totalOf = ({ initiated, deployed, failed }: Counts) => initiated + deployed + failed
 
-/** Counts by status, as a bar and as text. Burned NFTs, which were deployed before, are counted apart. */
+/** Counts by status, as a bar and as text. Burned NFTs, which were deployed before, are counted separately. */
 export function Progress({ counts, burned = 0, words = true }: { counts: Counts; burned?: number; words?: boolean }) {
   const total = totalOf(counts)
   const parts = [

@@ -9,7 +9,7 @@ export function Title({ text }: { text: string }) {
   return visible(text) === null ? <span class="faint">Untitled</span> : <bdi>{text}</bdi>
 }
 
-/** An ID, hash, CID or address: its two ends, the full text on request, and a button to copy it. */
+/** An ID, hash, CID or address: its beginning and end, the full text as a tooltip, and a button to copy it. */
 export function Id({
   text,
   what,

@@ -40,7 +40,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
   glb: { name: 'a GLB model', extension: '.glb', check: checkGlb },
   pdf: { name: 'a PDF file', extension: '.pdf' },
   html: { name: 'an HTML page', extension: '.html' },
-  text: { name: 'a text', extension: '.txt' },
+  text: { name: 'a text file', extension: '.txt' },
 }
 
 /** Formats by extension. Other extensions don't imply a format. */

@@ -21,7 +21,7 @@ export const SMALL_FILE_BYTES = 16 * 1024
 export interface FileStorageOptions {
   dataDir: string
   blocks: BlockTable
-  /** Whether no other process uses the data directory, so that unfinished files are left from a crash. Default: true. */
+  /** Whether no other process uses the data directory, so that a crash left its unfinished files. Default: true. */
   alone?: boolean
   /**
    * Where larger files are stored, instead of the data directory. Files that are already in the data directory are read
