@@ -16,7 +16,7 @@ const SETTINGS = {
   'api-key': 'GDN_API_KEY',
 }
 
-// gdn doesn't get these three variables.
+// The first three variables aren't passed to gdn.
 const { INPUTS = '{}', TOKEN, ACTION_REPOSITORY, ...env } = process.env
 const inputs = JSON.parse(INPUTS)
 const bin = join(env.RUNNER_TEMP, 'gdn', 'bin')
@@ -27,7 +27,7 @@ env.PATH = `${bin}${delimiter}${env.PATH}`
 for (const [input, variable] of Object.entries(SETTINGS)) if (inputs[input]) env[variable] = inputs[input]
 
 const digestOf = (value) => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12)
-/** Identifies the drop by its path, because manifests in different folders can have the same file name. */
+/** The run or the path of the manifest, because manifests in different folders can have the same file name. */
 const drop = inputs.run || join(inputs['working-directory'] || '.', inputs.manifest)
 /** Identifies the drop, for the state in the cache and the comment. */
 const digest = digestOf([env.GDN_BASE_URL, env.GDN_BLOCKCHAIN, env.GDN_CONTRACT?.toLowerCase(), drop])
@@ -194,7 +194,7 @@ async function runCommand() {
   // Each kind of recovery is tried once.
   while ([6, 7, 8, 9].includes(code) && !repeated.has(code)) {
     repeated.add(code)
-    print(`gdn ended with exit code ${code} and will be resumed`)
+    print(`gdn ended with exit code ${code}. Resuming…`)
     if (isMint && code === 7) {
       ;({ code } = await gdn(['batch', 'retry', '--yes', `--timeout=${inputs.timeout}`, '--', run]))
       continue

@@ -129,7 +129,7 @@ async function inputOptions(input = INPUT, preserveEntrySignatures = 'strict') {
 
 /**
  * Bundles an entry of a package with its own copy of the package's modules. A module is bundled with all exports that
- * its importers use: 84 kB for zod, and 20 kB for users of zod/mini. Zod's schemas work together with those of a copy.
+ * its importers use: 84 kB for zod, and 20 kB for users of zod/mini. Schemas of different copies work together.
  */
 function ownCopy(entry) {
   const mark = `?${entry}`

@@ -27,7 +27,7 @@ export async function generateCompletions(dir) {
   }
 }
 
-/** Each table as a list of cases: the key, and its lines. */
+/** Returns each table as a list of cases, each with a key and its lines. */
 function asCases({ words, commands, bundles, values }) {
   return {
     words: [...words],

@@ -10,7 +10,7 @@ const SERVED = ['swagger-ui.css', 'swagger-ui-bundle.js']
 /** Licenses of the packages that Swagger UI contains. */
 const LICENSES = 'swagger-ui-bundle.js.LICENSE.txt'
 
-/** @returns the files for the folder, compressed at a level that only a build has time for */
+/** @returns the files for the folder, compressed at the highest level, which would be too slow for a request */
 export async function docsFiles(folder) {
   const compress = async (name) => ({
     path: join(folder, `${name}.gz`),

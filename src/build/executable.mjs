@@ -28,7 +28,7 @@ const NODE_BINARIES = {
 
 const SYSTEM = { linux: 'linux', darwin: 'macos', win32: 'windows' }
 
-/** On macOS, the signature of the running Node.js is checked instead: the certificate of the Node.js Foundation. */
+/** On macOS, the running Node.js is embedded instead, if it has a signature of the Node.js Foundation. */
 const NODE_SIGNER = '=anchor apple generic and certificate leaf[subject.OU] = "HX7739G8FX"'
 
 /** The mark in Node.js that postject sets. */

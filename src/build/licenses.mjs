@@ -8,7 +8,7 @@ const UNSEEN = ['@openzeppelin/contracts', 'erc721a-upgradeable', 'swagger-ui-di
 export const RULE = `${'-'.repeat(80)}\n`
 
 /**
- * Returns name, version and license text of every bundled package.
+ * Returns the name, version and license text of every bundled package.
  *
  * @param sources the source files that the bundles contain
  */
@@ -32,7 +32,7 @@ function packageFolder(file) {
   return /^.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+(?=[\\/])/.exec(file)?.[0]
 }
 
-/** Returns name, version and license text of a package. */
+/** Returns the name, version and license text of a package. */
 export async function notice(folder) {
   const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
   const names = (await readdir(folder)).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)).sort()

@@ -60,7 +60,7 @@ function PageOf({ route }: { route: Route }) {
   }
 }
 
-/** Restores the scroll position of the page, as soon as it is long enough again. */
+/** Restores the scroll position as soon as the page is long enough again. */
 function scrollBack(wanted: number): () => void {
   const end = performance.now() + 3000
   let frame = 0

@@ -119,7 +119,7 @@ async function openIpfs(
 ): Promise<Gateway | null> {
   const url = given ?? ipfsGateway
   if (url !== null) return (await import('./storage/gateway.ts')).createGateway({ url, ...options })
-  // Blocks that an IPFS node already has are read by the storage. gdn doesn't make the node search for others.
+  // The storage reads blocks that the IPFS node already has. gdn doesn't make the node search for other blocks.
   if (storage.kind !== 'ipfs') return null
   const fetchFile = async (wanted: string) => {
     throw new FetchFailure(`the IPFS node did not find ${wanted}`, { lasting: false })

@@ -355,7 +355,7 @@ describe('mint', () => {
         contract: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
       }
       const first = await job({ ...at, timeout: '8s' })
-      expect(first.log).toContain('gdn ended with exit code 9 and will be resumed')
+      expect(first.log).toContain('gdn ended with exit code 9. Resuming…')
       expect(first.outputs).toMatchObject({ 'exit-code': '9', minted: '0', unknown: '3' })
       const second = await job(at)
       expect(second.outputs).toMatchObject({ 'exit-code': '0', minted: '3', unknown: '0' })

@@ -181,7 +181,7 @@ _gdn() {
     if [[ ${#__gdn_values_found[@]} -eq 0 && ($kind == '' || $kind == text) ]]; then __gdn_offer_flags "$flags"; fi
   fi
 
-  # bash replaces only the text after the last = or :, so values must not repeat the text before. A leading @ is repeated.
+  # bash replaces only the text after the last = or :, so values don't repeat the text before. They repeat a leading @.
   local skip=${__gdn_typed%"${__gdn_typed##*[=:]}"}
   if [[ $skip && $COMP_WORDBREAKS != *"${skip: -1}"* ]]; then skip=''; fi
   local value what width=0 shown

@@ -144,7 +144,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const focusOn = (index: number) => {
     active.current = index
     focusNext.current = true
-    // The focused item may just have been scrolled into view.
+    // The position may be out of date, because focusing an item can scroll the page.
     look()
     reveal(index, current.current, place.current)
     look()

@@ -20,7 +20,7 @@ export interface NftListProps<Item extends NftSummary> {
   path: string
   /** Counts by status, if known, which enable a filter by status. */
   counts?: Counts | undefined
-  /** Number of deployed NFTs that were burned since. */
+  /** Number of deployed NFTs that were burned later. */
   burned?: number | undefined
   label: string
   /** Whether titles can be searched. */

@@ -3,9 +3,9 @@ import type { MediaKind, NftMedia } from '../../server/explorer/types.ts'
 import { bytes, count } from '../format.ts'
 import { Icon, type IconName } from './icon.tsx'
 
-/** A decoded image takes four bytes a pixel: 160 MB. */
+/** Maximum number of pixels of an image that is shown automatically. Decoded, it takes 160 MB. */
 const MAX_PIXELS = 40_000_000
-/** Limit for images without a known size in pixels. */
+/** Maximum file size of such an image if it is an SVG, or if its size in pixels is unknown. */
 const MAX_BYTES = 32_000_000
 
 const ICONS: Record<MediaKind, IconName> = {

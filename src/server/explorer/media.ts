@@ -20,8 +20,8 @@ const PATIENCE_MS = 1000
 
 export interface MediaReader {
   /**
-   * Returns type and size of a stored file. If it isn't stored or can't be read in time, the kind is `other` and the
-   * rest null.
+   * Returns the type and size of a stored file. If the file isn't stored or can't be read in time, `kind` is `other`,
+   * and the other fields are null.
    */
   look(place: string): Promise<DetectedMedia>
 }
@@ -99,7 +99,10 @@ export async function mediaOf(reader: MediaReader, { field, source, place }: Fil
   return { field, source, cid, url, ...(await reader.look(place)) }
 }
 
-/** Returns the file that a gallery shows: `image` if it is an image or not stored, else the first stored image. */
+/**
+ * Returns the file that a gallery shows: `image` if it is an image or isn't stored, otherwise the first stored image.
+ * If there is none, returns `image`, whatever its type.
+ */
 export async function coverOf(reader: MediaReader, fields: readonly FileField[]): Promise<NftMedia | null> {
   const named = fields.find(({ field }) => field === 'image')
   const rest = fields.filter((field) => field !== named)

@@ -23,7 +23,7 @@ export function isHere(
   isTrusted: AuthenticationOptions['isTrusted'],
 ): boolean {
   const peer = raw.socket.remoteAddress ?? ''
-  // A proxy that doesn't forward the client's address may act for any client.
+  // A proxy that doesn't forward the client's address may forward requests of any client.
   if (isTrusted(peer) && headers['x-forwarded-for'] === undefined) return false
   return isLoopbackAddress(ip)
 }

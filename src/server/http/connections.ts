@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net'
 import type { Log } from '../log.ts'
 import { isLoopbackAddress } from './hosts.ts'
 
-/** Maximum numbers of open connections. */
+/** Maximum number of open connections. */
 export interface ConnectionLimits {
   total: number
   /** Per client address, or per /64 for IPv6, which providers assign to a single customer. */

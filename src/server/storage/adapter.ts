@@ -62,7 +62,7 @@ export interface FileStorage {
    * @throws StorageUnavailableError
    */
   open(cid: string, path?: readonly string[], options?: OpenOptions): Promise<StoredContent | null>
-  /** Returns whether this storage's own content includes the CID, as `open(cid, [], { ours: true })` would find it. */
+  /** Returns whether `open` with the option `ours` would find the content of a CID. */
   has(cid: string): Promise<boolean>
   /**
    * Stores blocks unchanged. The caller must have checked their bytes against their CIDs.

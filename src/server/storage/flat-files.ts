@@ -31,7 +31,7 @@ export interface UnfinishedFile {
   discard(): Promise<void>
 }
 
-/** Age of files that a crash left. Files that other processes are writing are newer: an upload takes a few minutes. */
+/** Age at which an unfinished file counts as left by a crash. An upload takes a few minutes at most. */
 const LEFT_AFTER_MS = 24 * 3600_000
 
 /**

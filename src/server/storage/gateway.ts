@@ -71,7 +71,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const nodes = new BoundedMap<Uint8Array>(RECENT_NODES)
 
   /**
-   * Fetches a block and checks it against its CID. Caches nodes, because files of one drop share those of their
+   * Fetches a block and checks it against its CID. Caches nodes, because the files of a drop share the nodes of their
    * directory.
    */
   const checkedBlock = async (text: string, signal: AbortSignal): Promise<Uint8Array> => {
@@ -183,7 +183,7 @@ class FetchedBlocks implements Pick<BlockTable, 'get'> {
   }
 
   async get(cid: string): Promise<Uint8Array> {
-    // Counts visits instead of fetches, because a few nodes can list the same parts so often that reading never ends.
+    // Counts visits instead of fetches, because a few nodes can list the same nodes so often that reading never ends.
     if (++this.#count > MAX_BLOCKS) throw lasting(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
     const known = this.#nodes.get(cid)
     if (known !== undefined) return known

@@ -19,7 +19,7 @@ export interface EtherscanOptions extends VerifierOptions {
 }
 
 /**
- * Creates a verifier for Etherscan's API v2, which serves all block explorers of Etherscan:
+ * Creates a verifier for Etherscan's API v2, which covers all of Etherscan's block explorers:
  * https://docs.etherscan.io/contract-verification
  */
 export function createEtherscan(options: EtherscanOptions): SourceVerifier {
