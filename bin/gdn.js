@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// CommonJS, which starts faster than ES modules do, and in words that old versions of Node know as well: they get a
-// sentence instead of a syntax error.
+// CommonJS starts faster than ES modules. The syntax is limited to what old versions of Node.js can parse, so that they
+// print the message below instead of a syntax error.
 'use strict'
 const [major, minor] = process.versions.node.split('.').map(Number)
 
 if (major < 20 || (major === 20 && minor < 19)) {
-  process.stderr.write(`gdn needs Node 20.19 or newer; this is ${process.version}.\n`)
+  process.stderr.write(`gdn needs Node.js 20.19 or newer; this is ${process.version}.\n`)
   process.exitCode = 1
 } else {
   start()
@@ -17,7 +17,7 @@ async function start() {
   process.exitCode = await main(process.argv.slice(2))
 }
 
-/** A source checkout that was never built builds itself; an installed package always has its dist. */
+/** Builds a source checkout that was never built. Returns false if that fails. An installed package contains dist. */
 function buildIfMissing() {
   const { existsSync } = require('node:fs')
   const { join } = require('node:path')

@@ -60,6 +60,6 @@ describe('bin/gdn.js', () => {
     await write('old.cjs', `${versions}; Object.defineProperty(process, 'version', { value: 'v${version}' })`)
     const run = await execa(process.execPath, ['-r', './old.cjs', 'bin/gdn.js'], { cwd: folder, reject: false })
     expect(run).toMatchObject({ stdout: '', exitCode: 1 })
-    expect(run.stderr).toBe(`gdn needs Node 20.19 or newer; this is v${version}.`)
+    expect(run.stderr).toBe(`gdn needs Node.js 20.19 or newer; this is v${version}.`)
   })
 })
