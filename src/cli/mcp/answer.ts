@@ -44,7 +44,7 @@ export function answerOf({ code, data, error }: CommandOutcome, offset: number):
   return { ...NOTHING, ...part, status: isError ? 'error' : 'ok', exit_code: code, error: isError ? failed : null }
 }
 
-/** Returns the main error code with an exit code, for commands that report problems as data, such as `gdn doctor`. */
+/** Returns the main error code for an exit code, for commands that report problems as data, such as `gdn doctor`. */
 const codeOf = (exitCode: number): string =>
   Object.entries(EXIT_BY_CODE).find(([, exit]) => exit === exitCode)?.[0] ?? 'unexpected'
 
@@ -70,7 +70,7 @@ export function failedAnswer(error: unknown): Answer {
   return { ...NOTHING, status: 'error', exit_code: exitCode, error: { code, message, hint, details } }
 }
 
-/** Returns as much of the data after an offset as fits into a response. */
+/** Returns as much of the data from an offset as fits into a response. */
 function paged(data: unknown, offset: number): { data: unknown; page: Page | null } {
   if (Array.isArray(data)) {
     let chars = 0

@@ -27,7 +27,7 @@ const MAX_CHARS = 32 * 1024 * 1024
 /**
  * Runs a command line in this process, with its own streams and without a terminal. Calls may run concurrently.
  *
- * @param argv with `--json`, or with `--output=ndjson` for events, the last of which has the result
+ * @param argv must contain `--json`, or `--output=ndjson` for events, the last of which has the result
  */
 export async function call(
   argv: readonly string[],
@@ -74,7 +74,7 @@ function collector(onEvent?: (event: Record<string, unknown>) => void) {
       }
       if (text.length > MAX_CHARS) {
         throw new GdnError('refused', `the output is larger than ${MAX_CHARS} characters`, {
-          hint: 'Reduce the output, such as with limit, status or fields.',
+          hint: 'Reduce the output, for example with limit, status or fields.',
         })
       }
       return true

@@ -1,9 +1,9 @@
-/** Descriptions for agents that replace a command's help text. They are shorter, and omit terminals and exit codes. */
+/** Descriptions for agents that replace a command's help text. They are shorter, without terminals and exit codes. */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'collection create':
-    'A collection is a smart contract that belongs to a wallet. Calls can omit the contract address of the only collection of an account.',
+    'A collection is a smart contract that belongs to a wallet. If an account has only one collection, calls can omit its contract address.',
   'collection set':
-    "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. A new owner accepts the offered ownership.",
+    "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. A new owner must accept the offered ownership.",
   'collection show': 'The contract address works for collections created on this machine.',
   'collection list': 'The API cannot list other collections.',
   'nft mint': 'gdn uploads local files. For many NFTs, use batch_mint.',
@@ -11,7 +11,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'nft burn': 'Permanent. Only in collections created with enable_burn.',
   'nft list': 'Shows token, title, status and owner of each NFT.',
   'nft show': '',
-  'nft verify': 'Checks that the server created the NFT, and who owns it.',
+  'nft verify': 'Checks whether the server created the NFT, and who owns it.',
   'batch template':
     'Shows the most common columns. Required: title, description, receiver. image and file:<key> are URLs or paths relative to the manifest, id identifies a row, attr:<tag> is an attribute, extra:<key> a key of the metadata.',
   'batch validate': 'Returns problems of rows, fields and local files, with line and column.',
@@ -22,9 +22,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch reconcile':
     'Looks up rows with an unknown outcome by their reference IDs, then in the list of the collection. Mints nothing. batch_results shows why a row stays undecided.',
   'batch retry': 'To change a failed row, edit the manifest and call batch_mint.',
-  plan: 'Shows the mints, updates and transfers that apply would make, the changes that others made, and impossible changes.',
-  apply:
-    'Makes the mints, updates and transfers that plan shows. Does nothing if a change is impossible, unless "only" is "mint".',
+  plan: 'Shows the mints, updates, transfers and burns of apply, the changes that others made, and impossible changes.',
+  apply: 'Makes the changes that plan shows. Does nothing if a change is impossible, unless "only" is "mint".',
   cost: 'Uses the current fees, and includes the amount to fund. Without a collection, includes the deployment of a new one.',
   'wallet list': 'Use @name wherever a parameter takes an address.',
   'wallet generate': '',
@@ -40,9 +39,9 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
     'Minted NFTs are not affected. Also deletes the record that prevents rows from being minted twice: the same manifest then starts a new run.',
   reveal:
     'Gives each NFT that was minted unrevealed the metadata of its row, and waits for the outcome. The manifest and its files must match the commitment of the collection.',
-  'wallet add': 'Saves an address whose key is not on this machine, such as the address of a recipient.',
+  'wallet add': 'Saves an address whose key is not on this machine, such as the address of a receiver.',
   'wallet rm': 'Deletes an address that wallet_add saved, never a keystore.',
   'tx unknown':
-    'A backend finds such mints after a restore. While one is unexplained, requests for its collection get 503 until a person releases it.',
+    'A backend finds such mints after a restore. Requests for a collection with unexplained mints get 503 until a person releases them.',
   doctor: 'Checks configuration, server, key, clock, recorded runs and the local backend.',
 }

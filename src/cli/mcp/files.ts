@@ -45,8 +45,8 @@ async function fileBelow(root: string, path: string, property: string): Promise<
   const fail = (why: string, hint: string) => new GdnError('usage', why, { place: { field: property }, hint })
   if (path === '-') throw fail('standard input is used for MCP messages', 'Use a file.')
   if (path.includes('\0')) throw fail('has a NUL character', 'Use another path.')
-  // The system follows a link before it resolves the .. behind it, so the path could lead elsewhere than its normalized
-  // form.
+  // The system follows a link before it resolves the .. after it, so the path could lead to a different file from its
+  // normalized form.
   const [, named = ''] = /^(?:\.\.?[\\/]+)*(.*)$/s.exec(path) ?? []
   if (named.split(/[\\/]/).includes('..')) {
     throw fail(`${path} may be outside of ${root}`, 'Use the path without ..')

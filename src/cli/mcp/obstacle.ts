@@ -48,7 +48,7 @@ function obstacleOfApply({ only, max_cost, max_burns }: Values, outcome: Command
   const actions = new Set(all)
   if (only !== 'mint' && actions.has('impossible')) {
     const mint = actions.has('mint') ? ', or with only "mint" to mint the new rows' : ''
-    return `Nothing was changed, and apply makes no change while one is impossible. Resolve the reasons and plan again${mint}.`
+    return `Nothing was changed, and apply makes no changes while one of them is impossible. Resolve the reasons and plan again${mint}.`
   }
   const burns = only === 'mint' ? 0 : all.filter((action) => action === 'burn').length
   if (burns > Number(max_burns ?? 0)) {

@@ -79,11 +79,11 @@ export class Planning {
     if (plan.setup !== (await this.#setup(caller.signal))) {
       throw changed('the directory or the configuration changed after the plan was created')
     }
-    // Links may point to other files than before.
+    // Links may now point to different files.
     const now = await digestsOf(tool, plan.values, this.#options)
     const file = Object.keys(plan.files).find((path) => plan.files[path] !== now[path])
     if (file !== undefined) throw changed('changed after the plan was created', file)
-    // A started plan already has its receivers, and may have made some of its changes.
+    // The receivers of a started plan are already resolved, and some of its changes may have been made.
     if (plan.state !== 'planned') return
     if (plan.names !== (await this.#names(caller.signal))) {
       throw changed('the saved wallets changed after the plan was created')
@@ -106,7 +106,7 @@ export class Planning {
     const isApply = tool.command === 'apply'
     const own = isApply ? flags.filter((word) => APPLY_FLAGS.test(word)) : [...flags]
     if (tool.flags.has('--yes')) own.push('--yes')
-    // Several NFTs have one operation each, so the ID of the plan fits only one.
+    // Each of several NFTs has its own operation, but the plan's ID can identify only one.
     if (tool.flags.has('--operation') && args.length <= 1) own.push(`--operation=${id}`)
     return this.#runner.argv(tool, { flags: own, args: isApply ? [this.#plans.fileOf(id)] : args })
   }

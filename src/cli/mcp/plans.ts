@@ -33,7 +33,7 @@ const planSchema = z.object({
   answer: z.unknown(),
 })
 
-/** A planned tool call. It is stored in a file of its own, so that it runs only once, even after a restart. */
+/** A planned tool call. Each is stored in its own file, so that it runs only once, even after a restart. */
 export type Plan = Omit<z.output<typeof planSchema>, 'version'> & { answer: Answer | null }
 
 /** A plan that this version of gdn can't run. */

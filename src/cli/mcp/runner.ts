@@ -24,7 +24,7 @@ export interface PlanProgress {
 export interface Running {
   signal: AbortSignal
   progress?: ReportProgress
-  /** The arguments of `apply`, if the command previews it. That command has no flags for its limit. */
+  /** The arguments of `apply`, if the command is `plan`, which has no flags for the limits of `apply`. */
   applied?: Values | undefined
   checkPlan?: CheckPlan
   /** Updated with each event of a run. */

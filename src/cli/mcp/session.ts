@@ -90,7 +90,7 @@ export class McpSession {
     })
     const answer = answerOf(outcome, Number(offset ?? 0))
     if (!limit.aborted || outcome.code === 0) return answer
-    return { ...answer, next: 'The call took too long and was stopped. Ask for less, or call again to wait longer.' }
+    return { ...answer, next: 'The call took too long and was stopped. Request less data, or call again.' }
   }
 
   async #write(tool: Tool, { dry_run: isDry, plan_id: id, ...values }: Values, context: CallContext): Promise<Answer> {

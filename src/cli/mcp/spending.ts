@@ -21,8 +21,8 @@ import type {
 import type { Values } from './tools.ts'
 
 /**
- * Factor on the current fees that gives the maximum fee. Used if the server neither limits the cost nor reports its
- * maximum fee.
+ * The maximum fee as a multiple of the current fee. Used if the server neither limits the cost nor reports its maximum
+ * fee.
  */
 const FEE_HEADROOM = 4n
 
@@ -43,7 +43,7 @@ interface UsefulLimit {
 
 /** The most that requests can cost, in wei. */
 interface CostBound {
-  /** Maximum cost of the whole run. Each request carries it, and the server enforces it. Null if the server can't. */
+  /** Maximum cost of the whole run, which each request carries. Null if the server can't enforce it. */
   limit: bigint | null
   /** Maximum cost of the run, or of the requests alone if the server enforces no limit. */
   total: bigint
@@ -288,7 +288,7 @@ async function feesOf(deps: Deps, { blockchain, connection }: Spending): Promise
   // Solana fees aren't estimated.
   if (blockchain === null || !isEvm(blockchain)) return 'unknown'
   try {
-    // Ignores the variables of this environment: a backend on this machine knows its networks best.
+    // Ignores environment variables, because a backend on this machine knows its networks best.
     const asking = connection.server.loopback ? { ...deps, env: {} } : deps
     return await findFees(asking, {}, blockchain, async () => connection)
   } catch (error) {
@@ -366,7 +366,7 @@ const otherLimit = (wei: bigint, coin: string | null) =>
     hint: 'Nothing was sent. Omit max_cost, or ask the operator to change the limit.',
   })
 
-/** Returns the maximum gas price that the server offers, or null if it doesn't report one. */
+/** Returns the maximum gas price that the server ever offers to pay, or null if it doesn't report one. */
 async function maxFeeOf({ signals: { signal } }: Deps, { connection, blockchain }: Spending): Promise<bigint | null> {
   if (blockchain === null) return null
   try {

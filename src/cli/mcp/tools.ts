@@ -42,12 +42,12 @@ const PLAN_PROPERTIES = {
 
 const OFFSET = { type: 'integer', minimum: 0, description: 'page.next_offset of the last response' }
 
-/** Longer lists aren't in the schema. If a value is wrong, the error names the nearest one. */
+/** Longer lists of values aren't in the schema. If a value is wrong, the error names the nearest valid one. */
 const MAX_VALUES = 12
 
 export const toolName = (command: string): string => command.replaceAll(' ', '_')
 
-/** @param extra flags of the command that plans this one */
+/** @param extra for `apply`, the flags of `plan` */
 export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): Tool {
   const { name, effect } = command
   const inputs: Input[] = []
