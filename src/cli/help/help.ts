@@ -17,7 +17,7 @@ const ROOT_EXAMPLES = [
   ['', 'gdn batch mint drop.csv --local'],
 ] as const
 
-/** Returns a function that styles headings. They are upper case, so that they are recognizable without color. */
+/** Returns a function that styles headings. Headings are in upper case, so that they stand out without color. */
 export async function headingStyle(level: ColorLevel): Promise<Heading> {
   if (level === 0) return (text) => text.toUpperCase()
   const { Chalk } = await import('chalk')
@@ -52,7 +52,7 @@ export async function rootHelp(columns: number | undefined, level: ColorLevel): 
   lines.push(
     '',
     ...wrap('gdn <command> --help shows examples and all flags. gdn help <topic> shows a reference page.', width),
-    ...wrap('gdn help <words> searches the documentation, such as gdn help stuck nonce.', width),
+    ...wrap('gdn help <words> searches the documentation. Example: gdn help stuck nonce', width),
   )
   return [...lines, '', heading('Documentation'), `  ${docsLink()}`, ''].join('\n')
 }

@@ -9,18 +9,18 @@ export interface FoundSection extends PageSection {
 
 const MOST = 3
 
-/** Pages for contributors and operators of the project. They match last. */
+/** Pages for contributors and maintainers. A match on them counts less. */
 const FOR_CONTRIBUTORS = new Set(['architecture.md', 'benchmarks.md', 'releasing.md'])
-/** The pages of commands repeat the same flags, so other pages match first. */
+/** The pages of commands repeat the same flags, so a match on them counts less. */
 const COMMANDS = /^commands\//
 
-/** Defines terms, in tables whose first column has the term. */
+/** The page that defines terms, in tables with the term in the first column. */
 const GLOSSARY = 'glossary.md'
 
 const HEADING_WEIGHT = 6
 const TITLE_WEIGHT = 2
 
-/** Words that occur in most questions or on most pages. */
+/** Words that occur in most questions or on most pages. The search ignores them. */
 const COMMON = new Set(
   (
     'a about all also am an and any are as at be been but by can cannot could did do does doing don doesn for forever from gdn ' +
@@ -49,8 +49,9 @@ const SYNONYMS = [
 const SYNONYM_WEIGHT = 0.4
 
 /**
- * Finds the sections of the documentation that match words best, at most three. An error code, a section's name and a
- * path find that section first. Reads all pages, which takes less time than to start Node.js.
+ * Finds the sections of the documentation that match words best, at most three. If the words are an error code, the
+ * name of a section, or a path, the section that they identify is first. Reads all pages, which takes less time than
+ * starting Node.js.
  */
 export async function searchHelp(words: readonly string[], docs?: string): Promise<FoundSection[]> {
   const sections = await readSections(docs)
@@ -66,7 +67,7 @@ export async function searchHelp(words: readonly string[], docs?: string): Promi
   return best.map((section) => ({ ...section, excerpt: excerptOf(section, terms) }))
 }
 
-/** Returns the section that explains an error code: the one with this heading, or else the one whose table has it. */
+/** Returns the section that explains an error code, by its heading, or else by a table that contains the code. */
 export function sectionOfCode(sections: readonly PageSection[], code: string): PageSection | undefined {
   const onPage = sections.filter(({ page }) => page === ERRORS_PAGE)
   return (
@@ -129,7 +130,7 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
     .map(({ section }) => section)
 }
 
-/** A sentence with phrases, in the words of users. They are further headings of the section. */
+/** Matches a sentence that lists phrases in the words of users. They count as headings of the section. */
 const SYMPTOMS = /^Symptoms: ([^.]+)\.\s*/m
 
 const symptomsOf = ({ markdown }: PageSection): string[] => SYMPTOMS.exec(markdown)?.[1]?.split(',') ?? []
@@ -141,7 +142,7 @@ function weightOf(page: string): number {
 
 const times = (stems: readonly string[], term: string) => stems.reduce((n, stem) => (stem === term ? n + 1 : n), 0)
 
-/** Whether a question is a heading, with or without the title of its page. */
+/** Whether a question has exactly the words of a heading, with or without the title of the page. */
 function isSame(asked: readonly string[], heading: readonly string[], title: readonly string[]): boolean {
   const own = new Set(heading.filter((stem) => !COMMON.has(stem)))
   const all = new Set([...own, ...title])
@@ -180,7 +181,7 @@ function wordsOf(text: string): string[] {
     .filter((word) => word.length > 1 || /\d/.test(word))
 }
 
-/** Stems by word. All pages together have few different words. */
+/** A cache of stems by word. It stays small, because all pages together have few distinct words. */
 const stems = new Map<string, string>()
 
 function stemOf(word: string): string {
@@ -197,7 +198,7 @@ function stem(word: string): string {
   return (base.length < 3 ? singular : base).replace(/(.{2})e$/, '$1')
 }
 
-/** Returns the sentence of a section that has most of the terms, or else its first one. */
+/** Returns the sentence of a section that contains the most terms, or else the first sentence. */
 function excerptOf({ markdown }: PageSection, terms: ReadonlySet<string>): string {
   const sentences = markdown
     .replace(SYMPTOMS, '')

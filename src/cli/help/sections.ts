@@ -76,7 +76,7 @@ export const plain = (text: string) =>
     .replaceAll(/`|\*\*|(?<=^|\s)\*|\*(?=\s|$)/g, '')
     .replaceAll(/\\([\\`*_<>[\]#|])/g, '$1')
 
-/** Returns the title of the page with the heading. The page of `gdn nft` has the heading `gdn nft mint`. */
+/** Returns the page's title and the heading, or only a heading that contains the title, such as `gdn nft mint`. */
 export const sectionName = ({ pageTitle, heading, anchor }: PageSection) =>
   anchor === '' || (pageTitle.startsWith('gdn ') && heading.startsWith(pageTitle))
     ? heading

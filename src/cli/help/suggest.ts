@@ -33,7 +33,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
 /** Commands that users may expect but gdn doesn't have, with the alternative. Keyed by noun, and then by verb. */
 const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], instead: string][]>> = {
   wallet: [
-    [['restore', 'recover'], 'To use a key of another program: gdn wallet import <file>'],
+    [['restore', 'recover'], 'To use a key from another program: gdn wallet import <file>'],
     [['balance', 'balances', 'funds'], 'gdn does not read wallet balances. Look up the address in a block explorer.'],
   ],
   collection: [
@@ -66,15 +66,15 @@ export function unknownCommand(words: readonly string[]): GdnError {
   })
 }
 
-/** Whether words are a noun and a verb that it doesn't have, but for which there is a suggestion. */
+/** Whether words are a noun and an unknown verb for which there is a suggestion. */
 export const isMistyped = (words: readonly string[]): boolean =>
   words.length === 2 &&
   NOUNS.some(({ name }) => name === words[0]) &&
   (insteadOf(words) !== undefined || suggestCommands(words).near.length > 0)
 
 /**
- * Returns the commands and topics that a word of `gdn help` probably meant, as a question; null without any. A word may
- * also be one of the documentation, so it has to resemble a command more closely than a word that must be a command.
+ * Returns a question with the commands and topics that a word after `gdn help` probably means; null if there are none.
+ * The word may also be a search term, so it must resemble a command more closely than the word after `gdn`.
  */
 export function meantInHelp(word: string): string | null {
   const isTypo = (name: string) =>
@@ -94,7 +94,7 @@ export interface Suggestion {
   word: string
   /** Up to three commands that the user probably meant, ready to type. */
   near: string[]
-  /** Every word that is valid at this position. */
+  /** The names of all commands in the catalogue that are valid at this position. */
   known: string[]
 }
 

@@ -102,7 +102,7 @@ function blocksOf(token: Token): TopicBlock[] {
   if (isTable(token)) return [tableOf(token)]
   if (isCode(token)) {
     const lines = token.text.split('\n')
-    // Only the first line of a here-document has a prompt, so such a block is shown as it is.
+    // The lines of a here-document must have no prompt, so such a block is shown unchanged.
     return [token.lang === 'sh' && !token.text.includes('<<') ? { code: lines } : { lines }]
   }
   return token.type === 'list' ? (token as Tokens.List).items.map((item) => ({ text: `- ${plainText(item)}` })) : []

@@ -30,7 +30,7 @@ const BY_ARGUMENT: Readonly<Record<string, ValueType>> = {
   wallet: 'address',
 }
 
-/** Returns the value type of an argument: one of its words if it has any, or else by its name. */
+/** Returns the value type of an argument: `word` if only certain words are allowed, or else the type for its name. */
 export function takesOfArgument(name: string, words: readonly string[] | undefined): Takes {
   return words === undefined ? { type: BY_ARGUMENT[name] ?? 'string' } : { type: 'word', values: words }
 }
