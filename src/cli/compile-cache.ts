@@ -19,8 +19,8 @@ export function keepCompiledCode(env: Env): void {
 }
 
 /**
- * Creates the folder if necessary. Returns null if the folder doesn't belong to the user or other users have access to
- * it.
+ * Returns the folder of the cache, and creates it if necessary. Returns null if it can't be created, belongs to another
+ * user, or is accessible to others.
  */
 export function compileCacheFolder(
   env: Env,

@@ -26,8 +26,8 @@ const HARMLESS = /^@?[\p{L}\p{N}][\p{L}\p{N}._-]{0,127}$/u
 
 /**
  * Returns the output of `gdn __complete <kind> [words…]` for shell completions: one line for each value, with a tab and
- * a description. It runs at a keystroke, so it only reads local files and loads no commands. On any error, it offers no
- * values.
+ * a description. It runs each time the user presses Tab, so it reads only local files and loads no commands. On any
+ * error, it offers no values.
  *
  * @param words the words typed so far
  */
@@ -70,7 +70,8 @@ async function runs(
 }
 
 /**
- * Returns collections on the server and blockchain that the words or the environment select. By default, returns all.
+ * Returns the collections on the server and blockchain that the words or the environment select. By default, returns
+ * all collections.
  */
 async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
   const isOfServer = await serverOf(words, env)
@@ -85,10 +86,7 @@ async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Pr
     )
 }
 
-/**
- * Returns the names of wallets and addresses. Reads only the beginning of each keystore, because this runs at a
- * keystroke.
- */
+/** Returns the names of wallets and addresses. Reads only the beginning of each keystore, so that it is fast. */
 async function wallets(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
   const folder = walletsDirectory(env)
   const files = await readdir(folder).catch(() => [])

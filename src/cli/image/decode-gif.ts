@@ -1,7 +1,7 @@
 import { broken, checkSize, type Pixels } from './pixels.ts'
 
 // The available libraries hang on a damaged file (omggif) or crash the process (gifuct-js). Decoding only the first
-// frame takes just this much code. Format: GIF89a, W3C.
+// frame takes little code. Format: GIF89a, W3C.
 
 const HEADER_BYTES = 13
 const EXTENSION = 0x21
@@ -20,7 +20,7 @@ export function decodeGif(bytes: Uint8Array): Pixels {
   let seeThrough = -1
   while (file[at] === EXTENSION) {
     const { length, end } = blocksAt(file, at + 2)
-    // Length, flags, delay, index of the color.
+    // The block has a length, flags, a delay (2 bytes), and the index of the transparent color.
     if (file[at + 1] === GRAPHIC_CONTROL && length >= 4 && ((file[at + 3] ?? 0) & 1) === 1)
       seeThrough = file[at + 6] ?? -1
     at = end

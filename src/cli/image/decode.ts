@@ -15,8 +15,8 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Decodes a PNG, a JPEG or the first frame of a GIF, regardless of its file name. Rejects an image that is too large
- * before decoding any pixel.
+ * Decodes a PNG, a JPEG or the first frame of a GIF, regardless of its file name. Before it decodes any pixels, it
+ * rejects an image that is too large.
  *
  * @throws ImageError if the image can't be drawn or is broken
  */

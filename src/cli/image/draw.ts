@@ -12,7 +12,7 @@ export interface Room {
 
 /**
  * The useful number of pixels per character. With kitty and iTerm2, the terminal scales the image to the given space.
- * Sixels are the terminal's own pixels, and a character rarely has fewer than this.
+ * It doesn't scale sixels, but a character rarely has fewer pixels than this.
  */
 const CELL: Readonly<Record<Way, Size>> = {
   kitty: { width: 12, height: 24 },
@@ -31,7 +31,7 @@ export const boxOf = ({ columns, rows }: Room, way: Way): Size => ({
 export const inRoom = (image: Pixels, room: Room, way: Way): Pixels => scaled(image, fitted(image, boxOf(room, way)))
 
 /**
- * Returns text that draws an image on separate lines. The image must already be scaled. The text contains only the
+ * Returns text that draws an image on its own lines. The image must already be scaled. The text contains only the
  * pixels, so nothing else in the file can reach the terminal.
  */
 export async function drawn(pixels: Pixels, way: Way): Promise<string> {

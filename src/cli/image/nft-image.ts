@@ -9,7 +9,7 @@ import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
 import { ImageError, MAX_IMAGE_BYTES } from './pixels.ts'
 
-/** The places of an NFT's image. */
+/** The URLs through which an NFT's image can be found. */
 export interface NftWithImage {
   metadata_url: string | null
   /** The URL of the `image` file field in the request. */
@@ -20,7 +20,8 @@ const MAX_METADATA_BYTES = 1024 * 1024
 /** Short, because the image is optional. */
 const TIMEOUT_MS = 5000
 /**
- * After this many consecutive failures to respond, the gateway is skipped, because a report has thousands of images.
+ * After this many consecutive requests without a response, the gateway is skipped, because a report can have thousands
+ * of images.
  */
 const MAX_SILENT = 3
 

@@ -10,7 +10,8 @@ export type Opener = readonly [program: string, ...args: string[]]
 
 /**
  * Returns the programs that may open a URL, in the order to try them. Without a screen, returns none. BROWSER takes
- * precedence: a colon-separated list of commands, with `%s` for the URL, or `none` for no browser.
+ * precedence: commands separated by colons (on Windows, a single command), with `%s` for the URL, or `none` for no
+ * browser.
  */
 export function openersOf(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Opener[] {
   const named = env.BROWSER?.trim() ?? ''

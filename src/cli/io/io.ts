@@ -71,7 +71,8 @@ export interface Io {
   /**
    * Prompts for confirmation.
    *
-   * @throws GdnError `not_confirmed` if the user says no. If gdn can't prompt, the hint names `flag`.
+   * @throws GdnError `not_confirmed` if the user says no, or if gdn can't prompt. In the second case, the hint names
+   * `flag`.
    */
   confirm(question: string, flag: string, no?: Declined): Promise<void>
   /** Pauses the command's timeout while a prompt waits for an answer. */

@@ -11,7 +11,7 @@ const same = (text: string) => text
 
 export const PLAIN: Paint = { bold: same, dim: same, good: same, bad: same, busy: same }
 
-/** Colors a status: good or bad as listed here. All other statuses are in progress. */
+/** Colors the text for a status as good or bad. Any other status counts as in progress. */
 export function paintStatus(status: string, text: string, paint: Paint): string {
   if (['deployed', 'done', 'finished', 'running'].includes(status)) return paint.good(text)
   if (['failed', 'error', 'unknown', 'damaged'].includes(status)) return paint.bad(text)

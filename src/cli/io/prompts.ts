@@ -113,7 +113,7 @@ async function discardTyped(input: NodeJS.ReadStream): Promise<void> {
   input.setRawMode(true)
   input.on('data', note)
   await sleep(TYPED_AHEAD_MS)
-  // Stays in raw mode and flowing. Terminals that were paused before the prompt were observed to deliver no more keys.
+  // Leaves the input in raw mode and flowing, because some terminals delivered no keys after a pause before the prompt.
   input.off('data', note)
   if (!typed.includes(CTRL_C)) return
   input.pause()

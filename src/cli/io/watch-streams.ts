@@ -27,7 +27,7 @@ export function watchStreams(argv: readonly string[]): WatchedStreams {
     })
   watch('stdout', process.stdout)
   watch('stderr', process.stderr)
-  // Never the exit code for "nothing was sent", because the command may have sent requests.
+  // Never returns the exit code for "nothing was sent", because the command may have sent requests.
   return { exitCode: (code) => (hasFailed ? EXIT.unexpected : code) }
 }
 

@@ -63,7 +63,7 @@ interface AddressQuestion extends TextQuestion {
   addresses?: (() => Promise<AddressBook>) | undefined
 }
 
-/** Prompts for an address. Validates it for the blockchain, if that is given. */
+/** Prompts for an address. Validates it for the blockchain, if one is given. */
 export async function askAddress(
   io: Io,
   { blockchain, optional = false, required = 'an address is required', addresses, ...question }: AddressQuestion,
@@ -95,7 +95,7 @@ export async function askLine(io: Io, question: TextQuestion): Promise<string> {
   return await askText(io, { check, ...question })
 }
 
-/** Prompts for a collection: one that this machine knows, or another by its address. */
+/** Prompts for a collection: one that is recorded on this machine, or another one by its address. */
 export async function askCollection(
   io: Io,
   known: readonly KnownCollection[],

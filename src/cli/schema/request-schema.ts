@@ -7,8 +7,8 @@ import { NAME_FORM, SCHEMA_FIELD } from '../../manifest/json-schema.ts'
 import { NAMED_FIELDS } from '../request/named-addresses.ts'
 
 /**
- * Fields that a request in a file must have. Listed for endpoints that have a command, because its flags and the
- * configuration supply the other fields.
+ * Fields that a request in a file must have. Listed for endpoints that have a command, because the command's flags and
+ * the configuration supply the other fields.
  */
 const REQUIRED: Readonly<Partial<Record<EndpointName, readonly string[]>>> = {
   createcollection: [],

@@ -1,5 +1,5 @@
 // An approximation of Unicode's wide and full-width blocks (Hangul, CJK, kana, Tangut, full-width forms), and
-// characters that are emoji by default. A flag needs no entry, because it consists of two narrow letters.
+// characters that are emoji by default. A flag emoji needs no entry, because it consists of two narrow letters.
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u
 

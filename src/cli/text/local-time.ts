@@ -11,7 +11,7 @@ export function localTime(ms: number, to: 'minute' | 'second' = 'second'): strin
   return `${day} ${two(at.getHours())}:${two(at.getMinutes())}${seconds} ${zoneOf(at)}`
 }
 
-/** Converts a time as `localTime` formats it. Returns any other text unchanged. */
+/** Converts a UTC time to the format of `localTime`. Returns any other text unchanged. */
 export function localTimeIn(text: string, to?: 'minute' | 'second'): string {
   const [, day, time] = INSTANT.exec(text) ?? []
   const ms = Date.parse(`${day}T${time}Z`)

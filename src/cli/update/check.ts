@@ -16,7 +16,7 @@ const run = promisify(execFile)
 
 /**
  * Requests the latest version from the registry and stores it. Sends no credentials. First checks that the registry's
- * package is this one, because another package may have its name there.
+ * package is this one, because another package may have the same name there.
  */
 export async function checkForUpdate(
   env: NodeJS.ProcessEnv,

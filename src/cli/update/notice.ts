@@ -27,8 +27,8 @@ export function wantsNotice(env: NodeJS.ProcessEnv, stderrTty: boolean): boolean
 }
 
 /**
- * Shows a notice about a newer version at most once a day, from the cached result of the last check. If that is a day
- * old, starts a detached process that checks again.
+ * Shows a notice about a newer version at most once a day, from the cached result of the last check. If the check is a
+ * day old, starts a detached process that checks again.
  *
  * update-notifier would add about forty packages. simple-update-notifier asks npmjs.org instead of the configured
  * registry, and delays the command.
