@@ -2,7 +2,7 @@ import { GdnError } from './errors.ts'
 
 /** Returns the error for a command whose --timeout expired. */
 export const timeUp = (ms: number): GdnError =>
-  new GdnError('timed_out', `the ${ms / 1000} s of --timeout expired`, {
+  new GdnError('timed_out', `the --timeout of ${ms / 1000} s expired`, {
     hint: 'Run the same command again, with a longer --timeout.',
   })
 

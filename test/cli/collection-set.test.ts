@@ -217,7 +217,7 @@ describe('gdn collection set', () => {
     expect([late.code, errorOf(late).message]).toEqual([8, 'the network has not confirmed every change yet'])
     // The transaction is pending.
     const waiting = await set(...flags)
-    expect([waiting.code, errorOf(waiting).message]).toEqual([6, 'the 3 s of --timeout expired'])
+    expect([waiting.code, errorOf(waiting).message]).toEqual([6, 'the --timeout of 3 s expired'])
   })
 
   test('says in the JSON of a plan what is irreversible', async () => {

@@ -23,7 +23,7 @@ describe('the time of a command', () => {
     vi.advanceTimersByTime(4999)
     expect(signals.signal.aborted).toBe(false)
     vi.advanceTimersByTime(1)
-    expect(signals.signal.reason).toMatchObject({ code: 'timed_out', message: 'the 5 s of --timeout expired' })
+    expect(signals.signal.reason).toMatchObject({ code: 'timed_out', message: 'the --timeout of 5 s expired' })
   })
 
   test('does not pass while a person is prompted', async () => {
@@ -123,7 +123,7 @@ describe('--timeout', () => {
     const result = await cli(['nft', 'wait', 'id-1', '--json', '--base-url', url], { ...(await machine()), signal })
     expect(errorOf(result)).toMatchObject({
       code: 'timed_out',
-      message: `the 2 s of --timeout expired before ${url} responded`,
+      message: `the --timeout of 2 s expired before ${url} responded`,
       hint: expect.stringContaining('`gdn doctor`'),
     })
   })
@@ -134,7 +134,7 @@ describe('--timeout', () => {
     expect([result.code, keys]).toEqual([6, []])
     expect(errorOf(result)).toMatchObject({
       code: 'timed_out',
-      message: 'the 2 s of --timeout expired, and the request was not sent',
+      message: 'the --timeout of 2 s expired, and the request was not sent',
     })
   })
 
@@ -148,7 +148,7 @@ describe('--timeout', () => {
     expect(first.code).toBe(9)
     expect(errorOf(first)).toMatchObject({
       code: 'unknown_outcome',
-      message: expect.stringContaining('the 2 s of --timeout expired before the response was complete'),
+      message: expect.stringContaining('the --timeout of 2 s expired before the response was complete'),
     })
     silent.path = 'nothing'
     const second = await cli([...MINT, '--base-url', url], options)
