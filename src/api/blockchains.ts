@@ -7,7 +7,7 @@ import { EVM_CHAINS } from './generated/evm-chains.ts'
 
 export type SolanaBlockchain = 'solana' | 'solana-testnet'
 type KnownEvmBlockchain = keyof typeof EVM_CHAINS
-/** A blockchain that every gdn knows and on which it can create NFTs and collections. */
+/** A blockchain that gdn supports without configuration. */
 export type KnownBlockchain = KnownEvmBlockchain | SolanaBlockchain
 
 declare const configured: unique symbol
@@ -37,7 +37,7 @@ export const KNOWN_NAMES: readonly KnownBlockchain[] = [...KNOWN_EVM_NAMES, ...S
 /** The pattern of names that an operator can give to an EVM network. */
 export const OWN_NAME = /^(?!solana)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])$/
 
-/** Whether every gdn knows the blockchain, as opposed to only the server that configures it. */
+/** Whether gdn supports the blockchain without configuration. Other names work only on servers that configure them. */
 export const isKnownBlockchain = (name: string): name is KnownBlockchain =>
   Object.hasOwn(EVM_CHAINS, name) || Object.hasOwn(SOLANA, name)
 
@@ -62,8 +62,8 @@ const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
 }
 
 /**
- * Returns the known name that was probably meant: by another name of the network, or by a name with one typing error.
- * Returns null if there is none.
+ * Returns the known name that was probably meant, if a name is another name of a known network or has one typing error.
+ * Returns null otherwise.
  */
 export const misspelled = (name: string): KnownBlockchain | null =>
   (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ??

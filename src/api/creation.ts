@@ -56,7 +56,7 @@ interface NftsRequest {
   reference_ids?: readonly string[] | undefined
 }
 
-/** The part of the description that `createnft` and `createnfttrans` share. */
+/** The description of the endpoints that create NFTs. */
 export const creatingNfts: Creation<NftsRequest, NftsResponse> = {
   problem({ metadata, reference_ids }, { nfts }) {
     const ids = nfts.map((nft) => nft.nft_gdn_ids)

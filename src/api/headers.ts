@@ -1,4 +1,4 @@
-/** Header names of the API, in lower case as in Node. */
+/** Header names of the API, in lower case as in Node.js. */
 export const HEADERS = {
   apiKey: 'x-api-key',
   idempotencyKey: 'idempotency-key',
@@ -32,7 +32,7 @@ export const HEADERS = {
 export const CAPABILITIES = {
   /** The server honors Idempotency-Key. */
   idempotency: 'idempotency-supported',
-  /** The server executes each reference ID at most once in every creating endpoint, and has `getreferences`. */
+  /** Each creating endpoint executes the operation of a reference ID at most once. The server has `getreferences`. */
   references: 'reference-ids-supported',
   /** The server stores a label and kinds with reference IDs, and has `relabelreferences`. */
   labels: 'reference-labels-supported',

@@ -1,12 +1,12 @@
 import { distance } from '../core/nearest.ts'
 
-/** Metadata fields for which an extra key may be a typing error. Without its title, metadata is rejected anyway. */
+/** Fields for which an extra key may be a typing error. `title` isn't one, because metadata without it is rejected. */
 const LONG_KEYS = ['description', 'attribute', 'file_fields']
 const MAX_EDITS = 2
 
 /**
- * Returns the first extra key of a request's metadata that looks like a misspelled field, with its path. It would be
- * minted permanently. Returns null if there is none.
+ * Returns the first extra key of a request's metadata that looks like a misspelled field, with its path. Such a key
+ * would be minted permanently. Returns null if there is none.
  */
 export function misspelledKey(request: unknown): { path: (string | number)[]; message: string } | null {
   const { metadata = [] } = Object(request) as { metadata?: unknown }

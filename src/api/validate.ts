@@ -12,7 +12,7 @@ export interface FieldIssue {
   code: string
   /** The limit that was exceeded, if there is one. */
   limit?: number | undefined
-  /** For a value of another type, the expected type. For an exceeded limit, the kind of value that it limits. */
+  /** For a value of the wrong type, the expected type. For an exceeded limit, the kind of value that it limits. */
   expected?: string
   /** The value is missing. */
   missing?: true
@@ -34,7 +34,7 @@ const kindOf = (value: unknown): string =>
 const article = (expected: string): string =>
   expected === 'array' ? 'a list' : /^[aeio]/.test(expected) ? `an ${expected}` : `a ${expected}`
 
-/** Returns the message of a problem for which a schema has none. zod's default applies to undefined. */
+/** Returns the message of a problem for which a schema has none. If it returns undefined, zod's default applies. */
 export const sentences: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
@@ -102,7 +102,7 @@ function isRare(schema: z.ZodMiniType): boolean {
   return true
 }
 
-/** Parses a value with a schema. On failure, returns every problem with its location and a message. */
+/** Parses a value with a schema. On failure, returns the problems with their locations and messages. */
 export function validate<Schema extends z.ZodMiniType>(schema: Schema, value: unknown): Validated<z.output<Schema>> {
   let result: z.core.util.SafeParseResult<z.output<Schema>>
   try {
@@ -117,7 +117,7 @@ export function validate<Schema extends z.ZodMiniType>(schema: Schema, value: un
     : { ok: false, issues: result.error.issues.filter(isTightest).flatMap(toIssues) }
 }
 
-/** Whether to report a problem: not the limit of all whole numbers if a value also exceeds its field's own limit. */
+/** Whether to report a problem. If an integer exceeds the limit of its field, zod also reports its general limit. */
 function isTightest(issue: z.core.$ZodIssue, index: number, all: readonly z.core.$ZodIssue[]): boolean {
   if ((issue.code !== 'too_big' && issue.code !== 'too_small') || issue.origin !== 'int') return true
   const next = all[index + 1]

@@ -29,7 +29,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   enable_api: 'Whether NFTs may be created through the API; true by default.',
   enable_burn: 'Extension: whether the service may burn NFTs; false by default, and fixed at creation.',
   enable_transfer: 'Whether NFTs may be transferred through the API; false by default.',
-  error: 'Why it failed.',
+  error: 'Reason for the failure.',
   explorer_url: 'URL of the transaction in a block explorer. Absent if the network has no block explorer.',
   fee_paid: 'Fee of the transaction in wei, or in lamports on Solana, as decimal digits.',
   file_fields:
@@ -52,7 +52,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   key: 'Metadata key for the URL of the stored file.',
   kind: 'update, freeze, transfer or burn.',
   max_fee: 'Maximum gas price of the run in wei, as decimal digits.',
-  metadata: `The NFTs to create: at most ${MAX_NFTS_PER_REQUEST.toLocaleString('en-US')}. More return 413.`,
+  metadata: `The NFTs to create: at most ${MAX_NFTS_PER_REQUEST.toLocaleString('en-US')}. A larger request returns 413.`,
   metadata_url: 'The ipfs URL of the stored metadata; null until the NFT is deployed.',
   minted_to: 'Extension: the receiver in the mint request.',
   next_offset: 'The offset of the next page; null after the last event.',
@@ -178,8 +178,8 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     funds: 'The signer with the most funds, as read at most 15 seconds ago; null if no signer is known.',
     owed: 'Maximum cost of the pending transactions of the signer, in wei.',
     shortage:
-      'The funds that a signer needs for all accepted requests; null while a signer can pay for the next request.',
-    signer: 'Address of the signer that lacks the least.',
+      'The signer that lacks the least, and the funds that it needs for all accepted requests; null while a signer can pay for the next request.',
+    signer: 'Address of the signer.',
     balance: 'Balance of the signer in wei.',
     needed: 'Balance in wei that pays for all accepted requests at the current fees.',
     reserve: 'The part of `needed` in wei that the signer must have in order to sign, but does not spend.',
@@ -195,7 +195,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     gas_used:
       'Gas of mined transactions. If a transaction also contains other NFTs, only the share of the run is counted.',
     max_cost: 'The cost limit of the run in wei; null without a limit.',
-    max_fee: 'The highest gas price of the run in wei; null without a limit.',
+    max_fee: 'Maximum gas price of the run in wei; null without a limit.',
     nft_gas:
       'The gas that the backend reserves for each NFT of the run without a transaction: the highest of all requests of the run. Null without a limit.',
     nft_bytes:

@@ -62,7 +62,7 @@ export const USUAL_HEADERS: Readonly<Record<string, Json>> = {
   ),
 }
 
-/** Response headers, by the names with which operations refer to them. */
+/** Response headers, by the names by which operations refer to them. */
 export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   ...USUAL_HEADERS,
   'Idempotency-Replayed': header('This is the response to an earlier request with the same Idempotency-Key.', 'true'),
