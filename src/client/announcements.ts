@@ -33,7 +33,7 @@ export class Announcements {
   }
 
   /**
-   * Records the capabilities in one response, and ignores those in earlier responses. Returns whether the server honors
+   * Records the capabilities in one response, and discards those of earlier ones. Returns whether the server honors
    * Idempotency-Key, or null if the response doesn't say.
    */
   learn({ status, headers }: TransportResponse): boolean | null {

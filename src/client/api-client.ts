@@ -87,11 +87,11 @@ export interface ApiClient {
   raw(endpoint: RawEndpoint, body: Uint8Array, options: RawOptions): Promise<TransportResponse>
   /** Uploads a file, given by its path or bytes. The returned URL is for file_fields. */
   upload(content: string | Uint8Array, name: string, options?: UploadOptions): Promise<{ url: string }>
-  /** Sends GET to a path below the base URL, without the key. */
+  /** Sends a GET request to a path below the base URL, without the key. */
   get(path: `/${string}`, options?: CallOptions): Promise<PlainResponse>
   /** Returns whether the server announces a capability, or null if it hasn't responded yet. */
   supports(capability: Capability): boolean | null
-  /** Returns the incarnation of the backend's database, or null if no backend of ours has responded yet. */
+  /** Returns the incarnation of the backend's database, or null if no gdn backend has responded yet. */
   incarnation(): string | null
   /**
    * Returns whether the server reports that the coins of a blockchain have no value, or null if it hasn't responded

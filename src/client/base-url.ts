@@ -4,7 +4,7 @@ import type { Secret } from '../core/secret.ts'
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
-/** Returns whether a URL is on this machine. */
+/** Returns whether a URL refers to this machine. */
 export function isLoopbackUrl(url: URL): boolean {
   return LOOPBACK.test(url.hostname)
 }

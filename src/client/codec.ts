@@ -31,7 +31,7 @@ export async function encode<Name extends EndpointName>(
   })
 }
 
-/** Returns the path of a field as the caller wrote it. Where a single value stands for a list, leaves out the index. */
+/** Returns the path of a field as the caller wrote it: without an index if the caller passed one value for a list. */
 function fieldIn(request: unknown, { path }: FieldIssue): string {
   let at = request
   const written = path.filter((part) => {

@@ -81,7 +81,7 @@ export class Dispatch {
     return name === null || pacer === undefined ? await once(null) : await paced(pacer, name, signal, once, notSent)
   }
 
-  /** Sends GET without the API key. */
+  /** Sends a GET request without the API key. */
   async get(url: string, signal: AbortSignal | undefined): Promise<TransportResponse> {
     const { transport, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options
     return await transport.request({ method: 'GET', url, headers: this.#usualHeaders(), timeoutMs, signal })
@@ -123,7 +123,7 @@ async function paced(
 /** Delays later requests to the endpoint, in all processes, after a 429 or a response with Retry-After. */
 function holdAsAsked(pacer: ClientPacer, name: EndpointName, response: TransportResponse): void {
   const { status, headers } = response
-  // No delay if the signer lacks funds: a repeated command must see at once whether it is funded.
+  // No delay if the signer lacks funds: a repeated command must see at once whether the signer was funded.
   if ((status !== 429 && status !== 503) || isNotReady(response)) return
   const asked = retryAfterMs(headers, Date.now())
   if (status === 429 || asked !== null) pacer.hold(name, Math.max(1, asked ?? DEFAULT_HOLD_MS))

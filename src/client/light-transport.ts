@@ -8,8 +8,8 @@ import { KEEP_ALIVE_MS, type Transport, type TransportRequest } from './transpor
 type Scheme = { request: typeof import('node:http').request; agent: Agent }
 
 /**
- * Creates the transport of a command with few requests. Uses Node's HTTP client, which starts in half the time of
- * undici.
+ * Creates the transport of a command with few requests. Uses the HTTP client of Node.js, which starts in half the time
+ * of undici.
  */
 export function createLightTransport(): Transport {
   const schemes = new Map<string, Promise<Scheme>>()
@@ -91,7 +91,7 @@ function run(attempt: Attempt, { body, stream }: TransportRequest, outgoing: Cli
   else pump(attempt, outgoing, Readable.from(stream.open(), { objectMode: false }))
 }
 
-// Node writes the request as soon as the connection is open, which is immediately on a reused one. Destroying the
+// Node.js writes the request as soon as the connection is open, which is immediately on a reused one. Destroying the
 // request at that moment prevents the write.
 function markWhenConnected(attempt: Attempt, socket: Socket & { encrypted?: boolean }): void {
   const mark = () => void attempt.leave()

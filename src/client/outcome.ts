@@ -46,7 +46,7 @@ export interface Unknown {
   busy: boolean
   /** The response came from something that does not implement the API. */
   foreign: boolean
-  /** Our backend has accepted another request with the same key, so it didn't accept this attempt. */
+  /** A gdn backend has accepted another request with the same key, so it didn't accept this attempt. */
   isKeyReused: boolean
   retryAfterMs: number | null
 }

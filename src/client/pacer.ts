@@ -7,7 +7,7 @@ import type { SharedLimiter, SharedPace, SharedSlot } from './pace/shared-limite
 import type { ObservedRateLimit } from './rate-limit-policy.ts'
 
 export interface PacerOptions {
-  /** The user's rate in requests per second, which may be below 1. Null uses the server's limit. */
+  /** The user's rate in requests per second, which may be below 1. Null uses the server's limit or the default. */
   rate: number | null
   /** Returns the latest rate limit that the server stated for an endpoint. */
   observed(endpoint: EndpointName): ObservedRateLimit | null
@@ -41,7 +41,7 @@ export interface Pacer {
   hold(endpoint: EndpointName, ms: number): void
 }
 
-/** The pacer with what the client needs for each request. */
+/** A pacer with the method that the client calls for each request. */
 export interface ClientPacer extends Pacer {
   /**
    * Returns permission for a request that is about to be sent. Uses one from an earlier `take` if there is any, or else

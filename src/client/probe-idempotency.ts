@@ -7,8 +7,8 @@ import { type ClientServer, postJson } from './send-once.ts'
 import { TransportError, type TransportResponse } from './transport.ts'
 
 /**
- * Every server has this endpoint, and creating commands don't use it otherwise, so the query takes no slot of another
- * request in the rate limits.
+ * Every server has this endpoint. Creating commands don't use it otherwise, so the query doesn't use up the rate limit
+ * of their requests.
  */
 const ENDPOINT = 'getisgdnnft'
 
@@ -43,7 +43,7 @@ export async function probeIdempotency(
   }
   const json = parseJson(response.body)
   const { status } = response
-  // Web servers that don't know POST return 501.
+  // Web servers that don't support POST return 501.
   const isPage = json === undefined && (status < 400 || status === 501)
   // Other JSON may be specific to this endpoint.
   const isForeign = isPage || (isForeignRefusal(status, json) && (json === undefined || status === 401))

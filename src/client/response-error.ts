@@ -72,7 +72,7 @@ function refusalHint(words: string): string | undefined {
   return blockchain !== undefined && isBlockchain(blockchain) ? `Add -b ${blockchain}.` : undefined
 }
 
-/** Maximum number of problems in an error, because a response can have megabytes. Our backend returns at most 50. */
+/** Maximum number of problems in an error, because a response can have megabytes. gdn backends return at most 50. */
 const MAX_FAULTS = 100
 const MAX_TEXT = 10_000
 

@@ -41,7 +41,7 @@ export function describeResponse({ status, headers, body }: TransportResponse): 
 
 /**
  * Returns whether a response proves that nothing was accepted and that the same request may be accepted later. The
- * status 503 alone doesn't prove that, because it may come from a proxy. Only our backend adds these headers.
+ * status 503 alone doesn't prove that, because it may come from a proxy. Only gdn backends add these headers.
  */
 export function isNotNow({ status, headers }: Pick<TransportResponse, 'status' | 'headers'>): boolean {
   return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[CAPABILITIES.idempotency] === 'yes'
@@ -78,8 +78,8 @@ const MAX_ERROR_TEXT = 10_000
 
 /**
  * Returns whether a response rejects the request because of its Idempotency-Key: another request holds the key or has
- * used it. This proves nothing about an earlier attempt. Our backend names the error in a header. Other servers use
- * bodies of their own, so the text is searched.
+ * used it. This proves nothing about an earlier attempt. gdn backends name the error in a header. Other servers use
+ * various formats, so the text is searched.
  *
  * @param text the body of the response
  */
@@ -103,7 +103,7 @@ export function badResponse(
   return new GdnError('bad_answer', `${url} returned ${fault}: ${describeResponse(response)}`, {
     hint: redirected
       ? `Check the base URL. gdn does not follow redirects, and this one points to ${response.headers.location ?? 'nowhere'}.`
-      : // A web server that doesn't know POST, for example, returns 501.
+      : // A web server that doesn't support POST, for example, returns 501.
         response.status >= 500 && response.status !== 501
         ? 'The server has a problem. Try again later.'
         : 'Check the base URL: another server may be listening there.',

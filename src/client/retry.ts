@@ -2,7 +2,7 @@ import { HEADERS } from '../api/headers.ts'
 import type { Backoff } from '../core/backoff.ts'
 import { parseRetryAfter } from '../core/time.ts'
 
-/** Waiting times between retries of a failed request. */
+/** Wait times between retries of a failed request. */
 export const RETRIES: Backoff = { firstMs: 250, maxMs: 8000 }
 
 /** Returns how long a response asks to wait, or null if it has no Retry-After (seconds or a date). */

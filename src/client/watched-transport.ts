@@ -13,7 +13,7 @@ export function watched(transport: Transport, onExchange: OnExchange): Transport
         try {
           onExchange(describeExchange(request, outcome, Math.round(performance.now() - start)))
         } catch {
-          // The listener failed, such as for a closed stream.
+          // The listener failed, for example because a stream was closed.
         }
       }
       try {

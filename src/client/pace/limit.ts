@@ -13,8 +13,8 @@ export interface Limit {
  */
 const DEFAULT_RATE = 2
 
-// Timers fire up to 1 ms early, and the server's clock rounds. The margin prevents the server from counting three
-// requests in a window for two.
+// Timers fire up to 1 ms early, and the server's clock rounds. Without the margin, the server could count three
+// requests in a window that permits two.
 const MARGIN_MS = 2
 
 /** How long a request can be in transit after its process ended, was stopped, or canceled the request. */

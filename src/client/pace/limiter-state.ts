@@ -89,7 +89,7 @@ export function decodeState(text: string | null, boot: string | null, now: numbe
   if (text === null) return emptyState(boot, now)
   const state = parse(text)
   if (state === null) return fullState(boot, now, limit)
-  // Requests from before the boot have arrived long ago, and the clock has started again.
+  // Requests from before the boot arrived long ago, and the clock has restarted.
   return isOfThisBoot(state, boot, now) ? state : emptyState(boot, now)
 }
 

@@ -40,7 +40,7 @@ export interface LimiterEnvironment {
 
 /** A slot that this process acquired from the shared limiter. */
 export interface SharedSlot {
-  /** Returns whether this process still has the slot. If it was stopped for a while, others may have acquired it. */
+  /** Returns whether this process still has the slot. After a long stop, another process may have acquired it. */
   isValid(): boolean
   /**
    * Releases the slot. Call it after the response, or when there will be none.
@@ -68,7 +68,7 @@ const NONE: ReadonlySet<string> = new Set()
 /** Margin for the time between the check and the first byte. */
 const SLACK_MS = 50
 
-/** A shared limiter whose state is stored in a file. Its methods throw file system errors. */
+/** A shared limiter whose state is stored by its environment. Its methods throw the errors of the environment. */
 export class StoredLimiter implements SharedLimiter {
   readonly #environment: LimiterEnvironment
   readonly #rate: number | null
@@ -81,13 +81,13 @@ export class StoredLimiter implements SharedLimiter {
   }
 
   async take(signal: AbortSignal | undefined, patienceMs: number): Promise<SharedSlot> {
-    // Without a limit, nothing needs to be shared, and no file is accessed.
+    // Without a limit, nothing needs to be shared, so the state isn't accessed.
     if (isUnlimited(sharedLimit(this.#rate, this.#observed() ?? { perSecond: 1 }))) return FREE
     const id = randomBytes(9).toString('base64url')
     try {
       return await this.#queueFor(id, signal, patienceMs)
     } catch (error) {
-      // Ignores errors of leaving the queue, so that the first error is reported.
+      // Ignores errors from leaving the queue, so that the first error is reported.
       this.#leave(id, 0).catch(() => {})
       throw error
     }
@@ -149,7 +149,7 @@ export class StoredLimiter implements SharedLimiter {
         else until = renewedAt + LEASE_MS
       }
     }
-    // If renewing fails, such as for a disk error, the slot expires.
+    // If renewing fails, for example because of a disk error, the slot expires.
     beat().catch(() => {})
 
     return {

@@ -17,7 +17,7 @@ export interface IpfsNodeOptions extends StorageLine {
 const BLOCK_BYTES = 256 * 1024
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
 
-/** Creates a storage on the user's IPFS node. Content that the node already has is stored and pinned only once. */
+/** Creates the storage on the user's IPFS node. Content that the node already has is stored and pinned only once. */
 export function createIpfsNodeStorage({ api, transport, userAgent, clock }: IpfsNodeOptions): Storage {
   const url = `${api}/api/v0/add?cid-version=1&raw-leaves=true&pin=true&progress=false`
   return {

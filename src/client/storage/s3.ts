@@ -23,8 +23,8 @@ export interface S3Options extends StorageLine {
 }
 
 /**
- * Creates a storage in a bucket of S3 or a compatible service. The key of a file is the hash of its content. So equal
- * content is stored once, whichever run or machine uploads it, and isn't uploaded again.
+ * Creates the storage in a bucket of S3 or a compatible service. The key of a file is the hash of its content, so equal
+ * content is uploaded and stored only once, whichever run or machine uploads it.
  */
 export function createS3Storage(options: S3Options): Storage {
   const { bucket, prefix, credentials, region, transport, userAgent, clock } = options
@@ -62,8 +62,8 @@ export function createS3Storage(options: S3Options): Storage {
       const url = objectUrl(root, key)
       const there = await exchange('HEAD', url, {}, null, callOptions)
       if (there.status !== 200 || Number(there.headers['content-length']) !== file.body.size) {
-        // If HEAD fails for any reason, PUT reports it, because a HEAD response has no body. Without the permission to
-        // list, S3 returns 403 for a missing object.
+        // If HEAD fails for any reason, PUT reports it, because a HEAD response has no body. Without permission to list
+        // objects, S3 returns 403 for a missing one.
         const headers = {
           'content-type': file.contentType,
           'cache-control': FOR_EVER,
@@ -92,7 +92,7 @@ function refusal({ status, headers, body }: TransportResponse, bucket: string, r
   const said = `the S3 storage refused the request: ${code ?? status}`
   const details = { status, code }
   if (status === 401 || status === 403) {
-    const hint = `Check the AWS credentials. They need the permission to put objects into ${bucket}.`
+    const hint = `Check the AWS credentials. They need permission to put objects into ${bucket}.`
     return new GdnError('forbidden', said, { hint, details })
   }
   if (status === 404) {

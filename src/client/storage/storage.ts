@@ -9,7 +9,7 @@ export interface Storage {
   close(): Promise<void>
 }
 
-/** Dependencies of a storage that sends requests. */
+/** Dependencies of a `Storage` that sends requests. */
 export interface StorageLine {
   transport: Transport
   userAgent: string
