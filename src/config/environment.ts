@@ -108,7 +108,7 @@ export const OTHER_VARIABLES: readonly Variable[] = [
   { name: 'NODE_DISABLE_COMPILE_CACHE', what: 'Set to 1 to disable the cache of compiled code' },
   {
     name: 'AWS_ACCESS_KEY_ID',
-    what: 'Credentials for S3 storage (s3://), with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN',
+    what: 'Access key ID for S3 storage (s3://). Set AWS_SECRET_ACCESS_KEY too, and AWS_SESSION_TOKEN for temporary credentials',
   },
   { name: 'AWS_PROFILE', what: 'Profile of your AWS credentials, if there is no access key' },
   { name: 'AWS_SHARED_CREDENTIALS_FILE', what: 'Path of the AWS credentials file. Default: ~/.aws/credentials' },

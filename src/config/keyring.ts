@@ -33,8 +33,7 @@ const loadNative = (): unknown => createRequire(import.meta.url)(PACKAGE)
 
 /**
  * Opens the system keyring: Keychain, Credential Manager, or the Secret Service on Linux. On Linux, the Secret Service
- * is required, because the package would fall back to the kernel's keyring, which is lost at a restart. A file is
- * better than that.
+ * is required. Otherwise, the package would fall back to the kernel's keyring, which loses the keys at a restart.
  *
  * @throws GdnError `native_missing` if GDN_KEYRING=off disables it, or the package isn't installed
  */

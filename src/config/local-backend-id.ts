@@ -1,4 +1,4 @@
-// Node loads `promises` of node:fs on first use, unlike node:fs/promises. Most commands don't need it.
+// Node.js loads `promises` of node:fs on first use, unlike node:fs/promises. Most commands don't need it.
 import { promises as fs } from 'node:fs'
 import { join } from 'node:path'
 

@@ -81,7 +81,7 @@ export async function localApiKey(dataDir: string): Promise<Secret> {
   })
 }
 
-/** Like localApiKey, but returns null if no backend was ever started. */
+/** Like localApiKey, but returns null if the file doesn't exist. */
 export async function localApiKeyIfThere(dataDir: string): Promise<Secret | null> {
   return await readSecretFile(localApiKeyFile(dataDir))
 }

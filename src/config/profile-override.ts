@@ -6,7 +6,7 @@ interface Saved {
   cwd: string
   /** The profile that the user's file selects. */
   profile: string
-  /** The URL of its server; undefined if it has none, or looks it up. */
+  /** The URL of its server; undefined if it has none, and for the profile `local`, whose URL is looked up. */
   baseUrl: string | undefined
 }
 

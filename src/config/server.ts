@@ -14,7 +14,7 @@ export interface Server {
   origin: string
   source: ServerSource
   from: string
-  /** True if the server runs on this machine, so that nothing of value is at risk. */
+  /** Whether the server runs on this machine. */
   loopback: boolean
 }
 
@@ -63,7 +63,11 @@ export function chooseTarget({ flags, env, project, profileName, profile }: Name
   return ofProfile()
 }
 
-/** Resolves a target to a server. For the local backend, looks up its current address. Throws if the target is null. */
+/**
+ * Resolves a target to a server. For the local backend, looks up its current address.
+ *
+ * @throws GdnError `usage` if the target is null; `unreachable` if the local backend isn't running
+ */
 export async function serverOf(target: ServerTarget | null, localDataDir: string): Promise<Server> {
   if (target === null) {
     throw new GdnError('usage', 'no server is configured', {
@@ -89,7 +93,7 @@ export async function serverOf(target: ServerTarget | null, localDataDir: string
   return { baseUrl: running.url, origin: checkedOrigin(running.url), source: 'local', from: '--local', loopback: true }
 }
 
-/** Returns the `https://host[:port]` of a URL. Throws if it isn't an http(s) URL or has a user name or password. */
+/** Returns the origin of a URL. Throws if it isn't an http(s) URL or has a user name or password. */
 export function checkedOrigin(url: string, from = 'the address'): string {
   const parsed = parseUrl(url)
   if (parsed !== null && hasUserInfo(parsed)) {

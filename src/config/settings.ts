@@ -163,7 +163,7 @@ function activeProfile(
   return null
 }
 
-// Settings that belong to a server. A file's values apply only if the server in use is the one that the file names.
+// Settings of one server. If the file or the profile names a server, its values apply only to that server.
 const OF_A_SERVER = new Set<keyof ProfileSettings>(['contract', 'blockchain', 'rate', 'api_version'])
 
 function pick<Name extends 'contract' | 'wallet' | 'rate' | 'blockchain' | 'api_version'>(
