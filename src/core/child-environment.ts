@@ -1,6 +1,6 @@
 /**
  * The variables that a child process of gdn needs, for paths, locale and trusted certificates. It gets no other
- * variable, because those of a user or a CI may contain tokens, passwords and keys.
+ * variables, because those of a user or a CI system may contain tokens, passwords and keys.
  */
 const NEEDED = new Set([
   'PATH',

@@ -3,7 +3,7 @@ import { hidesSecret, REDACTED } from './secret.ts'
 
 const MAX_LENGTH = 200
 
-/** Returns a string as it is and any other value as JSON, because a server may send an object in place of a text. */
+/** Returns a string unchanged, and any other value as JSON, because a server may send an object in place of a text. */
 export const textOrJson = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 

@@ -2,10 +2,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 /**
- * Returns the path under which a file exists. If there is none, but its folder has exactly one file whose name differs
- * only in Unicode normalization, returns the path of that file. macOS may decompose the characters of file names, such
- * as the ö of `Möwe.png`. Otherwise, returns the path as it is. All code that reads local files of NFTs resolves their
- * paths here. Rows keep the path of the manifest, which is the same on each machine.
+ * Returns the path at which a file can be read. If there is no file at the given path, but its folder has exactly one
+ * file whose name differs only in Unicode normalization, returns the path of that file. macOS may decompose the
+ * characters of file names, such as the ö of `Möwe.png`. Otherwise, returns the path unchanged. All code that reads
+ * local files of NFTs resolves their paths here. Rows keep the path in the manifest, which is the same on each machine.
  */
 export function existingPath(path: string): string {
   const name = basename(path)

@@ -1,6 +1,6 @@
 import { v7 } from 'uuid'
 
-/** Number of IDs whose random bytes are generated at once. One call for each ID takes longer than the rest of it. */
+/** Number of IDs whose random bytes are generated at once. One call for each ID would take most of the time. */
 const AT_ONCE = 256
 const LENGTH = 16
 

@@ -76,7 +76,7 @@ export async function seemsActive(holder: LockHolder, beatAt: number): Promise<b
  * @param what what the process works on
  */
 export function activeHolderError({ pid, note }: LockHolder, what = 'this run'): GdnError {
-  // A stopped process handles no signal to end before it continues.
+  // A stopped process doesn't handle Ctrl-C or SIGTERM until it continues.
   const stopped = isStopped(pid)
   const message = `another gdn process is working on ${what}: pid ${pid} (${note})${stopped ? ', which is stopped' : ''}`
   return new GdnError('run_busy', message, {

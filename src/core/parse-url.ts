@@ -1,9 +1,9 @@
 /**
- * Parses a URL, or returns null for invalid text. `URL.canParse` can't be used: in Node 20, it misjudges URLs with
+ * Parses a URL, or returns null for invalid text. `URL.canParse` can't be used: in Node.js 20, it misjudges URLs with
  * Latin-1 letters after many calls.
  */
 export function parseUrl(text: string, base?: URL): URL | null {
-  // Creating the error takes Node 0.1 ms, and each command reads variables that are mostly unset.
+  // Creating the error takes 0.1 ms, and each command reads variables that are mostly unset.
   if (text === '' && base === undefined) return null
   try {
     return new URL(text, base)

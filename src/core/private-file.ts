@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-// Node loads `promises` of node:fs on first use, unlike node:fs/promises. Most commands only read.
+// Node.js loads `promises` of node:fs on first use, unlike node:fs/promises. Most commands only read.
 import {
   closeSync,
   constants,
@@ -35,7 +35,8 @@ const HAS_MODES = platform !== 'win32'
 
 /** Creates a directory, and its missing parents, for its owner only. */
 export async function makePrivateFolder(path: string): Promise<void> {
-  // Node's recursive mkdir never ends if the file system returns ENOENT below an existing directory, such as /proc.
+  // The recursive mkdir of Node.js never ends if the file system returns ENOENT below an existing directory, such as
+  // /proc.
   const parent = dirname(path)
   if (parent !== path && !existsSync(parent)) await makePrivateFolder(parent)
   try {
@@ -234,7 +235,7 @@ export function openToAppend(path: string): number {
   }
 }
 
-/** Creates a private file for a library to write to. The library itself would create it readable for everybody. */
+/** Creates a private file for a library to write to. The library itself would let everyone read it. */
 export function ensurePrivateFile(path: string): void {
   closeSync(openToAppend(path))
 }

@@ -46,8 +46,8 @@ export function isStopped(pid: number): boolean {
 }
 
 /**
- * Returns the running process with a pid; null if there is none. Synchronous, so that a child's pidfile can be written
- * before anything else happens after it is spawned.
+ * Returns the running process with a pid; null if there is none. Synchronous, so that the pidfile of a child can be
+ * written before anything else happens.
  */
 export function findProcess(pid: number): RunningProcess | null {
   try {
@@ -71,8 +71,8 @@ export async function bootId(): Promise<string | null> {
 }
 
 /**
- * Returns the namespace in which pids are unique, because containers have their own; null if the system has no
- * namespaces.
+ * Returns the namespace in which pids are unique; null if the system has no namespaces. Each container has its own
+ * namespace.
  */
 export async function pidNamespace(): Promise<string | null> {
   try {

@@ -72,7 +72,7 @@ function remember(value: string): void {
 }
 
 /**
- * Redacts every secret of this process in a text, in these forms: as it is, escaped in JSON, HTML or a URL, in
+ * Redacts every secret of this process in a text, in these forms: unchanged, escaped in JSON, HTML or a URL, in
  * hexadecimal, in base64 at any offset, and backwards. That covers accidental echoes. Deliberate hiding can't be
  * prevented.
  *
@@ -155,8 +155,8 @@ function spellingsOf(value: string): Spellings {
 }
 
 /**
- * Returns the long parts of a secret that no text encoding changes, such as a private key without its 0x. They are most
- * of the secret. They stay the same however often the rest is escaped, such as by JSON within JSON in a log.
+ * Returns the long parts of a secret that no text encoding changes, such as a private key without its 0x. They make up
+ * most of the secret, and stay the same however often the rest is escaped, as in JSON within JSON.
  */
 function piecesOf(value: string): string[] {
   return value.match(/[A-Za-z0-9_-]{16,}/g) ?? []
@@ -183,7 +183,7 @@ export function keysIn(address: string): string[] {
   return url === null ? [] : [...`${url.pathname}${url.search}`.matchAll(KEY_IN_URL)].map(([key]) => key)
 }
 
-/** Registers the keys in a provider's URL, so that output redacts them. The URL itself has to be passed on as text. */
+/** Registers the keys in a provider's URL, so that output redacts them. The URL itself must stay plain text. */
 export function knowKeysIn(address: string): void {
   for (const key of keysIn(address)) remember(key)
 }
