@@ -313,7 +313,7 @@ async function operateForKey(
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     if (error.code === 'idempotency_key_reused') throw reusedElsewhere(idempotencyKey, error)
-    // This error means that an operation with this ID exists, but is another request.
+    // This error means that an operation with this ID exists, but for another request.
     throw error.code === 'usage' ? await reusedKey(state, origin, once) : error
   }
 }
@@ -358,7 +358,7 @@ function checkKey(key: unknown): void {
   throw new GdnError('invalid_input', `idempotencyKey ${message}`, {
     place: { field: 'idempotencyKey' },
     details: [{ field: 'idempotencyKey', message }],
-    hint: 'Use an ID of your application, such as the ID of an order.',
+    hint: 'Use an ID from your application, such as the ID of an order.',
   })
 }
 

@@ -139,7 +139,7 @@ export type MintedNft = Partial<Nft> & {
   accepted_date: string | null
 }
 
-/** A record without a field. A record may have unknown fields, with which `Omit` loses the types of all others. */
+/** Like `Omit`, which would lose the types of all fields, because a record may have unknown ones. */
 type Without<Item, Field> = { [Key in keyof Item as Key extends Field ? never : Key]: Item[Key] }
 
 export interface CreatedCollection {
@@ -191,7 +191,7 @@ export interface Manifest {
 
 /** One NFT of a manifest. */
 export interface ManifestRow {
-  /** The row of a CSV file as a spreadsheet shows it (the header is 1), or the line of a JSON file. */
+  /** The row number in a CSV file, as in a spreadsheet (the header is row 1), or the line number in a JSON file. */
   line: number
   /** The row's `id`; null if it has none. */
   id: string | null
