@@ -22,7 +22,7 @@ export function homeDirectory({ HOME = '' }: NodeJS.ProcessEnv, ofAccount: () =>
   } catch (cause) {
     const problem = HOME === '' ? 'is not set' : 'is not an absolute path'
     throw new GdnError('invalid_config', `${problem}, and this user has no account with a home directory`, {
-      hint: 'Run `export HOME=<absolute path>` with a directory of your own.',
+      hint: 'Run `export HOME=<absolute path>` with a directory that you own.',
       place: { field: 'HOME' },
       cause,
     })

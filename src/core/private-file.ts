@@ -62,7 +62,7 @@ export async function refuseForeignFolder(
   const found = await fs.stat(path)
   if (!HAS_MODES || !isForeign(found.uid, uid)) return
   throw new GdnError(code, `${path} belongs to another user`, {
-    hint: 'Choose a directory of your own.',
+    hint: 'Choose a directory that you own.',
     place: { file: path },
   })
 }
@@ -86,7 +86,7 @@ export async function refuseOpenFolder(
     if (found === null) continue
     if (isForeign(found.uid, uid)) {
       throw new GdnError(code, `${folder} belongs to another user, who could replace ${path}`, {
-        hint: 'Choose a directory of your own.',
+        hint: 'Choose a directory that you own.',
         place: { file: path },
       })
     }

@@ -27,7 +27,7 @@ test.each([
     expect.objectContaining({
       code: 'invalid_config',
       message: `${problem}, and this user has no account with a home directory`,
-      hint: 'Run `export HOME=<absolute path>` with a directory of your own.',
+      hint: 'Run `export HOME=<absolute path>` with a directory that you own.',
       place: { field: 'HOME' },
     }),
   )
