@@ -142,7 +142,7 @@ export class KnownBackends {
 
 const healthUrl = (baseUrl: string) => `${baseUrl}/healthz`
 
-/** Reads the identity in a response of /healthz. A server that isn't ours may return anything. */
+/** Reads the identity in a response of /healthz. A server that isn't a gdn backend may return anything. */
 function identityIn(url: string, response: TransportResponse): Identity {
   const json = parseJson(response.body)
   if (json === null || typeof json !== 'object' || !('backend_id' in json)) return NONE

@@ -134,7 +134,7 @@ async function glance(path: string): Promise<string> {
 type IsOfServer = (server: Pick<KnownCollectionOfServer, 'origin' | 'url'>) => boolean
 
 /**
- * Returns a filter for the server that the words or the environment select. Identifies a local backend by its last
+ * Returns a filter for the server that the words or the environment select. Identifies the local backend by its last
  * known ID.
  */
 async function serverOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise<IsOfServer> {

@@ -6,7 +6,7 @@ import { HELP_TOPICS } from './topics.ts'
 const CREATING = ['create', 'generate', 'add', 'mint']
 
 /**
- * Words that other tools use for our commands, with the most likely command first. gdn suggests these commands but
+ * Words that other tools use for such commands, with the most likely command first. gdn suggests these commands but
  * never runs them.
  */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {

@@ -15,8 +15,8 @@ export interface CommandSignals extends Signals {
 }
 
 /**
- * Limit of abort listeners. Node.js warns of a leak above 10, but a command can have more requests and waits at once:
- * --check-files has 18.
+ * Maximum number of abort listeners before Node.js warns of a leak. The default of 10 is too low: --check-files has 18
+ * requests and waits at the same time.
  */
 const MAX_LISTENERS = 64
 

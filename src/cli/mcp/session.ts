@@ -107,7 +107,7 @@ export class McpSession {
       throw usage('plan_id', `belongs to ${plan.tool}`, `Nothing was sent. Call ${plan.tool} with dry_run false.`)
     }
     if (Object.keys(values).length > 0 && !isDeepStrictEqual(plan.values, values)) {
-      throw usage('plan_id', 'has other arguments', 'Nothing was sent. Omit the other arguments.')
+      throw usage('plan_id', 'is for other arguments', 'Nothing was sent. Pass only plan_id and dry_run false.')
     }
     return await this.#running.do(tool, plan, context, async () => await this.#planning.check(tool, plan, caller))
   }

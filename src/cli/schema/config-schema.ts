@@ -15,7 +15,7 @@ const FIELD_NOTES: Record<
   wallet: 'Your wallet: an address, or a name such as @alice',
   rate: 'Maximum number of requests per second',
   api_version: 'Version of the API that requests follow',
-  map: 'Meanings of manifest columns, such as "Mood": "attr:Mood", or ignore',
+  map: 'Meanings of manifest columns, such as "Mood": "attr:Mood". The meaning ignore skips a column',
   unknown_columns: 'How unknown manifest columns are read: attr, extra, ignore or error',
   storage: 'Where local files are uploaded if the server accepts none: s3://<bucket>/<prefix> or ipfs',
   storage_endpoint: 'URL of an S3 service other than AWS',

@@ -100,8 +100,8 @@ function usableFolder(folders: readonly string[]): string {
 }
 
 /**
- * Throws for a folder of another user, and restricts one that others can write to. They could delay our requests or
- * make us exceed the limit.
+ * Throws for a folder of another user, and restricts one that others can write to. Otherwise, other users could delay
+ * requests or make gdn exceed the limit.
  */
 function checkOwner(folder: string): void {
   const stats = lstatSync(folder)

@@ -42,7 +42,7 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
   }
 }
 
-/** Returns the CID in a response, which has a line of JSON for each file. The last line counts. */
+/** Returns the CID in a response, which has a line of JSON for each file. Uses the last line. */
 function cidIn(response: TransportResponse, api: string): string {
   if (response.status === 401 || response.status === 403) {
     throw new GdnError('forbidden', `the IPFS node at ${api} refused the request: ${describeResponse(response)}`, {
