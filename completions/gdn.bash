@@ -1,5 +1,5 @@
-# Completions of gdn for bash 3.2 and later; made from its command tree by src/build/completions.mjs.
-# Nothing that is typed or found is ever run or expanded: tables, and values that gdn has sanitised.
+# Completions of gdn for bash 3.2 and later. Generated from the command tree by src/build/completions.mjs.
+# Values come from tables, or from gdn, which sanitizes them. Typed text and values are never run or expanded.
 
 __gdn_words() {
   case $1 in
@@ -1129,7 +1129,7 @@ all' ;;
   esac
 }
 
-# The flags of a command ("gdn": those that may stand before one): a line each.
+# Sets REPLY to the flags of a command, one per line; for "gdn", to the flags that may precede a command.
 __gdn_flags_of() {
   local bundle lines=''
   __gdn_bundles "$1"
@@ -1140,7 +1140,7 @@ __gdn_flags_of() {
   REPLY=$lines
 }
 
-# What the flag $2 takes, by the lines $1; nothing for a flag that isn't known.
+# Sets REPLY to the kind of value that the flag $2 takes, according to the flags in $1; empty for an unknown flag.
 __gdn_takes() {
   local name short takes rest
   while read -r name short takes rest; do
@@ -1152,7 +1152,7 @@ __gdn_takes() {
   REPLY=''
 }
 
-# Offers a value ($1), which is $2, where it begins with what is typed.
+# Offers the value $1 with the description $2 if the value begins with the typed text.
 __gdn_offer() {
   [[ $1 == "$__gdn_typed"* ]] || return
   __gdn_values_found+=("$1")
@@ -1186,7 +1186,7 @@ __gdn_offer_paths() {
   while IFS= read -r path; do COMPREPLY+=("$path"); done < <(compgen "$action" -- "${__gdn_typed#"$__gdn_before"}")
 }
 
-# Offers what a flag or an argument takes. $__gdn_before: what stands in the same word already, such as --file=
+# Offers the values of a kind. $__gdn_before is the part of the word before the value, such as --file=.
 __gdn_offer_kind() {
   case $1 in
     @*)
@@ -1216,7 +1216,7 @@ _gdn() {
   local -a __gdn_line __gdn_values_found __gdn_whats_found
   COMPREPLY=()
 
-  # bash breaks words at =, : and @ as well: what no space parts on the line is put together again.
+  # bash also splits words at =, : and @. Parts without a space between them are joined again.
   local rest=$COMP_LINE gap
   for ((i = 0; i <= COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
@@ -1307,7 +1307,7 @@ _gdn() {
     if [[ ${#__gdn_values_found[@]} -eq 0 && ($kind == '' || $kind == text) ]]; then __gdn_offer_flags "$flags"; fi
   fi
 
-  # What bash does not replace, because it took it for a word of its own, is not repeated; an @ at the beginning is.
+  # bash replaces only the text after the last = or :, so values don't repeat the text before. They repeat a leading @.
   local skip=${__gdn_typed%"${__gdn_typed##*[=:]}"}
   if [[ $skip && $COMP_WORDBREAKS != *"${skip: -1}"* ]]; then skip=''; fi
   local value what width=0 shown
@@ -1317,7 +1317,7 @@ _gdn() {
   for ((i = 0; i < ${#__gdn_values_found[@]}; i++)); do
     value=${__gdn_values_found[i]#"$skip"}
     what=${__gdn_whats_found[i]}
-    # Only where a list is shown, and nothing is inserted.
+    # Descriptions are added only if bash shows a list and inserts nothing.
     if [[ ${COMP_TYPE-} == 63 && $what && ${#__gdn_values_found[@]} -gt 1 ]]; then
       printf -v shown '%-*s  %s' "$width" "$value" "$what"
       COMPREPLY+=("${shown:0:${COLUMNS:-80}-1}")

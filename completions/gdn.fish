@@ -1,5 +1,5 @@
-# Completions of gdn for fish 3 and later; made from its command tree by src/build/completions.mjs.
-# Nothing that is typed or found is ever run or expanded: tables, and values that gdn has sanitised.
+# Completions of gdn for fish 3 and later. Generated from the command tree by src/build/completions.mjs.
+# Values come from tables, or from gdn, which sanitizes them. Typed text and values are never run or expanded.
 
 function __gdn_words
   switch "$argv[1]"
@@ -1411,7 +1411,7 @@ function __gdn_values
   end
 end
 
-# The flags of a command ("gdn": those that may stand before one), a line each.
+# Prints the flags of a command, one per line; for "gdn", the flags that may precede a command.
 function __gdn_flags_of
   set -l bundles (__gdn_bundles $argv[1] | string split -n ' ')
   test (count $bundles) -gt 0; or set bundles $argv[1]
@@ -1420,7 +1420,7 @@ function __gdn_flags_of
   end
 end
 
-# What the flag $argv[1] takes, of the lines that follow; nothing for one that isn't known.
+# Prints the kind of value that the flag $argv[1] takes, according to the flags after it; nothing for an unknown flag.
 function __gdn_takes
   for line in $argv[2..]
     set -l part (string split -m 3 ' ' -- $line)
@@ -1431,7 +1431,7 @@ function __gdn_takes
   end
 end
 
-# Prints lines of values as fish wants them, behind what stands in the word already.
+# Prints values and descriptions in the format of fish, with the part of the word before the value.
 function __gdn_offer -a before
   for line in $argv[2..]
     set -l part (string split -m 1 -- ' ' $line)
@@ -1439,7 +1439,8 @@ function __gdn_offer -a before
   end
 end
 
-# Prints what a flag or an argument takes: kind, what stands in the word already, what is typed behind it, the words.
+# Prints the values of a kind. Arguments: the kind, the part of the word before the value, the typed part of the value,
+# and the words of the line.
 function __gdn_offer_kind -a kind before typed
   switch "$kind"
     case '@*'

@@ -1,5 +1,5 @@
-# Completions of gdn for PowerShell 5.1 and later; made from its command tree by src/build/completions.mjs.
-# Nothing that is typed or found is ever run or expanded: tables, and values that gdn has sanitised.
+# Completions of gdn for PowerShell 5.1 and later. Generated from the command tree by src/build/completions.mjs.
+# Values come from tables, or from gdn, which sanitizes them. Typed text and values are never run or expanded.
 
 Register-ArgumentCompleter -Native -CommandName gdn -ScriptBlock {
   param($wordToComplete, $commandAst, $cursorPosition)
@@ -1117,7 +1117,8 @@ config
 all'
   }
 
-  # The flags of a command ('gdn': those that may stand before one): name, short form, what it takes, summary.
+  # Returns the flags of a command; for 'gdn', the flags that may precede a command. Each flag has a name, a short form,
+  # the kind of its value, and a summary.
   function Get-Flags([string]$name) {
     $ids = if ($bundles.ContainsKey($name)) { $bundles[$name] -split ' ' } else { @($name) }
     foreach ($id in $ids) {
@@ -1134,12 +1135,12 @@ all'
 
   function New-Result([string]$value, [string]$shown, [string]$what) {
     $tip = if ($what) { $what } else { $shown }
-    # Without quotes, @name would be the items of a variable.
+    # Without quotes, PowerShell would replace @name with the items of a variable.
     if ($value.StartsWith('@')) { $value = "'$value'" }
     [System.Management.Automation.CompletionResult]::new($value, $shown, 'ParameterValue', $tip)
   }
 
-  # Lines of values and what each is, where they begin with what is typed; $before stands in the same word already.
+  # Returns the values that begin with the typed text, with descriptions. $before is the part of the word before them.
   function Get-Values($lines, [string]$separator, [string]$before, [string]$typed) {
     foreach ($line in $lines) {
       $value, $what = $line -split $separator, 2
@@ -1149,7 +1150,7 @@ all'
     }
   }
 
-  # What a flag or an argument takes. Where it is a path nothing is returned: PowerShell completes paths by itself.
+  # Returns the values of a kind. Returns nothing for paths, because PowerShell completes them itself.
   function Get-Kind([string]$kind, [string]$before, [string]$typed, $words) {
     if (-not $kind) { return }
     $id = $kind.Substring(1)

@@ -19,7 +19,7 @@ function describe({ permissions, needs, ratePerSecond, creates, origin }: Endpoi
   if (creates !== null) {
     lines.push('Send an `Idempotency-Key`, so that you can repeat the request safely.')
     lines.push(
-      "Reference IDs are an extension of gdn backends. Each identifies one operation permanently. A request that repeats a reference ID returns the existing object and creates nothing.",
+      'Reference IDs are an extension of gdn backends. Each identifies one operation permanently. A request that repeats a reference ID returns the existing object and creates nothing.',
     )
   }
   if (origin === 'extension') lines.push("Not in the hosted service's API reference. gdn backends support it.")
