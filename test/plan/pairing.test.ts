@@ -32,7 +32,7 @@ const plan = (machine: Machine, rows: readonly ManifestRow[], more: Partial<Plan
 const apply = (machine: Machine, rows: readonly ManifestRow[], more: Partial<PlanOptions> = {}) =>
   machine.apply(rows, { ...DROP, ...more })
 
-const STORED = (rows: string) => `${rows} since their mint. gdn apply stores which NFTs they belong to`
+const STORED = (rows: string) => `${rows} after their mint. gdn apply stores which NFTs they belong to`
 const FILE = 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 const DROPPED = rowsOf('A', 'B', 'C')
 

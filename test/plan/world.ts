@@ -413,7 +413,7 @@ export interface Planned {
   changedSinceSaved: ChangePlan['changedSinceSaved']
   /** The changes of each row, and burns, as a saved plan has them. */
   saved: Saved
-  /** Rows that got an ID since their mint, and whether the server has or can store that. */
+  /** Rows that got an ID after their mint, and whether the server has or can store that. */
   paired: string[]
 }
 

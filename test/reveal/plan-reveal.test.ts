@@ -40,7 +40,7 @@ interface Revealing extends Pick<RevealPlan, 'rows' | 'revealed' | 'pending' | '
   replaced?: string[]
   /** The earlier path of the manifest, if it was moved. */
   movedFrom?: string
-  /** Rows that got an ID since their mint. */
+  /** Rows that got an ID after their mint. */
   paired: RevealPlan['paired']
 }
 

@@ -101,7 +101,7 @@ export async function mediaOf(reader: MediaReader, { field, source, place }: Fil
 
 /**
  * Returns the file that a gallery shows: `image` if it is an image or isn't stored, otherwise the first stored image.
- * If there is none, returns `image`, whatever its type.
+ * If no image is stored, returns the field `image` even if it isn't an image.
  */
 export async function coverOf(reader: MediaReader, fields: readonly FileField[]): Promise<NftMedia | null> {
   const named = fields.find(({ field }) => field === 'image')
