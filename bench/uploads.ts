@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -78,6 +79,8 @@ function dropOfImages(): Promise<Figure[]> {
     for (const name of names) await writeFile(join(folder, 'art', name), noise())
     const lines = names.map((name, at) => `Number ${at},One of many,art/${name},${WALLET}`)
     await writeFile(join(folder, 'drop.csv'), ['title,description,image,receiver', ...lines].join('\n'))
+    // Otherwise gdn's first syncs would also write these files.
+    execFileSync('sync')
     const backend = await serve(join(folder, 'backend'))
     try {
       const { contract_address, blockchain } = await createCollection(backend)

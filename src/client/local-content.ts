@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { MAX_FILE_BYTES } from '../api/endpoints/files.ts'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { existingPath } from '../core/existing-path.ts'
-import { readChunks } from '../core/read-chunks.ts'
 import { localContentProblem } from '../files/file-content.ts'
 import type { StreamedBody } from './transport.ts'
 
@@ -53,7 +53,7 @@ async function sizeOf(path: string): Promise<number> {
 async function* readExactly(path: string, size: number, sha256: string | undefined): AsyncIterable<Uint8Array> {
   const hash = sha256 === undefined ? null : createHash('sha256')
   let read = 0
-  for await (const chunk of readChunks(path)) {
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
     read += chunk.length
     if (read > size) break
     hash?.update(chunk)

@@ -5,12 +5,9 @@ import { multipartFile } from './multipart.ts'
 import { lacksEndpoint, statusOf } from './responses.ts'
 import { retryRead } from './retry-read.ts'
 import { type ClientServer, targetOf } from './send-once.ts'
-import type { StreamedBody } from './transport.ts'
 
 /** The slowest upload speed for which the timeout is sufficient. */
 const UPLOAD_BYTES_PER_MS = 32
-/** Maximum size of a body that is read before it is sent, because a stream costs more than sending it. */
-const MAX_BUFFERED_BYTES = 256 * 1024
 
 /**
  * Uploads a file.
@@ -19,16 +16,15 @@ const MAX_BUFFERED_BYTES = 256 * 1024
  */
 export async function upload(
   server: ClientServer,
-  file: string | Uint8Array,
+  content: string | Uint8Array,
   name: string,
   { signal, sha256 }: UploadOptions,
 ): Promise<{ url: string }> {
-  const { contentType, body } = await multipartFile(file, name, sha256)
+  const { contentType, body } = await multipartFile(content, name, sha256)
   const target = await targetOf(server, 'files')
   const headers = { 'content-type': contentType }
   const extraMs = Math.ceil(body.size / UPLOAD_BYTES_PER_MS)
-  const content = body.size <= MAX_BUFFERED_BYTES ? { body: await bytesOf(body) } : { stream: body }
-  const once = () => server.dispatch.post({ ...target, content, headers, signal, extraMs })
+  const once = () => server.dispatch.post({ ...target, content: { stream: body }, headers, signal, extraMs })
   try {
     return await decode('files', target.url, await retryRead(target.url, server.clock, signal, once))
   } catch (error) {
@@ -43,10 +39,4 @@ export async function upload(
       },
     )
   }
-}
-
-async function bytesOf(body: StreamedBody): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  for await (const part of body.open()) parts.push(part)
-  return Buffer.concat(parts)
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { existingPath } from '../core/existing-path.ts'
-import { readChunks } from '../core/read-chunks.ts'
 import { importOptions } from './ipfs-import.ts'
 
 /** The hash and size that identify the content of a local file. */
@@ -54,9 +54,9 @@ export class LocalContents {
 async function readLocal(path: string, signal: AbortSignal | undefined): Promise<LocalContent> {
   const hash = createHash('sha256')
   const content = async function* () {
-    for await (const chunk of readChunks(existingPath(path), signal)) {
-      hash.update(chunk)
-      yield chunk
+    for await (const chunk of createReadStream(existingPath(path), { signal })) {
+      hash.update(chunk as Uint8Array)
+      yield chunk as Uint8Array
     }
   }
   try {

@@ -323,7 +323,7 @@ describe('mint', () => {
       const { failed, outputs, log, summary, uploaded } = await job({})
       expect(failed).toBe(true)
       expect(outputs).toMatchObject({ 'exit-code': '7', minted: '0', failed: '2', unknown: '0' })
-      expect(log.match(/resumes/g)).toHaveLength(1)
+      expect(log.match(/Resuming/g)).toHaveLength(1)
       expect(commandsIn(log)).toContainEqual(
         expect.stringMatching(/^::error file=drop\.csv,line=3::row row-1: .*the file is gone/),
       )

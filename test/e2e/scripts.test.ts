@@ -82,7 +82,7 @@ describe('a reader that closes the pipe early causes no error', () => {
     const [code] = await once(child, 'close')
     expect({
       code,
-      stderr: stderr.replace(/^(Reading|The collection|Check it|Mint it|Replace the receivers).*\n/gm, ''),
+      stderr: stderr.replace(/^(Reading|The collection|Check the file|Mint the drop|Replace the receivers).*\n/gm, ''),
     }).toEqual({
       code: 0,
       stderr: '',
