@@ -49,7 +49,7 @@ const STATED: readonly Stated[] = [
     'src/api/endpoints/getreferences.ts',
     'MAX_REFERENCES_PER_REQUEST =',
   ],
-  ['docs/blockchains.md', (n) => `supply of ${n} NFTs`, 'src/server/pipeline/solana/burn-follower.ts', 'PAGE ='],
+  ['docs/blockchains.md', (n) => `supply of up to ${n} NFTs`, 'src/server/pipeline/solana/burn-follower.ts', 'PAGE ='],
   [
     'docs/blockchains.md',
     (n) => `every ${WORDS[n]} polls`,
@@ -330,7 +330,7 @@ test('numbers that pages state are those of the code', async () => {
 /** Numbers that aren't constants of the code: they follow from others, were measured, or belong to an example. */
 const NOT_CONSTANTS = [
   ...['24 NFTs', '24 rows', '42 blocks', '12.5 %', 'within 3 %', '1.8 kB', 'after 50 ms', 'at most 20 transactions'],
-  ...['polling interval of 2 s', 'among 10,000 NFTs', 'within 17 minutes', '64 blocks, which take'],
+  ...['polling interval of 2 s', 'collection of 10,000 NFTs', 'within 17 minutes', '64 blocks, which take'],
   // The test of the tools reads it from the page.
   ...['at most 25 tools with at most 30 kB'],
 ]
