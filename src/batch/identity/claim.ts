@@ -142,8 +142,8 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
 }
 
 function seemsRenamed(rows: NamedRow[]): GdnError {
-  const runs = [...new Set(rows.map(({ run }) => run))].join(', ')
-  const message = `${rows.length} rows of the manifest have the same content as rows with other IDs in another run: ${runs}`
+  const runs = [...new Set(rows.map(({ run }) => run))]
+  const message = `${rows.length} rows of the manifest have the same content as rows with other IDs in ${otherRuns(runs)}: ${runs.join(', ')}`
   return new GdnError('seems_minted', message, {
     hint: [
       'Nothing was sent. If you changed the IDs, restore them.',
@@ -152,6 +152,8 @@ function seemsRenamed(rows: NamedRow[]): GdnError {
     details: { rows: rows.slice(0, MAX_NAMED), count: rows.length },
   })
 }
+
+const otherRuns = (names: readonly string[]): string => (names.length === 1 ? 'another run' : 'other runs')
 
 /** Whether the collection has runs of other drops, whose rows may have the same IDs as rows of this run. */
 export function hasOtherDrops(sql: Sql, store: StoredRun): boolean {
@@ -243,7 +245,7 @@ function alreadyAccepted(claimed: ClaimedElsewhere, { setId, runName }: Drop): G
   const names = [...runs.keys()]
   const open = names.find((name) => runs.get(name) !== null)
   const many = count === 1 ? '1 row of the manifest belongs' : `${count} rows of the manifest belong`
-  return new GdnError('already_accepted', `${many} to another run of this collection: ${names.join(', ')}`, {
+  return new GdnError('already_accepted', `${many} to ${otherRuns(names)} of this collection: ${names.join(', ')}`, {
     hint: [
       ...(open === undefined
         ? [`Nothing was sent. The run ${names[0]} is finished. Run \`gdn batch results ${names[0]}\` to show its NFTs.`]
