@@ -29,7 +29,7 @@ export function withQuotesHint(error: GdnError, argv: readonly string[]): GdnErr
   return error.with({ hint: error.hint === undefined ? quotes : `${quotes}\n${error.hint}` })
 }
 
-/** Warns if a title or name is in quotes that the shell didn't remove, because they would be minted too. */
+/** Warns if a title or name is in quotes that the shell didn't remove, because the quotes become part of the value. */
 export function warnOfQuotes(io: Io, flag: string, text: string | undefined): void {
   if (text === undefined || !isInQuotes(text)) return
   io.warn(`${io.errPaint.busy('warning:')} ${flag}: is in quotes, which become part of the value`)

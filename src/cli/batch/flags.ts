@@ -106,7 +106,7 @@ const RUN = 'Run'
 
 /** Adds the flags that control a run. */
 export function addRunFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--run <name>', "Name of the run (the manifest's path)", {
+  valueFlag(command, '--run <name>', "Name that identifies the run (the manifest's path)", {
     group: RUN,
     parse: notEmpty,
   })

@@ -41,7 +41,9 @@ export function command(deps: Deps, run = init): GdnCommand {
   })
   valueFlag(initCommand, '-b, --blockchain <name>', 'Default blockchain', { parse: blockchainName })
   valueFlag(initCommand, '--wallet <address>', 'Default wallet', { parse: addressOrName })
-  valueFlag(initCommand, '--profile <name>', 'Name of the profile (default)', { parse: notEmpty })
+  valueFlag(initCommand, '--profile <name>', 'Name of the profile (default, or local for the local backend)', {
+    parse: notEmpty,
+  })
   eitherFlag(initCommand, 'start', 'Start the local backend', "Don't start the local backend")
   switchFlag(initCommand, '--no-check', "Don't check the server and the key")
   switchFlag(initCommand, '-y, --yes', 'Replace an existing profile of this name')

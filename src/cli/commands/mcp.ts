@@ -55,10 +55,12 @@ export function command(deps: Deps, run = mcp): GdnCommand {
       parse: notEmpty,
     },
   )
-  valueFlag(mcpCommand, '--toolsets <names>', `Tools to offer: ${TOOLSET_WORDS.join(', ')} (default)`, {
-    group: PERMITS,
-    parse: someOf(TOOLSET_WORDS),
-  })
+  valueFlag(
+    mcpCommand,
+    '--toolsets <names>',
+    `Toolsets to offer: ${TOOLSET_WORDS.slice(0, -1).join(', ')} or ${TOOLSET_WORDS.at(-1)} (only default)`,
+    { group: PERMITS, parse: someOf(TOOLSET_WORDS) },
+  )
   valueFlag(mcpCommand, '--call-timeout <time>', 'How long a call waits before it returns `running` (50s)', {
     parse: duration,
   })

@@ -63,7 +63,7 @@ export function command(deps: Deps, run = reveal): GdnCommand {
   })
   revealCommand.argument('<manifest>')
   addTargetFlags(revealCommand)
-  valueFlag(revealCommand, '--run <name>', "Name of the run (the manifest's path)", { parse: notEmpty })
+  valueFlag(revealCommand, '--run <name>', "Name that identifies the run (the manifest's path)", { parse: notEmpty })
   switchFlag(revealCommand, '--adopt', 'Use the NFTs of a manifest that was moved or renamed')
   switchFlag(revealCommand, '--dry-run', 'Check the manifest and its NFTs, and send nothing', 'Sending and waiting')
   addMaxCostFlag(revealCommand, 'the run')

@@ -4,7 +4,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
     'A collection is a smart contract that belongs to a wallet. If an account has only one collection, calls can omit its contract address.',
   'collection set':
     "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. A new owner must accept the offered ownership.",
-  'collection show': 'The contract address works for collections created on this machine.',
+  'collection show': 'The contract address works only for collections created on this machine.',
   'collection list': 'The API cannot list other collections.',
   'nft mint': 'gdn uploads local files. For many NFTs, use batch_mint.',
   'nft transfer': 'Omit what gdn can look up: token_id, contract, blockchain, sender.',

@@ -18,7 +18,7 @@ export interface PlanFlags extends BatchMintFlags {
 /** Adds the flags that affect what a plan contains. */
 export function addPlanFlags(command: GdnCommand): void {
   addTargetFlags(command)
-  valueFlag(command, '--run <name>', "Name of the run (the manifest's path)", { parse: notEmpty })
+  valueFlag(command, '--run <name>', "Name that identifies the run (the manifest's path)", { parse: notEmpty })
   valueFlag(command, '--rate <n>', 'Maximum number of requests per second', { parse: positiveNumber })
   switchFlag(command, '--take-over', 'Replace changes made elsewhere with the values of the manifest')
   switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')

@@ -48,7 +48,10 @@ export function command(deps: Deps, run = mint): GdnCommand {
   addWaitFlags(mintCommand)
   addOperationFlags(mintCommand)
   const BATCH = 'Manifests'
-  valueFlag(mintCommand, '--run <name>', 'Name of the run', { group: BATCH, parse: notEmpty })
+  valueFlag(mintCommand, '--run <name>', "Name that identifies the run (the manifest's path)", {
+    group: BATCH,
+    parse: notEmpty,
+  })
   valueFlag(mintCommand, '--chunk-size <n>', 'NFTs per request (50)', { group: BATCH, parse: integer(1, 1000) })
   valueFlag(mintCommand, '--rate <n>', 'Maximum number of requests per second', { group: BATCH, parse: positiveNumber })
   switchFlag(mintCommand, '--in-order', "Send rows in the manifest's order", BATCH)
