@@ -25,8 +25,9 @@ interface Known {
 }
 
 /**
- * The identities of the servers that this process has used. Requests to a server with a known ID reach only that
- * backend: the ID is checked again, without sending the key, after a failed request and after a pause.
+ * The identities of the servers that this process has used. If a server has an ID, each response with an ID is checked,
+ * and a response of another backend makes the request fail. After a failed request and after a pause, the ID is checked
+ * before the next request, without sending the key.
  */
 export class KnownBackends {
   readonly #userAgent: string
@@ -68,7 +69,9 @@ export class KnownBackends {
   }
 
   /**
-   * Wraps a transport so that requests reach only the backend that was identified at a base URL.
+   * Wraps a transport so that requests fail if another backend has replaced the one that was identified at a base URL.
+   * Another backend can still get a request within `TRUST_MS` of the last response. Its response then reveals it. If no
+   * backend was identified, or if it has no ID, requests are not checked.
    *
    * @param isLocal whether the server runs on this machine, where another backend can take its port within a second.
    * The ID is then checked again for each new connection

@@ -68,7 +68,7 @@ export interface CoreOptions extends WorkOptions {
   /** Returns the milliseconds of a monotonic clock. */
   steadyNow?: () => number
   /**
-   * A fork of a public network, with its own signers. It replaces the network that the settings have for its
+   * A fork of a public network, with its own signers. It replaces the network that the settings define for the same
    * blockchain.
    */
   fork?: ForkedChain | undefined

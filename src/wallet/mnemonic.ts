@@ -36,7 +36,7 @@ export async function mnemonicProblem(words: readonly string[]): Promise<string 
 export async function keyOfMnemonic(words: readonly string[], kind: KeyKind, path: string): Promise<WalletKey> {
   const parts = readPath(path)
   if (parts === null) throw new Error('this derivation path is invalid')
-  // The runtime's own derivation takes milliseconds, and the library's half a second.
+  // pbkdf2 of Node.js is native and runs off the main thread. mnemonicToSeed of @scure/bip39 runs in JavaScript.
   const seed = await promisify(pbkdf2)(words.join(' '), 'mnemonic', 2048, 64, 'sha512')
   const bytes = kind === 'solana' ? ed25519Seed(seed, parts) : await secp256k1Key(seed, parts)
   try {

@@ -105,7 +105,7 @@ export async function applyEvents(db: Db, events: readonly OwnerEventRow[]): Pro
   )
 }
 
-/** Rolls back the events after `block`, so that tokens and collections get their state at that block. */
+/** Rolls back the events after `block`, so that tokens and collections return to their state at that block. */
 export async function undoEvents(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
   const undone = await db
     .deleteFrom('owner_events')

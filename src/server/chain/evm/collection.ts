@@ -50,7 +50,7 @@ export function encodeTransfer({ from, to, tokenId }: { from: Hex; to: Hex; toke
   return encodeFunctionData({ abi: gdnCollection.abi, functionName: 'transferFrom', args: [from, to, tokenId] })
 }
 
-/** Returns call data that mints a bundle to `sender` and transfers each token in the same transaction. */
+/** Returns call data that mints a bundle to `sender` and transfers each token to its receiver in one transaction. */
 export function encodeGrant({ startId, sender, receivers, digest }: GrantCall): Hex {
   return encodeFunctionData({
     abi: gdnCollection.abi,
