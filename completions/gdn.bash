@@ -207,7 +207,7 @@ __gdn_bundles() {
     'collection show') REPLY='flags-883978 server-12647a output-31b492' ;;
     'collection set') REPLY='settings-d2cf0d flags-7a1da0 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
-    'nft mint') REPLY='flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-b0ba00 server-12647a output-31b492' ;;
+    'nft mint') REPLY='flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
     'nft grant') REPLY='flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft transfer') REPLY='flags-a39b18 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
     'nft list') REPLY='flags-8c56ed server-12647a output-31b492' ;;
@@ -221,8 +221,8 @@ __gdn_bundles() {
     'batch template') REPLY='flags-6dc3e8 server-da4928 output-d9d285' ;;
     'batch validate') REPLY='flags-492dfe server-12647a output-31b492' ;;
     'batch preview') REPLY='flags-d2e2c9 server-12647a output-31b492' ;;
-    'batch rehearse') REPLY='flags-e663aa run-ce9282 server-da4928 output-31b492' ;;
-    'batch mint') REPLY='flags-112622 run-2f3651 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch rehearse') REPLY='flags-e663aa run-d6aedf server-da4928 output-31b492' ;;
+    'batch mint') REPLY='flags-112622 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
     'batch status') REPLY='flags-347970 server-12647a output-31b492' ;;
     'batch resume') REPLY='flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
@@ -231,9 +231,9 @@ __gdn_bundles() {
     'batch results') REPLY='flags-a3428c verifying-4972e5 server-12647a output-31b492' ;;
     'batch report') REPLY='flags-6871bb server-12647a output-31b492' ;;
     'batch rm') REPLY='flags-dbdba3 server-12647a output-31b492' ;;
-    'plan') REPLY='flags-18a0fb server-12647a output-7bedd8' ;;
-    'apply') REPLY='flags-fc94a4 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
-    'reveal') REPLY='flags-63f030 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492' ;;
+    'plan') REPLY='flags-981cb2 server-12647a output-7bedd8' ;;
+    'apply') REPLY='flags-98ffb8 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
+    'reveal') REPLY='flags-ed3df7 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492' ;;
     'cost') REPLY='flags-c1de73 cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
     'wallet generate') REPLY='flags-e8321b server-12647a output-31b492' ;;
     'wallet import') REPLY='flags-081201 server-da4928 output-31b492' ;;
@@ -278,7 +278,7 @@ __gdn_bundles() {
     'db import') REPLY='flags-ef163f output-31b492' ;;
     'db migrate') REPLY='flags-ef163f output-31b492' ;;
     'db status') REPLY='flags-ef163f output-31b492' ;;
-    'init') REPLY='flags-f87bac server-da4928 output-31b492' ;;
+    'init') REPLY='flags-f742ac server-da4928 output-31b492' ;;
     'auth login') REPLY='flags-4dc24c server-12647a output-31b492' ;;
     'auth status') REPLY='flags-6a47ec server-12647a output-31b492' ;;
     'auth logout') REPLY='flags-ba0c83 server-12647a output-31b492' ;;
@@ -291,7 +291,7 @@ __gdn_bundles() {
     'completion') REPLY='output-d9d285' ;;
     'api') REPLY='flags-3898da output-986f87 server-12647a' ;;
     'schema') REPLY='output-31b492' ;;
-    'mcp') REPLY='permissions-of-the-agent-ae115e flags-b36207 server-12647a output-d9d285' ;;
+    'mcp') REPLY='permissions-of-the-agent-0fd949 flags-b36207 server-12647a output-d9d285' ;;
     *) REPLY='' ;;
   esac
 }
@@ -382,7 +382,7 @@ __gdn_flags() {
 --yes -y - Don'\''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create' ;;
-    'manifests-b0ba00') REPLY='--run - @run-names Name of the run
+    'manifests-8116b0') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --in-order - - Send rows in the manifest'\''s order
@@ -511,7 +511,7 @@ __gdn_flags() {
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir Data directory of the backend (the local backend'\''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' ;;
-    'run-ce9282') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
+    'run-d6aedf') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -536,7 +536,7 @@ __gdn_flags() {
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time' ;;
-    'run-2f3651') REPLY='--run - @run-names Name of the run (the manifest'\''s path)
+    'run-83dffc') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -593,7 +593,7 @@ __gdn_flags() {
     'flags-dbdba3') REPLY='--contract -c @collections Collection of the run, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt' ;;
-    'flags-18a0fb') REPLY='--contract -c @collections Collection of the drop
+    'flags-981cb2') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -603,7 +603,7 @@ __gdn_flags() {
 --sender-wallet-address ~ @wallets First owner for rows without a sender
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
---run - @run-names Name of the run (the manifest'\''s path)
+--run - @run-names Name that identifies the run (the manifest'\''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace changes made elsewhere with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
@@ -622,7 +622,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-fc94a4') REPLY='--contract -c @collections Collection of the drop
+    'flags-98ffb8') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -632,7 +632,7 @@ __gdn_flags() {
 --sender-wallet-address ~ @wallets First owner for rows without a sender
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
---run - @run-names Name of the run (the manifest'\''s path)
+--run - @run-names Name that identifies the run (the manifest'\''s path)
 --rate - text Maximum number of requests per second
 --take-over - - Replace changes made elsewhere with the values of the manifest
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
@@ -646,7 +646,7 @@ __gdn_flags() {
 --price - text Price of the network'\''s coin: 3100 (USD) or 3100EUR' ;;
     'sending-and-waiting-50fb0b') REPLY='--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
-    'flags-63f030') REPLY='--contract -c @collections Collection of the drop
+    'flags-ed3df7') REPLY='--contract -c @collections Collection of the drop
 --contract-address ~ @collections Collection of the drop
 --contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
@@ -656,7 +656,7 @@ __gdn_flags() {
 --sender-wallet-address ~ @wallets First owner for rows without a sender
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
---run - @run-names Name of the run (the manifest'\''s path)
+--run - @run-names Name that identifies the run (the manifest'\''s path)
 --adopt - - Use the NFTs of a manifest that was moved or renamed' ;;
     'sending-and-waiting-ed2143') REPLY='--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
@@ -849,14 +849,14 @@ __gdn_flags() {
 --since - text All events of this period, such as 24h, delivered or not
 --data-dir - dir Data directory of the backend (the local backend'\''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' ;;
-    'flags-f87bac') REPLY='--hosted - - Use a hosted service
+    'flags-f742ac') REPLY='--hosted - - Use a hosted service
 --local - - Use the local backend (gdn local start)
 --base-url - text URL of the service
 --key-file - file File with the API key, or - for standard input
 --store - =store Where to store the key (the keyring, if available)
 --blockchain -b =blockchain Default blockchain
 --wallet - @wallets Default wallet
---profile - @profiles Name of the profile (default)
+--profile - @profiles Name of the profile (default, or local for the local backend)
 --start - - Start the local backend
 --no-start - - Don'\''t start the local backend
 --no-check - - Don'\''t check the server and the key
@@ -886,12 +886,12 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'permissions-of-the-agent-ae115e') REPLY='--allow-writes - - Offer tools that change something
+    'permissions-of-the-agent-0fd949') REPLY='--allow-writes - - Offer tools that change something
 --allow-spending - - Let tools spend on public networks, with --max-cost
 --max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD
 --root - dir Directory that tools can read and write (the current directory)
 --password-file - file File with the password of wallets that tools generate or sign with
---toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)' ;;
+--toolsets - ,toolsets Toolsets to offer: default, nfts, runs, wallets, backend, config or all (only default)' ;;
     'flags-b36207') REPLY='--call-timeout - text How long a call waits before it returns `running` (50s)' ;;
     'gdn') REPLY='--help -h - Help for the command
 --quiet -q - Omit notes and progress

@@ -279,7 +279,7 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'nft mint'
-      printf '%s\n' 'flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-b0ba00 server-12647a output-31b492'
+      printf '%s\n' 'flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     case 'nft grant'
       printf '%s\n' 'flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     case 'nft transfer'
@@ -307,9 +307,9 @@ function __gdn_bundles
     case 'batch preview'
       printf '%s\n' 'flags-d2e2c9 server-12647a output-31b492'
     case 'batch rehearse'
-      printf '%s\n' 'flags-e663aa run-ce9282 server-da4928 output-31b492'
+      printf '%s\n' 'flags-e663aa run-d6aedf server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-112622 run-2f3651 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-112622 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
@@ -327,11 +327,11 @@ function __gdn_bundles
     case 'batch rm'
       printf '%s\n' 'flags-dbdba3 server-12647a output-31b492'
     case 'plan'
-      printf '%s\n' 'flags-18a0fb server-12647a output-7bedd8'
+      printf '%s\n' 'flags-981cb2 server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-fc94a4 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
+      printf '%s\n' 'flags-98ffb8 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-63f030 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'flags-ed3df7 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
     case 'cost'
       printf '%s\n' 'flags-c1de73 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
@@ -421,7 +421,7 @@ function __gdn_bundles
     case 'db status'
       printf '%s\n' 'flags-ef163f output-31b492'
     case 'init'
-      printf '%s\n' 'flags-f87bac server-da4928 output-31b492'
+      printf '%s\n' 'flags-f742ac server-da4928 output-31b492'
     case 'auth login'
       printf '%s\n' 'flags-4dc24c server-12647a output-31b492'
     case 'auth status'
@@ -447,7 +447,7 @@ function __gdn_bundles
     case 'schema'
       printf '%s\n' 'output-31b492'
     case 'mcp'
-      printf '%s\n' 'permissions-of-the-agent-ae115e flags-b36207 server-12647a output-d9d285'
+      printf '%s\n' 'permissions-of-the-agent-0fd949 flags-b36207 server-12647a output-d9d285'
   end
 end
 
@@ -550,8 +550,8 @@ function __gdn_flags
         '--yes -y - Don\'t prompt before spending coins that have value' \
         '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
-    case 'manifests-b0ba00'
-      printf '%s\n' '--run - @run-names Name of the run' \
+    case 'manifests-8116b0'
+      printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--in-order - - Send rows in the manifest\'s order' \
@@ -699,8 +699,8 @@ function __gdn_flags
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    case 'run-ce9282'
-      printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
+    case 'run-d6aedf'
+      printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
@@ -726,8 +726,8 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time'
-    case 'run-2f3651'
-      printf '%s\n' '--run - @run-names Name of the run (the manifest\'s path)' \
+    case 'run-83dffc'
+      printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
@@ -797,7 +797,7 @@ function __gdn_flags
       printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--finished - - Delete all finished runs, or only those on the selected server or in the selected collection' \
         '--yes -y - Delete without a prompt'
-    case 'flags-18a0fb'
+    case 'flags-981cb2'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -808,7 +808,7 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
-        '--run - @run-names Name of the run (the manifest\'s path)' \
+        '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
         '--take-over - - Replace changes made elsewhere with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
@@ -828,7 +828,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-fc94a4'
+    case 'flags-98ffb8'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -839,7 +839,7 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
-        '--run - @run-names Name of the run (the manifest\'s path)' \
+        '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--rate - text Maximum number of requests per second' \
         '--take-over - - Replace changes made elsewhere with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
@@ -855,7 +855,7 @@ function __gdn_flags
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-63f030'
+    case 'flags-ed3df7'
       printf '%s\n' '--contract -c @collections Collection of the drop' \
         '--contract-address ~ @collections Collection of the drop' \
         '--contract-addresses ~ @collections Collection of the drop' \
@@ -866,7 +866,7 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
-        '--run - @run-names Name of the run (the manifest\'s path)' \
+        '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed'
     case 'sending-and-waiting-ed2143'
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
@@ -1095,7 +1095,7 @@ function __gdn_flags
         '--since - text All events of this period, such as 24h, delivered or not' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    case 'flags-f87bac'
+    case 'flags-f742ac'
       printf '%s\n' '--hosted - - Use a hosted service' \
         '--local - - Use the local backend (gdn local start)' \
         '--base-url - text URL of the service' \
@@ -1103,7 +1103,7 @@ function __gdn_flags
         '--store - =store Where to store the key (the keyring, if available)' \
         '--blockchain -b =blockchain Default blockchain' \
         '--wallet - @wallets Default wallet' \
-        '--profile - @profiles Name of the profile (default)' \
+        '--profile - @profiles Name of the profile (default, or local for the local backend)' \
         '--start - - Start the local backend' \
         '--no-start - - Don\'t start the local backend' \
         '--no-check - - Don\'t check the server and the key' \
@@ -1142,13 +1142,13 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'permissions-of-the-agent-ae115e'
+    case 'permissions-of-the-agent-0fd949'
       printf '%s\n' '--allow-writes - - Offer tools that change something' \
         '--allow-spending - - Let tools spend on public networks, with --max-cost' \
         '--max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD' \
         '--root - dir Directory that tools can read and write (the current directory)' \
         '--password-file - file File with the password of wallets that tools generate or sign with' \
-        '--toolsets - ,toolsets Tools to offer: default, nfts, runs, wallets, backend, config, all (default)'
+        '--toolsets - ,toolsets Toolsets to offer: default, nfts, runs, wallets, backend, config or all (only default)'
     case 'flags-b36207'
       printf '%s\n' '--call-timeout - text How long a call waits before it returns `running` (50s)'
     case 'gdn'

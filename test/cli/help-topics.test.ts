@@ -62,7 +62,9 @@ describe('topics keep what their pages contain', () => {
     expect(await topic('environment')).toContain('    # yaml-language-server: $schema=backend.schema.json\n')
     expect(await topic('manifest')).toContain('    "unknown_columns": "attr"\n')
     const chains = await topic('blockchains')
-    expect(chains).toMatch(/^ {2}Transfer through the API +EVM networks: with --enable-transfer\n +Solana: no; --enable-transfer has no effect$/m)
+    expect(chains).toMatch(
+      /^ {2}Transfer through the API +EVM networks: with --enable-transfer\n +Solana: no; --enable-transfer has no effect$/m,
+    )
     expect(chains).toMatch(/^ {2}Blockchain +Server$/m)
     expect(await topic('security')).toMatch(/remote\s+signer\s+\(docs\/public-networks\.md\)/)
     expect(await topic('manifest')).toMatch(/project\s+file\s+\(gdn\s+help\s+environment\)/)
