@@ -222,7 +222,7 @@ __gdn_bundles() {
     'batch validate') REPLY='flags-492dfe server-12647a output-31b492' ;;
     'batch preview') REPLY='flags-d2e2c9 server-12647a output-31b492' ;;
     'batch rehearse') REPLY='flags-e663aa run-d6aedf server-da4928 output-31b492' ;;
-    'batch mint') REPLY='flags-112622 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch mint') REPLY='flags-112622 receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
     'batch status') REPLY='flags-347970 server-12647a output-31b492' ;;
     'batch resume') REPLY='flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
@@ -536,6 +536,10 @@ __gdn_flags() {
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time' ;;
+    'receivers-a195e3') REPLY='--to - file Mint the manifest'\''s only row to each receiver of a CSV file: receiver[,count]
+--to-stdin - - Like --to, with the list from standard input
+--merge - - Add the counts of receivers that are listed several times
+--skip-contracts - - Leave out receivers that are contracts or burn addresses' ;;
     'run-83dffc') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest

@@ -309,7 +309,7 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-e663aa run-d6aedf server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-112622 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-112622 receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
@@ -726,6 +726,11 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time'
+    case 'receivers-a195e3'
+      printf '%s\n' '--to - file Mint the manifest\'s only row to each receiver of a CSV file: receiver[,count]' \
+        '--to-stdin - - Like --to, with the list from standard input' \
+        '--merge - - Add the counts of receivers that are listed several times' \
+        '--skip-contracts - - Leave out receivers that are contracts or burn addresses'
     case 'run-83dffc'
       printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \

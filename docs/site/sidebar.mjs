@@ -16,6 +16,7 @@ const GROUPS = {
     ['Cookbook: people', 'cookbook-people'],
     ['Cookbook: operations', 'cookbook-operations'],
     ['Drops', 'drops'],
+    ['Airdrops', 'airdrops'],
     ['Plan and apply', 'plan-and-apply'],
     ['Reveal', 'reveal'],
     ['Collections', 'collections'],

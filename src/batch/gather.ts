@@ -4,7 +4,7 @@ import { existingPath } from '../core/existing-path.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import type { Drop, FileIdentity } from '../state/drops.ts'
+import { type Drop, type FileIdentity, isOfList } from '../state/drops.ts'
 import type { Relocated } from '../state/edited-rows.ts'
 import { statesOf } from '../state/row-outcomes.ts'
 import {
@@ -50,6 +50,8 @@ export interface Gathered {
   unsent: RequestPlanBuilder | null
   /** How the operations of all rows are found. Determined when the rows are planned. */
   foundBy: FoundBy
+  /** Notes about the manifest for the user. */
+  notes: readonly string[]
 }
 
 type Options = Pick<BatchOptions, 'reconcileOnly' | 'retryFailed' | 'retryAbsent'>
@@ -116,6 +118,7 @@ export async function gather(
     changed: [],
     unsent,
     foundBy: 'identity',
+    notes: items.notes?.() ?? [],
   }
 }
 
@@ -129,6 +132,7 @@ const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered =>
   changed: [],
   unsent: null,
   foundBy: 'identity',
+  notes: [],
 })
 
 /**
@@ -236,12 +240,14 @@ export async function changesFrom(
   const differences = await state.read((sql) => rowChangesSince(sql, rows, { ...drop, setId }))
   const hasChanged = differences.some(({ kind }) => kind === 'changed')
   const moved = hasChanged ? await relocatedRows(store, rows, setId) : []
+  const receivers = { added: 0, removed: 0 }
   const unchanged = new Set([...same, ...moved.map(({ position }) => position)])
   for (const difference of differences) {
     const { kind, position, key, line, state: was } = difference
     if (kind === 'changed' && unchanged.has(position)) continue
     changes[kind]++
     differing.push(difference)
+    if (kind !== 'changed' && key.endsWith('#1')) receivers[kind]++
     if (kind === 'changed' && was !== null && was !== 'failed') changes.keptAccepted++
     if (changes.examples.length >= MAX_EXAMPLES) continue
     const from = kind === 'removed' ? { set: setId } : rows
@@ -249,6 +255,8 @@ export async function changesFrom(
     const name = record === undefined ? shownKey(key) : keptRow(record).row.metadata.title
     changes.examples.push({ kind, key: name, line })
   }
+  // The first NFT of each receiver has the number 1.
+  if (isOfList(drop)) changes.receivers = receivers
   return { changes, relocated: moved, differing }
 }
 

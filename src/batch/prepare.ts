@@ -14,6 +14,7 @@ import { takeRenamed, withoutRenamed } from './renamed-rows.ts'
 import { enterFinished } from './replace-rows.ts'
 import { positionsOf, type RequestPlan } from './request-plan.ts'
 import { newDuplicates } from './rows/duplicate-rows.ts'
+import { refuseEditedListRow } from './rows/edited-list-row.ts'
 import type { KeptRow } from './rows/manifest-row.ts'
 import { isSharedScope, shownKey } from './rows/row-key.ts'
 import { refuseFinished } from './runs/open-stored-run.ts'
@@ -61,7 +62,7 @@ export async function prepare(
   await store.read((sql) => refuseClaimed(sql, store, options, { ...gathered, pending, renamed }))
   await refuseUnlessDynamic(store, options, deps, plan)
   const mints = await findEarlierMints(store, options, deps, { gathered, plan, pairs })
-  mints.notes.push(...notes)
+  mints.notes.push(...notes, ...gathered.notes)
   await noteMove(store, options, deps, gathered, mints)
   const own = await takeRenamed(store, gathered.rows, mints)
   const allPairs = pairs.concat(own)
@@ -88,6 +89,7 @@ async function checkEdits(
   gathered: Gathered,
   { writes, restored }: { writes: boolean; restored: boolean },
 ): Promise<void> {
+  if (gathered.isRead) await refuseEditedListRow(store, gathered.rows)
   const mayBeRenumbered = gathered.isRead && gathered.changes.changed > 0
   // `gdn apply` checks the rows when it makes the plan.
   if (mayBeRenumbered && options.allowExchanged !== true && options.keepEdited !== true) {

@@ -30,7 +30,7 @@ export async function takeRenamed(store: StoredRun, rows: RowsIn, mints: Earlier
  * @param edited renamed rows whose content changed as well
  */
 export function withoutRenamed(
-  { added, changed, keptAccepted, removed, examples }: ManifestChanges,
+  { added, changed, keptAccepted, removed, receivers, examples }: ManifestChanges,
   renamed: readonly Pair[],
   edited: readonly Pair[],
 ): ManifestChanges {
@@ -47,6 +47,7 @@ export function withoutRenamed(
     changed: changed + edited.length,
     keptAccepted: keptAccepted + edited.length,
     removed: Math.max(0, removed - renamed.length),
+    receivers,
     examples: [...others, ...ofEdited].slice(0, MAX_EXAMPLES),
   }
 }

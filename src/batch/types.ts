@@ -250,6 +250,8 @@ export interface ManifestChanges {
   changed: number
   keptAccepted: number
   removed: number
+  /** In a run of a list of receivers: how many receivers were added and removed. */
+  receivers?: { added: number; removed: number } | undefined
   /** The first changed rows, by ID or title, for messages. */
   examples: { kind: 'added' | 'changed' | 'removed'; key: string; line: number }[]
 }
@@ -417,4 +419,5 @@ export interface RunStatus extends RunInfo {
 }
 
 /** The items of a manifest. `ManifestReading` describes its other features. */
-export type Items = AsyncIterable<ManifestItem> & Partial<Pick<ManifestReading, 'blocks' | 'digest' | 'fingerprint'>>
+export type Items = AsyncIterable<ManifestItem> &
+  Partial<Pick<ManifestReading, 'blocks' | 'digest' | 'fingerprint' | 'notes'>>

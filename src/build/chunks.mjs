@@ -55,7 +55,7 @@ const GROUPS = [
     ),
   },
   // Code of every command that reads the rows of runs.
-  { name: 'rows', paths: ['src/batch/rows'] },
+  { name: 'rows', paths: ['src/batch/rows', 'src/cli/batch/receiver-list.ts'] },
   // Loaded by a backend before it is ready, in this order: code shared with other commands, the database, the rest of a
   // worker's code, and HTTP.
   {

@@ -28,6 +28,8 @@ export interface ManifestReading extends AsyncIterable<ManifestItem> {
   digest(): string | null
   /** Like `digest`, but for the current file and without reading its rows. Null if unavailable. */
   fingerprint(): Promise<string | null>
+  /** Returns notes for the user about what was read. */
+  notes?(): readonly string[]
 }
 
 /** A summary of a manifest. */

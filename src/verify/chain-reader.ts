@@ -19,6 +19,8 @@ export interface ChainReader {
   chainId(): Promise<number>
   /** Makes many contract calls, and returns the results in order. */
   call(calls: readonly { to: string; data: string }[]): Promise<CallResult[]>
+  /** Reads the code at addresses, and returns it in order: `0x` for an address without code. */
+  codeAt(addresses: readonly string[]): Promise<CallResult[]>
   /** Reads storage slots of a contract, and returns the words in order. */
   storageAt(address: string, slots: readonly string[]): Promise<CallResult[]>
 }
@@ -125,6 +127,7 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
   return {
     chainId: async () => Number(await ask('eth_chainId')),
     call: (calls) => askAll(calls.map((call) => ({ method: 'eth_call', params: [call, 'latest'] }))),
+    codeAt: (addresses) => askAll(addresses.map((address) => ({ method: 'eth_getCode', params: [address, 'latest'] }))),
     storageAt: (address, slots) =>
       askAll(slots.map((slot) => ({ method: 'eth_getStorageAt', params: [address, slot, 'latest'] }))),
   }

@@ -3,7 +3,7 @@ import { GdnError } from '../../core/errors.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { enterChecked, rowsOfOther, rowsWithOtherIds, type SharedRow, sharedRows } from '../../state/claims.ts'
-import { type Drop, listDrops } from '../../state/drops.ts'
+import { type Drop, isOfList, listDrops } from '../../state/drops.ts'
 import { addedKeys, type RowsIn } from '../../state/rows.ts'
 import { refuseEdited } from '../rows/edited-rows.ts'
 import type { KeptRow } from '../rows/manifest-row.ts'
@@ -163,12 +163,15 @@ export function hasOtherDrops(sql: Sql, store: StoredRun): boolean {
 
 /**
  * Whether two runs are different drops, whose rows may have the same IDs. They are if at least one has a name and each
- * has its own manifest. If the other run's manifest is gone, it may have been moved here.
+ * has its own manifest, or both have lists of receivers. If the other run's manifest is gone, it may have been moved
+ * here.
  */
 function isAnotherDrop(drop: Drop, other: Drop): boolean {
   const { manifest } = other
   if (drop.runName === null && other.runName === null) return false
   if (drop.referenceScope === other.referenceScope) return false
+  // Several lists may use the same manifest.
+  if (isOfList(drop) && isOfList(other)) return true
   if (manifest === null || drop.manifest === null || manifest === drop.manifest) return false
   return drop.setId === null ? existsSync(manifest) : drop.scope !== other.scope
 }

@@ -5,7 +5,7 @@ import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../.
 import { acquire, acquireFree, type BusyRun, LeasedRun, leasedByOther } from '../../operations/leased-run.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { collectionNumbersOf } from '../../state/collections.ts'
-import { type Drop, dropsOf, insertDrop, type NewDrop, readDrop } from '../../state/drops.ts'
+import { type Drop, dropsOf, insertDrop, isOfList, type NewDrop, readDrop } from '../../state/drops.ts'
 import type { State, StateReader } from '../../state/open-state.ts'
 import { removeOtherSets } from '../../state/rows.ts'
 import { deleteRun, insertRun, type RunLease } from '../../state/runs.ts'
@@ -92,6 +92,7 @@ function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; gene
   if (latest !== null && options.again !== true) {
     refuseOtherMarker(latest, options)
     refuseOtherKind(latest, options)
+    refuseOtherSource(latest, options)
     return { known: latest, generation }
   }
   if (latest !== null) refuseUnfinished(sql, latest)
@@ -201,6 +202,16 @@ function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
     hint: 'Nothing was sent. Omit the flag to resume the run.',
   })
 }
+
+/** Refuses a manifest for a run of a list of receivers, and vice versa. Their rows have different keys. */
+function refuseOtherSource(drop: Drop, { reading }: BatchOptions): void {
+  if (reading === undefined || isOfList(drop) === isOfList({ reading })) return
+  throw isOfList(drop)
+    ? flagError('--to', `is missing: the run ${drop.name} has a list of receivers`, `Nothing was sent. ${OTHER_NAME}`)
+    : flagError('--to', `the run ${drop.name} has no list of receivers`, `Nothing was sent. ${OTHER_NAME}`)
+}
+
+const OTHER_NAME = 'To start another run, use another --run <name>.'
 
 /**
  * Refuses a second run while rows of the first have no final outcome. Otherwise, repeating a command with `--again`,

@@ -2,9 +2,19 @@ import type { ManifestChanges } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { safe } from '../io/io.ts'
 
-/** Returns the number of rows that differ from what the run read, such as `1 row added, 2 edited, 0 removed`. */
-export const changesText = ({ added, changed, removed }: Pick<ManifestChanges, 'added' | 'changed' | 'removed'>) =>
-  `${count(added, 'row')} added, ${changed} edited, ${removed} removed`
+type Changes = Pick<ManifestChanges, 'added' | 'changed' | 'removed' | 'receivers'>
+
+/**
+ * Returns the number of rows that differ from what the run read, such as `1 row added, 2 edited, 0 removed`. For a list
+ * of receivers, returns the number of receivers, and the number of NFTs if it differs.
+ */
+export function changesText({ added, changed, removed, receivers }: Changes): string {
+  if (receivers === undefined) return `${count(added, 'row')} added, ${changed} edited, ${removed} removed`
+  const isOne = receivers.added === 1
+  const text = `${count(receivers.added, 'receiver')} ${isOne ? 'is' : 'are'} new, ${receivers.removed} ${receivers.removed === 1 ? 'is' : 'are'} no longer in the list`
+  if (receivers.added === added && receivers.removed === removed) return text
+  return `${text} (${count(added, 'NFT')} added, ${removed} removed)`
+}
 
 /** Describes a changed row: `edited: dawn (line 4)`. */
 export const exampleText = ({ kind, key, line }: ManifestChanges['examples'][number]): string =>

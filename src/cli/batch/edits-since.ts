@@ -9,6 +9,7 @@ import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
 import { changesText, exampleText } from './changes-text.ts'
 import { manifestOptions } from './manifest-options.ts'
+import { listFlagsAgain, listOf, type StoredList } from './receiver-list.ts'
 
 const MAX_SHOWN = 5
 
@@ -16,6 +17,10 @@ const MAX_SHOWN = 5
 interface Edits {
   /** The path of the manifest, quoted for use in a command. */
   file: string
+  /** The command that mints the manifest again. */
+  mint: string
+  /** Whether each receiver of a list gets the manifest's row. */
+  isList: boolean
   /** The differences as text for the user; empty if there are none. */
   warnings: string[]
   /** Whether rows of the run are on other lines of the file now. */
@@ -38,17 +43,34 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   const { manifestPath, blockchain, contractAddress } = run
   if (manifestPath === null || !existsSync(manifestPath)) return null
   const options = { ...manifestOptions(deps, {}), ...run.reading, blockchain, contractAddress }
-  const name = safe(manifestPath)
-  const file = shellWord(name)
+  const list = listOf(run)
+  if (list !== null && (list.path === null || !existsSync(list.path))) return null
+  const file = shellWord(safe(manifestPath))
+  const mint = `gdn batch mint ${file}${mintFlags(run, list)}`
+  const common = { file, mint, isList: list !== null }
+  const name = safe(list?.path ?? manifestPath)
+  const items =
+    list === null
+      ? readManifest({ path: manifestPath }, options)
+      : (await import('./read-list.ts')).readList(
+          deps,
+          { row: manifestPath, to: list.path, list, checking: null },
+          options,
+        )
   try {
-    const edits = await changesSince(run, readManifest({ path: manifestPath }, options), async () => {
+    const edits = await changesSince(run, items, async () => {
       const { commitmentOf, committedRows } = await import('../../reveal/unrevealed.ts')
       const commitment = commitmentOf(run)
       return commitment && (await committedRows(run.stateDir, commitment))
     })
     if (edits === null) return null
     const { changes, ...since } = edits
-    if (changes === null) return { file, warnings: [], isInvalid: false, ...since }
+    if (changes === null) return { ...common, warnings: [], isInvalid: false, ...since }
+    if (list?.skipsContracts === true) {
+      // Receivers that were left out would count as new.
+      const warnings = [`${name} has changed since the run read it.`]
+      return { ...common, warnings, isInvalid: false, ...since, rows: [] }
+    }
     const { added, changed, removed, examples } = changes
     const more = added + changed + removed - MAX_SHOWN
     const warnings = [
@@ -56,24 +78,34 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
       ...examples.slice(0, MAX_SHOWN).map((example) => `  ${exampleText(example)}`),
       ...(more > 0 ? [`  and ${more} more`] : []),
     ]
-    return { file, warnings, isInvalid: false, ...since }
+    return { ...common, warnings, isInvalid: false, ...since }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     const isInvalid = error.code === 'invalid_manifest'
     const problem = isInvalid ? "can't be read with the run's options" : "can't be compared with the run"
     const warnings = [`${name} ${problem}: ${safe(error.message)}`]
-    return { file, warnings, isRearranged: false, isInvalid, edited: undefined, failed: 0, rows: [] }
+    return { ...common, warnings, isRearranged: false, isInvalid, edited: undefined, failed: 0, rows: [] }
   }
+}
+
+function mintFlags({ runName }: Run, list: StoredList | null): string {
+  const { path, merge, skipsContracts: skipContracts } = list ?? {}
+  const named = runName === null ? '' : ` --run ${shellWord(safe(runName))}`
+  return listFlagsAgain({ to: path ?? undefined, merge, skipContracts }) + named
 }
 
 /** Warns about edits that the printed rows of a run don't reflect. */
 export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
   if (edits === null) return
-  const { file, warnings, isRearranged, isInvalid, rows } = edits
+  const { file, mint, isList, warnings, isRearranged, isInvalid, rows } = edits
   for (const warning of warnings) io.warn(warning)
   if (isRearranged)
     io.warn(`The rows of ${file} are on different lines now. The results show the earlier lines and order.`)
   if (warnings.length === 0) return
+  if (isList) {
+    io.warn(`The output shows the rows of the earlier list. To mint what is new, run \`${mint}\`.`)
+    return
+  }
   if (isInvalid) {
     io.warn(
       `Run \`gdn batch validate ${file}\` to list the errors. If the columns of the file need --map, add the flag.`,

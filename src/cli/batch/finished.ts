@@ -4,10 +4,11 @@ import { type NamedRows, nameRows } from '../../batch/runs/summary.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
+import { isOfList } from '../../state/drops.ts'
 import { NOTHING_KNOWN } from '../cost/paid.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { keptText, removedText } from '../render/kept-text.ts'
+import { keptText, removedReceiversText, removedText } from '../render/kept-text.ts'
 import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { runCommands } from './run-commands.ts'
@@ -100,13 +101,15 @@ const NOTHING_TO_DO: Readonly<Record<FinishedBy, string>> = {
 function notesOf({ status, kept, removed }: FinishedRun, by: FinishedBy): string[] {
   const { name, counts, burned } = status
   const { failed, total } = counts
-  const notes = [kept > 0 ? keptText(kept) : [], removed > 0 ? removedText(removed) : []].flat()
+  const isList = isOfList(status)
+  const gone = isList ? removedReceiversText : removedText
+  const notes = [kept > 0 ? keptText(kept) : [], removed > 0 ? gone(removed) : []].flat()
   if (failed > 0) return notes
   const deployed = `${total === 1 ? 'the only row' : `all ${total} rows`} of the run ${name} ${total === 1 ? 'is' : 'are'} deployed`
-  const gone = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'has' : 'have'} since been burned`
-  notes.push(`${NOTHING_TO_DO[by]}: ${deployed}${total === 1 && burned === 1 ? ', and has since been burned' : gone}.`)
+  const lost = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'has' : 'have'} since been burned`
+  notes.push(`${NOTHING_TO_DO[by]}: ${deployed}${total === 1 && burned === 1 ? ', and has since been burned' : lost}.`)
   if (by !== 'mint') return notes
-  const again = burned === 0 ? '' : ' To mint a burned row again, give it another id.'
+  const again = burned === 0 || isList ? '' : ' To mint a burned row again, give it another id.'
   return [...notes, `With --again, gdn mints every row a second time.${again}`]
 }
 

@@ -45,6 +45,11 @@ export interface BatchMintFlags extends RunOptionFlags, OutputFlags, ServerFlags
   yes?: boolean
   /** The file with the NFTs' metadata until they are revealed. */
   unrevealed?: string
+  /** The file with the receivers of the manifest's only row. */
+  to?: string
+  toStdin?: boolean
+  merge?: boolean
+  skipContracts?: boolean
 }
 
 /** Aliases of the flags that `addTargetFlags` adds. */
@@ -100,6 +105,16 @@ export function addCheckFlag(command: GdnCommand): GdnCommand {
 
 export function addUnrevealedFlag(command: GdnCommand, about: string, group?: string): GdnCommand {
   return valueFlag(command, '--unrevealed <file>', about, { group, parse: notEmpty })
+}
+
+/** Adds the flags for a list of receivers. */
+export function addListFlags(command: GdnCommand): GdnCommand {
+  const group = 'Receivers'
+  const about = "Mint the manifest's only row to each receiver of a CSV file: receiver[,count]"
+  valueFlag(command, '--to <file>', about, { group, parse: notEmpty })
+  switchFlag(command, '--to-stdin', 'Like --to, with the list from standard input', group)
+  switchFlag(command, '--merge', 'Add the counts of receivers that are listed several times', group)
+  return switchFlag(command, '--skip-contracts', 'Leave out receivers that are contracts or burn addresses', group)
 }
 
 const RUN = 'Run'

@@ -24,12 +24,14 @@ import { flagsAgain, unrevealedAgain } from './flags-again.ts'
 import { LocalFiles } from './local-files.ts'
 import { MappedColumns, manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
 import { printEditedRows } from './print-edited-rows.ts'
+import { checkListFlags, hasList, listFlagsAgain, listRunName, type StoredList } from './receiver-list.ts'
 import { collectionOfRuns, refuseRunOfOther } from './run-collection.ts'
 import { linesOf } from './run-error.ts'
 import { summaryView } from './summary.ts'
 
 /** Mints a manifest as a run, or resumes its run, for `batch mint` and `nft mint -f`. */
 export async function mintManifest(deps: Deps, manifest: string, given: BatchMintFlags): Promise<void> {
+  checkListFlags(manifest, given)
   // A reveal updates the NFTs, so they must be dynamic.
   const flags = given.unrevealed === undefined ? given : { ...given, dynamic: true }
   const view = flags.dryRun ? (await import('./dry-run.ts')).DRY_RUN_VIEW : summaryView(flags.stateDir)
@@ -79,9 +81,9 @@ export async function mintManifest(deps: Deps, manifest: string, given: BatchMin
 /** Returns the command that resumes the mint of a manifest; undefined if resuming requires the run's name. */
 function mintAgain(manifest: string, flags: BatchMintFlags): string | undefined {
   const { run, again, newRows, allowExchanged, inOrder } = flags
-  if (manifest === '-' || again) return undefined
+  if (manifest === '-' || flags.toStdin || again) return undefined
   return [
-    `gdn batch mint ${shellWord(safe(manifest))}${flagsAgain(flags)}${unrevealedAgain(flags)}`,
+    `gdn batch mint ${shellWord(safe(manifest))}${listFlagsAgain(flags)}${flagsAgain(flags)}${unrevealedAgain(flags)}`,
     ...(run === undefined ? [] : [`--run ${shellWord(safe(run))}`]),
     ...(newRows === true ? ['--new-rows'] : []),
     ...(allowExchanged === true ? ['--allow-exchanged'] : []),
@@ -116,6 +118,9 @@ export async function openManifest(
     })
   }
   if (manifest !== '-') await checkManifestFile(manifest)
+  if (flags.to !== undefined) await checkManifestFile(flags.to)
+  const list = hasList(flags) ? await storedList(deps, flags) : null
+  const runName = list === null ? flags.run : listRunName(manifest, flags)
   const settings = await deps.settings(flags)
   const server = await settings.server()
   const backend = await deps.identify(server, how).catch((error: unknown) => {
@@ -125,14 +130,15 @@ export async function openManifest(
   const fromFlags = manifestOptions(deps, flags, settings)
   const path = await manifestPath(deps, manifest)
   const origin = runOrigin(server, backend)
-  const named = { stateDir: settings.stateDir, origin, manifestPath: path, runName: flags.run }
+  const named = { stateDir: settings.stateDir, origin, manifestPath: path, runName }
   const collection = await targetOf(deps, manifest, { ...fromFlags, onMapped: mapped.add }, { settings, server, named })
   if (server.loopback) await refuseRunOfOther(deps, { settings, server, named, backend }, collection)
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()
+  const readList = list === null ? undefined : (await import('./read-list.ts')).readList
   const warnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest)
-  const read = (): AsyncIterable<ManifestItem> =>
-    readManifest(manifestSource(deps, manifest), {
+  const read = (): AsyncIterable<ManifestItem> => {
+    const shaping = {
       ...fromFlags,
       ...asTarget(collection),
       checkRow,
@@ -140,7 +146,11 @@ export async function openManifest(
       onLocalFile: localFiles.begin(),
       onMapped: mapped.add,
       ...warnings.begin(),
-    })
+    }
+    if (list === null || readList === undefined) return readManifest(manifestSource(deps, manifest), shaping)
+    const to = flags.to ?? null
+    return readList(deps, { row: manifest, to, list, checking: { flags, server } }, shaping)
+  }
   const options: BatchOptions = {
     ...flags,
     stateDir: settings.stateDir,
@@ -149,11 +159,21 @@ export async function openManifest(
     blockchain: collection.blockchain,
     contractAddress: collection.contract,
     manifestPath: path,
-    runName: flags.run,
-    label: await labelOf(path, flags.run),
-    reading: readingOf(fromFlags),
+    runName,
+    label: await labelOf(path, runName),
+    reading: list === null ? readingOf(fromFlags) : { ...readingOf(fromFlags), list },
+    // A list has no edited rows that could be mistaken for new ones.
+    newRows: list === null ? flags.newRows : true,
   }
   return { settings, options, read, files, localFiles, mapped, warnings }
+}
+
+/** Returns a list of receivers as its run stores it. */
+async function storedList(
+  deps: Deps,
+  { to, merge = false, skipContracts: skipsContracts = false }: BatchMintFlags,
+): Promise<StoredList> {
+  return { path: to === undefined ? null : await manifestPath(deps, to), merge, skipsContracts }
 }
 
 /** Returns the label of a run's reference IDs; null for none. */

@@ -2,7 +2,7 @@ import type { PlannedEvent } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { keptText, removedText } from '../render/kept-text.ts'
+import { keptText, removedReceiversText, removedText } from '../render/kept-text.ts'
 import { changesText, exampleText } from './changes-text.ts'
 
 /**
@@ -24,7 +24,7 @@ export function printPlan({ io }: Deps, planned: PlannedEvent, isApplied: boolea
     io.note(`  ${sent} of ${count(rows.total, 'row')} ${sent === 1 ? 'was' : 'were'} sent before`)
   for (const note of notesOf(planned, isApplied)) io.note(`  ${safe(note)}`)
   if (!isEdited(planned, isApplied)) return
-  io.note(`  The manifest changed: ${changesText(changes)}.`)
+  io.note(`  The ${changes.receivers === undefined ? 'manifest' : 'list'} changed: ${changesText(changes)}.`)
   for (const example of changes.examples.slice(0, 5)) io.note(`    ${exampleText(example)}`)
 }
 
@@ -34,12 +34,12 @@ const isEdited = ({ resumed, changes: { added, changed, removed } }: PlannedEven
 
 /** Returns the notes on a run before it is sent, which are also in its summary. */
 export function notesOf(planned: PlannedEvent, isApplied: boolean): string[] {
-  const { keptAccepted, removed } = planned.changes
+  const { keptAccepted, removed, receivers } = planned.changes
   const edited = isEdited(planned, isApplied)
   return [
     ...(planned.notes ?? []),
     ...(planned.reordered ? ["Token IDs won't follow the manifest's order. Add --in-order to keep it."] : []),
     ...(edited && keptAccepted > 0 ? [keptText(keptAccepted)] : []),
-    ...(edited && removed > 0 ? [removedText(removed)] : []),
+    ...(edited && removed > 0 ? [receivers === undefined ? removedText(removed) : removedReceiversText(removed)] : []),
   ]
 }

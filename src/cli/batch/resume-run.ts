@@ -3,10 +3,8 @@ import { openRun, type Run, runStatus } from '../../batch/runs/runs.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
-import { shellWord } from '../../core/shell-word.ts'
 import { isUnrevealed } from '../../state/drops.ts'
 import type { Deps } from '../deps.ts'
-import { safe } from '../io/io.ts'
 import { createOutput } from '../render/output.ts'
 import { DRY_RUN_VIEW, printBatchDryRun } from './dry-run.ts'
 import { editsSince } from './edits-since.ts'
@@ -85,8 +83,6 @@ async function confirmPlanned({ io }: Deps): Promise<void> {
   await io.confirm('Send the rows as they were planned?', '--yes')
 }
 
-const namedRun = (runName: string | null): string => (runName === null ? '' : ` --run ${shellWord(safe(runName))}`)
-
 interface Edits {
   /** Whether the manifest differs from the planned rows. */
   isEdited: boolean
@@ -110,15 +106,17 @@ async function warnOfEdits(
 ): Promise<Edits> {
   const edits = await editsSince(deps, run)
   if (edits === null) return { isEdited: false }
-  const { file, warnings, isInvalid, edited: editedRows, failed } = edits
+  const { file, mint, isList, warnings, isInvalid, edited: editedRows, failed } = edits
   for (const warning of warnings) deps.io.warn(warning)
   // An unrevealed drop can only be minted with the rows that it committed to.
   const mayBeEdited = retryFailed === true && !isUnrevealed(run)
-  if (mayBeEdited && failed > 0) throw editedFailed(run, file, failed, flags)
+  if (mayBeEdited && failed > 0) throw editedFailed(edits, flags)
   if (warnings.length === 0) return { isEdited: false, editedRows }
-  const next = isInvalid
-    ? `Run \`gdn batch validate ${file}\` to list the errors.`
-    : `To make the NFTs match the manifest, run \`gdn apply ${file}\`.`
+  const next = isList
+    ? `To mint what is new in the list, run \`${mint}\`.`
+    : isInvalid
+      ? `Run \`gdn batch validate ${file}\` to list the errors.`
+      : `To make the NFTs match the manifest, run \`gdn apply ${file}\`.`
   deps.io.warn(`The run continues with the planned rows. ${next}`)
   return { isEdited: true, editedRows }
 }
@@ -127,11 +125,13 @@ async function warnOfEdits(
  * Creates the error for edited failed rows. A failed row has no NFT, so its edit can be minted. Sending the planned row
  * would ignore the user's correction.
  */
-function editedFailed({ runName }: Run, file: string, failed: number, flags: BatchMintFlags): GdnError {
+function editedFailed(
+  { file, mint, failed }: NonNullable<Awaited<ReturnType<typeof editsSince>>>,
+  flags: BatchMintFlags,
+): GdnError {
   const isOne = failed === 1
-  const mint = `gdn batch mint ${file}${namedRun(runName)}${serverFlagsAgain(flags)}`
   const message = `${count(failed, 'failed row')} of the run ${isOne ? 'was' : 'were'} edited or removed in ${file}`
   return new GdnError('edited_rows', message, {
-    hint: `Nothing was sent. To send the edited rows, run \`${mint}\`. To send the rows as they were planned, revert the edits.`,
+    hint: `Nothing was sent. To send the edited rows, run \`${mint}${serverFlagsAgain(flags)}\`. To send the rows as they were planned, revert the edits.`,
   })
 }

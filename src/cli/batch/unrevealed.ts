@@ -28,6 +28,7 @@ import type { BatchMintFlags } from './flags.ts'
 import { applyAgain } from './flags-again.ts'
 import { manifestOptions } from './manifest-options.ts'
 import { uncommitted, whyNotAsItIs, whyNotUnrevealed } from './minted-unrevealed.ts'
+import { hasList } from './receiver-list.ts'
 
 export { uncommittable }
 
@@ -44,7 +45,7 @@ interface Unrevealed {
 /**
  * Returns how to mint a manifest with `--unrevealed`: the rows get the placeholder's metadata, and a commitment to the
  * real rows goes on chain first. Without the flag, returns the manifest unchanged, and `check` refuses it if its rows
- * were minted unrevealed or the collection is committed to it.
+ * were minted unrevealed or the collection is committed to it. A list of receivers can't be minted unrevealed.
  *
  * @throws GdnError `refused` if the run was started with the flag and is resumed without it, or vice versa;
  * `edited_rows` if the manifest was edited since; `invalid_input`
@@ -54,6 +55,7 @@ export async function openUnrevealed(
   { options, read }: Unrevealed,
   flags: BatchMintFlags,
 ): Promise<Unrevealed> {
+  if (hasList(flags)) return { options, read }
   const { unrevealed: file } = flags
   const kept = await keptCommitment(options)
   const hasSent = kept !== undefined && kept.counts.pending < kept.counts.total

@@ -14,6 +14,8 @@ const IS_URL = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:data|javascript):|$)/i
  * or of the project.
  */
 const WRITTEN = '--to'
+/** The tool whose `--to` is an input: a list of receivers. */
+const READS_TO = 'batch mint'
 
 /**
  * Returns the real paths of the files that a tool's arguments name.
@@ -22,7 +24,7 @@ const WRITTEN = '--to'
  * @throws GdnError `usage` for standard input, for a file that is hidden or outside of `root`, and for an output file
  * that isn't .html
  */
-export async function inputFilesOf({ inputs }: Tool, values: Values, root: string): Promise<string[]> {
+export async function inputFilesOf({ command, inputs }: Tool, values: Values, root: string): Promise<string[]> {
   const files: string[] = []
   for (const { property, flag, file } of inputs) {
     const value = values[property]
@@ -30,7 +32,7 @@ export async function inputFilesOf({ inputs }: Tool, values: Values, root: strin
     for (const each of [value].flat().map(String)) {
       const path = file === 'pair' ? each.slice(each.indexOf('=') + 1) : each
       if (file === 'path' || !IS_URL.test(path)) files.push(await fileBelow(root, path, property))
-      if (flag === WRITTEN && !/\.html$/i.test(path)) {
+      if (flag === WRITTEN && command !== READS_TO && !/\.html$/i.test(path)) {
         throw new GdnError('usage', `${path} doesn't end in .html`, {
           place: { field: property },
           hint: 'Use a file whose name ends in .html.',

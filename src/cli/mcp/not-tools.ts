@@ -74,6 +74,7 @@ export const LEFT_OUT_FLAGS: Readonly<Record<string, string>> = {
   '--preview': OUTPUT,
   '--for-spreadsheet': OUTPUT,
   '--detailed-exit-code': OUTPUT,
+  '--to-stdin': 'reads standard input, which is used for MCP messages',
   '--yes': PLANNED,
   '--dry-run': PLANNED,
   '--operation': PLANNED,

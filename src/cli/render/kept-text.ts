@@ -7,3 +7,7 @@ export const keptText = (rows: number): string =>
 /** Describes rows that were removed from the manifest. */
 export const removedText = (rows: number): string =>
   `${count(rows, 'row')} ${rows === 1 ? 'is' : 'are'} no longer in the manifest. ${rows === 1 ? 'Its NFT is kept' : 'Their NFTs are kept'}. Run \`gdn plan <manifest>\` to show which NFTs have no row.`
+
+/** Describes the NFTs of receivers that were removed from a list. */
+export const removedReceiversText = (rows: number): string =>
+  `${count(rows, 'NFT')} of the run ${rows === 1 ? 'is' : 'are'} for receivers that are no longer in the list. Minted NFTs are kept.`

@@ -1,5 +1,6 @@
 import {
   addCheckFlag,
+  addListFlags,
   addRunFlags,
   addSendingFlags,
   addTargetFlags,
@@ -19,6 +20,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
       ['Mint a drop', 'gdn batch mint drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Show what would be sent, and how long it would take', 'gdn batch mint drop.csv --dry-run'],
       ['Mint a drop that is revealed later', 'gdn batch mint drop.csv --unrevealed hidden.json'],
+      ['Mint one NFT to each receiver of a list', 'gdn batch mint row.json --to holders.csv'],
       ['Mint a manifest from standard input', 'make-rows | gdn batch mint - --run spring --json'],
     ],
     aliases: { ...TARGET_ALIASES, ...PACE_ALIASES },
@@ -26,6 +28,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   mintCommand.argument('<manifest>')
   addTargetFlags(mintCommand)
   addCheckFlag(mintCommand)
+  addListFlags(mintCommand)
   addRunFlags(mintCommand)
   addUnrevealedFlag(
     mintCommand,

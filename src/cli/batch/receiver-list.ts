@@ -1,0 +1,64 @@
+import { basename } from 'node:path'
+import { flagError } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import { safe } from '../io/io.ts'
+import type { BatchMintFlags } from './flags.ts'
+
+/** A list of receivers as a run stores it, among the options that its manifest was read with. */
+export interface StoredList {
+  /** The real path; null for standard input. */
+  path: string | null
+  merge: boolean
+  skipsContracts: boolean
+}
+
+/** Whether a manifest is minted to a list of receivers. */
+export const hasList = ({ to, toStdin }: Pick<BatchMintFlags, 'to' | 'toStdin'>): boolean =>
+  to !== undefined || toStdin === true
+
+/** Checks the flags for a list of receivers. @throws GdnError `usage` */
+export function checkListFlags(manifest: string, flags: BatchMintFlags): void {
+  const { to, toStdin, merge, skipContracts, receiver, unrevealed, run } = flags
+  if (!hasList(flags)) {
+    const needsList = merge === true ? '--merge' : skipContracts === true ? '--skip-contracts' : null
+    if (needsList !== null) throw flagError(needsList, 'needs a list of receivers', 'Add --to <file>.')
+    return
+  }
+  const flag = to === undefined ? '--to-stdin' : '--to'
+  if (to !== undefined && toStdin === true) throw flagError(flag, 'contradicts --to-stdin', 'Use one of them.')
+  if (to === '-') throw flagError(flag, 'is a file, not standard input', 'Use --to-stdin instead.')
+  if (toStdin === true && run === undefined) {
+    throw flagError('--run', 'is required with --to-stdin', 'Add --run <name>, so that the run can be resumed.')
+  }
+  if (manifest === '-') throw flagError(flag, 'needs a manifest file, not standard input', 'Write the row to a file.')
+  if (receiver !== undefined) throw flagError('--receiver', `contradicts ${flag}`, 'Use one of them.')
+  if (unrevealed !== undefined) {
+    throw flagError('--unrevealed', `can't be used with ${flag}`, 'All receivers of a list get the same NFT.')
+  }
+}
+
+/** Returns the name of a list's run: `--run`, or else the names of both files. */
+export const listRunName = (manifest: string, { run, to = '' }: Pick<BatchMintFlags, 'run' | 'to'>): string =>
+  run ?? `${basename(manifest)}+${basename(to)}`
+
+/** Formats the flags for a list, for another command. Empty without a list. */
+export function listFlagsAgain({
+  to,
+  merge,
+  skipContracts,
+}: {
+  to?: string | undefined
+  merge?: boolean | undefined
+  skipContracts?: boolean | undefined
+}): string {
+  if (to === undefined) return ''
+  return [
+    ` --to ${shellWord(safe(to))}`,
+    ...(merge === true ? [' --merge'] : []),
+    ...(skipContracts === true ? [' --skip-contracts'] : []),
+  ].join('')
+}
+
+/** Returns the list that a run stored; null for a run of a manifest. */
+export const listOf = ({ reading }: { reading: Readonly<Record<string, unknown>> }): StoredList | null =>
+  (reading.list as StoredList | undefined) ?? null

@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto'
+import { fastKeccakLoaded } from '../api/address.ts'
+import { type Blockchain, isEvm } from '../api/blockchains.ts'
+import { decodeText } from './decode.ts'
+import { Fingerprint } from './fingerprint.ts'
+import { HashTable } from './hash-table.ts'
+import { ManifestError } from './manifest-error.ts'
+import { type ManifestOptions, type ManifestReading, type ManifestSource, readManifest } from './read.ts'
+import { type ListOptions, readReceiverList, receiverKey } from './receiver-list.ts'
+import type { ManifestIssue, ManifestItem, ManifestRow } from './row.ts'
+import { openManifestSource } from './source.ts'
+
+/** Finds receivers that are contracts. */
+export interface ReceiverCheck {
+  /** Returns the receivers to leave out, by their keys. @throws GdnError if they must be checked and can't be */
+  leftOut(receivers: readonly string[]): Promise<ReadonlySet<string>>
+  /** Returns what was found, as notes for the user. Called after the last receiver. */
+  notes(): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+export interface ReceiverList extends Omit<ListOptions, 'blockchain'> {
+  source: ManifestSource
+  check?: ReceiverCheck | undefined
+  /** Whether `check` leaves receivers out. */
+  skipsContracts: boolean
+}
+
+const BLOCK = 256
+
+/** Replaces the missing receiver of the row that all receivers get. No wallet has these addresses. */
+const PLACEHOLDER = `0x${Buffer.from('gdn-list-placeholder').toString('hex')}`
+const SOLANA_PLACEHOLDER = '1nc1nerator11111111111111111111111111111111'
+
+/**
+ * Reads a manifest with one row, and a list of receivers. Yields the row for each receiver, as often as its count says.
+ * The ID of each row is the address and a number, such as `0xabc…#2`.
+ *
+ * @param path the manifest: JSON with one row, without its receiver and ID
+ */
+export function readListRows(
+  path: string,
+  { source, merge, check, skipsContracts }: ReceiverList,
+  options: ManifestOptions & { blockchain: Blockchain },
+): ManifestReading {
+  const { blockchain } = options
+  const receiver = isEvm(blockchain) ? PLACEHOLDER : SOLANA_PLACEHOLDER
+  // The address identifies a row, so the row needs no ID.
+  const onRow: ManifestOptions['onRow'] = (row, from) => options.onRow?.({ ...row, id: row.id ?? '#1' }, from)
+  const template = readManifest({ path }, { ...options, receiver, onRow })
+  const shaping = { merge, skipsContracts }
+  const fingerprint = new Fingerprint(source, { ...options, ...shaping })
+  const listName = 'path' in source ? source.path : 'stdin'
+  let notes: readonly string[] = []
+
+  async function* blocks(): AsyncGenerator<readonly ManifestItem[], void, undefined> {
+    const row = await readTemplate(template, path, receiver)
+    if ('issues' in row) return yield row.issues.map((issue) => ({ issue }))
+    let isEmpty = true
+    try {
+      for await (const items of rowsOf(row)) {
+        isEmpty &&= items.length === 0
+        yield items
+      }
+      notes = (await check?.notes()) ?? []
+    } catch (error) {
+      if (!(error instanceof ManifestError)) throw error
+      return yield [{ issue: error.issue }]
+    } finally {
+      await check?.close()
+    }
+    if (!isEmpty) return
+    const message = skipsContracts ? 'has no receivers, except those that are left out' : 'has no receivers'
+    yield [{ issue: { place: { file: listName }, message, hint: 'Add at least one receiver.' } }]
+  }
+
+  async function* rowsOf(row: ManifestRow): AsyncGenerator<ManifestItem[], void, undefined> {
+    const open = await openManifestSource(source)
+    const text = decodeText(fingerprint.watch(open), open.name)
+    const numbers = new HashTable()
+    for await (const entries of readReceiverList(text, open.name, { blockchain, merge })) {
+      const receivers = entries.flatMap((entry) => ('issue' in entry ? [] : entry.receiver))
+      const leftOut = (await check?.leftOut(receivers)) ?? NONE
+      let items: ManifestItem[] = []
+      for (const entry of entries) {
+        if ('issue' in entry) {
+          items.push(entry)
+          continue
+        }
+        const { line, receiver: address, count } = entry
+        const key = receiverKey(address)
+        if (leftOut.has(key)) continue
+        for (let n = 1; n <= count; n++) {
+          const id = `${key}#${merge ? numbers.increment(key) : n}`
+          items.push({ row: { ...row, line, id, receiver: address } })
+          if (items.length < BLOCK) continue
+          yield items
+          items = []
+        }
+      }
+      yield items
+      await fastKeccakLoaded()
+    }
+  }
+
+  return {
+    get target() {
+      return template.target
+    },
+    blocks,
+    notes: () => notes,
+    digest: () => joined(template.digest(), fingerprint.ofRead),
+    fingerprint: async () => joined(await template.fingerprint(), await fingerprint.ofFile()),
+    async *[Symbol.asyncIterator]() {
+      for await (const block of blocks()) yield* block
+    },
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+const joined = (row: string | null, list: string | null): string | null =>
+  row === null || list === null ? null : createHash('sha256').update(`${row} ${list}`).digest('hex')
+
+/** Reads the row that each receiver gets. */
+async function readTemplate(
+  reading: ManifestReading,
+  file: string,
+  placeholder: string,
+): Promise<ManifestRow | { issues: ManifestIssue[] }> {
+  if (/\.(?:csv|tsv|txt)$/i.test(file)) {
+    const hint = 'With a list of receivers, use a JSON file with one row, such as {"title": "…", "description": "…"}.'
+    return { issues: [{ place: { file }, message: 'is not JSON', hint }] }
+  }
+  const issues: ManifestIssue[] = []
+  let only: ManifestRow | null = null
+  const add = (line: number, field: string | undefined, message: string, hint: string) =>
+    issues.push({ place: { file, line, field }, message, hint })
+  for await (const item of reading) {
+    if ('issue' in item) {
+      issues.push(item.issue)
+      continue
+    }
+    const { row } = item
+    if (only !== null) {
+      add(row.line, undefined, 'is a second row', 'Use a file with one row, which each receiver of the list gets.')
+      break
+    }
+    only = row
+    if (row.receiver !== placeholder) {
+      add(row.line, 'receiver', 'receiver contradicts the list of receivers', 'Remove the receiver from the row.')
+    }
+    if (row.id !== null) {
+      add(row.line, 'id', "id can't be used with a list of receivers", 'Remove the ID: the address identifies a row.')
+    }
+  }
+  return only === null || issues.length > 0 ? { issues } : only
+}
