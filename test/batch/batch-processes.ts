@@ -12,11 +12,14 @@ import type { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
 
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
 
-/** Bundles `batch-process.ts` into a folder. Returns the path of the script. */
-export async function buildBatchProcess(folder: string): Promise<string> {
+/** Bundles `batch-process.ts`, or another process, into a folder. Returns the path of the script. */
+export async function buildBatchProcess(
+  folder: string,
+  entry = new URL('./batch-process.ts', import.meta.url),
+): Promise<string> {
   const script = join(folder, 'batch.mjs')
   await build({
-    entryPoints: [fileURLToPath(new URL('./batch-process.ts', import.meta.url))],
+    entryPoints: [fileURLToPath(entry)],
     outfile: script,
     bundle: true,
     platform: 'node',

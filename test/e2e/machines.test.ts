@@ -10,11 +10,14 @@ import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
 interface Nft {
   nft_gdn_id: string
+  receiver_wallet_address: string
   request_metadata: { title: string }
 }
 
 const MACHINES = 4
 const ROWS = 120
+/** Receivers of a list. Each gets a request of its own. */
+const RECEIVERS = 40
 /** A machine is killed after up to this many requests. One that finds every row minted sends 9. */
 const MAX_REQUESTS = 7
 
@@ -82,6 +85,48 @@ describe('a manifest on several machines', () => {
     )
     for (const proxy of proxies) await proxy.close()
     expect((await titlesOf('Once')).sort()).toEqual(titles.sort())
+    expect(killed).toBeGreaterThan(0)
+  })
+
+  test('with a list of receivers gives each of them exactly its count, even if the machines are killed', async () => {
+    const { random } = seededRandom('machines with a list')
+    const receivers = Array.from({ length: RECEIVERS }, (_, n) => `0x${String(n + 1).padStart(40, '8')}`)
+    const list = ['receiver,count', ...receivers.map((receiver, n) => `${receiver},${1 + (n % 3)}`)].join('\n')
+    const proxies: FaultProxy[] = []
+    let killed = 0
+    await Promise.all(
+      [0, 1].map(async (number) => {
+        const proxy = await startFaultProxy(backend.url, { faultOf: () => null, random })
+        proxies.push(proxy)
+        const { gdn } = await machine(proxy.url)
+        const row = await gdn.file('row.json', JSON.stringify({ title: 'Listed', description: 'for holders' }))
+        const argv = [
+          'batch',
+          'mint',
+          row,
+          '--to',
+          await gdn.file('holders.csv', list),
+          '-c',
+          contract,
+          '--run',
+          'airdrop',
+        ]
+        for (let life = 0; life < 2; life++) {
+          const requests = 2 + Math.floor(random() * RECEIVERS)
+          const { signal } = await gdn.runAndKill(argv, (ended) => proxy.after(requests, ended))
+          if (signal === 'SIGKILL') killed++
+        }
+        const { exitCode, stderr } = await gdn.run(...argv)
+        expect(exitCode, `machine ${number}: ${stderr}`).toBe(0)
+      }),
+    )
+    for (const proxy of proxies) await proxy.close()
+    const { gdn } = await machine()
+    const nfts = (await gdn.json<Nft[]>('nft', 'list', '-c', contract)).filter(
+      ({ request_metadata }) => request_metadata.title === 'Listed',
+    )
+    const counts = receivers.map((receiver) => nfts.filter((nft) => nft.receiver_wallet_address === receiver).length)
+    expect(counts).toEqual(receivers.map((_, n) => 1 + (n % 3)))
     expect(killed).toBeGreaterThan(0)
   })
 
