@@ -63,7 +63,8 @@ url Print a signed URL that generates a wallet
 list List named wallets and addresses
 add Save an address under a name
 rm Delete a saved address
-export Export a keystore or its private key' ;;
+export Export a keystore or its private key
+proofs Compute Merkle proofs for a list of receivers' ;;
     'local') REPLY='start Start the local backend
 stop Stop the local backend
 status Show whether the local backend is running, and its URL
@@ -171,6 +172,7 @@ __gdn_arguments() {
     'wallet add') REPLY='text text' ;;
     'wallet rm') REPLY='@wallets' ;;
     'wallet export') REPLY='@wallets' ;;
+    'wallet proofs') REPLY='text' ;;
     'local exec') REPLY='command+' ;;
     'open') REPLY='@runs' ;;
     'chain setup') REPLY='=blockchain' ;;
@@ -242,6 +244,7 @@ __gdn_bundles() {
     'wallet add') REPLY='server-da4928 output-31b492' ;;
     'wallet rm') REPLY='server-da4928 output-31b492' ;;
     'wallet export') REPLY='flags-4f1d06 server-da4928 output-fdabd3' ;;
+    'wallet proofs') REPLY='flags-9a6469 output-31b492' ;;
     'local start') REPLY='flags-52d6ed output-31b492' ;;
     'local stop') REPLY='output-31b492' ;;
     'local status') REPLY='output-31b492' ;;
@@ -703,6 +706,10 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
+    'flags-9a6469') REPLY='--format - =format-3 Contract that verifies the proofs: oz, thirdweb, seadrop
+--params - file JSON file with the MintParams of SeaDrop
+--out - dir New directory for the root, the tree and the proofs
+--force - - Replace an earlier directory of proofs' ;;
     'flags-52d6ed') REPLY='--port - text Port to listen on (the last one, or 4680); 0 selects a free port
 --rate-limits - =rate-limits Rate limits of the API (on)
 --api-version - =api-version API version for keys that have none (1.1)
@@ -981,6 +988,9 @@ markdown' ;;
     'format-2') REPLY='keystore
 private-key
 keypair' ;;
+    'format-3') REPLY='oz
+thirdweb
+seadrop' ;;
     'rate-limits') REPLY='on
 off' ;;
     'api-version') REPLY='1.1

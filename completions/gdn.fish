@@ -68,7 +68,8 @@ function __gdn_words
         'list List named wallets and addresses' \
         'add Save an address under a name' \
         'rm Delete a saved address' \
-        'export Export a keystore or its private key'
+        'export Export a keystore or its private key' \
+        'proofs Compute Merkle proofs for a list of receivers'
     case 'local'
       printf '%s\n' 'start Start the local backend' \
         'stop Stop the local backend' \
@@ -213,6 +214,8 @@ function __gdn_arguments
       printf '%s\n' '@wallets'
     case 'wallet export'
       printf '%s\n' '@wallets'
+    case 'wallet proofs'
+      printf '%s\n' 'text'
     case 'local exec'
       printf '%s\n' 'command+'
     case 'open'
@@ -348,6 +351,8 @@ function __gdn_bundles
       printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet export'
       printf '%s\n' 'flags-4f1d06 server-da4928 output-fdabd3'
+    case 'wallet proofs'
+      printf '%s\n' 'flags-9a6469 output-31b492'
     case 'local start'
       printf '%s\n' 'flags-52d6ed output-31b492'
     case 'local stop'
@@ -922,6 +927,11 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
+    case 'flags-9a6469'
+      printf '%s\n' '--format - =format-3 Contract that verifies the proofs: oz, thirdweb, seadrop' \
+        '--params - file JSON file with the MintParams of SeaDrop' \
+        '--out - dir New directory for the root, the tree and the proofs' \
+        '--force - - Replace an earlier directory of proofs'
     case 'flags-52d6ed'
       printf '%s\n' '--port - text Port to listen on (the last one, or 4680); 0 selects a free port' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
@@ -1249,6 +1259,10 @@ function __gdn_values
       printf '%s\n' 'keystore' \
         'private-key' \
         'keypair'
+    case 'format-3'
+      printf '%s\n' 'oz' \
+        'thirdweb' \
+        'seadrop'
     case 'rate-limits'
       printf '%s\n' 'on' \
         'off'

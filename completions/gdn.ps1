@@ -65,7 +65,8 @@ url Print a signed URL that generates a wallet
 list List named wallets and addresses
 add Save an address under a name
 rm Delete a saved address
-export Export a keystore or its private key'
+export Export a keystore or its private key
+proofs Compute Merkle proofs for a list of receivers'
     'local' = 'start Start the local backend
 stop Stop the local backend
 status Show whether the local backend is running, and its URL
@@ -170,6 +171,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'wallet add' = 'text text'
     'wallet rm' = '@wallets'
     'wallet export' = '@wallets'
+    'wallet proofs' = 'text'
     'local exec' = 'command+'
     'open' = '@runs'
     'chain setup' = '=blockchain'
@@ -238,6 +240,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'wallet add' = 'server-da4928 output-31b492'
     'wallet rm' = 'server-da4928 output-31b492'
     'wallet export' = 'flags-4f1d06 server-da4928 output-fdabd3'
+    'wallet proofs' = 'flags-9a6469 output-31b492'
     'local start' = 'flags-52d6ed output-31b492'
     'local stop' = 'output-31b492'
     'local status' = 'output-31b492'
@@ -696,6 +699,10 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
+    'flags-9a6469' = '--format - =format-3 Contract that verifies the proofs: oz, thirdweb, seadrop
+--params - file JSON file with the MintParams of SeaDrop
+--out - dir New directory for the root, the tree and the proofs
+--force - - Replace an earlier directory of proofs'
     'flags-52d6ed' = '--port - text Port to listen on (the last one, or 4680); 0 selects a free port
 --rate-limits - =rate-limits Rate limits of the API (on)
 --api-version - =api-version API version for keys that have none (1.1)
@@ -971,6 +978,9 @@ markdown'
     'format-2' = 'keystore
 private-key
 keypair'
+    'format-3' = 'oz
+thirdweb
+seadrop'
     'rate-limits' = 'on
 off'
     'api-version' = '1.1

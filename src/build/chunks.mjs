@@ -54,6 +54,8 @@ const GROUPS = [
       (name) => `src/cli/cost/${name}.ts`,
     ),
   },
+  // Code of every command that reads a manifest or a list of receivers.
+  { name: 'csv', paths: ['csv', 'decode', 'hash-table', 'source'].map((name) => `src/manifest/${name}.ts`) },
   // Code of every command that reads the rows of runs.
   { name: 'rows', paths: ['src/batch/rows', 'src/cli/batch/receiver-list.ts'] },
   // Loaded by a backend before it is ready, in this order: code shared with other commands, the database, the rest of a
@@ -71,7 +73,7 @@ const GROUPS = [
           'format-bytes',
           'forward-clock',
         ],
-        ...['ids', 'ipfs-url', 'bounded-map', 'json-scan', 'share-in-flight'],
+        ...['ids', 'ipfs-url', 'bounded-map', 'json-scan', 'share-in-flight', 'turns'],
       ].map((name) => `src/core/${name}.ts`),
       ...['content-type', 'file-content', 'failure'].map((name) => `src/files/${name}.ts`),
       'src/keystore/solana-key.ts',

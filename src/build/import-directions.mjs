@@ -21,7 +21,7 @@ export const MAY_IMPORT = {
   manifest: ['core', 'api', 'files'],
   verify: ['core', 'api', 'client'],
   state: ['core', 'api', 'sqlite'],
-  wallet: ['core', 'api', 'client', 'keystore', 'state'],
+  wallet: ['core', 'api', 'client', 'keystore', 'manifest', 'state'],
   operations: ['core', 'api', 'client', 'sqlite', 'state'],
   batch: ['core', 'api', 'client', 'manifest', 'operations', 'sqlite', 'state'],
   plan: ['core', 'api', 'batch', 'client', 'files', 'manifest', 'operations', 'sqlite', 'state'],

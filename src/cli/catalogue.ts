@@ -96,6 +96,7 @@ const wallet = noun('wallet', 'Generate, import, name and export wallets', [
   write('add', 'Save an address under a name', () => import('./commands/wallet/add.ts')),
   write('rm', 'Delete a saved address', () => import('./commands/wallet/rm.ts')),
   write('export', 'Export a keystore or its private key', () => import('./commands/wallet/export.ts')),
+  write('proofs', 'Compute Merkle proofs for a list of receivers', () => import('./commands/wallet/proofs.ts')),
 ])
 
 const local = noun('local', 'Run a local backend in the background', [

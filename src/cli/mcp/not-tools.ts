@@ -17,6 +17,7 @@ export const NOT_TOOLS: Readonly<Record<string, string>> = {
   'wallet import': KEYS,
   'wallet export': KEYS,
   'wallet url': 'prints a URL that returns a private key',
+  'wallet proofs': 'prints or writes proofs that can take gigabytes',
   'batch rehearse': MACHINE,
   'local start': MACHINE,
   'local stop': MACHINE,

@@ -631,6 +631,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'wallet list': list(['name', 'address', 'kind', 'created_at', 'file'], () => withWallets(() => ['wallet', 'list'])),
   'wallet add': one(['name', 'address'], () => withWallets(() => ['wallet', 'add', 'carol', SENDER])),
   'wallet rm': one(['name', 'address'], () => withWallets(() => ['wallet', 'rm', 'bob'])),
+  'wallet proofs': one(['root', 'receivers', 'proofs', 'warnings', 'format', 'leaf_encoding'], async () => {
+    const { path, options } = await folder({ 'list.txt': `${OWNER}\n${SENDER}\n` })
+    return { argv: ['wallet', 'proofs', path('list.txt'), '--format', 'oz'], options }
+  }),
   'local start': one(BACKEND, () => withBackend('local', 'start')),
   'local stop': one(BACKEND, () => withHome('local', 'stop')),
   'local status': one(BACKEND, () => withBackend('local', 'status')),

@@ -1,0 +1,127 @@
+import { resolve } from 'node:path'
+import { count } from '../../../core/count.ts'
+import { flagError, formatProblem } from '../../../core/errors.ts'
+import { buildProofs, type ParamsFile } from '../../../wallet/proofs/build-proofs.ts'
+import { PROOF_FORMATS, type ProofFormat } from '../../../wallet/proofs/leaf-formats.ts'
+import { inChunks, type ProofSet, proofMembers } from '../../../wallet/proofs/proof-set.ts'
+import { refuseOtherFiles, writeProofs } from '../../../wallet/proofs/write-proofs.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { requiredFlag } from '../../flag-errors.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { notEmpty, oneOf } from '../../flags/parse.ts'
+import { type Io, safe } from '../../io/io.ts'
+import { withProgress } from '../../io/progress.ts'
+import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { createOutput, type Output } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+
+const VIEW: View = {
+  fields: ['format', 'root', 'receivers', 'leaf_encoding', 'out', 'warnings', 'proofs'],
+  columns: ['format', 'root', 'receivers', 'out'],
+  id: 'root',
+  // Warnings are printed before the card.
+  card: ({ warnings: _warnings, ...record }) => Object.entries(record),
+}
+
+export interface ProofsFlags extends OutputFlags {
+  format?: ProofFormat
+  params?: string
+  out?: string
+  force?: boolean
+}
+
+export function command(deps: Deps, run = proofs): GdnCommand {
+  const proofsCommand = new GdnCommand({
+    about:
+      'A claim contract stores only the root of a Merkle tree. A receiver claims with the proof of their address. The list is CSV with the column receiver and optionally count, or has one address per line. With --format oz, the leaves are those of StandardMerkleTree, of address and count, or of the address alone if the list has no counts. With --format thirdweb, the count is quantityLimitPerWallet, and the list may have the columns price, in the smallest unit of the currency, and currency. Leave the price empty to keep the price of the claim condition: 0 means free. With --format seadrop, --params is a JSON file with the MintParams, and the counts are maxTotalMintableByWallet unless the file has it. With --json, the output has all proofs, unless --out writes them to files.',
+    examples: [
+      ['Print the root for a contract that uses OpenZeppelin', 'gdn wallet proofs holders.csv --format oz -o ids'],
+      ['Write the proofs for a claim page', 'gdn wallet proofs holders.csv --format thirdweb --out claim'],
+      [
+        'Write an allowlist for SeaDrop',
+        'gdn wallet proofs holders.csv --format seadrop --params stage.json --out claim',
+      ],
+      ['Print all proofs', 'gdn wallet proofs holders.csv --format oz --json'],
+    ],
+  })
+  proofsCommand.argument('<list>')
+  const formats = PROOF_FORMATS.join(', ')
+  valueFlag(proofsCommand, '--format <format>', `Contract that verifies the proofs: ${formats}`, {
+    parse: oneOf(PROOF_FORMATS),
+    required: true,
+  })
+  valueFlag(proofsCommand, '--params <file>', 'JSON file with the MintParams of SeaDrop', { parse: notEmpty })
+  valueFlag(proofsCommand, '--out <dir>', 'New directory for the root, the tree and the proofs', { parse: notEmpty })
+  switchFlag(proofsCommand, '--force', 'Replace an earlier directory of proofs')
+  addOutputFlags(proofsCommand)
+  return proofsCommand.action(async (list: string, flags: ProofsFlags) => await run(deps, list, flags))
+}
+
+export async function proofs(deps: Deps, list: string, flags: ProofsFlags): Promise<void> {
+  const { io, cwd } = deps
+  const { signal } = deps.signals
+  const output = createOutput(io, flags, VIEW)
+  const format = checkFlags(list, flags, output)
+  const replace = flags.force === true
+  const out = flags.out === undefined ? null : resolve(cwd, flags.out)
+  if (out !== null) await refuseOtherFiles(out, replace)
+  const { set, warnings, summary } = await withProgress(io, 'Reading the list', async ({ update }) => {
+    const params = flags.params === undefined ? null : await readParams(io, flags.params)
+    const source = list === '-' ? { stdin: io.stdin } : { path: list }
+    const { set, warnings } = await buildProofs(source, format, { params, signal, onProgress: update })
+    const receivers = set.receivers.length
+    const summary = { format, root: set.tree.node(0), receivers, leaf_encoding: set.format.encoding }
+    if (out === null) return { set, warnings, summary }
+    update(`Writing ${count(receivers, 'proof')}`)
+    await writeProofs(out, set, summary, { replace, signal })
+    return { set, warnings, summary: { ...summary, out } }
+  })
+  for (const warning of warnings) {
+    io.warn(`${io.errPaint.busy('warning:')} ${safe(formatProblem(warning))}`)
+    io.warn(`  ${warning.hint}`)
+  }
+  const record = { ...summary, warnings }
+  if (out === null && isJson(output)) return await printAll(io, set, record, output)
+  await output.one(record)
+  if (out === null) io.note('To write the proofs for a claim page, add `--out <dir>`. To print them, add `--json`.')
+}
+
+const isJson = ({ mode }: Output) => mode === 'json' || mode === 'ndjson'
+
+/** Rejects flags that contradict each other before anything is read. Returns the format. */
+function checkFlags(list: string, { format, params, out, force, fields }: ProofsFlags, output: Output): ProofFormat {
+  if (format === undefined) throw requiredFlag('--format', `Use ${PROOF_FORMATS.join(', ')}.`)
+  if (format === 'seadrop' && params === undefined) {
+    throw requiredFlag('--params', 'Pass a JSON file with the MintParams of the stage.')
+  }
+  if (format !== 'seadrop' && params !== undefined) {
+    throw flagError('--params', 'is only for the format seadrop', 'Remove the flag, or use --format seadrop.')
+  }
+  if (list === '-' && params === '-') throw flagError('--params', 'standard input is already the list', 'Use a file.')
+  if (force === true && out === undefined) throw flagError('--force', 'is only for --out', 'Add --out <dir>.')
+  const printsProofs = out === undefined && isJson(output)
+  if (fields?.some((field) => field.startsWith('proofs.') || (field === 'proofs' && !printsProofs))) {
+    throw flagError('--fields', 'proofs are printed only as a whole, as JSON', 'Use --json --fields root,proofs.')
+  }
+  return format
+}
+
+async function readParams(io: Io, path: string): Promise<ParamsFile> {
+  const name = nameOfInput(path)
+  return { name, params: parseRequest(await readInput(io, path), name) }
+}
+
+/** Prints the fields with all proofs, in chunks, because a million proofs take more than a gigabyte. */
+async function printAll(io: Io, set: ProofSet, summary: DataRecord, { fields, pick }: Output): Promise<void> {
+  const picked = pick(summary)
+  let separator = '{'
+  for (const field of fields ?? [...Object.keys(summary), 'proofs']) {
+    const name = `${separator}${JSON.stringify(field)}:`
+    separator = ','
+    if (field !== 'proofs') await io.data(name + JSON.stringify(picked[field]))
+    else for (const text of inChunks(proofMembers(set, set.receivers.keys()), `${name}{`, '}')) await io.data(text)
+  }
+  await io.data('}\n')
+}

@@ -1,0 +1,75 @@
+import { count } from '../../core/count.ts'
+import { createFastKeccak } from '../../core/fast-keccak.ts'
+import type { ManifestIssue } from '../../manifest/row.ts'
+import type { ManifestSource } from '../../manifest/source.ts'
+import {
+  type Keccak,
+  type LeafFormat,
+  ozLeaves,
+  type ProofFormat,
+  seadropLeaves,
+  thirdwebLeaves,
+} from './leaf-formats.ts'
+import { MerkleTree } from './merkle-tree.ts'
+import { checkMintParams } from './mint-params.ts'
+import type { ProofSet } from './proof-set.ts'
+import { type Receiver, readReceivers } from './receivers.ts'
+
+/** A JSON file with the MintParams of SeaDrop. */
+export interface ParamsFile {
+  name: string
+  params: Record<string, unknown>
+}
+
+interface BuildOptions {
+  /** Required for the format seadrop. */
+  params: ParamsFile | null
+  signal: AbortSignal
+  onProgress(text: string): void
+}
+
+/** Reads a list of receivers, and computes its Merkle tree. The warnings are about values that may surprise. */
+export async function buildProofs(
+  source: ManifestSource,
+  format: ProofFormat,
+  { params, signal, onProgress }: BuildOptions,
+): Promise<{ set: ProofSet; warnings: ManifestIssue[] }> {
+  const receivers = await readReceivers(source, { prices: format === 'thirdweb', signal })
+  const hasCounts = receivers[0]?.count !== null
+  const keccak = await createFastKeccak()
+  const warnings = freeClaims(receivers, 'path' in source ? source.path : 'stdin')
+  const leaves = params === null ? leavesOf(format, keccak, hasCounts) : withParams(params, keccak, hasCounts, warnings)
+  onProgress(`Hashing ${count(receivers.length, 'receiver')}`)
+  const leafOf = (i: number) => leaves.leaf(receivers[i] as Receiver)
+  const tree = await MerkleTree.build(receivers.length, leafOf, keccak, signal)
+  return { set: { receivers, format: leaves, tree }, warnings }
+}
+
+const leavesOf = (format: ProofFormat, keccak: Keccak, hasCounts: boolean): LeafFormat =>
+  format === 'oz' ? ozLeaves(keccak, hasCounts) : thirdwebLeaves(keccak)
+
+function withParams(
+  { name, params }: ParamsFile,
+  keccak: Keccak,
+  hasCounts: boolean,
+  warnings: ManifestIssue[],
+): LeafFormat {
+  const checked = checkMintParams(params, name, hasCounts)
+  if (hasCounts && checked.maxTotalMintableByWallet !== null) {
+    const message = 'maxTotalMintableByWallet replaces the counts of the list'
+    const hint = 'Remove the field to allow each receiver its count.'
+    warnings.push({ place: { file: name, field: 'maxTotalMintableByWallet' }, message, hint })
+  }
+  return seadropLeaves(keccak, checked)
+}
+
+/** Returns a warning if receivers have the price 0, which is easily taken for no override. */
+function freeClaims(receivers: readonly Receiver[], file: string): ManifestIssue[] {
+  const free = receivers.filter(({ price }) => price === 0n)
+  const [first] = free
+  if (first === undefined) return []
+  const others = free.length === 1 ? '' : ` and ${count(free.length - 1, 'other receiver')}`
+  const message = `the price 0 lets ${first.address}${others} claim for free`
+  const hint = 'To keep the price of the claim condition, leave the cell empty.'
+  return [{ place: { file, line: first.line }, message, hint }]
+}

@@ -1,0 +1,109 @@
+import { ZERO_ADDRESS } from '../../api/address.ts'
+import { type checkMintParams, MINT_PARAMS } from './mint-params.ts'
+import type { Receiver } from './receivers.ts'
+import { MAX_UINT256 } from './uint256.ts'
+
+export const PROOF_FORMATS = ['oz', 'thirdweb', 'seadrop'] as const
+export type ProofFormat = (typeof PROOF_FORMATS)[number]
+
+export type Keccak = (message: Uint8Array) => Uint8Array
+
+/** How a contract computes the leaf of an address. */
+export interface LeafFormat {
+  /** The Solidity types of the leaf. */
+  encoding: readonly string[]
+  /** Whether the tree is OpenZeppelin's StandardMerkleTree. Otherwise, it is a SimpleMerkleTree. */
+  standard: boolean
+  leaf(receiver: Receiver): Uint8Array
+  /** The values that the contract expects with the proof. Numbers are strings of digits. */
+  args(receiver: Receiver): Readonly<Record<string, unknown>>
+}
+
+const WORD = 32
+const ADDRESS = 20
+
+function putAddress(bytes: Buffer, address: string, at: number): void {
+  bytes.write(address.slice(2), at, 'hex')
+}
+
+function putUint(bytes: Buffer, value: bigint, at: number): void {
+  bytes.write(value.toString(16).padStart(2 * WORD, '0'), at, 'hex')
+}
+
+/**
+ * The leaf of OpenZeppelin's StandardMerkleTree: `keccak256(keccak256(abi.encode(address, count)))`, or of the address
+ * alone if the list has no counts.
+ */
+export function ozLeaves(keccak: Keccak, counts: boolean): LeafFormat {
+  const bytes = Buffer.alloc(counts ? 2 * WORD : WORD)
+  return {
+    encoding: counts ? ['address', 'uint256'] : ['address'],
+    standard: true,
+    leaf({ address, count }) {
+      putAddress(bytes, address, WORD - ADDRESS)
+      if (count !== null) putUint(bytes, count, WORD)
+      return keccak(keccak(bytes))
+    },
+    args: ({ count }) => (count === null ? {} : { count: String(count) }),
+  }
+}
+
+/**
+ * The leaf of thirdweb's drop contracts: `keccak256(abi.encodePacked(claimer, quantityLimitPerWallet, pricePerToken,
+ * currency))`. A limit of 0, a price of 2^256-1 and the zero address stand for the value of the claim condition.
+ */
+export function thirdwebLeaves(keccak: Keccak): LeafFormat {
+  const bytes = Buffer.alloc(ADDRESS + WORD + WORD + ADDRESS)
+  const valuesOf = ({ count, price, currency }: Receiver) => ({
+    quantityLimitPerWallet: count ?? 0n,
+    pricePerToken: price ?? MAX_UINT256,
+    currency: currency ?? ZERO_ADDRESS,
+  })
+  return {
+    encoding: ['address', 'uint256', 'uint256', 'address'],
+    standard: false,
+    leaf(receiver) {
+      const { quantityLimitPerWallet, pricePerToken, currency } = valuesOf(receiver)
+      putAddress(bytes, receiver.address, 0)
+      putUint(bytes, quantityLimitPerWallet, ADDRESS)
+      putUint(bytes, pricePerToken, ADDRESS + WORD)
+      putAddress(bytes, currency, ADDRESS + 2 * WORD)
+      return keccak(bytes)
+    },
+    args(receiver) {
+      const { quantityLimitPerWallet, pricePerToken, currency } = valuesOf(receiver)
+      return {
+        quantityLimitPerWallet: String(quantityLimitPerWallet),
+        pricePerToken: String(pricePerToken),
+        currency,
+      }
+    },
+  }
+}
+
+/** The leaf of SeaDrop 1.0: `keccak256(abi.encode(minter, mintParams))`. */
+export function seadropLeaves(keccak: Keccak, params: ReturnType<typeof checkMintParams>): LeafFormat {
+  const bytes = Buffer.alloc((1 + MINT_PARAMS.length) * WORD)
+  const valuesOf = ({ count }: Receiver) => ({
+    ...params,
+    maxTotalMintableByWallet: params.maxTotalMintableByWallet ?? count ?? 0n,
+  })
+  return {
+    encoding: ['address', `(${MINT_PARAMS.map((_, i) => (i < MINT_PARAMS.length - 1 ? 'uint256' : 'bool')).join()})`],
+    standard: false,
+    leaf(receiver) {
+      const values = valuesOf(receiver)
+      putAddress(bytes, receiver.address, WORD - ADDRESS)
+      for (const [i, name] of MINT_PARAMS.entries()) putUint(bytes, BigInt(values[name]), (i + 1) * WORD)
+      return keccak(bytes)
+    },
+    args(receiver) {
+      const values = valuesOf(receiver)
+      const spelled = MINT_PARAMS.map((name) => {
+        const value = values[name]
+        return [name, typeof value === 'bigint' ? String(value) : value]
+      })
+      return { mintParams: Object.fromEntries(spelled) }
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import { GdnError } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
+import { isUint256, parseUint } from './uint256.ts'
+
+/** The struct MintParams of SeaDrop 1.0, in its order. All members but the last are uint256. */
+export const MINT_PARAMS = [
+  'mintPrice',
+  'maxTotalMintableByWallet',
+  'startTime',
+  'endTime',
+  'dropStageIndex',
+  'maxTokenSupplyForStage',
+  'feeBps',
+  'restrictFeeRecipients',
+] as const
+
+type Name = (typeof MINT_PARAMS)[number]
+export type MintParams = Record<Exclude<Name, 'restrictFeeRecipients'>, bigint> & { restrictFeeRecipients: boolean }
+
+const MAX_BASIS_POINTS = 10_000n
+/** The year 5138 in seconds. A later start is most likely in milliseconds. */
+const LAST_START = 100_000_000_000n
+
+/**
+ * Checks the MintParams of a JSON file. A number that JavaScript can't represent exactly must be a string.
+ *
+ * @param counts whether the list has counts, so that `maxTotalMintableByWallet` may be missing. It is null then.
+ * @throws GdnError `invalid_input` for the first problem, with its field
+ */
+export function checkMintParams(
+  given: Record<string, unknown>,
+  file: string,
+  counts: boolean,
+): Omit<MintParams, 'maxTotalMintableByWallet'> & { maxTotalMintableByWallet: bigint | null } {
+  const fail = (field: string, message: string, hint?: string) =>
+    new GdnError('invalid_input', `${field} ${message}`, { place: { file, field }, hint })
+  for (const key of Object.keys(given)) {
+    if ((MINT_PARAMS as readonly string[]).includes(key)) continue
+    const near = nearest(key, MINT_PARAMS)
+    throw fail(key, 'is not a member of MintParams', near ? `Did you mean ${near}?` : undefined)
+  }
+  const uint = (name: Name): bigint => {
+    const value = given[name]
+    if (value === undefined) throw fail(name, 'is required')
+    if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+      throw fail(name, 'is too large for a JSON number', 'Write it in quotes, as a string of digits.')
+    }
+    const parsed = typeof value === 'string' || typeof value === 'number' ? parseUint(String(value)) : null
+    if (parsed === null || !isUint256(parsed)) throw fail(name, 'must be a whole number from 0 to 2^256-1')
+    return parsed
+  }
+  const isFromList = counts && given.maxTotalMintableByWallet === undefined
+  const params = {
+    mintPrice: uint('mintPrice'),
+    maxTotalMintableByWallet: isFromList ? null : uint('maxTotalMintableByWallet'),
+    startTime: uint('startTime'),
+    endTime: uint('endTime'),
+    dropStageIndex: uint('dropStageIndex'),
+    maxTokenSupplyForStage: uint('maxTokenSupplyForStage'),
+    feeBps: uint('feeBps'),
+  }
+  const { restrictFeeRecipients } = given
+  if (restrictFeeRecipients === undefined) throw fail('restrictFeeRecipients', 'is required')
+  if (typeof restrictFeeRecipients !== 'boolean') throw fail('restrictFeeRecipients', 'must be true or false')
+  if (params.maxTotalMintableByWallet === 0n) throw fail('maxTotalMintableByWallet', 'must be at least 1')
+  if (params.startTime > LAST_START) throw fail('startTime', 'must be in seconds, not milliseconds')
+  if (params.endTime < params.startTime) throw fail('endTime', 'must not be before startTime')
+  if (params.dropStageIndex === 0n) throw fail('dropStageIndex', 'must be at least 1: 0 is the public stage')
+  if (params.maxTokenSupplyForStage === 0n) throw fail('maxTokenSupplyForStage', 'must be at least 1')
+  if (params.feeBps > MAX_BASIS_POINTS) throw fail('feeBps', `must be at most ${MAX_BASIS_POINTS}`)
+  return { ...params, restrictFeeRecipients }
+}
