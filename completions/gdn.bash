@@ -32,7 +32,8 @@ help Help for commands and topics, and search' ;;
     'collection') REPLY='create Create a collection and wait until it is deployed
 show Show collections by ID or contract address
 set Change royalties, metadata, permissions or owner
-list List the collections created on this machine' ;;
+list List the collections created on this machine
+holders List the holders of any token contract' ;;
     'nft') REPLY='mint Mint NFTs and wait until they are deployed
 grant Mint NFTs to a first owner and transfer them in one step
 transfer Transfer an NFT and wait until its owner changes
@@ -145,6 +146,7 @@ __gdn_arguments() {
   case $1 in
     'collection show') REPLY='@collections+' ;;
     'collection set') REPLY='text' ;;
+    'collection holders') REPLY='text' ;;
     'nft transfer') REPLY='text' ;;
     'nft show') REPLY='text+' ;;
     'nft wait') REPLY='text+' ;;
@@ -209,6 +211,7 @@ __gdn_bundles() {
     'collection show') REPLY='flags-883978 server-12647a output-31b492' ;;
     'collection set') REPLY='settings-d2cf0d flags-7a1da0 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
+    'collection holders') REPLY='flags-8c4fb1 reading-726635 choosing-49f845 server-12647a output-31b492' ;;
     'nft mint') REPLY='flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
     'nft grant') REPLY='flags-9b51f9 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft transfer') REPLY='flags-a39b18 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
@@ -364,6 +367,17 @@ __gdn_flags() {
     'sending-and-waiting-6c0222') REPLY='--timeout - text How long the command may take (5m for sending and waiting)' ;;
     'verifying-3d2de1') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
 --gateway - text IPFS gateway (the server'\''s gateway)' ;;
+    'flags-8c4fb1') REPLY='--blockchain -b =blockchain Blockchain of the contract' ;;
+    'reading-726635') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
+--requests-per-second - text Maximum rate of requests to the node (no limit)
+--block - text Block whose holders are listed
+--at - text Use the last block that is not later, such as 2026-11-01T00:00Z' ;;
+    'choosing-49f845') REPLY='--min - text Only holders with at least this count
+--exclude - file+ Leave out an address, a @name or the addresses in a file
+--per - =per One line per token, not per holder: token
+--token-id - text Only holders of this token
+--sample - text Draw this number of holders
+--seed - text Text that determines the draw (the hash of the block)' ;;
     'flags-ea7600') REPLY='--contract -c @collections Collection to mint into
 --contract-address ~ @collections Collection to mint into
 --contract-addresses ~ @collections Collection to mint into
@@ -965,6 +979,7 @@ json
 ndjson
 csv
 ids' ;;
+    'per') REPLY='token' ;;
     'unknown-columns') REPLY='error
 attr
 extra

@@ -34,7 +34,8 @@ function __gdn_words
       printf '%s\n' 'create Create a collection and wait until it is deployed' \
         'show Show collections by ID or contract address' \
         'set Change royalties, metadata, permissions or owner' \
-        'list List the collections created on this machine'
+        'list List the collections created on this machine' \
+        'holders List the holders of any token contract'
     case 'nft'
       printf '%s\n' 'mint Mint NFTs and wait until they are deployed' \
         'grant Mint NFTs to a first owner and transfer them in one step' \
@@ -160,6 +161,8 @@ function __gdn_arguments
       printf '%s\n' '@collections+'
     case 'collection set'
       printf '%s\n' 'text'
+    case 'collection holders'
+      printf '%s\n' 'text'
     case 'nft transfer'
       printf '%s\n' 'text'
     case 'nft show'
@@ -281,6 +284,8 @@ function __gdn_bundles
       printf '%s\n' 'settings-d2cf0d flags-7a1da0 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
+    case 'collection holders'
+      printf '%s\n' 'flags-8c4fb1 reading-726635 choosing-49f845 server-12647a output-31b492'
     case 'nft mint'
       printf '%s\n' 'flags-ea7600 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     case 'nft grant'
@@ -531,6 +536,20 @@ function __gdn_flags
     case 'verifying-3d2de1'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--gateway - text IPFS gateway (the server\'s gateway)'
+    case 'flags-8c4fb1'
+      printf '%s\n' '--blockchain -b =blockchain Blockchain of the contract'
+    case 'reading-726635'
+      printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
+        '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
+        '--block - text Block whose holders are listed' \
+        '--at - text Use the last block that is not later, such as 2026-11-01T00:00Z'
+    case 'choosing-49f845'
+      printf '%s\n' '--min - text Only holders with at least this count' \
+        '--exclude - file+ Leave out an address, a @name or the addresses in a file' \
+        '--per - =per One line per token, not per holder: token' \
+        '--token-id - text Only holders of this token' \
+        '--sample - text Draw this number of holders' \
+        '--seed - text Text that determines the draw (the hash of the block)'
     case 'flags-ea7600'
       printf '%s\n' '--contract -c @collections Collection to mint into' \
         '--contract-address ~ @collections Collection to mint into' \
@@ -1230,6 +1249,8 @@ function __gdn_values
         'ndjson' \
         'csv' \
         'ids'
+    case 'per'
+      printf '%s\n' 'token'
     case 'unknown-columns'
       printf '%s\n' 'error' \
         'attr' \

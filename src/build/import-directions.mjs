@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path/posix'
 
 const CLI = [
   ...['core', 'api', 'keystore', 'object-store', 'files', 'config', 'client', 'manifest', 'verify', 'wallet'],
-  ...['batch', 'operations', 'plan', 'reveal', 'state', 'sqlite'],
+  ...['batch', 'holders', 'operations', 'plan', 'reveal', 'state', 'sqlite'],
 ]
 
 /** The folders that each folder of `src` may import, lowest first. Type imports and lazy imports count. */
@@ -20,6 +20,7 @@ export const MAY_IMPORT = {
   client: ['core', 'api', 'files', 'object-store', 'sqlite'],
   manifest: ['core', 'api', 'files'],
   verify: ['core', 'api', 'client'],
+  holders: ['core', 'api', 'client', 'sqlite', 'verify'],
   state: ['core', 'api', 'sqlite'],
   wallet: ['core', 'api', 'client', 'keystore', 'manifest', 'state'],
   operations: ['core', 'api', 'client', 'sqlite', 'state'],
@@ -82,6 +83,8 @@ const RUNS_SQL = [
   ...['state/', 'server/', 'sqlite/', 'build/'],
   // The database of the rate limits that the processes of a user share.
   'client/pace/shared-pace.ts',
+  // The database of a reading, in which it resumes.
+  'holders/',
 ]
 /** A call of a method of `Sql`, which is always named `sql`, or a text that begins as a statement. */
 const STATEMENT =

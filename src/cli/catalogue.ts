@@ -44,6 +44,7 @@ const collection = noun('collection', 'Create, show, change and list collections
   read('show', 'Show collections by ID or contract address', () => import('./commands/collection/show.ts')),
   spend('set', 'Change royalties, metadata, permissions or owner', () => import('./commands/collection/set.ts')),
   read('list', 'List the collections created on this machine', () => import('./commands/collection/list.ts')),
+  read('holders', 'List the holders of any token contract', () => import('./commands/collection/holders.ts')),
 ])
 
 const nft = noun('nft', 'Mint, transfer, update, burn, list and verify NFTs', [

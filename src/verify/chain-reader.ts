@@ -13,14 +13,21 @@ export type CallResult =
   | { kind: 'reverted'; message: string }
   | { kind: 'failed'; message: string }
 
+/** The response of a node to a request: the result, or the JSON-RPC error. */
+export type NodeResponse = { result: unknown } | { error: { code: number; message: string } }
+
 /** Reads from an EVM chain by JSON-RPC. */
 export interface ChainReader {
+  /** The only part of the URL that may be shown, because the rest may contain a key. */
+  readonly origin: string
   /** Returns the chain ID from `eth_chainId`. @throws GdnError if no chain responds */
   chainId(): Promise<number>
-  /** Makes many contract calls, and returns the results in order. */
-  call(calls: readonly { to: string; data: string }[]): Promise<CallResult[]>
+  /** Makes many contract calls at a block (default: the latest one), and returns the results in order. */
+  call(calls: readonly { to: string; data: string }[], block?: string): Promise<CallResult[]>
   /** Reads the code at addresses, and returns it in order: `0x` for an address without code. */
   codeAt(addresses: readonly string[]): Promise<CallResult[]>
+  /** Sends one request, and again if no response arrives. @throws GdnError `unreachable` if no node responds */
+  request(method: string, params: readonly unknown[]): Promise<NodeResponse>
   /** Reads storage slots of a contract, and returns the words in order. */
   storageAt(address: string, slots: readonly string[]): Promise<CallResult[]>
 }
@@ -32,11 +39,15 @@ interface ChainReaderOptions {
   clock: RetryClock
   userAgent: string
   signal?: AbortSignal | undefined
+  /** Resolves when this number of calls may be sent. Default: at once. */
+  enter?: ((calls: number) => Promise<void>) | undefined
 }
 
 /** The batch size that most nodes accept. */
 const MAX_BATCH = 100
 const TIMEOUT_MS = 20_000
+/** Maximum length of a node's error message. */
+const MAX_MESSAGE = 500
 
 /** Maximum number of attempts for a failed call. */
 const ROUNDS = 3
@@ -65,23 +76,45 @@ interface Response {
 }
 
 /** Creates the reader of a chain behind a JSON-RPC URL. */
-export function createChainReader({ url, transport, clock, userAgent, signal }: ChainReaderOptions): ChainReader {
+export function createChainReader(options: ChainReaderOptions): ChainReader {
+  const { url, transport, clock, userAgent, signal, enter } = options
   const { origin } = new URL(url)
 
-  async function post(body: unknown): Promise<unknown> {
-    const response = await retryRead(origin, clock, signal, () =>
-      transport.request({
+  const exchange = (body: unknown) =>
+    retryRead(origin, clock, signal, async () => {
+      await enter?.(Array.isArray(body) ? body.length : 1)
+      return await transport.request({
         method: 'POST',
         url,
         headers: { 'content-type': 'application/json', accept: 'application/json', 'user-agent': userAgent },
         body: Buffer.from(JSON.stringify(body)),
         timeoutMs: TIMEOUT_MS,
         signal,
-      }),
-    )
+      })
+    })
+
+  const badStatus = (status: number) =>
+    new GdnError('bad_answer', `no chain responds at ${origin}: HTTP ${status}`, { details: { status } })
+
+  async function post(body: unknown): Promise<unknown> {
+    const response = await exchange(body)
     if (response.status === 200) return parseJson(response.body)
-    const { status } = response
-    throw new GdnError('bad_answer', `no chain responds at ${origin}: HTTP ${status}`, { details: { status } })
+    throw badStatus(response.status)
+  }
+
+  async function request(method: string, params: readonly unknown[]): Promise<NodeResponse> {
+    const { status, body } = await exchange({ jsonrpc: '2.0', id: 1, method, params })
+    // Some providers send their errors with another status.
+    const response = asResponse(parseJson(body))
+    if (response?.error !== undefined && response.error !== null) {
+      const { code } = response.error
+      return {
+        error: { code: typeof code === 'number' ? code : 0, message: errorText(response).slice(0, MAX_MESSAGE) },
+      }
+    }
+    if (status !== 200) throw badStatus(status)
+    if (response === null) throw new GdnError('bad_answer', `${origin} returned an invalid response to ${method}`)
+    return { result: response.result }
   }
 
   async function ask(method: string): Promise<bigint> {
@@ -125,8 +158,10 @@ export function createChainReader({ url, transport, clock, userAgent, signal }: 
   }
 
   return {
+    origin,
     chainId: async () => Number(await ask('eth_chainId')),
-    call: (calls) => askAll(calls.map((call) => ({ method: 'eth_call', params: [call, 'latest'] }))),
+    request,
+    call: (calls, block = 'latest') => askAll(calls.map((call) => ({ method: 'eth_call', params: [call, block] }))),
     codeAt: (addresses) => askAll(addresses.map((address) => ({ method: 'eth_getCode', params: [address, 'latest'] }))),
     storageAt: (address, slots) =>
       askAll(slots.map((slot) => ({ method: 'eth_getStorageAt', params: [address, slot, 'latest'] }))),

@@ -9,6 +9,7 @@ import { connectNode } from '../../src/server/chain/evm/embedded/node-rpc.ts'
 import type { Hex } from '../../src/server/chain/evm/network.ts'
 
 export interface PlainAnvil {
+  url: string
   /** Accounts that it signs for. */
   accounts: readonly Hex[]
   request<Result>(method: string, params: readonly unknown[]): Promise<Result>
@@ -39,6 +40,7 @@ export async function startPlainAnvil(): Promise<PlainAnvil> {
   const rpc = connectNode(port)
   const { call } = rpc
   return {
+    url: `http://127.0.0.1:${port}`,
     accounts: await call<Hex[]>('eth_accounts'),
     request: call,
     async send(from, to, data) {

@@ -99,7 +99,7 @@ export async function openVerifier(
 }
 
 /** Returns the error of a node that doesn't respond, with a hint about the RPC URL; any other error unchanged. */
-function asNodeError(error: unknown, flag: string): unknown {
+export function asNodeError(error: unknown, flag: string): unknown {
   if (!(error instanceof GdnError) || error.code !== 'unreachable') return error
   return error.with({ place: { flag }, hint: 'Try again, or configure another RPC URL.' })
 }

@@ -10,6 +10,7 @@ const BY_PLACEHOLDER: Readonly<Record<string, ValueType>> = {
   file: 'file',
   path: 'file',
   'url|path': 'file',
+  'file|address': 'file',
   dir: 'directory',
   url: 'url',
 }

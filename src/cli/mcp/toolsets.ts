@@ -6,7 +6,7 @@ const TOOLSETS = {
     ...['batch template', 'batch validate', 'batch mint', 'batch list', 'batch status', 'batch results', 'batch retry'],
     ...['plan', 'apply', 'cost', 'wallet list', 'wallet generate', 'doctor'],
   ],
-  nfts: ['nft grant', 'nft update', 'nft freeze', 'nft wait', 'nft history'],
+  nfts: ['nft grant', 'nft update', 'nft freeze', 'nft wait', 'nft history', 'collection holders'],
   runs: ['batch resume', 'batch reconcile', 'batch preview', 'batch report', 'batch rm', 'reveal'],
   wallets: ['wallet add', 'wallet rm'],
   backend: [

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { serializeTransaction, slice, toFunctionSelector } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { onTestFinished } from 'vitest'
+import { TOPICS } from '../../../src/holders/transfers.ts'
 import { addWebhook, testWebhook } from '../../../src/server/admin/webhooks.ts'
 import { writeRunning } from '../../../src/server/data-dir/running.ts'
 import { rememberChain } from '../../../src/server/store/chains.ts'
@@ -97,6 +98,24 @@ async function withWholeManifest(
 ): Promise<Prepared> {
   const { path, options } = await served(handlers, ROWS)
   return { argv: [...command, path('drop.csv'), ...TARGET, ...flags], options }
+}
+
+/** A contract with one token, behind a node without old states. */
+async function withHolders(): Promise<Prepared> {
+  const word = (hex: string) => hex.padStart(64, '0')
+  const block = { number: '0x10', hash: `0x${word('16')}`, timestamp: '0x65000000' }
+  const topics = [TOPICS.transfer, `0x${word('')}`, `0x${word(OWNER.slice(2).toLowerCase())}`, `0x${word('7')}`]
+  const url = await rpcStandIn({
+    eth_chainId: '0x89',
+    web3_clientVersion: 'geth',
+    eth_getBlockByNumber: block,
+    eth_getCode: '0x60',
+    eth_call: ([{ data }]: [{ data: string }]) =>
+      data.startsWith('0x6352211e') ? `0x${word(OWNER.slice(2).toLowerCase())}` : `0x${word('1')}`,
+    eth_getLogs: [{ address: CONTRACT, topics, data: '0x', blockNumber: '0x0', logIndex: '0x0' }],
+  })
+  const { options } = await folder({})
+  return { argv: ['collection', 'holders', CONTRACT, '-b', 'polygon', '--rpc-url', url], options }
 }
 
 export const accepted = (requests: object): Reply => ({
@@ -516,6 +535,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     withOwnCollection('collection', 'set', CONTRACT, '-b', 'polygon', '--royalty', '5%', '--yes'),
   ),
   'collection list': list(COLLECTION, () => withCreatedCollection('collection', 'list')),
+  'collection holders': list(
+    ['receiver', 'count', 'token_ids', 'block_number', 'block_hash', 'is_checked'],
+    withHolders,
+  ),
   'nft mint': one(MINTED_NFT, () => withServer(service(), ...MINT)),
   'nft grant': one([...MINTED_NFT, 'sender_wallet_address'], () => {
     const { createnft: createnfttrans, getnfts } = service()

@@ -1,0 +1,160 @@
+import { evmAddressProblem } from '../../../api/address.ts'
+import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
+import { flagError } from '../../../core/errors.ts'
+import type { WantedBlock } from '../../../holders/block-of.ts'
+import { parseTokenId } from '../../../verify/abi.ts'
+import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
+import { namedRpc } from '../../connect/open-verifier.ts'
+import { whichCollection } from '../../connect/which-collection.ts'
+import type { Deps } from '../../deps.ts'
+import { requiredFlag, wrongAddress } from '../../flag-errors.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { blockchainName, httpAddress, integer, notEmpty, oneOf, positiveNumber } from '../../flags/parse.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { excludedAddresses } from './holders/excluded.ts'
+import { blockTime } from './holders/parse-block-time.ts'
+
+export interface HoldersFlags extends OutputFlags, ServerFlags {
+  blockchain?: Blockchain
+  rpcUrl?: string
+  requestsPerSecond?: number
+  block?: number
+  at?: number
+  min?: bigint
+  exclude?: string[]
+  per?: 'token'
+  tokenId?: bigint
+  sample?: number
+  seed?: string
+}
+
+/** The fields of CSV are the columns of a list of receivers. */
+const VIEW: View = {
+  fields: ['receiver', 'count', 'token_ids'],
+  columns: ['receiver', 'count', 'token_ids'],
+  id: 'receiver',
+  plural: 'holders',
+  yields: 'token_ids',
+  more: ['block_number', 'block_hash', 'is_checked'],
+}
+const MAX_NUMBER = 1_000_000_000
+const READING = 'Reading'
+const CHOOSING = 'Choosing'
+
+const tokenId: Parse<bigint> = (raw, flag) => {
+  const id = parseTokenId(raw)
+  if (id !== null) return id
+  throw flagError(flag, 'must be a whole number from 0 to 2²⁵⁶−1')
+}
+
+export function command(deps: Deps, run = holders): GdnCommand {
+  const holdersCommand = new GdnCommand({
+    about:
+      "The command reads the transfers of an ERC-721, ERC-1155 or ERC-20 contract from a node, adds them up, and compares the sum and a sample of the balances with the contract. If something differs, it prints nothing and exits with 5. The holders are those at the last final block, or at the newest block of an embedded chain. Stop it at any time: the same command resumes. The count of an ERC-20 holder is in the token's smallest unit. CSV output is a list of receivers.",
+    examples: [
+      [
+        'List the holders of any NFT contract',
+        'gdn collection holders 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon \\',
+        '  --rpc-url https://node.example -o csv > holders.csv',
+      ],
+      [
+        'List who held at least 3 NFTs at a time',
+        'gdn collection holders 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon \\',
+        '  --rpc-url https://node.example --at 2026-11-01T00:00Z --min 3',
+      ],
+      [
+        'Draw 100 holders, without the team',
+        'gdn collection holders 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --local \\',
+        '  --exclude team.csv --sample 100 --seed "first draw"',
+      ],
+    ],
+  })
+  holdersCommand.argument('<contract>')
+  valueFlag(holdersCommand, '-b, --blockchain <name>', 'Blockchain of the contract', { parse: blockchainName })
+  const reading = { group: READING }
+  valueFlag(holdersCommand, '--rpc-url <url>', "JSON-RPC URL of the chain (GDN_RPC_URL, or the server's node)", {
+    ...reading,
+    parse: httpAddress,
+  })
+  valueFlag(holdersCommand, '--requests-per-second <n>', 'Maximum rate of requests to the node (no limit)', {
+    ...reading,
+    parse: positiveNumber,
+  })
+  valueFlag(holdersCommand, '--block <n>', 'Block whose holders are listed', {
+    ...reading,
+    parse: integer(0, Number.MAX_SAFE_INTEGER),
+  })
+  valueFlag(holdersCommand, '--at <time>', 'Use the last block that is not later, such as 2026-11-01T00:00Z', {
+    ...reading,
+    parse: blockTime,
+  })
+  const choosing = { group: CHOOSING }
+  valueFlag(holdersCommand, '--min <n>', 'Only holders with at least this count', { ...choosing, parse: tokenId })
+  valueFlag(holdersCommand, '--exclude <file|address>', 'Leave out an address, a @name or the addresses in a file', {
+    ...choosing,
+    parse: notEmpty,
+    repeatable: true,
+  })
+  valueFlag(holdersCommand, '--per <what>', 'One line per token, not per holder: token', {
+    ...choosing,
+    parse: oneOf(['token']),
+  })
+  valueFlag(holdersCommand, '--token-id <id>', 'Only holders of this token', { ...choosing, parse: tokenId })
+  valueFlag(holdersCommand, '--sample <n>', 'Draw this number of holders', {
+    ...choosing,
+    parse: integer(1, MAX_NUMBER),
+  })
+  valueFlag(holdersCommand, '--seed <text>', 'Text that determines the draw (the hash of the block)', {
+    ...choosing,
+    parse: notEmpty,
+  })
+  addServerFlags(holdersCommand)
+  addOutputFlags(holdersCommand)
+  return holdersCommand.action(async (contract: string, flags: HoldersFlags) => await run(deps, contract, flags))
+}
+
+export async function holders(deps: Deps, contract: string, flags: HoldersFlags): Promise<void> {
+  createOutput(deps.io, flags, VIEW)
+  const wanted = wantedBlock(flags)
+  const problem = evmAddressProblem(contract)
+  if (problem !== null) throw wrongAddress(contract, problem, '<contract>')
+  const excluded = await excludedAddresses(deps, flags.exclude ?? [])
+  const settings = await deps.settings({ ...flags, contract })
+  const isNamed = namedRpc(deps, flags) !== null
+  const server = isNamed ? null : await settings.server()
+  const { blockchain } =
+    server === null
+      ? { blockchain: settings.blockchain?.value }
+      : await whichCollection(deps, settings, server, undefined, '<address>')
+  if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add -b <name>, such as -b polygon.')
+  if (!isEvm(blockchain))
+    throw flagError('--blockchain', `has no ERC-721, ERC-1155 or ERC-20 contracts`, 'Use an EVM network.')
+  const [{ withHolders }, { printHolders }] = await Promise.all([
+    import('./holders/read.ts'),
+    import('./holders/print.ts'),
+  ])
+  const { stateDir } = settings
+  await withHolders(
+    deps,
+    { contract: contract.toLowerCase(), blockchain, server, flags, wanted, stateDir },
+    async (read) => {
+      const view = read.standard === 'erc20' ? withoutTokens(VIEW) : VIEW
+      await printHolders(deps.io, { ...read, flags, excluded, output: createOutput(deps.io, flags, view) })
+    },
+  )
+}
+
+const withoutTokens = (view: View): View => {
+  const fields = view.fields.filter((field) => field !== 'token_ids')
+  return { ...view, fields, columns: fields }
+}
+
+/** @throws GdnError `usage` for contradictory flags */
+function wantedBlock({ block, at, sample, seed }: HoldersFlags): WantedBlock {
+  if (seed !== undefined && sample === undefined) throw flagError('--seed', 'is for --sample', 'Add --sample <n>.')
+  if (block !== undefined && at !== undefined) {
+    throw flagError('--at', 'contradicts --block', 'Use one of them.')
+  }
+  return block !== undefined ? { number: block } : at !== undefined ? { at } : null
+}

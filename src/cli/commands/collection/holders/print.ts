@@ -1,0 +1,93 @@
+import { checksumAddress } from '../../../../api/address.ts'
+import { count } from '../../../../core/count.ts'
+import { flagError } from '../../../../core/errors.ts'
+import type { Block } from '../../../../holders/block-of.ts'
+import { NOT_CHECKED } from '../../../../holders/check.ts'
+import {
+  countHolders,
+  filterHolders,
+  type HeldTokens,
+  indexTokens,
+  listHolders,
+  numberOfHolders,
+  tokensOf,
+} from '../../../../holders/holder-table.ts'
+import type { Reading } from '../../../../holders/read-holders.ts'
+import type { ReadingStore } from '../../../../holders/reading-store.ts'
+import type { Io } from '../../../io/io.ts'
+import type { DataRecord } from '../../../render/cells.ts'
+import type { Output } from '../../../render/output.ts'
+
+interface ChosenHolders extends Reading {
+  block: Block
+  store: ReadingStore
+  output: Output
+  excluded: ReadonlySet<string>
+  flags: { min?: bigint; per?: 'token'; tokenId?: bigint; sample?: number; seed?: string }
+}
+
+/** Number of tokens that a table shows in a terminal. */
+const SHOWN_TOKENS = 5
+
+const STANDARDS = { erc721: 'ERC-721', erc1155: 'ERC-1155', erc20: 'ERC-20' }
+
+/** Prints the holders that the flags choose, and a note with the block and what was compared. */
+export async function printHolders(
+  io: Io,
+  { standard, checked, block, store, output, excluded, flags }: ChosenHolders,
+): Promise<void> {
+  const isChecked = checked !== NOT_CHECKED
+  const { min = 1n, per, tokenId, sample, seed = block.hash } = flags
+  if (standard === 'erc20' && tokenId !== undefined)
+    throw flagError('--token-id', 'the contract is ERC-20, which has no token IDs', 'Omit the flag.')
+  if (standard === 'erc20' && per !== undefined)
+    throw flagError('--per', 'the contract is ERC-20, which has no token IDs', 'Omit the flag.')
+  if (tokenId !== undefined) countHolders(store, tokenId)
+  filterHolders(store, { min, excluded, sample: sample === undefined ? null : { size: sample, seed } })
+  const hasTokens = standard !== 'erc20' && output.mode !== 'ids'
+  if (hasTokens || per !== undefined) indexTokens(store)
+  const holders = numberOfHolders(store)
+  await output.many(records())
+  const time = new Date(block.time).toISOString().replace('.000Z', 'Z')
+  io.note(
+    `${count(holders, 'holder')} of this ${STANDARDS[standard]} contract at block ${block.number} (${block.hash}, ${time}).`,
+  )
+  const text = `Comparison with the contract: ${checked}.`
+  if (isChecked) io.note(text)
+  else io.warn(text)
+
+  function* heldBy(owner: string): Generator<HeldTokens> {
+    if (tokenId === undefined) yield* tokensOf(store, standard, owner)
+    else
+      for (const held of tokensOf(store, standard, owner))
+        if (held.first <= tokenId && tokenId <= held.last) yield only(held, tokenId)
+  }
+
+  async function* records(): AsyncGenerator<DataRecord> {
+    const at = { block_number: block.number, block_hash: block.hash, is_checked: isChecked }
+    for (const { owner, count } of listHolders(store)) {
+      const receiver = checksumAddress(`0x${owner}`)
+      if (per === 'token') {
+        for (const held of heldBy(owner)) {
+          yield { receiver, count: String(held.amount), token_ids: shown([name(held)]), ...at }
+        }
+      } else {
+        const tokens = hasTokens ? { token_ids: shown(Array.from(heldBy(owner), name)) } : {}
+        yield { receiver, count: String(count), ...tokens, ...at }
+      }
+    }
+  }
+
+  /** Returns the tokens as a list, or as a text in formats with cells. */
+  function shown(tokens: string[]): string | string[] {
+    if (output.mode === 'json' || output.mode === 'ndjson') return tokens
+    if (output.mode !== 'table' || !io.stdoutTty || tokens.length <= SHOWN_TOKENS) return tokens.join(' ')
+    return `${tokens.slice(0, SHOWN_TOKENS).join(' ')} … (${tokens.length})`
+  }
+}
+
+/** Returns one token of held tokens. */
+const only = (held: HeldTokens, token: bigint): HeldTokens =>
+  held.first === held.last ? held : { first: token, last: token, amount: 1n }
+
+const name = ({ first, last }: HeldTokens): string => (first === last ? String(first) : `${first}-${last}`)

@@ -1,0 +1,93 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Blockchain } from '../../../../api/blockchains.ts'
+import type { Server } from '../../../../config/server.ts'
+import { GdnError } from '../../../../core/errors.ts'
+import { makePrivateFolder } from '../../../../core/private-file.ts'
+import { type Block, blockFor, isDevelopmentNode, type WantedBlock } from '../../../../holders/block-of.ts'
+import { type Reading, readHolders } from '../../../../holders/read-holders.ts'
+import { ReadingStore } from '../../../../holders/reading-store.ts'
+import { openChain } from '../../../connect/open-chain.ts'
+import type { ReaderFlags } from '../../../connect/open-verifier.ts'
+import type { Deps } from '../../../deps.ts'
+import { withProgress } from '../../../io/progress.ts'
+import { clock } from '../../../text/clock.ts'
+
+export interface ChainTarget {
+  /** In lower case. */
+  contract: string
+  blockchain: Blockchain
+  /** Null if the user specifies a node. */
+  server: Pick<Server, 'baseUrl' | 'loopback'> | null
+  flags: ReaderFlags & { requestsPerSecond?: number }
+  wanted: WantedBlock
+  stateDir: string
+}
+
+/** Days after which the file of a stopped reading is removed. */
+const KEPT_DAYS = 30
+
+/**
+ * Reads the holders of a contract from its chain, and calls `print` with them. A stopped reading stays in the state
+ * directory, so that the same command resumes it.
+ */
+export async function withHolders(
+  deps: Deps,
+  target: ChainTarget,
+  print: (read: Reading & { block: Block; store: ReadingStore }) => Promise<void>,
+): Promise<void> {
+  const { contract, blockchain, server, flags, wanted, stateDir } = target
+  const chain = await openChain(deps, flags, blockchain, server, flags.requestsPerSecond)
+  try {
+    const { reader, chainId } = chain
+    const isDevelopment = chain.isEmbedded || (await isDevelopmentNode(reader))
+    const block = await blockFor(reader, wanted, isDevelopment, deps.now())
+    const folder = join(stateDir, 'holders')
+    await makePrivateFolder(folder)
+    await removeOld(folder, deps.now())
+    const store = new ReadingStore(join(folder, `${chainId}-${contract}.db`))
+    let remove = false
+    try {
+      const read = await withProgress(deps.io, `Reading transfers up to block ${block.number}`, async ({ update }) => {
+        const { sleep, io, signals, steadyNow } = deps
+        const { next, events } = store.state() ?? { next: 0, events: 0 }
+        if (next > 0 && next <= block.number) io.note(`Resuming at block ${next}, after ${events} events.`)
+        const onProgress = progressLine(steadyNow, update)
+        const onReorg = () => io.note('A reorg replaced a block that was read. Reading again from the start.')
+        const common = { reader, store, contract, block, sleep, signal: signals.signal }
+        return await readHolders({ ...common, onProgress, update, onReorg })
+      })
+      await print({ ...read, block, store })
+      remove = true
+    } catch (error) {
+      // Another node, or the same one later, may return other logs.
+      remove = error instanceof GdnError && error.code === 'verify_failed'
+      throw error
+    } finally {
+      store.close({ remove })
+    }
+  } finally {
+    await chain.close()
+  }
+}
+
+/** Returns a function that shows the rate and the remaining time. */
+function progressLine(now: () => number, update: (text: string) => void) {
+  const since = now()
+  let before: number | null = null
+  return ({ done, blocks, events }: { done: number; blocks: number; events: number }) => {
+    before ??= events
+    const ms = Math.max(1, now() - since)
+    const rate = Math.round((events - before) / (ms / 1000))
+    const left = done === 0 ? '' : `, about ${clock((ms / done) * (blocks - done))} left`
+    update(`Reading transfers: ${Math.floor((done / blocks) * 100)} %, ${events} events, ${rate}/s${left}`)
+  }
+}
+
+async function removeOld(folder: string, now: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name)
+    const found = await stat(path).catch(() => null)
+    if (found !== null && found.mtimeMs < now - KEPT_DAYS * 86_400_000) await rm(path, { force: true })
+  }
+}

@@ -1,0 +1,79 @@
+import { type Blockchain, chainIdOf } from '../../api/blockchains.ts'
+import { createTransport } from '../../client/create-transport.ts'
+import { statusOf } from '../../client/responses.ts'
+import { proxyOf } from '../../config/proxy.ts'
+import type { Server } from '../../config/server.ts'
+import { GdnError } from '../../core/errors.ts'
+import { createPace } from '../../files/pace.ts'
+import { type ChainReader, createChainReader } from '../../verify/chain-reader.ts'
+import type { Deps } from '../deps.ts'
+import { VERSION } from '../version.ts'
+import { debugExchanges } from './debug-exchange.ts'
+import { asNodeError, namedRpc, type ReaderFlags } from './open-verifier.ts'
+
+export interface OpenChain {
+  reader: ChainReader
+  chainId: number
+  /** Whether the node is the server's embedded chain. */
+  isEmbedded: boolean
+  close(): Promise<void>
+}
+
+/**
+ * Opens an EVM chain for many requests: at the node of `--rpc-url` or GDN_RPC_URL, or else through the server, which
+ * gives access to its embedded chains.
+ *
+ * @param server null if the user specifies a node
+ * @param perSecond maximum rate of requests
+ * @throws GdnError `usage` if no node is specified, or if the node belongs to another chain
+ */
+export async function openChain(
+  deps: Deps,
+  flags: ReaderFlags,
+  blockchain: Blockchain,
+  server: Pick<Server, 'baseUrl' | 'loopback'> | null,
+  perSecond: number | undefined,
+): Promise<OpenChain> {
+  const { env, io, signals, sleep } = deps
+  const named = namedRpc(deps, flags)
+  const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
+  if (url === null) throw noNode(blockchain)
+  const proxy = named === null && server?.loopback === true ? undefined : proxyOf(env)
+  const transport = await createTransport('bulk', { proxy, onExchange: debugExchanges(io) })
+  const { signal } = signals
+  const pace = createPace({ atOnce: Number.POSITIVE_INFINITY, apartMs: 1000 / (perSecond ?? Number.POSITIVE_INFINITY) })
+  const enter = async (calls: number) => {
+    const leave = await pace.enter(url, signal)
+    // Providers count the calls of a batch one by one.
+    if (calls > 1 && perSecond !== undefined) pace.pause(url, (calls * 1000) / perSecond)
+    leave()
+  }
+  const reader = createChainReader({
+    url,
+    transport,
+    clock: { now: () => performance.now(), sleep, random: Math.random },
+    userAgent: `gdn/${VERSION}`,
+    signal,
+    enter: perSecond === undefined ? undefined : enter,
+  })
+  const close = () => transport.close()
+  try {
+    const chainId = await reader.chainId()
+    const expected = chainIdOf(blockchain)
+    if (expected === null || chainId === expected) return { reader, chainId, isEmbedded: named === null, close }
+    throw new GdnError('usage', `has the chain ID ${chainId}, but ${blockchain} has ${expected}`, {
+      place: { flag: named?.flag ?? '--rpc-url' },
+      hint: `Use the URL of a node of ${blockchain}.`,
+    })
+  } catch (error) {
+    await close()
+    if (named !== null) throw asNodeError(error, named.flag)
+    throw statusOf(error) === 404 ? noNode(blockchain) : error
+  }
+}
+
+const noNode = (blockchain: Blockchain) =>
+  new GdnError('usage', `no node of ${blockchain} is specified`, {
+    place: { flag: '--rpc-url' },
+    hint: 'Add --rpc-url <url>, or set GDN_RPC_URL.',
+  })

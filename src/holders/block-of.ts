@@ -1,0 +1,105 @@
+import { flagError, GdnError } from '../core/errors.ts'
+import type { ChainReader } from '../verify/chain-reader.ts'
+import { hex } from './log-ranges.ts'
+
+export interface Block {
+  number: number
+  hash: string
+  /** In milliseconds since the epoch. */
+  time: number
+}
+
+/** The block of a reading: a number, or the last one that isn't later than a time, or the newest that stays. */
+export type WantedBlock = { number: number } | { at: number } | null
+
+type Node = Pick<ChainReader, 'request' | 'origin'>
+
+/** Returns a block by number or tag; null if the node has none. @throws GdnError `bad_answer` */
+export async function blockAt(node: Node, which: number | 'latest' | 'finalized'): Promise<Block | null> {
+  const name = typeof which === 'number' ? hex(which) : which
+  const response = await node.request('eth_getBlockByNumber', [name, false])
+  if ('error' in response) {
+    // Nodes without a notion of finality reject the tag.
+    if (typeof which === 'string') return null
+    const { message } = response.error
+    if (/not found|unknown block|out ?of ?range|beyond|prun/i.test(message)) return null
+    throw new GdnError('bad_answer', `${node.origin} does not return block ${which}: ${message}`)
+  }
+  const block = response.result as { number?: unknown; hash?: unknown; timestamp?: unknown } | null
+  if (block === null) return null
+  const { number, hash, timestamp } = block
+  if (!isQuantity(number) || !isQuantity(timestamp) || !/^0x[0-9a-f]{64}$/i.test(String(hash))) {
+    throw new GdnError('bad_answer', `${node.origin} returned an invalid block`)
+  }
+  return { number: Number(number), hash: String(hash).toLowerCase(), time: Number(timestamp) * 1000 }
+}
+
+const isQuantity = (value: unknown): value is string => typeof value === 'string' && /^0x[0-9a-f]{1,13}$/i.test(value)
+
+/**
+ * Returns the block to read up to. On a development chain, the newest block is the default. On other networks, it is
+ * the last final block, which no reorg removes.
+ *
+ * @throws GdnError `usage` if the wanted block doesn't exist yet
+ */
+export async function blockFor(node: Node, wanted: WantedBlock, isDevelopment: boolean, now: number): Promise<Block> {
+  const newest = await blockAt(node, isDevelopment ? 'latest' : 'finalized')
+  if (wanted !== null && 'number' in wanted) return await numbered(node, wanted.number, newest)
+  if (newest === null) {
+    throw new GdnError('refused', `${node.origin} does not know the last final block`, {
+      hint: 'Set --block to the number of a block that is old enough.',
+    })
+  }
+  if (wanted === null) return newest
+  if (wanted.at > newest.time && !(isDevelopment && wanted.at <= now)) {
+    const newestTime = new Date(newest.time).toISOString()
+    const what = isDevelopment ? 'newest' : 'last final'
+    throw flagError(
+      '--at',
+      `is later than the ${what} block ${newest.number} of ${newestTime}`,
+      'Use an earlier time, or try again later.',
+    )
+  }
+  return await lastUntil(node, wanted.at, newest)
+}
+
+async function numbered(node: Node, number: number, newest: Block | null): Promise<Block> {
+  const block = await blockAt(node, number)
+  if (block?.number === number) return block
+  const is =
+    newest === null
+      ? 'does not have'
+      : number > newest.number
+        ? `is at block ${newest.number}, and does not have`
+        : 'has deleted'
+  const hint = newest !== null && number <= newest.number ? 'Use an archive node.' : 'Use an earlier block.'
+  throw flagError('--block', `${node.origin} ${is} block ${number}`, hint)
+}
+
+/** Finds the last block that isn't later than a time. */
+async function lastUntil(node: Node, at: number, newest: Block): Promise<Block> {
+  if (newest.time <= at) return newest
+  let found: Block | null = null
+  let [low, high] = [0, newest.number - 1]
+  while (low <= high) {
+    const middle = Math.floor((low + high) / 2)
+    const block = await blockAt(node, middle)
+    if (block === null) {
+      throw new GdnError('refused', `${node.origin} does not have block ${middle}`, {
+        hint: `Use the URL of an archive node that has block ${middle}.`,
+      })
+    }
+    if (block.time <= at) {
+      found = block
+      low = middle + 1
+    } else high = middle - 1
+  }
+  if (found !== null) return found
+  throw flagError('--at', 'is earlier than the first block of this network', 'Use a later time.')
+}
+
+/** Whether a node simulates a chain, so that its newest block stays. */
+export async function isDevelopmentNode(node: Node): Promise<boolean> {
+  const response = await node.request('web3_clientVersion', [])
+  return 'result' in response && /^(anvil|hardhat)/i.test(String(response.result))
+}

@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto'
+import { checksumAddress } from '../api/address.ts'
+import { chunksOf } from '../core/chunks-of.ts'
+import { GdnError } from '../core/errors.ts'
+import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
+import { CALLS, numberReturned } from './calls.ts'
+import type { Holder } from './holder-table.ts'
+import { numberKey, numberOf } from './number-key.ts'
+import type { ReadingStore } from './reading-store.ts'
+import { NOBODY, type Standard } from './transfers.ts'
+
+export interface CheckOptions {
+  reader: ChainReader
+  store: ReadingStore
+  contract: string
+  standard: Standard
+  /** The block, as a quantity. */
+  block: string
+  /** Determines the sample. */
+  seed: string
+  /** The sum of all counts. */
+  total: bigint
+  /** Reasons why all balances must agree. */
+  doubts: readonly string[]
+  update: (text: string) => void
+}
+
+/** The outcome of a check that the node doesn't allow. */
+export const NOT_CHECKED = 'the balances were not checked, because the node does not have the state of the block'
+
+const SAMPLE = 100
+const CALLS_AT_ONCE = 100
+
+/** A call and the number that it must return. */
+interface Expected {
+  data: string
+  value: bigint
+  /** The name of the compared thing in errors: `holder 0x…` or `token 5`. */
+  what: string
+  /** Formats the returned number. */
+  show?: (value: bigint) => string
+}
+
+/**
+ * Compares what was read with the contract at the same block: the sum with `totalSupply`, and balances and owners of a
+ * sample, or of all holders if there are doubts. Returns what was compared, as a sentence.
+ *
+ * @throws GdnError `verify_failed` if something differs, or if there are doubts that can't be resolved
+ */
+export async function checkHolders(options: CheckOptions): Promise<string> {
+  const { standard, doubts, update } = options
+  update('Checking balances')
+  const supply = await checkSupply(options)
+  const isWhole = doubts.length > 0
+  const samples = isWhole ? allBalances(options) : [[...sampledBalances(options), ...sampledTokens(options)]]
+  let compared = 0
+  for await (const expected of samples) {
+    if (!(await compare(options, expected))) {
+      if (isWhole) throw unproven(options, 'the node does not have the state of the block')
+      return NOT_CHECKED
+    }
+    compared += expected.length
+    update(`Checking balances: ${compared}`)
+  }
+  const sum = supply ? 'the sum equals totalSupply, and ' : ''
+  const what = standard === 'erc721' && !isWhole ? 'balances and owners' : 'balances'
+  return `${sum}${isWhole ? 'all' : 'a sample of'} ${compared} ${what} agree`
+}
+
+/** Returns whether the contract has a total supply. @throws GdnError `verify_failed` if it isn't the sum */
+async function checkSupply({ reader, contract, standard, block, total, doubts }: CheckOptions): Promise<boolean> {
+  if (standard === 'erc1155') return false
+  const [result] = await reader.call([{ to: contract, data: CALLS.totalSupply() }], block)
+  const supply = result?.kind === 'value' ? numberReturned(result.data) : null
+  if (supply === null) return false
+  if (supply === total) return true
+  throw differs(`the events add up to ${total}, but totalSupply of ${contract} is ${supply}`, doubts)
+}
+
+/** Compares the results of calls. Returns false if the node doesn't have the state of the block. */
+async function compare({ reader, contract, block, doubts }: CheckOptions, all: readonly Expected[]): Promise<boolean> {
+  for (const chunk of chunksOf(all, CALLS_AT_ONCE)) {
+    const results = await reader.call(
+      chunk.map(({ data }) => ({ to: contract, data })),
+      block,
+    )
+    for (const [at, { what, value, show = String }] of chunk.entries()) {
+      const result: CallResult = results[at] ?? { kind: 'failed', message: 'no response' }
+      if (result.kind === 'failed') return false
+      const found = result.kind === 'value' ? numberReturned(result.data) : null
+      if (found === value) continue
+      const has = found === null ? 'the contract rejects the call' : `${show(found)} in the contract`
+      throw differs(`${what}: ${show(value)} by the events, but ${has}`, doubts)
+    }
+  }
+  return true
+}
+
+const differs = (message: string, doubts: readonly string[]) =>
+  new GdnError('verify_failed', message, {
+    hint: [
+      ...doubts.map((doubt) => `${doubt}.`),
+      'The contract changes balances without the events of its standard, as rebasing tokens do, or the node returned incomplete logs. Nothing was printed. Try another node.',
+    ].join(' '),
+  })
+
+const unproven = ({ doubts }: CheckOptions, why: string) =>
+  new GdnError('verify_failed', `the events do not prove the balances: ${doubts.join(', and ')}; and ${why}`, {
+    hint: 'Use the URL of an archive node, so that gdn can compare all balances.',
+  })
+
+const named = (owner: string) => `holder ${checksumAddress(`0x${owner}`)}`
+
+const balanceOf = ({ owner, count }: Holder): Expected => ({
+  data: CALLS.balanceOf(owner),
+  value: count,
+  what: named(owner),
+})
+
+interface BalanceRow {
+  owner: string
+  token: string
+  amount: string
+}
+
+const tokenBalance = ({ owner, token, amount }: BalanceRow): Expected => ({
+  data: CALLS.balanceOfToken(owner, numberOf(token)),
+  value: BigInt(amount),
+  what: `${named(owner)}, token ${numberOf(token)}`,
+})
+
+/** Yields 100 balances at a time. */
+function* allBalances({ store, standard }: CheckOptions): Generator<Expected[]> {
+  let chunk: Expected[] = []
+  for (const row of rowsOf()) {
+    chunk.push(row)
+    if (chunk.length < CALLS_AT_ONCE) continue
+    yield chunk
+    chunk = []
+  }
+  yield chunk
+
+  function* rowsOf(): Generator<Expected> {
+    if (standard === 'erc1155') {
+      for (const row of store.iterate<BalanceRow>('SELECT * FROM balances')) yield tokenBalance(row)
+      return
+    }
+    for (const { owner, count } of store.iterate<{ owner: string; count: string }>('SELECT * FROM holders')) {
+      yield balanceOf({ owner, count: numberOf(count) })
+    }
+  }
+}
+
+/** Returns the hash of the seed and a number, which draws the sample. */
+const draw = (seed: string, at: number) => createHash('sha256').update(`${seed}:${at}`).digest('hex')
+
+/** Finds the rows after random addresses. */
+function sampledBalances({ store, standard, seed }: CheckOptions): Expected[] {
+  const found = new Map<string, Expected>()
+  for (let at = 0; at < SAMPLE; at++) {
+    const from = draw(seed, at).slice(0, 40)
+    if (standard === 'erc1155') {
+      const [row] = store.all<BalanceRow>('SELECT * FROM balances WHERE owner >= ? ORDER BY owner, token LIMIT 1', from)
+      if (row !== undefined) found.set(row.owner + row.token, tokenBalance(row))
+      continue
+    }
+    const [row] = store.all<{ owner: string; count: string }>(
+      'SELECT owner, count FROM holders WHERE owner >= ? ORDER BY owner LIMIT 1',
+      from,
+    )
+    if (row !== undefined) found.set(row.owner, balanceOf({ owner: row.owner, count: numberOf(row.count) }))
+  }
+  return [...found.values()]
+}
+
+/** Finds tokens after random IDs, and random ones in ERC-2309 ranges. */
+function sampledTokens({ store, standard, seed }: CheckOptions): Expected[] {
+  if (standard !== 'erc721') return []
+  const found = new Map<string, Expected>()
+  const add = (key: string, owner: string) => found.set(key, ownerOf(numberOf(key), owner))
+  for (const [table, column] of [
+    ['tokens', 'token'],
+    ['ranges', 'first'],
+  ] as const) {
+    const [ends] = store.all<{ low: string | null; high: string | null }>(
+      `SELECT MIN(${column}) AS low, MAX(${column}) AS high FROM ${table}`,
+    )
+    if (typeof ends?.low !== 'string' || typeof ends.high !== 'string') continue
+    for (let at = 0; at < SAMPLE / 2; at++) {
+      const random = BigInt(`0x${draw(seed, at)}`)
+      const key = numberKey(within(random, numberOf(ends.low), numberOf(ends.high)))
+      if (table === 'tokens') {
+        const [row] = store.all<{ token: string; owner: string }>(
+          `SELECT token, owner FROM tokens WHERE token >= ? AND owner <> '${NOBODY}' ORDER BY token LIMIT 1`,
+          key,
+        )
+        if (row !== undefined) add(row.token, row.owner)
+        continue
+      }
+      const [range] = store.all<{ first: string; last: string; owner: string }>(
+        'SELECT * FROM ranges WHERE first >= ? ORDER BY first LIMIT 1',
+        key,
+      )
+      if (range === undefined) continue
+      const token = numberKey(within(random, numberOf(range.first), numberOf(range.last)))
+      if (store.all('SELECT 1 AS n FROM tokens WHERE token = ?', token).length === 0) add(token, range.owner)
+    }
+  }
+  return [...found.values()]
+}
+
+const within = (random: bigint, low: bigint, high: bigint): bigint => low + (random % (high - low + 1n))
+
+const ownerOf = (token: bigint, owner: string): Expected => ({
+  data: CALLS.ownerOf(token),
+  value: BigInt(`0x${owner}`),
+  what: `token ${token}`,
+  show: (value) => `owner ${checksumAddress(`0x${value.toString(16).padStart(40, '0')}`)}`,
+})

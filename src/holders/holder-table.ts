@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto'
+import { numberKey, numberOf } from './number-key.ts'
+import type { ReadingStore } from './reading-store.ts'
+import { NOBODY, type Standard } from './transfers.ts'
+
+/** A holder. The address has 40 hex digits in lower case. */
+export interface Holder {
+  owner: string
+  count: bigint
+}
+
+/** Tokens of one holder: one, or those of an ERC-2309 range. `amount` is the number of all of them. */
+export interface HeldTokens {
+  first: bigint
+  last: bigint
+  amount: bigint
+}
+
+/** A balance below zero, which no contract has: transfers without events came before. */
+export interface Negative {
+  owner: string
+  token: bigint | null
+}
+
+/**
+ * Fills the table of holders from what was read, for all tokens or only one. Returns the sum, and a balance below zero
+ * if there is one.
+ */
+export function countHolders(store: ReadingStore, token: bigint | null): { total: bigint; negative: Negative | null } {
+  let total = 0n
+  let negative: Negative | null = null
+  store.transaction(() => {
+    store.run('DELETE FROM holders')
+    const add = (owner: string, count: bigint) => {
+      if (count === 0n) return
+      const [old] = store.all<{ count: string }>('SELECT count FROM holders WHERE owner = ?', owner)
+      const sum = (old === undefined ? 0n : numberOf(old.count)) + count
+      store.run('REPLACE INTO holders VALUES (?, ?, NULL)', owner, numberKey(sum))
+      total += count
+    }
+    const key = token === null ? null : numberKey(token)
+    const only = key === null ? [] : [key]
+    const where = key === null ? '' : 'AND token = ?'
+    const owners = `SELECT owner, COUNT(*) AS count FROM tokens WHERE owner <> '${NOBODY}' ${where} GROUP BY owner`
+    for (const { owner, count } of store.iterate<{ owner: string; count: number }>(owners, ...only))
+      add(owner, BigInt(count))
+    for (const { first, last, owner } of store.all<RangeRow>('SELECT * FROM ranges')) {
+      if (key === null) add(owner, numberOf(last) - numberOf(first) + 1n - BigInt(explicitIn(store, first, last)))
+      else if (first <= key && key <= last && explicitIn(store, key, key) === 0) add(owner, 1n)
+    }
+    const balances = `SELECT owner, token, amount FROM balances WHERE TRUE ${where} ORDER BY owner`
+    for (const row of store.iterate<{ owner: string; token: string; amount: string }>(balances, ...only)) {
+      const amount = BigInt(row.amount)
+      if (amount > 0n) add(row.owner, amount)
+      else negative ??= { owner: row.owner, token: row.token === '' ? null : numberOf(row.token) }
+    }
+  })
+  return { total, negative }
+}
+
+interface RangeRow {
+  first: string
+  last: string
+  owner: string
+}
+
+/** Number of tokens in a range whose owner is stored for each. */
+function explicitIn(store: ReadingStore, first: string, last: string): number {
+  const [row] = store.all<{ n: number }>('SELECT COUNT(*) AS n FROM tokens WHERE token BETWEEN ? AND ?', first, last)
+  return Number(row?.n)
+}
+
+export interface HolderFilter {
+  min: bigint
+  /** Addresses to leave out: 40 hex digits in lower case. */
+  excluded: Iterable<string>
+  /** Keeps only this number of holders, drawn by the seed. */
+  sample: { size: number; seed: string } | null
+}
+
+/** Removes the holders that a command doesn't want from the table. */
+export function filterHolders(store: ReadingStore, { min, excluded, sample }: HolderFilter): void {
+  store.transaction(() => {
+    for (const owner of excluded) store.run('DELETE FROM holders WHERE owner = ?', owner)
+    store.run('DELETE FROM holders WHERE count < ?', numberKey(min))
+    if (sample === null) return
+    for (const { owner } of store.iterate<{ owner: string }>('SELECT owner FROM holders ORDER BY count, owner')) {
+      const draw = createHash('sha256').update(`${sample.seed}:0x${owner}`).digest('hex')
+      store.run('UPDATE holders SET draw = ? WHERE owner = ?', draw, owner)
+    }
+    store.run('DELETE FROM holders WHERE owner NOT IN (SELECT owner FROM holders ORDER BY draw LIMIT ?)', sample.size)
+  })
+}
+
+export function numberOfHolders(store: ReadingStore): number {
+  return Number(store.all<{ n: number }>('SELECT COUNT(*) AS n FROM holders')[0]?.n)
+}
+
+/** Yields the holders: the largest first, then by address. */
+export function* listHolders(store: ReadingStore): Generator<Holder> {
+  const rows = store.iterate<{ owner: string; count: string }>(
+    'SELECT owner, count FROM holders ORDER BY count DESC, owner',
+  )
+  for (const { owner, count } of rows) yield { owner, count: numberOf(count) }
+}
+
+/** Makes `tokensOf` fast for many holders. */
+export function indexTokens(store: ReadingStore): void {
+  store.run('CREATE INDEX IF NOT EXISTS tokens_by_owner ON tokens (owner, token)')
+  store.run('CREATE INDEX IF NOT EXISTS ranges_by_owner ON ranges (owner, first)')
+}
+
+/** Number of tokens that are read at once. */
+const PAGE = 500
+
+/** Yields the explicitly stored tokens between two keys, with the owner if one is given. */
+function* tokenKeys(store: ReadingStore, first: string, last: string, owner: string | null): Generator<string> {
+  // Pages of a prepared statement: a statement for each of a million holders would take most of the time and memory.
+  const where = owner === null ? 'token BETWEEN ? AND ?' : 'owner = ? AND token BETWEEN ? AND ?'
+  for (let from = first; ; ) {
+    const parameters = owner === null ? [from, last] : [owner, from, last]
+    const sql = `SELECT token FROM tokens WHERE ${where} ORDER BY token LIMIT ${PAGE}`
+    const rows = store.all<{ token: string }>(sql, ...parameters)
+    for (const { token } of rows) yield token
+    const end = rows.at(-1)?.token
+    if (rows.length < PAGE || end === undefined || end === last) return
+    from = numberKey(numberOf(end) + 1n)
+  }
+}
+
+const FIRST_KEY = numberKey(0n)
+const LAST_KEY = numberKey(2n ** 256n - 1n)
+
+/** Yields the tokens of a holder. What is left of an ERC-2309 range isn't listed token by token: it may have 2⁹⁶. */
+export function* tokensOf(store: ReadingStore, standard: Standard, owner: string): Generator<HeldTokens> {
+  if (standard === 'erc1155') {
+    const sql = 'SELECT token, amount FROM balances WHERE owner = ? ORDER BY token'
+    for (const { token, amount } of store.all<{ token: string; amount: string }>(sql, owner)) {
+      yield { first: numberOf(token), last: numberOf(token), amount: BigInt(amount) }
+    }
+    return
+  }
+  for (const token of tokenKeys(store, FIRST_KEY, LAST_KEY, owner)) {
+    yield { first: numberOf(token), last: numberOf(token), amount: 1n }
+  }
+  for (const { first, last } of store.all<RangeRow>('SELECT * FROM ranges WHERE owner = ? ORDER BY first', owner)) {
+    let start = numberOf(first)
+    for (const token of tokenKeys(store, first, last, null)) {
+      const gap = numberOf(token)
+      if (gap > start) yield { first: start, last: gap - 1n, amount: gap - start }
+      start = gap + 1n
+    }
+    const end = numberOf(last)
+    if (end >= start) yield { first: start, last: end, amount: end - start + 1n }
+  }
+}

@@ -1,0 +1,35 @@
+/** Why a node rejected a query for logs. `blocks`, `results` and `time`: a smaller range may succeed. */
+export type LogProblem = 'blocks' | 'results' | 'time' | 'rate' | 'pruned' | 'other'
+
+/** The node has deleted the logs or blocks. geth has a code for it. */
+const PRUNED =
+  /\bprun|\bhistor(y|ical)\b.* (un|not )?available|\barchive\b|\bno historical\b|\bold data not available|\bmissing block (body|receipts)\b/i
+const PRUNED_CODE = 4444
+
+const RATE =
+  /\btoo many requests\b|\brate.?limit|\bthrottl|\bexceeded (its|your) .*\b(capacity|quota|credits|compute units)\b|\bcompute units per second\b/i
+const RATE_CODES = new Set([429, -32007, -32097])
+
+const TIME = /\btimed? ?out\b|\btimeout\b|\bdeadline exceeded\b|\btook too long\b/i
+
+const SIZE =
+  /\b(too|more than|up to|at most|max(imum)?|limit(s|ed)?|exceed(s|ed|ing)?|larger than|greater than|not supported)\b/i
+const RESULTS = /\b(results?|logs?|events?|response|size|big|entries)\b/i
+const BLOCKS = /\b(block ?ranges?|ranges?|blocks?)\b/i
+
+/**
+ * Classifies the JSON-RPC error of an `eth_getLogs` request. Every provider has its own messages, and one code has
+ * several meanings, so the words decide.
+ */
+export function logProblem({ code, message }: { code: number; message: string }): LogProblem {
+  const isTooMuch = SIZE.test(message)
+  // Alchemy's message about results also names a range of blocks, and its time limit names the response size.
+  if (TIME.test(message)) return 'time'
+  if (code === PRUNED_CODE || PRUNED.test(message)) return 'pruned'
+  if (RATE_CODES.has(code) || RATE.test(message)) return 'rate'
+  if (isTooMuch && /\b(results?|response|events?|logs matched|size)\b/i.test(message)) return 'results'
+  if (isTooMuch && BLOCKS.test(message)) return 'blocks'
+  if (isTooMuch && RESULTS.test(message)) return 'results'
+  // BSC's nodes say no more than this about a range that is too large.
+  return /^limit exceeded$/i.test(message.trim()) ? 'blocks' : 'other'
+}

@@ -1,0 +1,173 @@
+import { backoffMs } from '../core/backoff.ts'
+import { GdnError } from '../core/errors.ts'
+import type { ChainReader } from '../verify/chain-reader.ts'
+import { type LogProblem, logProblem } from './log-limits.ts'
+
+/** A log as nodes return it. */
+export interface RawLog {
+  topics: readonly string[]
+  data: string
+  blockNumber: string
+  logIndex: string
+  removed?: boolean
+}
+
+export interface LogQuery {
+  address: string
+  /** The events: any of these first topics. */
+  topics: readonly string[]
+  from: number
+  to: number
+}
+
+export interface LogRange {
+  from: number
+  to: number
+  logs: RawLog[]
+}
+
+interface ReadOptions {
+  reader: Pick<ChainReader, 'request' | 'origin'>
+  query: LogQuery
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  signal?: AbortSignal | undefined
+}
+
+/** Number of requests in flight. */
+const AT_ONCE = 4
+const FIRST_SPAN = 100
+/** Ranges grow until a response has about this many logs, which keeps the memory small. */
+const LOGS_PER_RESPONSE = 1_000
+/** Number of ranges that must succeed before ranges grow again after a limit that depends on the content. */
+const CALM_RANGES = 8
+/** Number of attempts while the provider limits the rate: about five minutes. */
+const RATE_ATTEMPTS = 10
+
+interface Item {
+  from: number
+  to: number
+  response: Promise<RawLog[] | LogProblem>
+}
+
+/**
+ * Reads logs in order, with several requests in flight. Adapts the size of the ranges to the limits of the provider: a
+ * rejected range is halved, and a range without many logs lets the next ones grow.
+ *
+ * @throws GdnError `refused` if the node has deleted the logs of a range, or has too many for one block
+ */
+export async function* readLogRanges({ reader, query, sleep, signal }: ReadOptions): AsyncGenerator<LogRange> {
+  const queue: Item[] = []
+  let span = FIRST_SPAN
+  let largest = Number.POSITIVE_INFINITY
+  let calm = CALM_RANGES
+  let next = query.from
+
+  const launch = (from: number, to: number): Item => {
+    const response = askLogs({ reader, query: { ...query, from, to }, sleep, signal })
+    // The error is reported when the range is at the front of the queue.
+    response.catch(() => {})
+    return { from, to, response }
+  }
+
+  while (next <= query.to || queue.length > 0) {
+    while (queue.length < AT_ONCE && next <= query.to) {
+      const to = Math.min(next + span - 1, query.to)
+      queue.push(launch(next, to))
+      next = to + 1
+    }
+    const item = queue.shift()
+    if (item === undefined) return
+    const { from, to } = item
+    const response = await item.response
+    const asked = to - from + 1
+    if (typeof response !== 'string') {
+      calm += 1
+      // Only a full range shows that a larger one is worth it.
+      if (calm > CALM_RANGES && asked >= span) span = nextSpan(span, response.length, largest)
+      yield { from, to, logs: response }
+      continue
+    }
+    if (asked === 1) throw oneBlockTooMuch(reader.origin, from, response)
+    const half = Math.floor(asked / 2)
+    span = Math.min(span, half)
+    if (response === 'blocks') largest = Math.min(largest, asked - 1)
+    else calm = 0
+    queue.unshift(launch(from, from + half - 1), launch(from + half, to))
+  }
+}
+
+function nextSpan(span: number, logs: number, largest: number): number {
+  if (logs > 2 * LOGS_PER_RESPONSE) return Math.max(1, Math.floor(span / 2))
+  if (logs > LOGS_PER_RESPONSE / 2) return span
+  // Four times the size while there are few logs, but not up to a size that the provider has rejected.
+  const grown = logs > LOGS_PER_RESPONSE / 8 ? span * 2 : span * 4
+  return Math.min(grown, Math.max(span, Math.floor((span + largest) / 2)))
+}
+
+/** Returns the logs of a range, or why the node rejects a range of this size. */
+async function askLogs({ reader, query, sleep, signal }: ReadOptions): Promise<RawLog[] | LogProblem> {
+  const { address, topics, from, to } = query
+  const filter = { address, topics: [topics], fromBlock: hex(from), toBlock: hex(to) }
+  for (let attempt = 1; ; attempt++) {
+    const response = await reader.request('eth_getLogs', [filter]).catch((error: unknown) => {
+      // The size of the response is limited, and so is the time.
+      const isLarge =
+        error instanceof GdnError && /\bno complete response within\b|\blonger than\b|HTTP 413/.test(error.message)
+      if (isLarge && from < to) return { error: { code: 0, message: 'timeout' } }
+      throw error
+    })
+    if ('result' in response) return logsIn(response.result, reader.origin, query)
+    const problem = logProblem(response.error)
+    if (problem === 'blocks' || problem === 'results' || problem === 'time') return problem
+    if (problem === 'rate' && attempt < RATE_ATTEMPTS) {
+      await sleep(backoffMs(attempt), signal)
+      continue
+    }
+    if (problem === 'rate') {
+      throw new GdnError('rate_limited', `${reader.origin} limits the rate of requests: ${response.error.message}`, {
+        hint: 'Set --requests-per-second to what your provider allows. The same command resumes.',
+      })
+    }
+    if (problem === 'pruned') throw prunedLogs(reader.origin, query, response.error.message)
+    throw new GdnError(
+      'bad_answer',
+      `${reader.origin} rejects eth_getLogs of blocks ${from} to ${to}: ${response.error.message}`,
+    )
+  }
+}
+
+const QUANTITY = /^0x[0-9a-f]{1,13}$/i
+
+/** Checks the form of logs, because the node may be any server. */
+function logsIn(result: unknown, origin: string, { address, from, to }: LogQuery): RawLog[] {
+  const isLog = (log: (Partial<RawLog> & { address?: unknown }) | null) => {
+    if (typeof log !== 'object' || log === null) return false
+    if (typeof log.address !== 'string' || log.address.toLowerCase() !== address.toLowerCase()) return false
+    if (!Array.isArray(log.topics) || typeof log.data !== 'string') return false
+    if (!QUANTITY.test(String(log.blockNumber)) || !QUANTITY.test(String(log.logIndex))) return false
+    const block = Number(log.blockNumber)
+    return block >= from && block <= to
+  }
+  if (!Array.isArray(result) || !result.every(isLog)) {
+    throw new GdnError('bad_answer', `${origin} returned invalid logs for blocks ${from} to ${to}`)
+  }
+  return result as RawLog[]
+}
+
+export const hex = (value: number): string => `0x${value.toString(16)}`
+
+const prunedLogs = (origin: string, { from, to }: LogQuery, message: string) =>
+  new GdnError('refused', `${origin} has no logs of block ${from} (asked for blocks ${from} to ${to}): ${message}`, {
+    hint: `Use the URL of an archive node that has block ${from}. The same command resumes there.`,
+    details: { block: from },
+  })
+
+const oneBlockTooMuch = (origin: string, block: number, problem: LogProblem) =>
+  new GdnError(
+    'refused',
+    `${origin} does not return the logs of block ${block} alone: its limit of ${problem} is lower`,
+    {
+      hint: 'Use a node with a higher limit. The same command resumes there.',
+      details: { block },
+    },
+  )

@@ -1,0 +1,11 @@
+/**
+ * Returns a text for a number from 0 to 2²⁵⁶ that sorts like the number: two hex digits for the number of hex digits,
+ * then these. SQLite's integers have 64 bits.
+ */
+export function numberKey(value: bigint): string {
+  const digits = value.toString(16)
+  return digits.length.toString(16).padStart(2, '0') + digits
+}
+
+/** Returns the number of a key from `numberKey`. */
+export const numberOf = (key: string): bigint => BigInt(`0x${key.slice(2)}`)

@@ -1,0 +1,183 @@
+import { GdnError } from '../core/errors.ts'
+import type { ChainReader } from '../verify/chain-reader.ts'
+import { type Block, blockAt } from './block-of.ts'
+import { checkHolders } from './check.ts'
+import { deploymentBlock, hasCode } from './first-block.ts'
+import { countHolders, type Negative } from './holder-table.ts'
+import { hex, type RawLog, readLogRanges } from './log-ranges.ts'
+import type { ReadingState, ReadingStore } from './reading-store.ts'
+import { standardOf } from './standard.ts'
+import {
+  type Change,
+  changesIn,
+  isUnindexed,
+  MalformedLog,
+  type Standard,
+  standardOfTransfer,
+  TOPICS,
+} from './transfers.ts'
+
+export interface ReadProgress {
+  /** Blocks that are read, and those that this reading has in total. */
+  done: number
+  blocks: number
+  events: number
+}
+
+export interface ReadOptions {
+  reader: ChainReader
+  store: ReadingStore
+  /** In lower case. */
+  contract: string
+  block: Block
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  signal?: AbortSignal | undefined
+  onProgress: (progress: ReadProgress) => void
+  /** Shows what is done after the transfers are read. */
+  update: (text: string) => void
+  /** Called when a reorg makes the reading start again. */
+  onReorg: () => void
+}
+
+export interface Reading {
+  standard: Standard
+  /** A sentence that states the comparison with the contract. */
+  checked: string
+}
+
+/** Number of readings after which a chain whose block keeps changing is refused. */
+const READINGS = 3
+
+const DOUBTS = {
+  unindexed: 'the parameters of its Transfer events are not indexed, so it does not follow its standard',
+  upgraded: 'its proxy was upgraded, so earlier events may have another meaning',
+}
+
+/**
+ * Reads the balances of a contract into the store, resuming an earlier reading, and compares them with the contract.
+ *
+ * @throws GdnError `usage` if the contract isn't a token, `verify_failed` if the balances differ, `refused` if the
+ * block keeps changing
+ */
+export async function readHolders(options: ReadOptions): Promise<Reading> {
+  const { reader, store, contract, block, onReorg } = options
+  for (let reading = 1; ; reading++) {
+    let state = await resumable(options)
+    if (state === null) {
+      store.clear()
+      await requireCode(options)
+      const standard = await standardOf(reader, contract, hex(block.number))
+      const next = await deploymentBlock(reader, contract, block.number)
+      state = { block: block.number, hash: block.hash, next, standard, doubts: [], events: 0, upgrades: 0 }
+    }
+    const { standard, doubts } = await readTransfers(options, { ...state, block: block.number, hash: block.hash })
+    const now = await blockAt(reader, block.number)
+    if (now?.hash === block.hash) {
+      if (standard === null) throw notAToken(contract)
+      return { standard, checked: await compareWithContract(options, standard, doubts) }
+    }
+    store.clear()
+    if (now === null || reading === READINGS) throw reorged(block.number)
+    onReorg()
+    Object.assign(block, now)
+  }
+}
+
+/** Returns the state of an earlier reading; null if there is none that can be resumed. */
+async function resumable({ reader, store, block, onReorg }: ReadOptions): Promise<ReadingState | null> {
+  const state = store.state()
+  // A reading of later blocks has changes that this one must not have.
+  if (state === null || state.next > block.number + 1) return null
+  const now = state.block === block.number ? block : await blockAt(reader, state.block)
+  if (now?.hash === state.hash) return state
+  onReorg()
+  return null
+}
+
+async function requireCode({ reader, contract, block }: ReadOptions): Promise<void> {
+  const found = (await hasCode(reader, contract, block.number)) ?? (await hasCode(reader, contract, 'latest'))
+  if (found !== false) return
+  throw new GdnError('usage', `${contract} has no code at block ${block.number}`, {
+    place: { flag: '<contract>' },
+    hint: 'Check the address, the network and the block.',
+    details: { noCode: true },
+  })
+}
+
+/** Reads the transfers up to the block. Returns the last state. */
+async function readTransfers(
+  { reader, store, contract, block, sleep, signal, onProgress }: ReadOptions,
+  state: ReadingState,
+) {
+  let { standard, events, upgrades } = state
+  const doubts = new Set(state.doubts)
+  const from = state.next
+  const query = { address: contract, topics: Object.values(TOPICS), from, to: block.number }
+  for await (const { to, logs } of readLogRanges({ reader, query, sleep, signal })) {
+    if (logs.some(({ removed }) => removed === true)) throw reorged(to)
+    standard ??= logs.map(standardOfTransfer).find((found) => found !== null) ?? null
+    const changes = standard === null ? [] : decoded(logs, standard, doubts)
+    events += logs.length
+    upgrades += logs.filter(({ topics }) => topics[0] === TOPICS.upgraded).length
+    // A proxy has one such event from its deployment.
+    if (upgrades > 1) doubts.add(DOUBTS.upgraded)
+    store.apply(changes, { ...state, next: to + 1, standard, doubts: [...doubts], events, upgrades })
+    onProgress({ done: to - from + 1, blocks: block.number - from + 1, events })
+  }
+  return { standard, doubts: [...doubts] }
+}
+
+/** Decodes logs in the order of the chain, and adds the doubts that they raise. */
+function decoded(logs: RawLog[], standard: Standard, doubts: Set<string>): Change[] {
+  logs.sort((a, b) => Number(a.blockNumber) - Number(b.blockNumber) || Number(a.logIndex) - Number(b.logIndex))
+  const changes: Change[] = []
+  for (const log of logs) {
+    if (isUnindexed(log)) doubts.add(DOUBTS.unindexed)
+    try {
+      for (const change of changesIn(log, standard)) changes.push(change)
+    } catch (error) {
+      if (!(error instanceof MalformedLog)) throw error
+      const at = `block ${Number(log.blockNumber)}, log ${Number(log.logIndex)}`
+      throw new GdnError(
+        'verify_failed',
+        `an event of the contract does not follow its standard (${at}): ${error.message}`,
+        {
+          hint: 'The holders of such a contract can not be read from its events.',
+        },
+      )
+    }
+  }
+  return changes
+}
+
+async function compareWithContract(
+  { reader, store, contract, block, update }: ReadOptions,
+  standard: Standard,
+  doubts: readonly string[],
+): Promise<string> {
+  update('Counting holders')
+  const { total, negative } = countHolders(store, null)
+  if (negative !== null) throw belowZero(negative)
+  const at = hex(block.number)
+  return await checkHolders({ reader, store, contract, standard, block: at, seed: block.hash, total, doubts, update })
+}
+
+const belowZero = ({ owner, token }: Negative) =>
+  new GdnError(
+    'verify_failed',
+    `holder 0x${owner} sent more${token === null ? '' : ` of token ${token}`} than it received by the events`,
+    {
+      hint: 'The contract changes balances without the events of its standard, or the node returned incomplete logs. Nothing was printed.',
+    },
+  )
+
+const reorged = (block: number) =>
+  new GdnError('refused', `a reorg replaced block ${block} while gdn was reading`, {
+    hint: 'Run the command again, with an older --block if this happens repeatedly.',
+  })
+
+const notAToken = (contract: string) =>
+  new GdnError('usage', `${contract} has no Transfer event that shows its standard`, {
+    place: { flag: '<contract>' },
+    hint: 'Nobody holds a token of this contract, or it is not a token.',
+  })

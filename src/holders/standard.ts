@@ -1,0 +1,45 @@
+import { GdnError } from '../core/errors.ts'
+import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
+import { CALLS, numberReturned } from './calls.ts'
+import type { Standard } from './transfers.ts'
+
+const INTERFACES = { erc721: '80ac58cd', erc1155: 'd9b67a26' }
+/** An address that contracts don't treat specially. */
+const ANYBODY = '1'.repeat(40)
+
+/**
+ * Returns the token standard of a contract, from ERC-165 or else from the functions that it has. Null if they fit
+ * ERC-721 and ERC-20, so that the first Transfer decides.
+ *
+ * @throws GdnError `usage` if the contract is of none of the standards, `unreachable` if the node doesn't call it
+ */
+export async function standardOf(reader: ChainReader, contract: string, block: string): Promise<Standard | null> {
+  const data = [
+    CALLS.supportsInterface(INTERFACES.erc721),
+    CALLS.supportsInterface(INTERFACES.erc1155),
+    CALLS.balanceOf(ANYBODY),
+    CALLS.totalSupply(),
+    CALLS.decimals(),
+    CALLS.ownerOf(1n),
+    CALLS.ownerOf(0n),
+  ]
+  const calls = data.map((call) => ({ to: contract, data: call }))
+  let results = await reader.call(calls, block)
+  // A node without the state of the block still knows the standard, which seldom changes.
+  if (results.every(({ kind }) => kind === 'failed')) results = await reader.call(calls)
+  const [is721, is1155, balance, supply, decimals, ...owners] = results.map(numberIn)
+  const failed = results.find((result) => result.kind === 'failed')
+  if (is721 === 1n) return 'erc721'
+  if (is1155 === 1n) return 'erc1155'
+  if (balance !== null && owners.some((owner) => owner !== null)) return 'erc721'
+  if (balance !== null && supply !== null) return decimals === null ? null : 'erc20'
+  if (failed?.kind === 'failed') {
+    throw new GdnError('bad_answer', `${reader.origin} does not call the contract: ${failed.message}`)
+  }
+  throw new GdnError('usage', `${contract} is not an ERC-721, ERC-1155 or ERC-20 contract`, {
+    place: { flag: '<contract>' },
+    hint: 'Use the address of the token contract itself.',
+  })
+}
+
+const numberIn = (result: CallResult): bigint | null => (result.kind === 'value' ? numberReturned(result.data) : null)

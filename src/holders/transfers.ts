@@ -1,0 +1,102 @@
+import type { RawLog } from './log-ranges.ts'
+
+/** First topics of the events that change balances, and of the event of a proxy that is upgraded. */
+export const TOPICS = {
+  /** `Transfer(address,address,uint256)` of ERC-721 and ERC-20. */
+  transfer: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
+  /** `TransferSingle(address,address,address,uint256,uint256)` of ERC-1155. */
+  single: '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62',
+  /** `TransferBatch(address,address,address,uint256[],uint256[])` of ERC-1155. */
+  batch: '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb',
+  /** `ConsecutiveTransfer(uint256,uint256,address,address)` of ERC-2309. */
+  consecutive: '0xdeaa91b6123d068f5821d0fb0678463d1a8a6079fe8af5de3ce5e896dcf9133d',
+  /** `Upgraded(address)` of ERC-1967. */
+  upgraded: '0xbc7cd75a20ee27fd9adebab32041f755214dbc6bffa90cc0225b39da2e5c2d3b',
+} as const
+
+export type Standard = 'erc721' | 'erc1155' | 'erc20'
+
+/** One change of ownership. Addresses are 40 hex digits in lower case. */
+export type Change =
+  | { kind: 'token'; token: bigint; to: string }
+  | { kind: 'range'; first: bigint; last: bigint; to: string }
+  /** `token` is null for ERC-20. */
+  | { kind: 'amount'; token: bigint | null; from: string; to: string; amount: bigint }
+
+/** The owner of tokens that don't exist, or no longer. */
+export const NOBODY = '0'.repeat(40)
+
+/** The log isn't the event of its standard. */
+export class MalformedLog extends Error {}
+
+const ADDRESS = /^0x0{24}([0-9a-f]{40})$/i
+const WORDS = /^0x([0-9a-f]{64})*$/i
+
+function addressIn(word: string | undefined): string {
+  const found = ADDRESS.exec(word ?? '')?.[1]
+  if (found === undefined) throw new MalformedLog('an address is malformed')
+  return found.toLowerCase()
+}
+
+function numberIn(word: string | undefined): bigint {
+  if (word?.length !== 66) throw new MalformedLog('a number is malformed')
+  return BigInt(word)
+}
+
+/** Returns the words of the data, each with 0x. */
+function wordsOf(data: string): string[] {
+  if (!WORDS.test(data)) throw new MalformedLog('the data is malformed')
+  return Array.from({ length: (data.length - 2) / 64 }, (_, at) => `0x${data.slice(2 + at * 64, 66 + at * 64)}`)
+}
+
+/** Whether the parameters of a Transfer aren't indexed, as in CryptoKitties, which is older than the standard. */
+export const isUnindexed = ({ topics }: RawLog): boolean => topics[0] === TOPICS.transfer && topics.length === 1
+
+/** Returns the standard that the form of a Transfer belongs to; null for other events and forms. */
+export function standardOfTransfer({ topics }: RawLog): Standard | null {
+  if (topics[0] !== TOPICS.transfer) return null
+  return topics.length === 4 ? 'erc721' : topics.length === 3 ? 'erc20' : null
+}
+
+/**
+ * Decodes a log of a contract of a standard. Events of other standards are left out.
+ *
+ * @throws MalformedLog
+ */
+export function changesIn(log: RawLog, standard: Standard): Change[] {
+  const [topic, ...indexed] = log.topics
+  if (standard === 'erc1155') {
+    if (topic === TOPICS.single) return single(indexed, wordsOf(log.data))
+    return topic === TOPICS.batch ? batch(indexed, wordsOf(log.data)) : []
+  }
+  if (topic === TOPICS.transfer) {
+    const [from, to, value] = [...indexed, ...wordsOf(log.data)]
+    if (standard === 'erc721') return [{ kind: 'token', token: numberIn(value), to: addressIn(to) }]
+    return [{ kind: 'amount', token: null, from: addressIn(from), to: addressIn(to), amount: numberIn(value) }]
+  }
+  if (topic !== TOPICS.consecutive || standard !== 'erc721') return []
+  const [first, _from, to] = indexed
+  const range = { first: numberIn(first), last: numberIn(wordsOf(log.data)[0]), to: addressIn(to) }
+  if (range.last < range.first) throw new MalformedLog('a range ends before its start')
+  return [{ kind: 'range', ...range }]
+}
+
+function single([, from, to]: readonly string[], [token, amount]: readonly string[]): Change[] {
+  const ends = { from: addressIn(from), to: addressIn(to) }
+  return [{ kind: 'amount', token: numberIn(token), ...ends, amount: numberIn(amount) }]
+}
+
+function batch([, from, to]: readonly string[], words: readonly string[]): Change[] {
+  const ends = { from: addressIn(from), to: addressIn(to) }
+  const [tokens, amounts] = [listAt(words, words[0]), listAt(words, words[1])]
+  if (tokens.length !== amounts.length) throw new MalformedLog('a batch has lists of different lengths')
+  return tokens.map((token, at) => ({ kind: 'amount', token, ...ends, amount: amounts[at] ?? 0n }))
+}
+
+/** Returns the list of numbers that begins at an offset in bytes. */
+function listAt(words: readonly string[], offset: string | undefined): bigint[] {
+  const at = Number(numberIn(offset)) / 32
+  const length = Number(numberIn(words[at]))
+  if (length > words.length - at - 1) throw new MalformedLog('a list is longer than the data')
+  return words.slice(at + 1, at + 1 + length).map(numberIn)
+}

@@ -1,0 +1,419 @@
+/** @module-tag slow */
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getAddress, type Hex } from 'viem'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
+import { type CliOptions, cli, errorOf, tempHome } from '../cli/harness.ts'
+import { type PlainAnvil, startPlainAnvil } from '../helpers/plain-anvil.ts'
+import { type RpcProxyOptions, startRpcProxy } from '../helpers/rpc-proxy.ts'
+import { bruteForce } from './brute-force.ts'
+import { type ContractName, type Deployed, deploy } from './token-contracts.ts'
+
+let anvil: PlainAnvil
+const contracts = {} as Record<ContractName, Deployed>
+let block = 0
+
+const PEOPLE = Array.from({ length: 30 }, (_, at) =>
+  getAddress(`0x${(at * 7919 + 65_537).toString(16).padStart(40, 'abc')}`),
+)
+const person = (at: number): Hex => PEOPLE[at % PEOPLE.length] as Hex
+
+beforeAll(async () => {
+  anvil = await startPlainAnvil()
+  const make = async (name: ContractName, ...args: unknown[]) => {
+    contracts[name] = await deploy(anvil, name, ...args)
+    return contracts[name]
+  }
+  const oz = await make('Oz721')
+  const range = await make('OzConsecutive', [person(0), person(1), person(0)], 1000n)
+  const many = await make('Oz1155')
+  const coin = await make('Oz20')
+  const fast = await make('A721')
+  for (let i = 0; i < 20; i++) await oz.send('mintMany', PEOPLE.slice(i % 5, (i % 5) + 10), BigInt(i * 10))
+  for (let i = 0; i < 40; i++) {
+    await many.send('mint', person(i), BigInt(i % 4), BigInt(5 + i))
+    await coin.send('mint', person(i), 10n ** 18n + BigInt(i))
+  }
+  await many.send('mintBatch', person(3), [0n, 3n, 3n], [2n, 4n, 8n])
+  for (let i = 0; i < 12; i++) {
+    await oz.send('move', ...(await ownedBy('Oz721', i * 3)), person(i + 2), BigInt(i * 3))
+    await oz.send('burn', BigInt(i * 3 + 1))
+    await range.send('move', person(Math.floor((i * 199) / 1000) === 1 ? 1 : 0), person(i + 5), BigInt(i * 199))
+    await many.send('move', person(i), person(i + 9), BigInt(i % 4), BigInt(1 + i))
+    await coin.send('move', person(i), person(i + 9), 10n ** 18n)
+  }
+  await many.send('burn', person(20), 0n, 25n)
+  await coin.send('burn', person(25), 10n ** 18n)
+  await range.send('burn', 2999n)
+  await fast.send('mintRange', person(4), 30n)
+  await fast.send('mint', person(5), 12n)
+  await fast.send('burn', 8n).catch(() => {})
+  // A receiver that is a contract, and a transfer to oneself.
+  await oz.send('mint', coin.address, 900n)
+  await oz.send('move', coin.address, coin.address, 900n)
+  block = Number(await anvil.request<Hex>('eth_blockNumber', []))
+}, 120_000)
+
+afterAll(() => anvil.stop())
+
+/** The present owner of a token. */
+async function ownedBy(name: ContractName, token: number): Promise<[Hex]> {
+  const data = `0x6352211e${token.toString(16).padStart(64, '0')}`
+  const result = await anvil.request<Hex>('eth_call', [{ to: contracts[name].address, data }, 'latest'])
+  return [getAddress(`0x${result.slice(26)}`)]
+}
+
+const holders = (contract: string, url: string, flags: string[] = [], options: CliOptions = {}) =>
+  cli(
+    ['collection', 'holders', contract, '-b', 'testchain', '--rpc-url', url, '--block', String(block), ...flags],
+    options,
+  )
+
+interface Row {
+  receiver: string
+  count: string
+  token_ids?: string[]
+  block_number: number
+  block_hash: string
+}
+
+const rowsIn = (stdout: string): Pick<Row, 'receiver' | 'count'>[] =>
+  stdout.startsWith('[')
+    ? (JSON.parse(stdout) as Row[])
+    : stdout
+        .trim()
+        .split('\r\n')
+        .slice(1)
+        .map((line) => line.split(','))
+        .map(([receiver = '', count = '']) => ({ receiver, count }))
+
+const countsIn = (stdout: string) => Object.fromEntries(rowsIn(stdout).map(({ receiver, count }) => [receiver, count]))
+
+async function proxy(options: RpcProxyOptions) {
+  const started = await startRpcProxy(anvil.url, options)
+  onTestFinished(() => started.close())
+  return started
+}
+
+/** Number of blocks that an eth_getLogs call asks for. */
+const blocksOf = ({ params }: { params: { fromBlock: string; toBlock: string }[] }) =>
+  Number(params[0]?.toBlock) - Number(params[0]?.fromBlock) + 1
+
+const EVERYBODY = [...PEOPLE]
+test.each([
+  ['Oz721', { tokens: 910 }],
+  ['OzConsecutive', { tokens: 3001 }],
+  ['A721', { tokens: 60 }],
+  ['Oz20', { people: EVERYBODY }],
+  ['Oz1155', { people: EVERYBODY, ids: 4 }],
+] as const)(
+  'finds the same holders of %s as asking the contract for each',
+  async (name, what) => {
+    const { address } = contracts[name]
+    const result = await holders(address, anvil.url, ['--json'])
+    expect(result).toMatchObject({ code: 0 })
+    expect(countsIn(result.stdout)).toEqual(await bruteForce(anvil, address, what, block))
+  },
+  60_000,
+)
+
+test('finds the same through limits of blocks, lost and late responses', async () => {
+  let seen = 0
+  const { url, calls } = await proxy({
+    refuse: () => (++seen % 7 === 0 ? { status: 502 } : undefined),
+    delayMs: () => (seen * 7) % 20,
+    answer: (call) =>
+      call.method === 'eth_getLogs' && blocksOf(call) > 9
+        ? { error: { code: -32_614, message: 'eth_getLogs is limited to a 9 range' } }
+        : undefined,
+  })
+  const { address } = contracts.Oz721
+  const result = await holders(address, url, ['--json'])
+  expect(result).toMatchObject({ code: 0 })
+  expect(countsIn(result.stdout)).toEqual(await bruteForce(anvil, address, { tokens: 910 }, block))
+  expect(calls.filter((call) => call.method === 'eth_getLogs' && blocksOf(call) <= 9).length).toBeGreaterThan(10)
+}, 60_000)
+
+test('finds the same through a limit of results', async () => {
+  const { url } = await proxy({
+    answer: (call) =>
+      call.method === 'eth_getLogs' && blocksOf(call) > 30
+        ? { error: { code: -32_005, message: 'query returned more than 10000 results' } }
+        : undefined,
+  })
+  const result = await holders(contracts.Oz20.address, url, ['--json'])
+  const expected = await bruteForce(anvil, contracts.Oz20.address, { people: EVERYBODY }, block)
+  expect([result.code, countsIn(result.stdout)]).toEqual([0, expected])
+}, 60_000)
+
+test('resumes a stopped reading where it was', async () => {
+  const home = await tempHome()
+  const { address } = contracts.Oz721
+  for (let round = 0; ; round++) {
+    expect(round).toBeLessThan(60)
+    const stop = new AbortController()
+    let left = 4
+    const { url } = await proxy({
+      answer: (call) => {
+        if (call.method !== 'eth_getLogs') return undefined
+        if (blocksOf(call) > 8) return { error: { code: -32_000, message: 'block range is too wide' } }
+        if (left-- === 0) stop.abort(new GdnError('interrupted', 'stopped'))
+        return undefined
+      },
+    })
+    const result = await holders(address, url, ['-o', 'csv'], { env: home.env, signal: stop.signal })
+    if (result.code !== 0) {
+      expect(result).toMatchObject({ code: 130, stdout: '' })
+      continue
+    }
+    expect(round).toBeGreaterThan(2)
+    expect(result.stderr).toContain('Resuming at block')
+    expect(countsIn(result.stdout)).toEqual(await bruteForce(anvil, address, { tokens: 910 }, block))
+    expect(await readdir(join(home.dir, '.local/state/gdn/holders'))).toEqual([expect.stringMatching(/\.lock$/)])
+    return
+  }
+}, 120_000)
+
+test('reads again after a reorg below the block, and says so', async () => {
+  let asked = 0
+  const { url } = await proxy({
+    answer: ({ method, params }) => {
+      if (method !== 'eth_getBlockByNumber' || params[0] !== `0x${block.toString(16)}` || ++asked > 1) return undefined
+      return { result: { number: params[0], hash: `0x${'1'.repeat(64)}`, timestamp: '0x1' } }
+    },
+  })
+  const result = await holders(contracts.Oz20.address, url, ['-o', 'csv'])
+  expect(result.stderr).toContain('A reorg replaced a block that was read')
+  const expected = await bruteForce(anvil, contracts.Oz20.address, { people: EVERYBODY }, block)
+  expect([result.code, countsIn(result.stdout)]).toEqual([0, expected])
+})
+
+test('refuses a chain whose block changes each time', async () => {
+  let asked = 0
+  const { url } = await proxy({
+    answer: ({ method, params }) =>
+      method === 'eth_getBlockByNumber'
+        ? {
+            result: {
+              number: params[0].startsWith('0x') ? params[0] : `0x${block.toString(16)}`,
+              hash: `0x${String(++asked).padStart(64, '0')}`,
+              timestamp: '0x1',
+            },
+          }
+        : undefined,
+  })
+  const result = await holders(contracts.Oz20.address, url, ['--json'])
+  expect([result.code, result.stdout, errorLine(result.stderr).code]).toEqual([5, '', 'refused'])
+})
+
+/** The error among notes. */
+const errorLine = (stderr: string) => JSON.parse(stderr.split('\n').find((line) => line.startsWith('{')) ?? '').error
+
+test('names the holder whose balance differs, prints nothing, and exits with 5', async () => {
+  const rebasing = await deploy(anvil, 'Rebasing')
+  await rebasing.send('mint', person(1), 5n)
+  await rebasing.send('rebase')
+  const result = await latest(rebasing.address, ['--json'])
+  expect([result.code, result.stdout]).toEqual([5, ''])
+  expect(errorOf(result)).toMatchObject({
+    code: 'verify_failed',
+    message: `holder ${person(1)}: 5 by the events, but 10 in the contract`,
+  })
+})
+
+const latest = (contract: string, flags: string[] = [], url = anvil.url) =>
+  cli(['collection', 'holders', contract, '-b', 'testchain', '--rpc-url', url, ...flags])
+
+test('names the sum that differs from totalSupply', async () => {
+  const { url } = await proxy({
+    answer: ({ method }) => (method === 'eth_getLogs' ? { result: [] } : undefined),
+  })
+  const result = await holders(contracts.Oz20.address, url, ['--json'])
+  expect(result.code).toBe(5)
+  expect(errorOf(result).message).toMatch(/^the events add up to 0, but totalSupply of 0x\w+ is \d+$/)
+})
+
+test('names the token whose owner differs', async () => {
+  const ownerOf = '0x6352211e'
+  const { url } = await proxy({
+    answer: ({ method, params }) =>
+      method === 'eth_call' && params[0].data.startsWith(ownerOf) && !/0{63}[01]$/.test(params[0].data)
+        ? { result: `0x${'0'.repeat(24)}${'9'.repeat(40)}` }
+        : undefined,
+  })
+  const result = await holders(contracts.Oz721.address, url, ['--json'])
+  expect(result.code).toBe(5)
+  expect(errorOf(result).message).toMatch(/^token \d+: owner 0x\w+ by the events, but owner 0x9{40} in the contract$/)
+})
+
+test.each(['Unindexed', 'Upgradable'] as const)(
+  'accepts %s only if the balances of all holders agree',
+  async (name) => {
+    const contract = await deploy(anvil, name)
+    for (let i = 0; i < 25; i++) await contract.send('mint', person(i), BigInt(i + 1))
+    if (name === 'Upgradable') await contract.send('upgrade')
+    const good = await latest(contract.address, ['-o', 'ids'])
+    expect(good).toMatchObject({ code: 0, stderr: expect.stringContaining('all 25 balances agree') })
+    expect(good.stdout.trim().split('\n').sort()).toEqual(PEOPLE.slice(0, 25).sort())
+    await contract.send('cheat', person(3), person(4))
+    const bad = await latest(contract.address)
+    expect([bad.code, bad.stdout]).toEqual([5, ''])
+    expect(bad.stderr).toMatch(name === 'Unindexed' ? /not indexed/ : /proxy was upgraded/)
+  },
+)
+
+test('refuses a contract with doubts if the node has pruned the state', async () => {
+  const contract = await deploy(anvil, 'Unindexed')
+  await contract.send('mint', person(1), 1n)
+  const { url } = await proxy({
+    answer: ({ method, params }) =>
+      method === 'eth_call' && params[1] !== 'latest'
+        ? { error: { code: -32_000, message: 'missing trie node' } }
+        : undefined,
+  })
+  const result = await latest(contract.address, [], url)
+  expect([result.code, result.stdout]).toEqual([5, ''])
+  expect(result.stderr).toContain('does not have the state of the block')
+})
+
+test('prints the holders without a check, and says so, if the node has pruned the state', async () => {
+  const { url } = await proxy({
+    answer: ({ method, params }) =>
+      (method === 'eth_call' && params[1] !== 'latest') || (method === 'eth_getCode' && params[1] !== 'latest')
+        ? { error: { code: -32_000, message: 'missing trie node' } }
+        : undefined,
+  })
+  const result = await holders(contracts.Oz721.address, url, ['-o', 'csv'])
+  expect(result).toMatchObject({ code: 0, stderr: expect.stringContaining('the balances were not checked') })
+  const expected = await bruteForce(anvil, contracts.Oz721.address, { tokens: 910 }, block)
+  expect(countsIn(result.stdout)).toEqual(expected)
+}, 60_000)
+
+test('names the block that needs an archive node if the node has pruned its logs', async () => {
+  const { url } = await proxy({
+    answer: ({ method }) =>
+      method === 'eth_getLogs' ? { error: { code: 4444, message: 'pruned history unavailable' } } : undefined,
+  })
+  const result = await holders(contracts.Oz721.address, url, ['--json'])
+  expect(result.code).toBe(5)
+  expect(errorOf(result)).toMatchObject({
+    message: expect.stringMatching(/has no logs of block 1 /),
+    hint: expect.stringContaining('archive node that has block 1'),
+  })
+})
+
+test('keeps an event of 2⁹⁶ tokens as a range', async () => {
+  const bomb = await deploy(anvil, 'Bomb', person(1))
+  await bomb.send('move', person(2))
+  const result = await latest(bomb.address, ['-o', 'csv'])
+  expect(result).toMatchObject({ code: 0 })
+  expect(result.stdout).toBe(
+    `receiver,count,token_ids\r\n${person(1)},${2n ** 96n - 1n},1-6 8-${2n ** 96n}\r\n${person(2)},1,7\r\n`,
+  )
+})
+
+test('chooses by --min, --exclude, --token-id, --per token and --sample', async () => {
+  const { dir, env } = await tempHome()
+  const { address } = contracts.Oz1155
+  const rows = async (...flags: string[]) => {
+    const result = await holders(address, anvil.url, ['--json', ...flags], { env })
+    expect(result).toMatchObject({ code: 0 })
+    return JSON.parse(result.stdout) as Row[]
+  }
+  const all = await rows()
+  expect(all.map(({ count }) => Number(count))).toEqual(all.map(({ count }) => Number(count)).sort((a, b) => b - a))
+  expect(all[0]).toMatchObject({ block_number: block, block_hash: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
+  expect(await rows('--min', '40')).toEqual(all.filter(({ count }) => Number(count) >= 40))
+  const [first, second, third] = all.map(({ receiver }) => receiver)
+  const file = join(dir, 'team.csv')
+  await writeFile(file, `\uFEFFreceiver,count\r\n"${first}",1\r\n${second?.toLowerCase()}\r\n\r\n`)
+  expect(await rows('--exclude', file, '--exclude', String(third))).toEqual(all.slice(3))
+  const ofToken = await rows('--token-id', '3')
+  expect(ofToken.every(({ token_ids }) => token_ids?.join() === '3')).toBe(true)
+  const perToken = await rows('--per', 'token')
+  expect(perToken.length).toBe(all.flatMap(({ token_ids = [] }) => token_ids).length)
+  const sum = (list: Row[]) => list.reduce((total, { count }) => total + BigInt(count), 0n)
+  expect(sum(perToken)).toBe(sum(all))
+  const drawn = await rows('--sample', '5', '--seed', 'a')
+  expect(drawn).toHaveLength(5)
+  expect(await rows('--sample', '5', '--seed', 'a')).toEqual(drawn)
+  expect(await rows('--sample', '5', '--seed', 'b')).not.toEqual(drawn)
+}, 60_000)
+
+test('takes the last block that is not later than --at', async () => {
+  const at = async (number: number) => {
+    const found = await anvil.request<{ timestamp: Hex }>('eth_getBlockByNumber', [`0x${number.toString(16)}`, false])
+    return Number(found.timestamp)
+  }
+  const wanted = block - 20
+  const time = await at(wanted)
+  let last = wanted
+  while ((await at(last + 1)) <= time) last += 1
+  const iso = new Date(time * 1000).toISOString().slice(0, 19)
+  const result = await latest(contracts.Oz20.address, ['--at', `${iso}Z`, '--json'])
+  expect((JSON.parse(result.stdout) as Row[])[0]).toMatchObject({ block_number: last })
+})
+
+test.each([
+  [
+    'a contract that is no token',
+    async () => (await deploy(anvil, 'NoToken')).address,
+    [],
+    /is not an ERC-721, ERC-1155 or ERC-20 contract/,
+  ],
+  ['an address without code', async () => person(0), [], /has no code at block/],
+  [
+    'a block that does not exist yet',
+    async () => contracts.Oz20.address,
+    ['--block', '99999999'],
+    /is at block \d+, and does not have block 99999999/,
+  ],
+  [
+    'a time in the future',
+    async () => contracts.Oz20.address,
+    ['--at', '2999-01-01'],
+    /is later than the newest block/,
+  ],
+  [
+    'a time before the chain',
+    async () => contracts.Oz20.address,
+    ['--at', '1999-01-01'],
+    /is earlier than the first block/,
+  ],
+  ['a day that does not exist', async () => contracts.Oz20.address, ['--at', '2026-02-30'], /must be a time in UTC/],
+  ['--seed without --sample', async () => contracts.Oz20.address, ['--seed', 'x'], /is for --sample/],
+  ['--per of ERC-20', async () => contracts.Oz20.address, ['--per', 'token'], /has no token IDs/],
+  [
+    'a file that does not exist',
+    async () => contracts.Oz20.address,
+    ['--exclude', 'nothing.csv'],
+    /is neither an address nor a file/,
+  ],
+] as const)('rejects %s with exit code 2', async (_what, contract, flags, message) => {
+  const result = await latest(await contract(), [...flags])
+  expect([result.code, result.stdout]).toEqual([2, ''])
+  expect(result.stderr).toMatch(message)
+})
+
+test('names line and column of a wrong address to exclude', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'gdn-exclude-'))
+  onTestFinished(() => rm(dir, { recursive: true }))
+  const file = join(dir, 'team.csv')
+  await writeFile(file, `receiver\n${person(1)}\n  0x12\u001b[31m,5\n`)
+  const result = await latest(contracts.Oz20.address, ['--exclude', file])
+  expect(result.code).toBe(2)
+  expect(result.stderr).toContain(`${file}:3:3: `)
+  expect(result.stderr).not.toContain('\u001b')
+})
+
+test('never shows the key in an RPC URL', async () => {
+  const { url } = await proxy({
+    answer: ({ method }) =>
+      method === 'eth_getLogs' ? { error: { code: -32_000, message: 'no: k3y-s3cr3t-0123456789' } } : undefined,
+  })
+  const result = await holders(contracts.Oz20.address, `${url}/v2/k3y-s3cr3t-0123456789`, ['--debug'])
+  expect(result.code).toBe(6)
+  expect(result.stderr).not.toContain('k3y-s3cr3t')
+})
