@@ -107,13 +107,13 @@ describe('receivers of a list that are contracts', () => {
   })
 
   test('are read from the node at --rpc-url, whose key is never printed', async () => {
-    const other = await fakeApi({ '/KEY': node })
-    const flags = [...TARGET, '--rpc-url', `${other.url}/KEY`, '--skip-contracts']
+    const other = await fakeApi({ '/secret-of-node': node })
+    const flags = [...TARGET, '--rpc-url', `${other.url}/secret-of-node`, '--skip-contracts']
     expect((await mint([PERSON, SAFE], flags, service())).receivers).toEqual([PERSON])
-    const failing = await fakeApi({ '/KEY': () => ({ status: 403, body: {} }) })
-    const refused = await mint([PERSON], [...TARGET, '--rpc-url', `${failing.url}/KEY`])
+    const failing = await fakeApi({ '/secret-of-node': () => ({ status: 403, body: {} }) })
+    const refused = await mint([PERSON], [...TARGET, '--rpc-url', `${failing.url}/secret-of-node`])
     expect(refused.code).not.toBe(0)
-    expect(refused.stderr + refused.stdout).not.toContain('KEY')
+    expect(refused.stderr + refused.stdout).not.toContain('secret-of-node')
   })
 
   test("can't be left out on Solana", async () => {

@@ -27,7 +27,12 @@ test('no flag or argument takes a secret: it is a file, standard input or a vari
   const values = secrets.filter(({ type }) => type !== 'file' && (type as string) !== 'boolean').map(({ what }) => what)
   // An ID, a public key of metadata, and a random key that only makes a request repeatable.
   const marker = ['batch mint --marker-key', 'batch rehearse --marker-key']
-  expect(values.sort()).toEqual(['api --idempotency-key', ...marker, 'nft transfer --token-id'])
+  expect(values.sort()).toEqual([
+    'api --idempotency-key',
+    ...marker,
+    'collection holders --token-id',
+    'nft transfer --token-id',
+  ])
 })
 
 const mint = JSON.stringify({
