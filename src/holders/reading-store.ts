@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { GdnError, messageOf } from '../core/errors.ts'
+import { ensurePrivateFile } from '../core/private-file.ts'
 import { openSqlite, type RawDatabase, type RawStatement } from '../sqlite/driver.ts'
 import { numberKey, numberOf } from './number-key.ts'
 import { type Change, NOBODY, type Standard } from './transfers.ts'
@@ -44,6 +45,7 @@ export class ReadingStore {
   constructor(path: string) {
     this.#path = path
     this.#lock = lockFor(path)
+    ensurePrivateFile(path)
     this.#database = openSqlite(path)
     this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000')
     const [row] = this.all<{ user_version: number }>('PRAGMA user_version')
@@ -168,6 +170,7 @@ export class ReadingStore {
 
 /** Locks a reading until the process ends or commits. The lock file stays, because deleting it would be a race. */
 function lockFor(path: string): RawDatabase {
+  ensurePrivateFile(`${path}.lock`)
   const lock = openSqlite(`${path}.lock`)
   try {
     lock.exec('BEGIN EXCLUSIVE')

@@ -24,7 +24,9 @@ const COMMANDS = Object.entries(SCENARIOS).filter(([name]) => !OTHERS.test(name)
 
 async function filesBelow(folder: string): Promise<Record<string, string>> {
   const entries = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
-  const paths = entries.map(({ parentPath, name }) => join(parentPath, name)).sort()
+  // The lock of a reading stays.
+  const kept = entries.filter(({ name }) => !name.endsWith('.db.lock'))
+  const paths = kept.map(({ parentPath, name }) => join(parentPath, name)).sort()
   return Object.fromEntries(await Promise.all(paths.map(async (path) => [path, await readFile(path, 'base64')])))
 }
 

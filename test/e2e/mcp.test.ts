@@ -101,7 +101,8 @@ describe('gdn mcp', () => {
     const { client, call } = await agent(['--toolsets', 'nfts,config'])
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name).sort()).toEqual([
-      ...['auth_status', 'config_get', 'config_list', 'config_path', 'nft_history', 'nft_wait', 'schema'],
+      ...['auth_status', 'collection_holders', 'config_get', 'config_list', 'config_path', 'nft_history', 'nft_wait'],
+      'schema',
     ])
     const { answer } = await call('wallet_add', { name: 'bob', address: RECEIVER })
     expect(answer.error).toMatchObject({
