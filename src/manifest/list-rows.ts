@@ -4,9 +4,10 @@ import { type Blockchain, isEvm } from '../api/blockchains.ts'
 import { decodeText } from './decode.ts'
 import { Fingerprint } from './fingerprint.ts'
 import { HashTable } from './hash-table.ts'
+import { ListCounts } from './list-counts.ts'
 import { ManifestError } from './manifest-error.ts'
 import { type ManifestOptions, type ManifestReading, type ManifestSource, readManifest } from './read.ts'
-import { type ListOptions, readReceiverList, receiverKey } from './receiver-list.ts'
+import { readReceiverList, receiverKey } from './receiver-list.ts'
 import type { ManifestIssue, ManifestItem, ManifestRow } from './row.ts'
 import { openManifestSource } from './source.ts'
 
@@ -19,8 +20,10 @@ export interface ReceiverCheck {
   close(): Promise<void>
 }
 
-export interface ReceiverList extends Omit<ListOptions, 'blockchain'> {
+export interface ReceiverList {
   source: ManifestSource
+  /** Whether a receiver may have several lines, whose counts are added. */
+  merge: boolean
   check?: ReceiverCheck | undefined
   /** Whether `check` leaves receivers out. */
   skipsContracts: boolean
@@ -78,6 +81,7 @@ export function readListRows(
     const open = await openManifestSource(source)
     const text = decodeText(fingerprint.watch(open), open.name)
     const numbers = new HashTable()
+    const counts = new ListCounts()
     for await (const entries of readReceiverList(text, open.name, { blockchain, merge })) {
       const receivers = entries.flatMap((entry) => ('issue' in entry ? [] : entry.receiver))
       const leftOut = (await check?.leftOut(receivers)) ?? NONE
@@ -87,7 +91,12 @@ export function readListRows(
           items.push(entry)
           continue
         }
-        const { line, receiver: address, count } = entry
+        const { line, receiver: address } = entry
+        const count = counts.of(entry)
+        if (typeof count !== 'number') {
+          items.push(count)
+          continue
+        }
         const key = receiverKey(address)
         if (leftOut.has(key)) continue
         for (let n = 1; n <= count; n++) {

@@ -1,6 +1,7 @@
 import { addressProblem, canonicalAddress } from '../api/address.ts'
 import { type Blockchain, isEvm } from '../api/blockchains.ts'
 import type { Place } from '../core/errors.ts'
+import { quoted } from '../core/quoted.ts'
 import { unescapeCell } from '../core/spreadsheet-text.ts'
 import { parseColumnName } from './columns.ts'
 import { type CsvFile, type CsvRecord, openCsv } from './csv.ts'
@@ -8,139 +9,131 @@ import { HashTable } from './hash-table.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** A line of a list: a receiver and its number of NFTs, or a problem. */
-export type ListEntry = { line: number; receiver: string; count: number } | { issue: ManifestIssue }
+/** Columns of a list of receivers. Only the first is required. */
+const PLAIN = ['receiver', 'count', 'token_ids'] as const
+const PRICES = ['price', 'currency'] as const
+export type ListColumn = (typeof PLAIN)[number] | (typeof PRICES)[number]
+
+type Columns = Partial<Record<ListColumn, number>> & { receiver: number }
+
+/** A receiver and its line of a list. */
+export class ListLine {
+  readonly line: number
+  /** The address in the usual spelling of its blockchain. */
+  readonly receiver: string
+  readonly #file: string
+  readonly #columns: Columns
+  readonly #cells: readonly string[]
+
+  constructor(
+    { line, cells }: { line: number; cells: readonly string[] },
+    { file, columns, receiver }: { file: string; columns: Columns; receiver: string },
+  ) {
+    this.line = line
+    this.receiver = receiver
+    this.#file = file
+    this.#columns = columns
+    this.#cells = cells
+  }
+
+  /** Returns the text of a column; null if the list doesn't have the column. */
+  text(column: ListColumn): string | null {
+    const at = this.#columns[column]
+    return at === undefined ? null : cellAt(this.#cells, at)
+  }
+
+  place(column: ListColumn): Place {
+    return placeOf(this.#file, this.line, column, this.#columns)
+  }
+}
+
+const cellAt = (cells: readonly string[], at: number): string => unescapeCell((cells[at] ?? '').trim())
+
+const placeOf = (file: string, line: number, field: ListColumn, columns: Columns): Place => ({
+  file,
+  line,
+  field,
+  column: (columns[field] ?? 0) + 1,
+})
 
 export interface ListOptions {
   blockchain: Blockchain
-  /** Whether a receiver may have several lines, whose counts are added. */
-  merge: boolean
+  /** Whether a receiver may have several lines; undefined if the command has no flag `--merge`. */
+  merge?: boolean | undefined
+  /** Whether the list may have the columns `price` and `currency`. */
+  prices?: boolean
 }
-
-/** Maximum number of NFTs of a list. A larger sum is most likely a typo. */
-export const MAX_LIST_NFTS = 10_000_000
-
-const COLUMNS_HINT = 'Use the columns receiver, count and token_ids, or one address per line without a header.'
 
 /** Returns the key under which a receiver is counted, regardless of how the list spells it. */
 export const receiverKey = (receiver: string): string => (/^0x/i.test(receiver) ? receiver.toLowerCase() : receiver)
 
 /**
- * Yields the lines of a list of receivers in blocks. The list is a CSV file with the columns `receiver`, `count` and
- * `token_ids`, of which only the first is required, or one address per line.
+ * Yields the lines of a list of receivers in blocks, or their problems. The list is a CSV file, or has one address per
+ * line.
  *
  * @throws ManifestError if the rest of the list can't be read
  */
 export async function* readReceiverList(
   text: AsyncIterable<string>,
   file: string,
-  { blockchain, merge }: ListOptions,
-): AsyncGenerator<readonly ListEntry[], void, undefined> {
-  const csv = await openCsv(text, file, (name) => columnOf(name) !== null)
-  const { columns, first } = readHeader(csv, file)
-  const reader = new LineReader(file, columns, { blockchain, merge })
-  if (first !== null) yield [reader.read(first)]
-  for await (const records of csv.blocks()) yield records.map((record) => reader.read(record))
+  { blockchain, merge, prices = false }: ListOptions,
+): AsyncGenerator<readonly (ListLine | { issue: ManifestIssue })[], void, undefined> {
+  const csv = await openCsv(text, file, (name) => columnOf(name, prices) !== null)
+  const columns = isPlain(csv) ? { receiver: 0 } : findColumns(csv, file, prices)
+  const lines = new HashTable({ foldHex: isEvm(blockchain) })
+
+  const read = (record: CsvRecord): ListLine | { issue: ManifestIssue } => {
+    if ('issue' in record) return record
+    const { line, cells } = record
+    const place = () => placeOf(file, line, 'receiver', columns)
+    const address = cellAt(cells, columns.receiver)
+    const problem = address === '' ? 'is required' : addressProblem(address, blockchain)
+    if (problem !== null) return { issue: { place: place(), message: `receiver ${problem}` } }
+    const first = merge === true ? undefined : lines.getOrAdd(address, line)
+    if (first !== undefined) {
+      const hint = `Remove one of the lines${merge === undefined ? '' : ', or add --merge to add their counts'}.`
+      return { issue: { place: place(), message: `receiver is already on line ${first}`, hint } }
+    }
+    return new ListLine(record, { file, columns, receiver: canonicalAddress(address, blockchain) })
+  }
+
+  if (isPlain(csv)) yield [read({ ...csv.header, cells: csv.header.names })]
+  for await (const records of csv.blocks()) yield records.map(read)
 }
 
-type ListColumn = 'receiver' | 'count' | 'token_ids'
-
-function columnOf(name: string): ListColumn | null {
+function columnOf(name: string, prices: boolean): ListColumn | null {
   const text = name.trim().toLowerCase()
-  if (text === 'count' || text === 'token_ids') return text
+  const known = [...PLAIN, ...(prices ? PRICES : [])].find((column) => column === text)
+  if (known !== undefined) return known
   const parsed = parseColumnName(name.trim(), {})
   return 'role' in parsed && parsed.role.kind === 'receiver' ? 'receiver' : null
-}
-
-/** The positions of the columns. `count` is -1 if there is none. */
-interface Columns {
-  receiver: number
-  count: number
 }
 
 /** Whether a cell is meant as an address, even if a digit is missing or wrong. */
 const isLikeAddress = (cell: string): boolean => /^(?:0x[0-9a-f]*|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(cell.trim())
 
-/** Reads the header. Without one, `first` is the first line of the list. @throws ManifestError */
-function readHeader({ header: { line, fileLine, names } }: CsvFile, file: string) {
-  const fail = (column: number, message: string, hint: string) =>
-    new ManifestError({ place: { file, line, column }, message, hint })
-  const [only = '', ...others] = names
-  if (names.length === 0) {
-    throw new ManifestError({ place: { file }, message: 'is empty', hint: 'Add at least one receiver.' })
-  }
-  if (isLikeAddress(only) && others.length === 0) {
-    return { columns: { receiver: 0, count: -1 }, first: { line, fileLine, cells: names } }
-  }
+/** Whether the first line is an address, so that the list has no header. */
+const isPlain = ({ header: { names } }: CsvFile): boolean => names.length === 1 && isLikeAddress(names[0] ?? '')
+
+/** Finds the columns of a list by its header. @throws ManifestError */
+function findColumns({ header: { line, names } }: CsvFile, file: string, prices: boolean): Columns {
+  const fail = (column: number | undefined, message: string, hint: string) =>
+    new ManifestError({ place: { file, ...(column && { line, column }) }, message, hint })
+  if (names.length === 0) throw fail(undefined, 'is empty', 'Add at least one receiver.')
   const address = names.findIndex(isLikeAddress)
-  if (address !== -1)
+  if (address !== -1) {
     throw fail(address + 1, 'has an address instead of a column name', 'Add the header receiver,count.')
-  const columns: Columns = { receiver: names.findIndex((name) => columnOf(name) === 'receiver'), count: -1 }
-  const known = new Set<ListColumn>()
+  }
+  const allowed = [...PLAIN, ...(prices ? PRICES : [])]
+  const hint = `Use the columns ${allowed.slice(0, -1).join(', ')} and ${allowed.at(-1)}, or one address per line without a header.`
+  const columns: Partial<Record<ListColumn, number>> = {}
   for (const [index, name] of names.entries()) {
-    const column = columnOf(name)
-    if (column === null) throw fail(index + 1, `unknown column "${name}"`, COLUMNS_HINT)
-    if (known.has(column)) throw fail(index + 1, `has the column ${column} twice`, 'Remove one of them.')
-    known.add(column)
-    if (column === 'count') columns.count = index
+    const column = columnOf(name, prices)
+    if (column === null) throw fail(index + 1, `unknown column ${quoted(name)}`, hint)
+    if (columns[column] !== undefined) throw fail(index + 1, `the column ${column} is repeated`, 'Remove one of them.')
+    columns[column] = index
   }
-  if (columns.receiver === -1) throw fail(1, 'has no column receiver', COLUMNS_HINT)
-  return { columns, first: null }
-}
-
-/** Checks the lines of a list. */
-class LineReader {
-  readonly #file: string
-  readonly #columns: Columns
-  readonly #options: ListOptions
-  /** The lines of the receivers. */
-  readonly #lines: HashTable
-  #nfts = 0
-
-  constructor(file: string, columns: Columns, options: ListOptions) {
-    this.#file = file
-    this.#columns = columns
-    this.#options = options
-    this.#lines = new HashTable({ foldHex: isEvm(options.blockchain) })
-  }
-
-  /** @throws ManifestError if the list has too many NFTs */
-  read(record: CsvRecord): ListEntry {
-    if ('issue' in record) return record
-    const { line, cells } = record
-    const { blockchain, merge } = this.#options
-    const cell = (at: number) => unescapeCell((cells[at] ?? '').trim())
-    const address = cell(this.#columns.receiver)
-    const problem = address === '' ? 'is required' : addressProblem(address, blockchain)
-    if (problem !== null) return this.#issue(line, 'receiver', `receiver ${problem}`)
-    const number = this.#columns.count === -1 ? '1' : cell(this.#columns.count)
-    if (!/^[1-9]\d*$/.test(number)) {
-      const hint = 'Remove the line of a receiver that gets no NFT.'
-      return this.#issue(line, 'count', 'count must be a whole number of at least 1', hint)
-    }
-    const count = Number(number)
-    this.#nfts += count
-    if (this.#nfts > MAX_LIST_NFTS) {
-      const message = `count brings the list to more than ${MAX_LIST_NFTS.toLocaleString('en')} NFTs`
-      throw new ManifestError({
-        place: this.#place(line, 'count'),
-        message,
-        hint: 'Check the counts, or split the list and give each part a --run <name>.',
-      })
-    }
-    const first = merge ? undefined : this.#lines.getOrAdd(address, line)
-    if (first !== undefined) {
-      const hint = 'Remove one of the lines, or add --merge to add their counts.'
-      return this.#issue(line, 'receiver', `receiver is already on line ${first}`, hint)
-    }
-    return { line, receiver: canonicalAddress(address, blockchain), count }
-  }
-
-  #place(line: number, field: keyof Columns): Place {
-    return { file: this.#file, line, column: Math.max(0, this.#columns[field]) + 1, field }
-  }
-
-  #issue(line: number, field: keyof Columns, message: string, hint?: string): ListEntry {
-    return { issue: { place: this.#place(line, field), message, hint } }
-  }
+  const { receiver } = columns
+  if (receiver === undefined) throw fail(1, 'has no column receiver', hint)
+  return { ...columns, receiver }
 }

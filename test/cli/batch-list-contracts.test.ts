@@ -88,7 +88,7 @@ describe('receivers of a list that are contracts', () => {
     expect(notes.join()).toContain('2 receivers are contracts or burn addresses, left out: ')
   })
 
-  test('are an error if nobody is left', async () => {
+  test('cause an error if there are no other receivers', async () => {
     const result = await mint([SAFE], [...TARGET, '--skip-contracts'], { '/rpc/polygon': node })
     expect(result).toMatchObject({ code: 2, receivers: [] })
     expect(errorOf(result).message).toContain('list.csv: has no receivers, except those that are left out')

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { decodeText } from '../../src/manifest/decode.ts'
+import { ListCounts, MAX_LIST_NFTS } from '../../src/manifest/list-counts.ts'
 import { ManifestError } from '../../src/manifest/manifest-error.ts'
-import { type ListOptions, MAX_LIST_NFTS, readReceiverList } from '../../src/manifest/receiver-list.ts'
+import { type ListOptions, readReceiverList } from '../../src/manifest/receiver-list.ts'
 
 const [A, B] = ['0x105BA2A3D820926739b9443a81fb7ab5C531e823', '0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811']
 const SOLANA = 'Vote111111111111111111111111111111111111111'
@@ -18,12 +19,14 @@ async function read(text: string | Uint8Array, options: Partial<ListOptions> = {
       merge: false,
       ...options,
     })
+    const counts = new ListCounts()
     for await (const entries of list) {
       for (const entry of entries) {
-        if ('issue' in entry) {
-          const { place, message } = entry.issue
+        const found = 'issue' in entry ? entry : counts.of(entry)
+        if (typeof found === 'object') {
+          const { place, message } = found.issue
           lines.push(`${place.line}:${place.column} ${message}`)
-        } else lines.push(`${entry.line} ${entry.receiver} ${entry.count}`)
+        } else if (!('issue' in entry)) lines.push(`${entry.line} ${entry.receiver} ${found}`)
       }
     }
   } catch (error) {
@@ -77,7 +80,7 @@ describe('a list of receivers', () => {
 
   test('with a sum of counts above the limit is rejected at the line that exceeds it', async () => {
     const text = `receiver,count\n${A},${MAX_LIST_NFTS}\n${B},1\n`
-    expect(await read(text)).toEqual([expect.stringMatching(/^3:2 count brings the list/)])
+    expect(await read(text)).toEqual([`2 ${A} ${MAX_LIST_NFTS}`, expect.stringMatching(/^3:2 count brings the list/)])
   })
 
   test('with a receiver on two lines is rejected with both lines, in any spelling', async () => {

@@ -1,10 +1,9 @@
 import { evmAddressProblem, fastKeccakLoaded } from '../../api/address.ts'
 import { GdnError } from '../../core/errors.ts'
 import { quoted } from '../../core/quoted.ts'
-import { type CsvFile, openCsv } from '../../manifest/csv.ts'
 import { decodeText } from '../../manifest/decode.ts'
-import { HashTable } from '../../manifest/hash-table.ts'
 import { ManifestError } from '../../manifest/manifest-error.ts'
+import { type ListColumn, type ListLine, readReceiverList } from '../../manifest/receiver-list.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import { type ManifestSource, NO_MANIFEST_HINT, openManifestSource } from '../../manifest/source.ts'
 import { isUint256, parseUint } from './uint256.ts'
@@ -21,11 +20,6 @@ export interface Receiver {
   currency: string | null
 }
 
-/** All columns of a list. Token IDs are ignored. */
-const COLUMNS = ['receiver', 'count', 'token_ids', 'price', 'currency'] as const
-type Column = (typeof COLUMNS)[number]
-const PRICES: readonly string[] = ['price', 'currency']
-
 interface ListOptions {
   /** Whether the columns `price` and `currency` are allowed. */
   prices: boolean
@@ -33,7 +27,7 @@ interface ListOptions {
 }
 
 /**
- * Reads a list of receivers: CSV with the column `receiver`, or one address per line.
+ * Reads a list of receivers on EVM networks.
  *
  * @throws GdnError `invalid_input` for the first problem, such as an invalid address or a repeated one
  */
@@ -47,108 +41,52 @@ export async function readReceivers(source: ManifestSource, options: ListOptions
 
 async function read(source: ManifestSource, { prices, signal }: ListOptions): Promise<Receiver[]> {
   const { name: file, bytes } = await openManifestSource(source)
-  const isColumn = (name: string) => (COLUMNS as readonly string[]).includes(name)
-  const csv = await openCsv(decodeText(bytes, file), file, isColumn)
-  const positions = findColumns(csv, file, prices)
   const receivers: Receiver[] = []
-  const lines = new HashTable({ foldHex: true })
-  const add = (cells: readonly string[], line: number) => {
-    const receiver = parseRow(cells, positions, { file, line })
-    const earlier = lines.getOrAdd(receiver.address, line)
-    if (earlier !== undefined) {
-      const place = { file, line, column: positions.receiver + 1 }
-      const message = `${receiver.address} is repeated: it is already on line ${earlier}`
-      throw inputError({ place, message, hint: 'Remove one of the two lines.' })
-    }
-    receivers.push(receiver)
-  }
-  if (isPlain(csv)) add(csv.header.names, csv.header.line)
-  for await (const block of csv.blocks()) {
+  // Addresses have the same format on all EVM networks.
+  const list = readReceiverList(decodeText(bytes, file), file, { blockchain: 'ethereum', prices })
+  for await (const lines of list) {
     signal.throwIfAborted()
-    for (const record of block) {
-      if ('issue' in record) throw inputError(record.issue)
-      add(record.cells, record.line)
+    for (const line of lines) {
+      if ('issue' in line) throw inputError(line.issue)
+      receivers.push(receiverOf(line))
     }
     await fastKeccakLoaded()
   }
-  if (receivers.length === 0) throw inputError({ place: { file }, message: 'has no addresses', hint: LIST_HINT })
-  return receivers
+  if (receivers.length > 0) return receivers
+  throw inputError({ place: { file }, message: 'has no receivers', hint: 'Add at least one receiver.' })
 }
 
-const LIST_HINT = 'Write one address per line, or CSV with the header receiver,count.'
-
-/** Whether the first line is an address, so that the list has no header. */
-const isPlain = ({ header: { names } }: CsvFile) => names.length === 1 && /^0x/i.test(names[0] ?? '')
-
-type Positions = Partial<Record<Column, number>> & { receiver: number }
-
-function findColumns(csv: CsvFile, file: string, prices: boolean): Positions {
-  const { names, line } = csv.header
-  if (isPlain(csv)) return { receiver: 0 }
-  const found: Partial<Record<string, number>> = {}
-  for (const [index, name] of names.entries()) {
-    const place = { file, line, column: index + 1 }
-    if (/^0x/i.test(name)) {
-      const hint = `Add a header above the line, such as ${COLUMNS.slice(0, names.length).join()}.`
-      throw inputError({ place, message: 'the list has several columns, but no header', hint })
-    }
-    if (!(COLUMNS as readonly string[]).includes(name)) {
-      const hint = `The columns are ${COLUMNS.join(', ')}.`
-      throw inputError({ place, message: `unknown column ${quoted(name)}`, hint })
-    }
-    if (found[name] !== undefined) {
-      throw inputError({ place, message: `the column ${name} is repeated`, hint: 'Remove one of the two columns.' })
-    }
-    if (!prices && PRICES.includes(name)) {
-      const hint = 'Remove the column, or use --format thirdweb.'
-      throw inputError({ place, message: `the column ${name} is only for the format thirdweb`, hint })
-    }
-    found[name] = index
-  }
-  const { receiver } = found
-  if (receiver === undefined) {
-    throw inputError({
-      place: { file },
-      message: names.length === 0 ? 'is empty' : 'has no column receiver',
-      hint: LIST_HINT,
-    })
-  }
-  return { ...found, receiver }
+function countOf(line: ListLine): bigint | null {
+  const text = line.text('count')
+  if (text === null) return null
+  const count = parseUint(text)
+  if (count !== null && count > 0n && isUint256(count)) return count
+  throw problem(line, 'count', `count must be a whole number of at least 1, not ${quoted(text)}`)
 }
 
-function parseRow(
-  cells: readonly string[],
-  positions: Positions,
-  { file, line }: { file: string; line: number },
-): Receiver {
-  const textOf = (column: Column) => {
-    const position = positions[column]
-    return position === undefined ? '' : (cells[position] ?? '').trim()
+function receiverOf(line: ListLine): Receiver {
+  const address = line.receiver.toLowerCase()
+  const receiver: Receiver = { address, line: line.line, count: countOf(line), price: null, currency: null }
+  const [text, currency] = [line.text('price') ?? '', line.text('currency') ?? '']
+  if (text !== '') {
+    receiver.price = parseUint(text)
+    if (receiver.price === null || !isUint256(receiver.price)) {
+      const hint = 'Write it in the smallest unit of the currency, such as 10000000000000000 for 0.01 ETH.'
+      throw problem(line, 'price', `price must be a whole number, not ${quoted(text)}`, hint)
+    }
   }
-  const fail = (column: Column, message: string, hint?: string) =>
-    inputError({ place: { file, line, column: (positions[column] ?? 0) + 1 }, message, hint })
-  const addressIn = (column: Column) => {
-    const text = textOf(column)
-    const problem = evmAddressProblem(text)
-    if (problem !== null) throw fail(column, text === '' ? `${column} is missing` : `${quoted(text)} ${problem}`)
-    return text.toLowerCase()
+  if (currency === '') return receiver
+  const wrong = evmAddressProblem(currency)
+  if (wrong !== null) throw problem(line, 'currency', `currency ${wrong}`)
+  if (receiver.price === null) {
+    throw problem(line, 'currency', 'a currency without a price has no effect', 'Add a price, or clear the currency.')
   }
-  const address = addressIn('receiver')
-  const count = positions.count === undefined ? null : parseUint(textOf('count'))
-  if (positions.count !== undefined && (count === null || count === 0n || !isUint256(count))) {
-    throw fail('count', `count must be a whole number of at least 1, not ${quoted(textOf('count'))}`)
-  }
-  const price = textOf('price') === '' ? null : parseUint(textOf('price'))
-  if (textOf('price') !== '' && (price === null || !isUint256(price))) {
-    const hint = 'Write it in the smallest unit of the currency, such as 10000000000000000 for 0.01 ETH.'
-    throw fail('price', `price must be a whole number, not ${quoted(textOf('price'))}`, hint)
-  }
-  const currency = textOf('currency') === '' ? null : addressIn('currency')
-  if (currency !== null && price === null) {
-    throw fail('currency', 'a currency without a price has no effect', 'Add a price, or clear the currency.')
-  }
-  return { address, line, count, price, currency }
+  receiver.currency = currency.toLowerCase()
+  return receiver
 }
+
+const problem = (line: ListLine, column: ListColumn, message: string, hint?: string) =>
+  inputError({ place: line.place(column), message, hint })
 
 const inputError = ({ place, message, hint }: ManifestIssue) =>
   new GdnError('invalid_input', message, { place, hint: hint === NO_MANIFEST_HINT ? 'Check the path.' : hint })

@@ -1,9 +1,10 @@
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { evmAddressProblem } from '../../../../api/address.ts'
-import { GdnError, messageOf, systemCode } from '../../../../core/errors.ts'
-import { fileError } from '../../../../core/file-error.ts'
+import { flagError, GdnError } from '../../../../core/errors.ts'
 import { quoted } from '../../../../core/quoted.ts'
+import { decodeText } from '../../../../manifest/decode.ts'
+import { ManifestError } from '../../../../manifest/manifest-error.ts'
+import { readReceiverList } from '../../../../manifest/receiver-list.ts'
+import { NO_MANIFEST_HINT, openManifestSource } from '../../../../manifest/source.ts'
 import type { Deps } from '../../../deps.ts'
 import { wrongAddress } from '../../../flag-errors.ts'
 
@@ -11,7 +12,7 @@ const FLAG = '--exclude'
 
 /**
  * Returns the addresses of `--exclude` as 40 hex digits in lower case. Each value is an address, a name such as
- * `@alice`, or a file with one address per line, or with addresses in the first column of CSV.
+ * `@alice`, or a list of receivers.
  *
  * @throws GdnError `usage` for a wrong address, with its line and column
  */
@@ -33,29 +34,19 @@ export async function excludedAddresses(
 }
 
 async function* addressesIn(file: string): AsyncGenerator<string> {
-  let line = 0
-  const input = createReadStream(file)
   try {
-    for await (const raw of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-      line += 1
-      const text = (line === 1 ? raw.replace(/^\uFEFF/, '') : raw).trim()
-      const cell = /^"?([^",;\t]*)/.exec(text)?.[1]?.trim() ?? ''
-      if (cell === '' || (line === 1 && !/^0x/i.test(cell))) continue
-      const problem = evmAddressProblem(cell)
-      if (problem === null) yield cell
-      else {
-        throw new GdnError('usage', `"${cell.slice(0, 60)}" ${problem}`, {
-          place: { file, line, column: raw.indexOf(cell) + 1 },
-        })
+    const { bytes } = await openManifestSource({ path: file })
+    const list = readReceiverList(decodeText(bytes, file), file, { blockchain: 'ethereum', merge: true })
+    for await (const lines of list) {
+      for (const line of lines) {
+        if ('issue' in line) throw new ManifestError(line.issue)
+        yield line.receiver
       }
     }
   } catch (error) {
-    if (error instanceof GdnError || systemCode(error) === undefined) throw error
-    const place = { flag: FLAG }
-    if (systemCode(error) === 'ENOENT')
-      throw new GdnError('usage', `${quoted(file)} is neither an address nor a file`, { place })
-    throw fileError(error) ?? new GdnError('usage', `can't read ${quoted(file)}: ${messageOf(error)}`, { place })
-  } finally {
-    input.destroy()
+    if (!(error instanceof ManifestError)) throw error
+    const { place, message, hint } = error.issue
+    if (hint === NO_MANIFEST_HINT) throw flagError(FLAG, `${quoted(file)} is neither an address nor a file`)
+    throw new GdnError('usage', message, { place, hint })
   }
 }

@@ -1,0 +1,29 @@
+import { ManifestError } from './manifest-error.ts'
+import type { ListLine } from './receiver-list.ts'
+import type { ManifestIssue } from './row.ts'
+
+/** Maximum number of NFTs of a list. A larger sum is most likely a typo. */
+export const MAX_LIST_NFTS = 10_000_000
+
+/** Reads how many NFTs each receiver of a list gets: 1 if the list has no column `count`. */
+export class ListCounts {
+  #sum = 0
+
+  /** @throws ManifestError if the list has too many NFTs */
+  of(line: ListLine): number | { issue: ManifestIssue } {
+    const text = line.text('count') ?? '1'
+    const place = () => line.place('count')
+    if (!/^[1-9]\d*$/.test(text)) {
+      const hint = 'Remove the line of a receiver that gets no NFT.'
+      return { issue: { place: place(), message: 'count must be a whole number of at least 1', hint } }
+    }
+    const count = Number(text)
+    this.#sum += count
+    if (this.#sum <= MAX_LIST_NFTS) return count
+    throw new ManifestError({
+      place: place(),
+      message: `count brings the list to more than ${MAX_LIST_NFTS.toLocaleString('en')} NFTs`,
+      hint: 'Check the counts, or split the list and give each part a --run <name>.',
+    })
+  }
+}
