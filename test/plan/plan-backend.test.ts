@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
 import { folder } from '../cli/drop.ts'
 import { type CliOptions, cli, timeUpWhileWaiting } from '../cli/harness.ts'
 import {
@@ -71,6 +72,7 @@ describe('gdn plan and apply against a backend', () => {
         expect(code, stderr).toBe(0)
       },
       run,
+      runWith,
       runUntilItWaits: async (command: string[], manifest: string, ...more: string[]) =>
         await runWith(timeUpWhileWaiting(), command, manifest, ...more),
       plan: async (manifest: string, ...more: string[]) => {
@@ -354,6 +356,28 @@ describe('gdn plan and apply against a backend', () => {
     expect(minted.code, minted.stderr).toBe(0)
     expect(JSON.parse(minted.stdout)).toMatchObject({ total: 2, deployed: 2, requests: 0 })
     expect(await nftsOf(collection)).toHaveLength(2)
+  })
+
+  test('succeeds where a mint was interrupted after another machine minted the rest of the rows', async () => {
+    const collection = await collectionOf()
+    const [one, two] = [await machine(collection), await machine(collection)]
+    const manifest = csv(['a', 'A', ALICE], ['b', 'B', ALICE], ['c', 'C', BOB])
+    const over = new AbortController()
+    const interrupted = await one.runWith(
+      {
+        signal: over.signal,
+        onStdout: (line) => line.includes('"answered"') && over.abort(new GdnError('interrupted', 'interrupted')),
+      },
+      ['batch', 'mint'],
+      manifest,
+      ...['--in-order', '--chunk-size', '1', '--no-wait', '-o', 'ndjson'],
+    )
+    expect(interrupted.code, interrupted.stderr).toBe(130)
+    expect(JSON.parse(interrupted.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ accepted: 1, pending: 2 })
+    expect((await two.run(['apply'], manifest, '--yes')).code).toBe(0)
+    const applied = await one.run(['apply'], manifest, '--yes')
+    expect(applied.code, applied.stderr).toBe(0)
+    expect(await nftsOf(collection)).toHaveLength(3)
   })
 
   test('needs --yes without a terminal, also where nothing costs money', { tags: ['promise'] }, async () => {

@@ -1,5 +1,6 @@
 import { runBatch } from '../../batch/run.ts'
 import { storeRunMaxCost } from '../../batch/runs/runs.ts'
+import { exitCodeOf } from '../../batch/runs/summary.ts'
 import { storeRows } from '../../batch/store-rows.ts'
 import type { PlannedEvent } from '../../batch/types.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
@@ -376,7 +377,7 @@ async function mint(
       return { rows: 0, left: NONE_LEFT, warnings: [], notes: [], failure: null, limit: carried }
     // An earlier command was interrupted while it waited for accepted rows. Nothing is sent.
     const settling = { ...options, reconcileOnly: true }
-    const sending = { settings, options: settling, read: null, flags, resumedBy, isApplied: true, run: runBatch }
+    const sending = { settings, options: settling, read: null, flags, resumedBy, isApplied: true, run: settle }
     return { ...(await runMints(deps, plan, { ...sending, commandLimit: null })), limit: carried }
   }
   let limit: RunLimit = { run: run.id }
@@ -404,6 +405,15 @@ async function mint(
   }
   const minted = await runMints(deps, plan, sending)
   return { ...minted, rows: Math.min(counts.mint, minted.rows), limit }
+}
+
+/** Waits for the accepted rows of a run. The plan has shown that its pending rows don't need to be minted. */
+const settle: typeof runBatch = async (options, deps) => {
+  const summary = await runBatch(options, deps)
+  const counts = { ...summary.counts, pending: 0 }
+  const { stopped, doubledRows } = summary
+  const waits = options.wait !== false && stopped === null
+  return { ...summary, counts, pendingRows: [], exitCode: exitCodeOf(counts, doubledRows.length, stopped, waits) }
 }
 
 /** Sends the rows to mint, if any, and waits until all accepted rows are deployed. */

@@ -18,10 +18,11 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { hurriedClock } from '../../helpers/hurried-clock.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { folder } from '../drop.ts'
-import { type CliResult, cli, errorOf, timeUpWhileWaiting } from '../harness.ts'
+import { type CliOptions, type CliResult, cli, errorOf, timeUpWhileWaiting } from '../harness.ts'
 
 const [OWNER, BOB] = WALLETS
 const GWEI = 10n ** 9n
@@ -51,7 +52,7 @@ afterAll(async () => {
   await real?.close()
 })
 
-interface Session {
+interface Session extends Pick<CliOptions, 'signal' | 'clock'> {
   /** Whether the command prints for people. */
   isText?: boolean
   permit?: PermitSpending
@@ -107,7 +108,9 @@ const drop =
     const client = await machine()
     const hidden = unrevealed ? ['--unrevealed', client.hidden] : []
     const limits = [...(isLimited ? ['--max-cost', '0.5'] : []), '--max-fee-gwei', '0.5', '--no-wait', '--yes']
-    const minted = await client.run(['batch', 'mint', client.drop, ...target, ...limits, ...hidden])
+    // The commitment to unrevealed rows is deployed before the rows are sent, so this command must be able to wait.
+    const patient = { signal: new AbortController().signal, clock: hurriedClock() }
+    const minted = await client.run(['batch', 'mint', client.drop, ...target, ...limits, ...hidden], patient)
     expect(minted.code, minted.stderr).toBe(0)
     if (withRows) await writeFile(client.drop, HEAD + row('a') + row('b') + row('c'))
     const argv = argvOf({ drop: client.drop, target })
