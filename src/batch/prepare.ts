@@ -14,7 +14,7 @@ import { takeRenamed, withoutRenamed } from './renamed-rows.ts'
 import { enterFinished } from './replace-rows.ts'
 import { positionsOf, type RequestPlan } from './request-plan.ts'
 import { newDuplicates } from './rows/duplicate-rows.ts'
-import { refuseEditedListRow } from './rows/edited-list-row.ts'
+import { refuseEditedListRow, refuseReplacedFiles } from './rows/edited-list-row.ts'
 import type { KeptRow } from './rows/manifest-row.ts'
 import { isSharedScope, shownKey } from './rows/row-key.ts'
 import { refuseFinished } from './runs/open-stored-run.ts'
@@ -73,6 +73,7 @@ export async function prepare(
     mints.notes.push(`Rows not sent, because the server already has them: ${mints.adopted.length}`)
     if (isNew && (options.label ?? null) === null && plan.rows > 0) mints.notes.push(WITHOUT_LABEL)
   }
+  if (!isNew && sends) await refuseReplacedFiles(store, await store.rowsAt(gathered.rows, plan.withFiles.slice(0, 1)))
   const duplicates = sends && plan.rows > 0 ? await duplicatesOf(store, gathered, mints) : { count: 0, rows: [] }
   const { changes } = gathered
   const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: mints.notes, duplicates }

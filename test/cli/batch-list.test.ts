@@ -8,6 +8,9 @@ import { type CliOptions, cli, errorOf } from './harness.ts'
 const wallet = (n: number) => `0x${String(n).padStart(40, '5')}`
 const [A, B, C, D] = [wallet(1), wallet(2), wallet(3), wallet(4)]
 const ROW = { title: 'Ticket', description: 'for holders', image: 'https://example.com/t.png' }
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const png = (end: string) => Buffer.concat([Buffer.from(PIXEL, 'base64'), Buffer.from(end)])
+const STORED = 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 const json = (row: object) => JSON.stringify(row)
 const list = (...lines: string[]) => `receiver,count\n${lines.join('\n')}\n`
 const without = (values: readonly string[], count: number) => expect(values).toHaveLength(count)
@@ -99,6 +102,31 @@ describe('batch mint with a list of receivers', () => {
     without(received(), 1)
     expect(await mint('--run', 'other', '--no-lookup')).toMatchObject({ code: 0 })
     without(received(), 2)
+  })
+
+  test('refuses a replaced image if receivers are left', async () => {
+    const row = { ...ROW, image: 'ticket.png' }
+    const { path, options } = await folder({
+      'row.json': json(row),
+      'holders.csv': list(`${A},1`),
+      'ticket.png': png('a'),
+    })
+    const api = await fakeApi({ ...service(), files: () => ({ body: { url: STORED } }) })
+    const server = ['--base-url', api.url, '--json']
+    const mint = () =>
+      cli(['batch', 'mint', path('row.json'), '--to', path('holders.csv'), ...TARGET, ...server], options)
+    expect(await mint()).toMatchObject({ code: 0 })
+    await writeFile(path('ticket.png'), png('b'))
+    expect(await mint()).toMatchObject({ code: 0 })
+    await writeFile(path('holders.csv'), list(`${A},1`, `${B},1`))
+    const refused = await mint()
+    expect(errorOf(refused)).toMatchObject({
+      code: 'edited_rows',
+      message: expect.stringMatching(/was edited: image$/),
+    })
+    await writeFile(path('ticket.png'), png('a'))
+    expect(await mint()).toMatchObject({ code: 0 })
+    expect(api.bodies('createnft')).toHaveLength(2)
   })
 
   test('refuses the same NFT for the same receiver in another run, unless --again is given', async () => {

@@ -1,10 +1,13 @@
+import { existsSync } from 'node:fs'
 import { GdnError } from '../../core/errors.ts'
+import { existingPath } from '../../core/existing-path.ts'
+import { sha256Of } from '../../core/sha256-of.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { type Drop, isOfList } from '../../state/drops.ts'
+import { type Drop, isOfList, uploadsOf } from '../../state/drops.ts'
 import type { StateReader } from '../../state/open-state.ts'
 import { pageOf, type RowsIn } from '../../state/rows.ts'
 import { fileFieldName, metadataFields } from './field-changes.ts'
-import { keptRow } from './manifest-row.ts'
+import { type KeptRow, keptRow } from './manifest-row.ts'
 import { copyHash } from './row-text.ts'
 
 /**
@@ -17,7 +20,7 @@ export async function refuseEditedListRow(
   { drop, state }: { drop: Drop; state: StateReader },
   rows: RowsIn,
 ): Promise<void> {
-  const { setId, manifest, name } = drop
+  const { setId } = drop
   if (!isOfList(drop) || setId === null) return
   const first = async (from: RowsIn) => {
     const [record] = await state.read((sql) => pageOf(sql, from, -1, 1))
@@ -25,13 +28,42 @@ export async function refuseEditedListRow(
   }
   const [was, now] = [await first({ set: setId }), await first(rows)]
   if (was === null || now === null || copyHash(was) === copyHash(now)) return
-  const fields = editedFields(was, now)
-  throw new GdnError('edited_rows', `the row of the run ${name} was edited: ${fields.join(', ')}`, {
+  throw editedRow(drop, editedFields(was, now))
+}
+
+/**
+ * Refuses to send rows of a list if a local file of its row was replaced since the files of the run were uploaded. The
+ * hashes of uploads show it.
+ *
+ * @param rows the rows to be sent
+ * @throws GdnError `edited_rows`
+ */
+export async function refuseReplacedFiles(
+  { drop, state }: { drop: Drop; state: StateReader },
+  [first]: readonly KeptRow[],
+): Promise<void> {
+  if (!isOfList(drop) || first === undefined) return
+  const uploads = await state.read((sql) => uploadsOf(sql, drop.id))
+  const files: { field: string; hash: string }[] = []
+  for (const { key, path } of first.row.localFiles) {
+    if (existsSync(existingPath(path))) files.push({ field: fileFieldName(key), hash: await sha256Of(path) })
+  }
+  // With fewer uploads, the server has rejected a file, so nothing was sent.
+  if (uploads.size < new Set(files.map(({ hash }) => hash)).size) return
+  const replaced = files.filter(({ hash }) => !uploads.has(hash))
+  if (replaced.length > 0)
+    throw editedRow(
+      drop,
+      replaced.map(({ field }) => field),
+    )
+}
+
+const editedRow = ({ manifest, name }: Drop, fields: readonly string[]): GdnError =>
+  new GdnError('edited_rows', `the row of the run ${name} was edited: ${fields.join(', ')}`, {
     place: { file: manifest ?? undefined },
     hint: 'Nothing was sent. Restore the row, so that all receivers get the same NFT. To mint the edited row to the whole list, add --run <name>.',
     details: { run: name, fields },
   })
-}
 
 function editedFields(was: ManifestRow, now: ManifestRow): string[] {
   const [before, after] = [fieldsOf(was), fieldsOf(now)]
