@@ -122,12 +122,26 @@ describe('a manifest on several machines', () => {
     )
     for (const proxy of proxies) await proxy.close()
     const { gdn } = await machine()
-    const nfts = (await gdn.json<Nft[]>('nft', 'list', '-c', contract)).filter(
-      ({ request_metadata }) => request_metadata.title === 'Listed',
-    )
-    const counts = receivers.map((receiver) => nfts.filter((nft) => nft.receiver_wallet_address === receiver).length)
-    expect(counts).toEqual(receivers.map((_, n) => 1 + (n % 3)))
+    const countsOf = async (wallets: readonly string[]) => {
+      const nfts = await gdn.json<Nft[]>('nft', 'list', '-c', contract)
+      const listed = nfts.filter(({ request_metadata }) => request_metadata.title === 'Listed')
+      return wallets.map((receiver) => listed.filter((nft) => nft.receiver_wallet_address === receiver).length)
+    }
+    expect(await countsOf(receivers)).toEqual(receivers.map((_, n) => 1 + (n % 3)))
     expect(killed).toBeGreaterThan(0)
+    // Under another name, a further machine mints to new receivers, but not to those that already have the NFT.
+    const late = [`0x${'9'.repeat(40)}`, `0x${'7'.repeat(40)}`]
+    const row = await gdn.file('row.json', JSON.stringify({ title: 'Listed', description: 'for holders' }))
+    const mint = async (wallets: readonly string[], ...flags: string[]) => {
+      const to = await gdn.file('late.csv', wallets.join('\n'))
+      return await gdn.run('batch', 'mint', row, '--to', to, '-c', contract, ...flags)
+    }
+    expect(await mint(late.slice(0, 1))).toMatchObject({ exitCode: 0 })
+    const refused = await mint([...late, receivers[0] ?? ''])
+    expect(refused.exitCode, refused.stderr).toBe(9)
+    expect(refused.stderr).toContain('1 row of the manifest seems to be in the collection already')
+    expect(await mint([...late, receivers[0] ?? ''], '--adopt')).toMatchObject({ exitCode: 0 })
+    expect(await countsOf([...late, ...receivers])).toEqual([1, 1, ...receivers.map((_, n) => 1 + (n % 3))])
   })
 
   test('is rejected if it has the same name and IDs but other rows, with their lines', async () => {

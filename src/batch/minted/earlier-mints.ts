@@ -1,6 +1,6 @@
 import { count } from '../../core/count.ts'
 import type { RecordSource } from '../../operations/reconcile/listing.ts'
-import { isUnrevealed } from '../../state/drops.ts'
+import { isOfList, isUnrevealed } from '../../state/drops.ts'
 import { givenNfts, unrecordedNfts, unrevealedByOtherRuns } from '../../state/known-nfts.ts'
 import { absentKeys } from '../../state/row-outcomes.ts'
 import type { RowsIn } from '../../state/rows.ts'
@@ -135,8 +135,10 @@ function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
  * the state lost its requests. A new run has no such list yet.
  */
 async function unrecordedOf(store: StoredRun, ids: Iterable<string>): Promise<string[]> {
-  const { collectionId, setId, listedAt } = store.drop
-  return await store.read((sql) => unrecordedNfts(sql, collectionId, setId === null ? null : listedAt, ids))
+  const { collectionId, setId, listedAt, again } = store.drop
+  // A list may get receivers to whom another machine had minted under another name before this run began.
+  const known = setId === null || (isOfList(store.drop) && !again) ? null : listedAt
+  return await store.read((sql) => unrecordedNfts(sql, collectionId, known, ids))
 }
 
 /**
@@ -198,7 +200,8 @@ async function findByContent(
   const open = isNew ? null : await openPositions(store, gathered, pending)
   const rows = () =>
     open === null ? rowsOf(store, { rows: gathered.rows, positions: pending }) : sentFirst(store, gathered, open)
-  const lookup = new RowLookup(rows, store.drop.marker ?? undefined, options.isOfOtherDrop)
+  const { isOfOtherDrop } = options
+  const lookup = new RowLookup(rows, store.drop.marker ?? undefined, { isOfOtherDrop, byOwner: isOfList(store.drop) })
   const search = async (ids: Iterable<string>) =>
     await lookUp(lookup, sourceOf(start), await unrecordedOf(store, unexplained(ids)), deps.onEvent)
 
@@ -308,7 +311,9 @@ async function lookUpRows(
   unrecorded: readonly string[],
   onEvent?: (event: BatchEvent) => void,
 ): Promise<RowLookup> {
-  const lookup = new RowLookup(() => rowsOf(store, wanted), store.drop.marker ?? undefined)
+  const lookup = new RowLookup(() => rowsOf(store, wanted), store.drop.marker ?? undefined, {
+    byOwner: isOfList(store.drop),
+  })
   await lookUp(lookup, source, unrecorded, onEvent)
   return lookup
 }

@@ -84,17 +84,26 @@ export class RowLookup {
   readonly #incomplete: string[] = []
   readonly #matches = new Map<string, FoundNft[]>()
   readonly #isOfOtherDrop: (metadata: unknown) => boolean
+  readonly #byOwner: boolean
   #indexed = false
 
-  /** @param isOfOtherDrop whether an NFT matches no row, even if it has the content of one */
+  /**
+   * @param isOfOtherDrop whether an NFT matches no row, even if it has the content of one
+   * @param byOwner whether an NFT matches only rows of the owner to whom it was minted, if the server tells this owner.
+   *   Set for a list of receivers, whose rows all have the same content
+   */
   constructor(
     rows: () => AsyncIterable<KeptRow>,
     markerKey: string | undefined,
-    isOfOtherDrop: (metadata: unknown) => boolean = () => false,
+    {
+      isOfOtherDrop = () => false,
+      byOwner = false,
+    }: { isOfOtherDrop?: ((metadata: unknown) => boolean) | undefined; byOwner?: boolean } = {},
   ) {
     this.#rows = rows
     this.#markerKey = markerKey
     this.#isOfOtherDrop = isOfOtherDrop
+    this.#byOwner = byOwner
   }
 
   /**
@@ -129,8 +138,10 @@ export class RowLookup {
   async *found(): AsyncGenerator<FoundRow> {
     const left = new Map([...this.#matches].map(([content, matches]) => [content, matches.slice()]))
     for await (const row of this.#rows()) {
-      const matches = left.get(contentOfRow(row.row))
-      if (matches === undefined || matches.length === 0) continue
+      const matches = this.#keysOf(row.row)
+        .map((key) => left.get(key) ?? [])
+        .find(({ length }) => length > 0)
+      if (matches === undefined) continue
       const match = takeFor(matches, row.row)
       if (match !== null) yield { row, match }
     }
@@ -140,10 +151,16 @@ export class RowLookup {
     if (this.#indexed) return
     this.#indexed = true
     for await (const { row } of this.#rows()) {
-      this.#contents.add(contentOfRow(row))
+      for (const key of this.#keysOf(row)) this.#contents.add(key)
       const keys = row.localFiles.map(({ key }) => key).sort()
       this.#localKeys.set(JSON.stringify(keys), keys)
     }
+  }
+
+  /** Returns the keys of the NFTs that a row matches. */
+  #keysOf(row: ManifestRow): string[] {
+    const content = contentOfRow(row)
+    return this.#byOwner ? [...ownersOf(row).map((owner) => content + owner), content] : [content]
   }
 
   #sort(nft: NftRecord): void {
@@ -153,20 +170,22 @@ export class RowLookup {
       this.#incomplete.push(nft.nft_gdn_id)
       return
     }
-    const content = this.#isOfOtherDrop(nft.request_metadata) ? null : this.#contentOf(metadata)
-    if (content === null) return
-    const matches = this.#matches.get(content) ?? []
-    this.#matches.set(content, [...matches, foundNft(nft)])
+    const owner = this.#byOwner && nft.minted_to ? addressKey(nft.minted_to) : ''
+    const key = this.#isOfOtherDrop(nft.request_metadata) ? null : this.#keyOf(metadata, owner)
+    if (key === null) return
+    const matches = this.#matches.get(key) ?? []
+    this.#matches.set(key, matches)
+    matches.push(foundNft(nft))
   }
 
-  /** Returns the content of the rows that an NFT matches; null if it matches none. */
-  #contentOf(metadata: Metadata): string | null {
+  /** Returns the key of the rows that an NFT matches; null if it matches none. */
+  #keyOf(metadata: Metadata, owner: string): string | null {
     // A row of a revealed NFT has no salt, unless it was copied from the NFT.
     const { [PROVENANCE_SALT]: salt, ...withoutSalt } = metadata
     for (const candidate of salt === undefined ? [metadata] : [metadata, withoutSalt]) {
       for (const keys of this.#localKeys.values()) {
-        const content = metadataHash(blank(candidate as Metadata, new Set(keys)))
-        if (this.#contents.has(content)) return content
+        const key = metadataHash(blank(candidate as Metadata, new Set(keys))) + owner
+        if (this.#contents.has(key)) return key
       }
     }
     return null
