@@ -130,8 +130,11 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
       try {
         await parse(command, found.argv)
       } catch (error) {
-        const { withOtherBackend } = await import('./connect/other-backend.ts')
-        throw withContractSource(await withOtherBackend(error, deps, result.settings), result)
+        const [{ withOtherBackend }, { withContractSource }] = await Promise.all([
+          import('./connect/other-backend.ts'),
+          import('./connect/contract-source.ts'),
+        ])
+        throw withContractSource(await withOtherBackend(error, deps, result.settings), result.settings)
       }
       return result.exitCode
     }
@@ -150,19 +153,13 @@ async function load(
     const { timeout } = command.opts<{ timeout?: number }>()
     if (command.endsAtTimeout && timeout !== undefined) edge.signals.endAfter(timeout)
     await nameFlags(command, deps.addresses)
+    const { contract } = command.opts<{ contract?: string }>()
+    if (contract !== undefined && !/^0x/i.test(contract)) {
+      const { nameContract } = await import('./connect/named-collection.ts')
+      await nameContract(command, deps)
+    }
   })
   return { command, deps, result }
-}
-
-/** Adds to a hint where a rejected contract address comes from, unless it is from a flag. */
-function withContractSource(error: unknown, { settings }: CommandResult): unknown {
-  const contract = settings?.contract
-  if (!(error instanceof GdnError) || !contract || contract.from.startsWith('--')) return error
-  const isOfContract = /\bcollection\b/.test(error.message) && error.message.includes(contract.value)
-  const isRejected = ['refused', 'not_found', 'invalid_input'].includes(error.code)
-  if (!isRejected || !isOfContract) return error
-  const source = `This contract is from ${contract.from}. To use another, add --contract <address>.`
-  return error.with({ hint: error.hint === undefined ? source : `${source}\n${error.hint}` })
 }
 
 /** Hints for errors that have none. */

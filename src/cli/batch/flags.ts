@@ -65,7 +65,7 @@ export const PACE_ALIASES = { '--batch-size': '--chunk-size' }
 
 /** Adds flags for the collection, and for the wallets of rows that don't specify any. */
 export function addTargetFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '-c, --contract <address>', 'Collection of the drop', { parse: notEmpty })
+  valueFlag(command, '-c, --contract <address>', "Address or name of the drop's collection", { parse: notEmpty })
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   valueFlag(command, '--receiver <address>', 'Receiver for rows without a receiver', { parse: addressOrName })
   valueFlag(command, '--sender <address>', 'First owner for rows without a sender', { parse: addressOrName })

@@ -16,7 +16,9 @@ export function addRunArgument(command: GdnCommand): void {
 }
 
 export function addRunContractFlag(command: GdnCommand): void {
-  valueFlag(command, '-c, --contract <address>', 'Collection of the run, if several runs match', { parse: notEmpty })
+  valueFlag(command, '-c, --contract <address>', 'Address or name of the collection, if several runs match', {
+    parse: notEmpty,
+  })
 }
 
 /** Returns the specified run. If none is specified, prompts for one of the runs on this machine. */

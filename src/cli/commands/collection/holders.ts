@@ -4,6 +4,7 @@ import { flagError } from '../../../core/errors.ts'
 import type { WantedBlock } from '../../../holders/block-of.ts'
 import { parseTokenId } from '../../../verify/abi.ts'
 import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
+import { addressOfCollection } from '../../connect/named-collection.ts'
 import { namedRpc } from '../../connect/open-verifier.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
@@ -114,9 +115,10 @@ export function command(deps: Deps, run = holders): GdnCommand {
   return holdersCommand.action(async (contract: string, flags: HoldersFlags) => await run(deps, contract, flags))
 }
 
-export async function holders(deps: Deps, contract: string, flags: HoldersFlags): Promise<void> {
+export async function holders(deps: Deps, typed: string, flags: HoldersFlags): Promise<void> {
   createOutput(deps.io, flags, VIEW)
   const wanted = wantedBlock(flags)
+  const contract = await addressOfCollection(deps, typed, flags, '<contract>')
   const problem = evmAddressProblem(contract)
   if (problem !== null) throw wrongAddress(contract, problem, '<contract>')
   const excluded = await excludedAddresses(deps, flags.exclude ?? [])

@@ -2,6 +2,7 @@ import { checksumAddress, evmAddressProblem } from '../../../api/address.ts'
 import { isEvm } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
+import { addressOfCollection } from '../../connect/named-collection.ts'
 import { namedNode } from '../../connect/open-network.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -48,9 +49,10 @@ export function command(deps: Deps, run = set): GdnCommand {
   })
 }
 
-export async function set(deps: Deps, address: string | undefined, flags: SetFlags): Promise<void> {
+export async function set(deps: Deps, typed: string | undefined, flags: SetFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
   checkSetFlags(flags)
+  const address = typed === undefined ? undefined : await addressOfCollection(deps, typed, flags, '<address>')
   if (address !== undefined && (flags.blockchain === undefined || isEvm(flags.blockchain))) evmAddress(address)
   const settings = await deps.settings(address === undefined ? flags : { ...flags, contract: address })
   const node = namedNode(deps, flags)

@@ -2,6 +2,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { findByAddress, knownCollections, rememberCollection } from '../../connect/known-collections.ts'
+import { collectionNamed } from '../../connect/named-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
@@ -49,7 +50,11 @@ export async function show(deps: Deps, given: readonly string[], flags: ShowFlag
   const { client } = connection
   const known = await knownCollections(deps, connection)
   const onChain = known.filter(({ blockchain }) => (flags.blockchain ?? blockchain) === blockchain)
-  const ids = names.map((name) => idOf(name, findByAddress(onChain, name)?.transaction_gdn_id, flags.blockchain))
+  const ids = names.map((name) => {
+    const { blockchain } = flags
+    const found = findByAddress(onChain, name) ?? collectionNamed(name, known, { blockchain, place: '<id-or-address>' })
+    return idOf(name, found?.transaction_gdn_id, blockchain)
+  })
   const reading = client.call('getcollections', { transaction_gdn_ids: ids }, { signal: deps.signals.signal })
   const { collections } = await awaitResponse(deps.io, connection.server.origin, reading)
   const found = ids.flatMap((id) => collections.find(({ transaction_gdn_ids }) => transaction_gdn_ids === id) ?? [])

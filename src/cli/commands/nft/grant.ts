@@ -31,7 +31,9 @@ export function command(deps: Deps, run = grant): GdnCommand {
     ],
     aliases: { ...NFT_ALIASES, '--sender-wallet-address': '--sender' },
   })
-  valueFlag(grantCommand, '-c, --contract <address>', 'Collection to mint into', { parse: notEmpty })
+  valueFlag(grantCommand, '-c, --contract <address>', 'Address or name of the collection to mint into', {
+    parse: notEmpty,
+  })
   valueFlag(grantCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   valueFlag(grantCommand, '--sender <address>', "First owner: an address or @name (your profile's wallet)", {
     parse: addressOrName,

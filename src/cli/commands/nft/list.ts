@@ -40,7 +40,7 @@ export function command(deps: Deps, run = list): GdnCommand {
     ],
     aliases: { '--contract-address': '--contract', '--contract-addresses': '--contract' },
   })
-  valueFlag(listCommand, '-c, --contract <address>', 'Collection to list', { parse: notEmpty })
+  valueFlag(listCommand, '-c, --contract <address>', 'Address or name of the collection to list', { parse: notEmpty })
   valueFlag(listCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   valueFlag(listCommand, '--limit <n>', 'List only the first n NFTs', { parse: integer(1, 100_000_000) })
   addServerFlags(listCommand)

@@ -39,7 +39,9 @@ export function command(deps: Deps, run = mint): GdnCommand {
     ],
     aliases: NFT_ALIASES,
   })
-  valueFlag(mintCommand, '-c, --contract <address>', 'Collection to mint into', { parse: notEmpty })
+  valueFlag(mintCommand, '-c, --contract <address>', 'Address or name of the collection to mint into', {
+    parse: notEmpty,
+  })
   valueFlag(mintCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   valueFlag(mintCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: addressOrName })
   valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest, or - for standard input', { parse: notEmpty })

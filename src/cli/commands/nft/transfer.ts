@@ -62,7 +62,7 @@ export function command(deps: Deps, run = transfer): GdnCommand {
   valueFlag(transferCommand, '--receiver <address>', 'New owner: an address or @name', { parse: addressOrName })
   valueFlag(transferCommand, '--sender <address>', 'Current owner', { parse: addressOrName })
   valueFlag(transferCommand, '--token-id <id>', 'Token ID', { parse: notEmpty })
-  valueFlag(transferCommand, '-c, --contract <address>', 'Collection of the NFT', { parse: notEmpty })
+  valueFlag(transferCommand, '-c, --contract <address>', "Address or name of the NFT's collection", { parse: notEmpty })
   valueFlag(transferCommand, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
   valueFlag(transferCommand, '--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
   valueFlag(transferCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {

@@ -1,0 +1,78 @@
+import type { Blockchain } from '../../api/blockchains.ts'
+import type { Server } from '../../config/server.ts'
+import { flagError, type GdnError } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
+import { quoted } from '../../core/quoted.ts'
+import type { KnownCollection } from '../../state/known-collections.ts'
+import type { GdnCommand } from '../command.ts'
+import type { Deps } from '../deps.ts'
+import type { ServerFlags } from '../flags/common.ts'
+import { knownCollections } from './known-collections.ts'
+
+type Flags = ServerFlags & { blockchain?: Blockchain; contract?: string }
+
+/** Whether a value is meant as an address, even if a digit is missing or wrong, or as the name of a wallet. */
+const isLikeAddress = (value: string): boolean => /^(?:0x.*|@.*|[1-9A-HJ-NP-Za-km-z]{32,44})$/is.test(value.trim())
+
+/** Replaces the name of a collection in `--contract` with its address, so that commands only see addresses. */
+export async function nameContract(command: GdnCommand, deps: Deps): Promise<void> {
+  const { contract, ...flags } = command.opts<Flags>()
+  if (contract === undefined || command.getOptionValueSource('contract') !== 'cli') return
+  command.setOptionValue('contract', await addressOfCollection(deps, contract, flags, '--contract'))
+}
+
+/**
+ * Returns the address of a collection that is given by its name or its address. A name must belong to only one of the
+ * collections that were created on this machine for the command's server.
+ *
+ * @param place the flag or argument that names the collection, for errors
+ * @throws GdnError `usage` for an unknown or ambiguous name; those of `knownCollections`
+ */
+export async function addressOfCollection(deps: Deps, typed: string, flags: Flags, place: string): Promise<string> {
+  if (typed === '' || isLikeAddress(typed)) return typed
+  const settings = await deps.settings(flags)
+  const server: Server = await settings.server()
+  const known = await knownCollections(deps, { settings, server })
+  const found = collectionNamed(typed, known, { blockchain: flags.blockchain, place })
+  if (found === undefined) throw unknownName(typed, known, place)
+  const { contract_address, name } = found
+  if (contract_address !== null) return contract_address
+  const hint = 'Run `gdn collection list` to see when it is.'
+  throw flagError(place, `the collection ${quoted(name)} is not deployed yet`, hint)
+}
+
+/**
+ * Returns the only collection with a name, in any case unless one has the exact name. Undefined if none has it.
+ *
+ * @throws GdnError `usage` if several collections have it
+ */
+export function collectionNamed(
+  typed: string,
+  known: readonly KnownCollection[],
+  { blockchain, place }: { blockchain: Blockchain | undefined; place: string },
+): KnownCollection | undefined {
+  const wanted = typed.trim()
+  const exact = known.filter(({ name }) => name === wanted)
+  const same = exact.length > 0 ? exact : known.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase())
+  const fitting = same.filter((one) => (blockchain ?? one.blockchain) === one.blockchain)
+  if (fitting.length <= 1) return fitting[0]
+  const lines = fitting.map(
+    ({ contract_address, blockchain: on }) => `  ${contract_address ?? 'not deployed'} on ${on}`,
+  )
+  throw flagError(
+    place,
+    `${fitting.length} collections are named ${quoted(wanted)}`,
+    ['Use the address of one of them:', ...lines.slice(0, MAX_CHOICES)].join('\n'),
+  )
+}
+
+const MAX_CHOICES = 10
+
+function unknownName(typed: string, known: readonly KnownCollection[], place: string): GdnError {
+  const near = nearest(typed.trim(), [...new Set(known.map(({ name }) => name))])
+  return flagError(
+    place,
+    `${quoted(typed)} is neither an address nor the name of a collection that was created on this machine`,
+    near === undefined ? 'Run `gdn collection list` to list their names.' : `Did you mean ${quoted(near)}?`,
+  )
+}
