@@ -351,7 +351,7 @@ function __gdn_bundles
     case 'wallet list'
       printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet add'
-      printf '%s\n' 'server-da4928 output-31b492'
+      printf '%s\n' 'flags-42b611 server-da4928 output-31b492'
     case 'wallet rm'
       printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet export'
@@ -935,6 +935,8 @@ function __gdn_flags
     case 'flags-6d551a'
       printf '%s\n' '--email - text E-mail address of the account (your profile\'s email)' \
         '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
+    case 'flags-42b611'
+      printf '%s\n' '--from - file CSV file with the columns name and address, or - for standard input'
     case 'flags-4f1d06'
       printf '%s\n' '--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)' \
         '--to - file New file to write, or - for standard output' \

@@ -240,7 +240,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'wallet import' = 'flags-081201 server-da4928 output-31b492'
     'wallet url' = 'flags-6d551a server-12647a output-31b492'
     'wallet list' = 'server-da4928 output-31b492'
-    'wallet add' = 'server-da4928 output-31b492'
+    'wallet add' = 'flags-42b611 server-da4928 output-31b492'
     'wallet rm' = 'server-da4928 output-31b492'
     'wallet export' = 'flags-4f1d06 server-da4928 output-fdabd3'
     'wallet proofs' = 'flags-9a6469 output-31b492'
@@ -704,6 +704,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --weak-password - - Accept a password of fewer than 8 characters, for tests'
     'flags-6d551a' = '--email - text E-mail address of the account (your profile''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
+    'flags-42b611' = '--from - file CSV file with the columns name and address, or - for standard input'
     'flags-4f1d06' = '--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)
 --to - file New file to write, or - for standard output
 --password-file - file File with the password, or - for standard input'
