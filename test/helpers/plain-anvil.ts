@@ -21,10 +21,10 @@ export interface PlainAnvil {
 }
 
 /** An anvil with its whole history, unlike an embedded chain, so that it can revert blocks. */
-export async function startPlainAnvil(): Promise<PlainAnvil> {
+export async function startPlainAnvil(flags: readonly string[] = []): Promise<PlainAnvil> {
   // It stores states below its home directory, and leaves them there when it is killed.
   const home = await mkdtemp(join(tmpdir(), 'gdn-anvil-'))
-  const child = spawn(findAnvil(), ['--port', '0', '--no-mining', '--gas-limit', '1000000000'], {
+  const child = spawn(findAnvil(), ['--port', '0', '--no-mining', '--gas-limit', '1000000000', ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { HOME: home },
   })
@@ -44,7 +44,7 @@ export async function startPlainAnvil(): Promise<PlainAnvil> {
     accounts: await call<Hex[]>('eth_accounts'),
     request: call,
     async send(from, to, data) {
-      const fields = { from, data, gas: '0x989680', ...(to === null ? {} : { to }) }
+      const fields = { from, data, gas: '0x1c9c380', ...(to === null ? {} : { to }) }
       const hash = await call<Hex>('eth_sendTransaction', [fields])
       await call('evm_mine')
       const receipt = await call<{ status: Hex; gasUsed: Hex; blockNumber: Hex } | null>('eth_getTransactionReceipt', [
