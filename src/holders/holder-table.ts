@@ -31,11 +31,14 @@ export function countHolders(store: ReadingStore, token: bigint | null): { total
   let negative: Negative | null = null
   store.transaction(() => {
     store.run('DELETE FROM holders')
+    const insert = (owner: string, count: bigint) => {
+      if (count > 0n) store.run('INSERT INTO holders VALUES (?, ?, NULL)', owner, numberKey(count))
+      total += count
+    }
     const add = (owner: string, count: bigint) => {
-      if (count === 0n) return
       const [old] = store.all<{ count: string }>('SELECT count FROM holders WHERE owner = ?', owner)
-      const sum = (old === undefined ? 0n : numberOf(old.count)) + count
-      store.run('REPLACE INTO holders VALUES (?, ?, NULL)', owner, numberKey(sum))
+      if (old === undefined) return insert(owner, count)
+      store.run('UPDATE holders SET count = ? WHERE owner = ?', numberKey(numberOf(old.count) + count), owner)
       total += count
     }
     const key = token === null ? null : numberKey(token)
@@ -43,17 +46,23 @@ export function countHolders(store: ReadingStore, token: bigint | null): { total
     const where = key === null ? '' : 'AND token = ?'
     const owners = `SELECT owner, COUNT(*) AS count FROM tokens WHERE owner <> '${NOBODY}' ${where} GROUP BY owner`
     for (const { owner, count } of store.iterate<{ owner: string; count: number }>(owners, ...only))
-      add(owner, BigInt(count))
+      insert(owner, BigInt(count))
     for (const { first, last, owner } of store.all<RangeRow>('SELECT * FROM ranges')) {
       if (key === null) add(owner, numberOf(last) - numberOf(first) + 1n - BigInt(explicitIn(store, first, last)))
       else if (first <= key && key <= last && explicitIn(store, key, key) === 0) add(owner, 1n)
     }
     const balances = `SELECT owner, token, amount FROM balances WHERE TRUE ${where} ORDER BY owner`
+    let holder = { owner: '', count: 0n }
     for (const row of store.iterate<{ owner: string; token: string; amount: string }>(balances, ...only)) {
+      if (row.owner !== holder.owner) {
+        insert(holder.owner, holder.count)
+        holder = { owner: row.owner, count: 0n }
+      }
       const amount = BigInt(row.amount)
-      if (amount > 0n) add(row.owner, amount)
+      if (amount > 0n) holder.count += amount
       else negative ??= { owner: row.owner, token: row.token === '' ? null : numberOf(row.token) }
     }
+    insert(holder.owner, holder.count)
   })
   return { total, negative }
 }

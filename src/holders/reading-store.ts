@@ -47,7 +47,9 @@ export class ReadingStore {
     this.#lock = lockFor(path)
     ensurePrivateFile(path)
     this.#database = openSqlite(path)
-    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000')
+    this.#database.exec(
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4000; PRAGMA temp_store = FILE',
+    )
     const [row] = this.all<{ user_version: number }>('PRAGMA user_version')
     if (![0, VERSION].includes(Number(row?.user_version))) this.#drop()
     this.#database.exec(SCHEMA)

@@ -2,7 +2,6 @@ import { evmAddressProblem } from '../../../api/address.ts'
 import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import { flagError } from '../../../core/errors.ts'
 import type { WantedBlock } from '../../../holders/block-of.ts'
-import { parseTokenId } from '../../../verify/abi.ts'
 import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
 import { addressOfCollection } from '../../connect/named-collection.ts'
 import { namedRpc } from '../../connect/open-verifier.ts'
@@ -43,9 +42,10 @@ const MAX_NUMBER = 1_000_000_000
 const READING = 'Reading'
 const CHOOSING = 'Choosing'
 
-const tokenId: Parse<bigint> = (raw, flag) => {
-  const id = parseTokenId(raw)
-  if (id !== null) return id
+/** Parses a number of up to 256 bits, as contracts have them. */
+const uint256: Parse<bigint> = (raw, flag) => {
+  const value = /^(0|[1-9][0-9]{0,77})$/.test(raw) ? BigInt(raw) : -1n
+  if (value >= 0n && value < 2n ** 256n) return value
   throw flagError(flag, 'must be a whole number from 0 to 2²⁵⁶−1')
 }
 
@@ -91,7 +91,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
     parse: blockTime,
   })
   const choosing = { group: CHOOSING }
-  valueFlag(holdersCommand, '--min <n>', 'Only holders with at least this count', { ...choosing, parse: tokenId })
+  valueFlag(holdersCommand, '--min <n>', 'Only holders with at least this count', { ...choosing, parse: uint256 })
   valueFlag(holdersCommand, '--exclude <file|address>', 'Leave out an address, a @name or the addresses in a file', {
     ...choosing,
     parse: notEmpty,
@@ -101,7 +101,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
     ...choosing,
     parse: oneOf(['token']),
   })
-  valueFlag(holdersCommand, '--token-id <id>', 'Only holders of this token', { ...choosing, parse: tokenId })
+  valueFlag(holdersCommand, '--token-id <id>', 'Only holders of this token', { ...choosing, parse: uint256 })
   valueFlag(holdersCommand, '--sample <n>', 'Draw this number of holders', {
     ...choosing,
     parse: integer(1, MAX_NUMBER),

@@ -1,6 +1,7 @@
 import { checksumAddress } from '../../../../api/address.ts'
 import { count } from '../../../../core/count.ts'
 import { flagError } from '../../../../core/errors.ts'
+import { ownTurn } from '../../../../core/turns.ts'
 import type { Block } from '../../../../holders/block-of.ts'
 import { NOT_CHECKED } from '../../../../holders/check.ts'
 import {
@@ -28,6 +29,8 @@ interface ChosenHolders extends Reading {
 
 /** Number of tokens that a table shows in a terminal. */
 const SHOWN_TOKENS = 5
+
+const HOLDERS_PER_TURN = 200
 
 const STANDARDS = { erc721: 'ERC-721', erc1155: 'ERC-1155', erc20: 'ERC-20' }
 
@@ -65,7 +68,10 @@ export async function printHolders(
 
   async function* records(): AsyncGenerator<DataRecord> {
     const at = { block_number: block.number, block_hash: block.hash, is_checked: isChecked }
+    let printed = 0
     for (const { owner, count } of listHolders(store)) {
+      // libsql frees its results between turns of the event loop. Without them, a million holders would need gigabytes.
+      if (++printed % HOLDERS_PER_TURN === 0) await ownTurn()
       const receiver = checksumAddress(`0x${owner}`)
       if (per === 'token') {
         for (const held of heldBy(owner)) {
