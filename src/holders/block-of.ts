@@ -28,12 +28,15 @@ export async function blockAt(node: Node, which: number | 'latest' | 'finalized'
   const block = response.result as { number?: unknown; hash?: unknown; timestamp?: unknown } | null
   if (block === null) return null
   const { number, hash, timestamp } = block
-  if (!isQuantity(number) || !isQuantity(timestamp) || !/^0x[0-9a-f]{64}$/i.test(String(hash))) {
+  const time = isQuantity(timestamp) ? Number(timestamp) * 1000 : Number.NaN
+  if (!isQuantity(number) || !(time <= LAST_TIME) || !/^0x[0-9a-f]{64}$/i.test(String(hash))) {
     throw new GdnError('bad_answer', `${node.origin} returned an invalid block`)
   }
-  return { number: Number(number), hash: String(hash).toLowerCase(), time: Number(timestamp) * 1000 }
+  return { number: Number(number), hash: String(hash).toLowerCase(), time }
 }
 
+/** The last time that a Date represents. */
+const LAST_TIME = 8.64e15
 const isQuantity = (value: unknown): value is string => typeof value === 'string' && /^0x[0-9a-f]{1,13}$/i.test(value)
 
 /**

@@ -4,6 +4,7 @@ import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError } from '../core/errors.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
 import { CALLS, numberReturned } from './calls.ts'
+import { hasCode } from './first-block.ts'
 import type { Holder } from './holder-table.ts'
 import { numberKey, numberOf } from './number-key.ts'
 import type { ReadingStore } from './reading-store.ts'
@@ -86,7 +87,11 @@ async function compare({ reader, contract, block, doubts }: CheckOptions, all: r
     )
     for (const [at, { what, value, show = String }] of chunk.entries()) {
       const result: CallResult = results[at] ?? { kind: 'failed', message: 'no response' }
-      if (result.kind === 'failed') return false
+      if (result.kind === 'failed') {
+        // Without the state, the node has no code either. Otherwise, the contract runs out of gas, for example.
+        if ((await hasCode(reader, contract, Number(block))) === null) return false
+        throw new GdnError('bad_answer', `${reader.origin} does not call the contract for ${what}: ${result.message}`)
+      }
       const found = result.kind === 'value' ? numberReturned(result.data) : null
       if (found === value) continue
       const has = found === null ? 'the contract rejects the call' : `${show(found)} in the contract`

@@ -137,21 +137,28 @@ async function askLogs({ reader, query, sleep, signal }: ReadOptions): Promise<R
 }
 
 const QUANTITY = /^0x[0-9a-f]{1,13}$/i
+const WORD = /^0x[0-9a-f]{64}$/
 
-/** Checks the form of logs, because the node may be any server. */
-function logsIn(result: unknown, origin: string, { address, from, to }: LogQuery): RawLog[] {
+const byPosition = (a: RawLog, b: RawLog) =>
+  Number(a.blockNumber) - Number(b.blockNumber) || Number(a.logIndex) - Number(b.logIndex)
+
+/** Checks the form of logs, because the node may be any server. Returns them in the order of the chain. */
+function logsIn(result: unknown, origin: string, { address, topics, from, to }: LogQuery): RawLog[] {
   const isLog = (log: (Partial<RawLog> & { address?: unknown }) | null) => {
     if (typeof log !== 'object' || log === null) return false
     if (typeof log.address !== 'string' || log.address.toLowerCase() !== address.toLowerCase()) return false
     if (!Array.isArray(log.topics) || typeof log.data !== 'string') return false
+    if (!topics.includes(log.topics[0]) || !log.topics.every((topic) => WORD.test(topic))) return false
     if (!QUANTITY.test(String(log.blockNumber)) || !QUANTITY.test(String(log.logIndex))) return false
     const block = Number(log.blockNumber)
     return block >= from && block <= to
   }
-  if (!Array.isArray(result) || !result.every(isLog)) {
+  const logs = Array.isArray(result) && result.every(isLog) ? (result as RawLog[]).sort(byPosition) : null
+  const isTwice = (log: RawLog, at: number) => at > 0 && byPosition(log, logs?.[at - 1] ?? log) === 0
+  if (logs === null || logs.some(isTwice)) {
     throw new GdnError('bad_answer', `${origin} returned invalid logs for blocks ${from} to ${to}`)
   }
-  return result as RawLog[]
+  return logs
 }
 
 export const hex = (value: number): string => `0x${value.toString(16)}`

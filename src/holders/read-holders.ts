@@ -10,10 +10,10 @@ import { standardOf } from './standard.ts'
 import {
   type Change,
   changesIn,
-  isUnindexed,
+  isOfStandard,
   MalformedLog,
   type Standard,
-  standardOfTransfer,
+  standardOfEvent,
   TOPICS,
 } from './transfers.ts'
 
@@ -49,7 +49,7 @@ export interface Reading {
 const READINGS = 3
 
 const DOUBTS = {
-  unindexed: 'the parameters of its Transfer events are not indexed, so it does not follow its standard',
+  otherEvents: 'some of its events are not those of its standard, such as a Transfer whose parameters are not indexed',
   upgraded: 'its proxy was upgraded, so earlier events may have another meaning',
 }
 
@@ -68,7 +68,7 @@ export async function readHolders(options: ReadOptions): Promise<Reading> {
       await requireCode(options)
       const standard = await standardOf(reader, contract, hex(block.number))
       const next = await deploymentBlock(reader, contract, block.number)
-      state = { block: block.number, hash: block.hash, next, standard, doubts: [], events: 0, upgrades: 0 }
+      state = { contract, block: block.number, hash: block.hash, next, standard, doubts: [], events: 0, upgrades: 0 }
     }
     const { standard, doubts } = await readTransfers(options, { ...state, block: block.number, hash: block.hash })
     const now = await blockAt(reader, block.number)
@@ -84,10 +84,10 @@ export async function readHolders(options: ReadOptions): Promise<Reading> {
 }
 
 /** Returns the state of an earlier reading; null if there is none that can be resumed. */
-async function resumable({ reader, store, block, onReorg }: ReadOptions): Promise<ReadingState | null> {
+async function resumable({ reader, store, contract, block, onReorg }: ReadOptions): Promise<ReadingState | null> {
   const state = store.state()
   // A reading of later blocks has changes that this one must not have.
-  if (state === null || state.next > block.number + 1) return null
+  if (state === null || state.contract !== contract || state.next > block.number + 1) return null
   const now = state.block === block.number ? block : await blockAt(reader, state.block)
   if (now?.hash === state.hash) return state
   onReorg()
@@ -115,7 +115,7 @@ async function readTransfers(
   const query = { address: contract, topics: Object.values(TOPICS), from, to: block.number }
   for await (const { to, logs } of readLogRanges({ reader, query, sleep, signal })) {
     if (logs.some(({ removed }) => removed === true)) throw reorged(to)
-    standard ??= logs.map(standardOfTransfer).find((found) => found !== null) ?? null
+    standard ??= logs.map(standardOfEvent).find((found) => found !== null) ?? null
     const changes = standard === null ? [] : decoded(logs, standard, doubts)
     events += logs.length
     upgrades += logs.filter(({ topics }) => topics[0] === TOPICS.upgraded).length
@@ -129,10 +129,9 @@ async function readTransfers(
 
 /** Decodes logs in the order of the chain, and adds the doubts that they raise. */
 function decoded(logs: RawLog[], standard: Standard, doubts: Set<string>): Change[] {
-  logs.sort((a, b) => Number(a.blockNumber) - Number(b.blockNumber) || Number(a.logIndex) - Number(b.logIndex))
   const changes: Change[] = []
   for (const log of logs) {
-    if (isUnindexed(log)) doubts.add(DOUBTS.unindexed)
+    if (!isOfStandard(log, standard)) doubts.add(DOUBTS.otherEvents)
     try {
       for (const change of changesIn(log, standard)) changes.push(change)
     } catch (error) {

@@ -7,6 +7,7 @@ import { type Change, NOBODY, type Standard } from './transfers.ts'
 
 /** How far a reading is, and what it has seen. */
 export interface ReadingState {
+  contract: string
   /** The block up to which it reads, and the hash of this block. */
   block: number
   hash: string
@@ -45,11 +46,13 @@ export class ReadingStore {
   constructor(path: string) {
     this.#path = path
     this.#lock = lockFor(path)
-    ensurePrivateFile(path)
-    this.#database = openSqlite(path)
-    this.#database.exec(
-      'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4000; PRAGMA temp_store = FILE',
-    )
+    try {
+      this.#database = open(path)
+    } catch {
+      // The file is damaged. Its content can be read again.
+      removeFiles(path)
+      this.#database = open(path)
+    }
     const [row] = this.all<{ user_version: number }>('PRAGMA user_version')
     if (![0, VERSION].includes(Number(row?.user_version))) this.#drop()
     this.#database.exec(SCHEMA)
@@ -164,10 +167,23 @@ export class ReadingStore {
   /** Closes the file, and keeps it for the next reading unless `remove` is set. */
   close({ remove }: { remove: boolean }): void {
     this.#database.close()
-    if (remove) for (const end of ['', '-wal', '-shm']) rmSync(this.#path + end, { force: true })
+    if (remove) removeFiles(this.#path)
     this.#lock.exec('COMMIT')
     this.#lock.close()
   }
+}
+
+function open(path: string): RawDatabase {
+  ensurePrivateFile(path)
+  const database = openSqlite(path)
+  database.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4000; PRAGMA temp_store = FILE',
+  )
+  return database
+}
+
+function removeFiles(path: string): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
 }
 
 /** Locks a reading until the process ends or commits. The lock file stays, because deleting it would be a race. */

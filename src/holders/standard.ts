@@ -9,7 +9,7 @@ const ANYBODY = '1'.repeat(40)
 
 /**
  * Returns the token standard of a contract, from ERC-165 or else from the functions that it has. Null if they fit
- * ERC-721 and ERC-20, so that the first Transfer decides.
+ * several standards, so that the first event decides.
  *
  * @throws GdnError `usage` if the contract is of none of the standards, `unreachable` if the node doesn't call it
  */
@@ -29,6 +29,7 @@ export async function standardOf(reader: ChainReader, contract: string, block: s
   if (results.every(({ kind }) => kind === 'failed')) results = await reader.call(calls)
   const [is721, is1155, balance, supply, decimals, ...owners] = results.map(numberIn)
   const failed = results.find((result) => result.kind === 'failed')
+  if (is721 === 1n && is1155 === 1n) return null
   if (is721 === 1n) return 'erc721'
   if (is1155 === 1n) return 'erc1155'
   if (balance !== null && owners.some((owner) => owner !== null)) return 'erc721'

@@ -49,11 +49,17 @@ function wordsOf(data: string): string[] {
   return Array.from({ length: (data.length - 2) / 64 }, (_, at) => `0x${data.slice(2 + at * 64, 66 + at * 64)}`)
 }
 
-/** Whether the parameters of a Transfer aren't indexed, as in CryptoKitties, which is older than the standard. */
-export const isUnindexed = ({ topics }: RawLog): boolean => topics[0] === TOPICS.transfer && topics.length === 1
+/**
+ * Whether an event is one of the standard. The parameters of a Transfer aren't indexed in CryptoKitties, for example,
+ * which is older than the standard.
+ */
+export const isOfStandard = (log: RawLog, standard: Standard): boolean =>
+  log.topics[0] === TOPICS.upgraded || standardOfEvent(log) === standard
 
-/** Returns the standard that the form of a Transfer belongs to; null for other events and forms. */
-export function standardOfTransfer({ topics }: RawLog): Standard | null {
+/** Returns the standard that the form of an event belongs to; null for other events and forms. */
+export function standardOfEvent({ topics }: RawLog): Standard | null {
+  if (topics[0] === TOPICS.consecutive) return 'erc721'
+  if (topics[0] === TOPICS.single || topics[0] === TOPICS.batch) return 'erc1155'
   if (topics[0] !== TOPICS.transfer) return null
   return topics.length === 4 ? 'erc721' : topics.length === 3 ? 'erc20' : null
 }

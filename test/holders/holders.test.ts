@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getAddress, type Hex } from 'viem'
@@ -118,6 +118,132 @@ test.each([
   },
   60_000,
 )
+
+test.each(['Oz721', 'Oz1155', 'Oz20'] as const)(
+  'finds the same holders of %s if it claims every interface',
+  async (name) => {
+    const { url } = await proxy({
+      answer: ({ method, params }) =>
+        method === 'eth_call' && params[0].data.startsWith('0x01ffc9a7')
+          ? { result: `0x${'1'.padStart(64, '0')}` }
+          : undefined,
+    })
+    const [result, expected] = [
+      await holders(contracts[name].address, url, ['--json']),
+      await holders(contracts[name].address, anvil.url, ['--json']),
+    ]
+    expect(result).toMatchObject({ code: 0 })
+    expect(countsIn(result.stdout)).toEqual(countsIn(expected.stdout))
+  },
+)
+
+interface Log {
+  topics: Hex[]
+  blockNumber: Hex
+}
+test.each([
+  ['a log twice', (log: Log): unknown[] => [log, log]],
+  ['a log without topics', (log: Log): unknown[] => [{ ...log, topics: [] }]],
+  ['a topic that is null', (log: Log): unknown[] => [{ ...log, topics: [null] }]],
+  [
+    'a topic that is no number',
+    (log: Log) => [{ ...log, topics: [...log.topics.slice(0, -1), `0x${'z'.repeat(64)}`] }],
+  ],
+  ['another event', (log: Log): unknown[] => [{ ...log, topics: [`0x${'1'.repeat(64)}`, ...log.topics.slice(1)] }]],
+] as const)('rejects a node that returns %s', async (_what, change) => {
+  for (const name of ['Oz721', 'Oz1155', 'Oz20'] as const) {
+    const { address } = contracts[name]
+    const range = { fromBlock: '0x0', toBlock: `0x${block.toString(16)}` }
+    const logs = await anvil.request<Log[]>('eth_getLogs', [{ address, ...range }])
+    const isIn = ({ fromBlock, toBlock }: typeof range, at: Hex) => +fromBlock <= +at && +at <= +toBlock
+    const { url } = await proxy({
+      answer: ({ method, params }) => {
+        if (method !== 'eth_getLogs') return undefined
+        const asked = logs.filter(({ blockNumber }) => isIn(params[0], blockNumber))
+        return { result: asked.flatMap((log) => (log === logs[9] ? change(log) : [log])) }
+      },
+    })
+    const result = await holders(address, url, ['--json'])
+    expect([name, result.code, result.stdout]).toEqual([name, 6, ''])
+    expect(errorLine(result.stderr).code).toBe('bad_answer')
+  }
+})
+
+test('rejects a block whose time is not a date', async () => {
+  const { url } = await proxy({
+    answer: ({ method }) =>
+      method === 'eth_getBlockByNumber'
+        ? { result: { number: '0x5', hash: `0x${'1'.repeat(64)}`, timestamp: '0xfffffffffffff' } }
+        : undefined,
+  })
+  const result = await latest(contracts.Oz20.address, ['--json'], url)
+  expect([result.code, result.stdout]).toEqual([6, ''])
+})
+
+test('does not take a call that runs out of gas for pruned state', async () => {
+  const { url } = await proxy({
+    answer: ({ method, params }) =>
+      method === 'eth_call' && params[0].data.startsWith('0x70a08231') && !params[0].data.endsWith('1'.repeat(40))
+        ? { error: { code: -32_000, message: 'out of gas' } }
+        : undefined,
+  })
+  const result = await holders(contracts.Oz721.address, url, ['--json'])
+  expect([result.code, result.stdout]).toEqual([6, ''])
+  expect(errorLine(result.stderr).message).toMatch(/does not call the contract for holder 0x\w+: out of gas$/)
+})
+
+test.each([
+  [
+    'of another contract',
+    async (folder: string, file: string): Promise<ContractName> => {
+      const other = join(folder, file.replace(/0x\w+/, contracts.Oz1155.address.toLowerCase()))
+      for (const end of ['', '-wal']) await copyFile(join(folder, file + end), other + end).catch(() => {})
+      return 'Oz1155'
+    },
+  ],
+  [
+    'that is damaged',
+    async (folder: string, file: string): Promise<ContractName> => {
+      for (const end of ['-wal', '-shm']) await rm(join(folder, file + end), { force: true })
+      await writeFile(join(folder, file), 'damaged'.repeat(1000))
+      return 'Oz721'
+    },
+  ],
+] as const)('reads again instead of resuming from a file %s', async (_what, damage) => {
+  const home = await tempHome()
+  const stop = new AbortController()
+  let left = 9
+  const { url } = await proxy({
+    answer: (call) => {
+      if (call.method !== 'eth_getLogs') return undefined
+      if (blocksOf(call) > 8) return { error: { code: -32_000, message: 'block range is too wide' } }
+      if (left-- === 0) stop.abort(new GdnError('interrupted', 'stopped'))
+      return undefined
+    },
+  })
+  const { address } = contracts.Oz721
+  expect((await holders(address, url, [], { env: home.env, signal: stop.signal })).code).toBe(130)
+  const folder = join(home.dir, '.local/state/gdn/holders')
+  const [file = ''] = (await readdir(folder)).filter((name) => name.endsWith('.db'))
+  const name = await damage(folder, file)
+  const [result, expected] = [
+    await holders(contracts[name].address, anvil.url, ['--json'], { env: home.env }),
+    await holders(contracts[name].address, anvil.url, ['--json']),
+  ]
+  expect([result.code, result.stdout]).toEqual([0, expected.stdout])
+})
+
+test('keeps old lock files, because another process may hold the lock', async () => {
+  const { env, dir } = await tempHome()
+  const folder = join(dir, '.local/state/gdn/holders')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (const name of ['a.db', 'a.db.lock']) {
+    await writeFile(join(folder, name), '')
+    await utimes(join(folder, name), 1, 1)
+  }
+  expect((await holders(contracts.Oz20.address, anvil.url, [], { env })).code).toBe(0)
+  expect((await readdir(folder)).filter((name) => name.startsWith('a'))).toEqual(['a.db.lock'])
+})
 
 test('finds the same through limits of blocks, lost and late responses', async () => {
   let seen = 0
@@ -269,7 +395,7 @@ test('refuses a contract with doubts if the node has pruned the state', async ()
   await contract.send('mint', person(1), 1n)
   const { url } = await proxy({
     answer: ({ method, params }) =>
-      method === 'eth_call' && params[1] !== 'latest'
+      /^eth_(call|getCode)$/.test(method) && params[1] !== 'latest'
         ? { error: { code: -32_000, message: 'missing trie node' } }
         : undefined,
   })

@@ -86,6 +86,8 @@ function progressLine(now: () => number, update: (text: string) => void) {
 
 async function removeOld(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
+    // A process may have the lock: its file never changes.
+    if (name.endsWith('.lock')) continue
     const path = join(folder, name)
     const found = await stat(path).catch(() => null)
     if (found !== null && found.mtimeMs < now - KEPT_DAYS * 86_400_000) await rm(path, { force: true })
