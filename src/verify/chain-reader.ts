@@ -1,3 +1,4 @@
+import { statusOf } from '../client/responses.ts'
 import { RETRIES } from '../client/retry.ts'
 import type { RetryClock } from '../client/retry-clock.ts'
 import { retryRead } from '../client/retry-read.ts'
@@ -129,12 +130,16 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
 
   async function askBatch(asked: readonly Asked[]): Promise<CallResult[]> {
     const requests = asked.map((one, id) => ({ jsonrpc: '2.0', id, ...one }))
-    const responses = await post(requests)
+    const responses = await post(requests).catch((error: unknown) => {
+      const status = statusOf(error)
+      if (status === undefined || status === 429 || requests.length === 1) throw error
+      return null
+    })
     if (Array.isArray(responses)) {
       const byId = new Map(responses.map((one): [unknown, unknown] => [asRecord(one)?.id, one]))
-      return requests.map(({ id }) => resultOf(byId.get(id)))
+      if (requests.some(({ id }) => byId.has(id))) return requests.map(({ id }) => resultOf(byId.get(id)))
     }
-    // Some nodes accept no batches.
+    // Some nodes accept no batches, or none of this size. They respond with an error of any form and status.
     const results: CallResult[] = []
     for (const request of requests) results.push(resultOf(await post(request)))
     return results

@@ -14,13 +14,17 @@ interface Call {
 const clock = { now: () => 0, sleep: async () => {}, random: () => 0 }
 
 /** A node whose responses the test determines. `asked` has the request bodies. */
-function node(answer: (body: Call | Call[]) => unknown, status = 200) {
+function node(answer: (body: Call | Call[]) => unknown, status = 200, batchStatus = status) {
   const asked: (Call | Call[])[] = []
   const transport: Transport = {
     async request({ body }: TransportRequest) {
       const parsed = JSON.parse(Buffer.from(body ?? []).toString()) as Call | Call[]
       asked.push(parsed)
-      return { status, headers: {}, body: Buffer.from(JSON.stringify(answer(parsed)) ?? '') }
+      return {
+        status: Array.isArray(parsed) ? batchStatus : status,
+        headers: {},
+        body: Buffer.from(JSON.stringify(answer(parsed)) ?? ''),
+      }
     },
     close: async () => {},
   }
@@ -44,6 +48,22 @@ test('sends single calls to a node without batches', async () => {
   const { reader, asked } = node((body) => (Array.isArray(body) ? refusal : ok(body)))
   expect(await reader.call(calls(3))).toEqual(calls(3).map(({ data }) => ({ kind: 'value', data })))
   expect(asked).toHaveLength(4)
+})
+
+test.each([
+  ['HTTP 400', 400, { jsonrpc: '2.0', id: null, error: { code: 31, message: 'Batch of more than 3 requests' } }],
+  ['HTTP 500', 500, 'no'],
+  ['a batch with one error', 200, [{ jsonrpc: '2.0', id: null, error: { code: -32600, message: 'batch too large' } }]],
+])('sends single calls to a node that rejects a batch with %s', async (_what, status, refusal) => {
+  const { reader, asked } = node((body) => (Array.isArray(body) ? refusal : ok(body)), 200, status)
+  expect(await reader.call(calls(5))).toEqual(calls(5).map(({ data }) => ({ kind: 'value', data })))
+  expect(asked).toHaveLength(6)
+})
+
+test('does not repeat a batch as single calls if the provider limits the rate', async () => {
+  const { reader, asked } = node(() => 'slow', 429)
+  await expect(reader.call(calls(5))).rejects.toMatchObject({ details: { status: 429 } })
+  expect(asked.every((body) => Array.isArray(body))).toBe(true)
 })
 
 test('repeats calls without a result, and reverted ones once in case the node lags', async () => {
