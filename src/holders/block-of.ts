@@ -1,3 +1,4 @@
+import { backoffMs } from '../core/backoff.ts'
 import { flagError, GdnError } from '../core/errors.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
 import { hex } from './log-ranges.ts'
@@ -33,6 +34,26 @@ export async function blockAt(node: Node, which: number | 'latest' | 'finalized'
     throw new GdnError('bad_answer', `${node.origin} returned an invalid block`)
   }
   return { number: Number(number), hash: String(hash).toLowerCase(), time }
+}
+
+/** Number of attempts to find a block that was there before: about seven seconds. */
+const KNOWN_ATTEMPTS = 4
+
+/**
+ * Returns a block that the node had before, or null if it is gone. Waits for a missing block, because one of several
+ * nodes behind a URL may lag.
+ */
+export async function knownBlock(
+  node: Node,
+  number: number,
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<Block | null> {
+  for (let attempt = 1; ; attempt++) {
+    const block = await blockAt(node, number)
+    if (block !== null || attempt === KNOWN_ATTEMPTS) return block
+    await sleep(backoffMs(attempt), signal)
+  }
 }
 
 /** The last time that a Date represents. */

@@ -11,7 +11,7 @@ import type { ReadingStore } from './reading-store.ts'
 import { NOBODY, type Standard } from './transfers.ts'
 
 export interface CheckOptions {
-  reader: ChainReader
+  reader: Pick<ChainReader, 'request' | 'call' | 'origin'>
   store: ReadingStore
   contract: string
   standard: Standard

@@ -1,5 +1,8 @@
-/** Why a node rejected a query for logs. `blocks`, `results` and `time`: a smaller range may succeed. */
-export type LogProblem = 'blocks' | 'results' | 'time' | 'rate' | 'pruned' | 'other'
+/**
+ * Why a node rejected a query for logs. `blocks`, `results` and `time`: a smaller range may succeed. `behind`: the node
+ * doesn't have the blocks yet, as one of several nodes behind a URL.
+ */
+export type LogProblem = 'blocks' | 'results' | 'time' | 'rate' | 'pruned' | 'behind' | 'other'
 
 /** The node has deleted the logs or blocks. geth has a code for it. */
 const PRUNED =
@@ -7,13 +10,16 @@ const PRUNED =
 const PRUNED_CODE = 4444
 
 const RATE =
-  /\btoo many requests\b|\brate.?limit|\bthrottl|\bexceeded (its|your) .*\b(capacity|quota|credits|compute units)\b|\bcompute units per second\b/i
+  /\btoo many requests?\b|\brate.?limit|\bthrottl|\bexceeded the rps limit\b|\bcapacity limit exceeded\b|\bexceeded (its|your) .*\b(capacity|quota|credits|compute units)\b|\bcompute units per second\b/i
 const RATE_CODES = new Set([429, -32007, -32097])
 
 const TIME = /\btimed? ?out\b|\btimeout\b|\bdeadline exceeded\b|\btook too long\b/i
 
+const BEHIND =
+  /\bbeyond\b.*\b(head|latest|executed)\b|\bnode is still syncing\b|\bblock height is \d+ but requested\b|\b(header|blocks?)\b.* (can)?not (be )?found\b/i
+
 const SIZE =
-  /\b(too|more than|up to|at most|max(imum)?|limit(s|ed)?|exceed(s|ed|ing)?|larger than|greater than|not supported)\b/i
+  /\b(too|more than|up to|at most|max(imum)?|limit(s|ed)?|exceed(s|ed|ing)?|(larger|greater|bigger|smaller) than|not supported)\b/i
 const RESULTS = /\b(results?|logs?|events?|response|size|big|entries)\b/i
 const BLOCKS = /\b(block ?ranges?|ranges?|blocks?)\b/i
 
@@ -27,6 +33,7 @@ export function logProblem({ code, message }: { code: number; message: string })
   if (TIME.test(message)) return 'time'
   if (code === PRUNED_CODE || PRUNED.test(message)) return 'pruned'
   if (RATE_CODES.has(code) || RATE.test(message)) return 'rate'
+  if (BEHIND.test(message)) return 'behind'
   if (isTooMuch && /\b(results?|response|events?|logs matched|size)\b/i.test(message)) return 'results'
   if (isTooMuch && BLOCKS.test(message)) return 'blocks'
   if (isTooMuch && RESULTS.test(message)) return 'results'

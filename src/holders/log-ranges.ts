@@ -27,6 +27,7 @@ export interface LogRange {
 }
 
 interface ReadOptions {
+  /** Repeats requests that exceed the rate limit. */
   reader: Pick<ChainReader, 'request' | 'origin'>
   query: LogQuery
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>
@@ -40,8 +41,8 @@ const FIRST_SPAN = 100
 const LOGS_PER_RESPONSE = 500
 /** Number of ranges that must succeed before ranges grow again after a limit that depends on the content. */
 const CALM_RANGES = 8
-/** Number of attempts while the provider limits the rate: about five minutes. */
-const RATE_ATTEMPTS = 10
+/** Number of attempts while the node doesn't have the blocks yet: about half a minute. */
+const BEHIND_ATTEMPTS = 6
 
 interface Item {
   from: number
@@ -119,14 +120,9 @@ async function askLogs({ reader, query, sleep, signal }: ReadOptions): Promise<R
     if ('result' in response) return logsIn(response.result, reader.origin, query)
     const problem = logProblem(response.error)
     if (problem === 'blocks' || problem === 'results' || problem === 'time') return problem
-    if (problem === 'rate' && attempt < RATE_ATTEMPTS) {
+    if (problem === 'behind' && attempt < BEHIND_ATTEMPTS) {
       await sleep(backoffMs(attempt), signal)
       continue
-    }
-    if (problem === 'rate') {
-      throw new GdnError('rate_limited', `${reader.origin} limits the rate of requests: ${response.error.message}`, {
-        hint: 'Set --requests-per-second to what your provider allows. The same command resumes.',
-      })
     }
     if (problem === 'pruned') throw prunedLogs(reader.origin, query, response.error.message)
     throw new GdnError(

@@ -1,6 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
-import { type Block, blockAt } from './block-of.ts'
+import { type Block, knownBlock } from './block-of.ts'
 import { checkHolders } from './check.ts'
 import { deploymentBlock, hasCode } from './first-block.ts'
 import { countHolders, type Negative } from './holder-table.ts'
@@ -25,7 +25,7 @@ export interface ReadProgress {
 }
 
 export interface ReadOptions {
-  reader: ChainReader
+  reader: Pick<ChainReader, 'request' | 'call' | 'origin'>
   store: ReadingStore
   /** In lower case. */
   contract: string
@@ -60,7 +60,7 @@ const DOUBTS = {
  * block keeps changing
  */
 export async function readHolders(options: ReadOptions): Promise<Reading> {
-  const { reader, store, contract, block, onReorg } = options
+  const { reader, store, contract, block, sleep, signal, onReorg } = options
   for (let reading = 1; ; reading++) {
     let state = await resumable(options)
     if (state === null) {
@@ -71,24 +71,27 @@ export async function readHolders(options: ReadOptions): Promise<Reading> {
       state = { contract, block: block.number, hash: block.hash, next, standard, doubts: [], events: 0, upgrades: 0 }
     }
     const { standard, doubts } = await readTransfers(options, { ...state, block: block.number, hash: block.hash })
-    const now = await blockAt(reader, block.number)
+    const now = await knownBlock(reader, block.number, sleep, signal)
     if (now?.hash === block.hash) {
       if (standard === null) throw notAToken(contract)
       return { standard, checked: await compareWithContract(options, standard, doubts) }
     }
+    // The reading stays: the node may only lag, and otherwise the next one notices that the block has another hash.
+    if (now === null) throw reorged(block.number)
     store.clear()
-    if (now === null || reading === READINGS) throw reorged(block.number)
+    if (reading === READINGS) throw reorged(block.number)
     onReorg()
     Object.assign(block, now)
   }
 }
 
 /** Returns the state of an earlier reading; null if there is none that can be resumed. */
-async function resumable({ reader, store, contract, block, onReorg }: ReadOptions): Promise<ReadingState | null> {
+async function resumable(options: ReadOptions): Promise<ReadingState | null> {
+  const { reader, store, contract, block, sleep, signal, onReorg } = options
   const state = store.state()
   // A reading of later blocks has changes that this one must not have.
   if (state === null || state.contract !== contract || state.next > block.number + 1) return null
-  const now = state.block === block.number ? block : await blockAt(reader, state.block)
+  const now = state.block === block.number ? block : await knownBlock(reader, state.block, sleep, signal)
   if (now?.hash === state.hash) return state
   onReorg()
   return null

@@ -13,7 +13,11 @@ const ANYBODY = '1'.repeat(40)
  *
  * @throws GdnError `usage` if the contract is of none of the standards, `unreachable` if the node doesn't call it
  */
-export async function standardOf(reader: ChainReader, contract: string, block: string): Promise<Standard | null> {
+export async function standardOf(
+  reader: Pick<ChainReader, 'call' | 'origin'>,
+  contract: string,
+  block: string,
+): Promise<Standard | null> {
   const data = [
     CALLS.supportsInterface(INTERFACES.erc721),
     CALLS.supportsInterface(INTERFACES.erc1155),

@@ -53,6 +53,27 @@ test.each([
   ['a node that prunes', 'pruned', -32_000, 'missing block receipts: the node is not an archive node'],
   ['a rate limit', 'rate', 429, 'Your app has exceeded its compute units per second capacity.'],
   ['Infura, rate', 'rate', -32_005, 'daily request count exceeded, request rate limited'],
+  ['QuickNode, rate', 'rate', -32_007, '50/second request limit reached - reduce calls per second or upgrade'],
+  ['dRPC, rate', 'rate', 15, 'Too many request, try again later'],
+  ['Chainstack, rate', 'rate', -32_000, "You've exceeded the RPS limit available on the current plan."],
+  ['Infura, blocks', 'blocks', -32_602, 'range 1000000 exceeds limit of 10000'],
+  ['Scroll', 'blocks', -32_000, 'block range is bigger than maxBlockRange'],
+  ['Blast', 'blocks', -32_600, 'exceeds the range allowed for your plan (5000 > 2000)'],
+  ['Harmony', 'results', -32_000, 'query must be smaller than size 1024'],
+  ['geth, behind', 'behind', -32_602, 'block range extends beyond current head block'],
+  [
+    'erigon, behind',
+    'behind',
+    -32_000,
+    'requested block range [4096, 8192] is beyond latest executed block 4000 (node is still syncing)',
+  ],
+  [
+    'Nethermind, behind',
+    'behind',
+    -32_001,
+    'One of the blocks specified in filter (fromBlock, toBlock or blockHash) cannot be found.',
+  ],
+  ['anvil, behind', 'behind', -32_602, 'BlockOutOfRangeError: block height is 214 but requested was 217'],
   ['anything else', 'other', -32_000, 'execution reverted'],
 ])('recognizes the error of %s', (_who, problem, code, message) => {
   expect(logProblem({ code, message })).toBe(problem)

@@ -5,6 +5,7 @@ import type { Server } from '../../../../config/server.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { makePrivateFolder } from '../../../../core/private-file.ts'
 import { type Block, blockFor, isDevelopmentNode, type WantedBlock } from '../../../../holders/block-of.ts'
+import { patientReader } from '../../../../holders/patient-reader.ts'
 import { type Reading, readHolders } from '../../../../holders/read-holders.ts'
 import { ReadingStore } from '../../../../holders/reading-store.ts'
 import { openChain } from '../../../connect/open-chain.ts'
@@ -39,7 +40,8 @@ export async function withHolders(
   const { contract, blockchain, server, flags, wanted, stateDir } = target
   const chain = await openChain(deps, flags, blockchain, server, flags.requestsPerSecond)
   try {
-    const { reader, chainId } = chain
+    const { chainId } = chain
+    const reader = patientReader(chain.reader, deps.sleep, deps.signals.signal)
     const isDevelopment = chain.isEmbedded || (await isDevelopmentNode(reader))
     const block = await blockFor(reader, wanted, isDevelopment, deps.now())
     const folder = join(stateDir, 'holders')

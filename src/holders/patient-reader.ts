@@ -1,0 +1,76 @@
+import { statusOf } from '../client/responses.ts'
+import { backoffMs } from '../core/backoff.ts'
+import { GdnError } from '../core/errors.ts'
+import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
+import { logProblem } from './log-limits.ts'
+
+/** Number of attempts while the provider limits the rate: about five minutes. */
+const ATTEMPTS = 10
+
+type PatientReader = Pick<ChainReader, 'request' | 'call' | 'origin'>
+
+/**
+ * Returns a reader that waits and repeats what the provider rejects because of its rate limit, whether with HTTP 429 or
+ * with a JSON-RPC error. Calls that succeeded aren't repeated.
+ *
+ * The methods throw a GdnError `rate_limited` if the provider still limits the rate after about five minutes.
+ */
+export function patientReader(
+  reader: PatientReader,
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>,
+  signal?: AbortSignal,
+): PatientReader {
+  const { origin } = reader
+
+  /** `limit` returns the message of a rate limit, or undefined for any other result. */
+  async function patiently<T>(attempt: () => Promise<T>, limit: (result: T) => string | undefined): Promise<T> {
+    for (let attempts = 1; ; attempts++) {
+      let message: string | undefined
+      try {
+        const result = await attempt()
+        message = limit(result)
+        if (message === undefined) return result
+      } catch (error) {
+        if (statusOf(error) !== 429) throw error
+        message = 'HTTP 429'
+      }
+      if (attempts === ATTEMPTS) {
+        throw new GdnError('rate_limited', `${origin} limits the rate of requests: ${message}`, {
+          hint: 'Set --requests-per-second to what your provider allows. The same command resumes.',
+        })
+      }
+      await sleep(backoffMs(attempts), signal)
+    }
+  }
+
+  return {
+    origin,
+    request: (method, params) =>
+      patiently(
+        () => reader.request(method, params),
+        (response) =>
+          'error' in response && logProblem(response.error) === 'rate' ? response.error.message : undefined,
+      ),
+    async call(calls, block) {
+      const results: (CallResult | undefined)[] = calls.map(() => undefined)
+      const attempt = async () => {
+        const open = calls.map((call, at) => ({ call, at })).filter(({ at }) => limitIn(results[at]) !== null)
+        const found = await reader.call(
+          open.map(({ call }) => call),
+          block,
+        )
+        for (const [number, { at }] of open.entries()) results[at] = found[number] ?? NO_RESPONSE
+      }
+      await patiently(attempt, () => results.map(limitIn).find((message) => message !== null) ?? undefined)
+      return results.map((result) => result ?? NO_RESPONSE)
+    },
+  }
+}
+
+const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response' }
+
+/** Returns the message of a rate limit, '' if there is no result yet, and null for any other result. */
+function limitIn(result: CallResult | undefined): string | null {
+  if (result === undefined) return ''
+  return result.kind === 'failed' && logProblem({ code: 0, message: result.message }) === 'rate' ? result.message : null
+}
