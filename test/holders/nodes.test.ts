@@ -143,3 +143,22 @@ test('keeps what was read if the block is missing afterwards', async () => {
   expect(await holders(later, { env: home.env })).toMatchObject({ code: 0, stdout: await expected() })
   expect(count('eth_getLogs')).toBe(0)
 })
+
+test('says how to resume when it is interrupted', async () => {
+  const { answer, signal } = stopAfter(3)
+  const { url } = await proxy({ answer })
+  const result = await holders(url, { signal })
+  expect(result.code).toBe(130)
+  expect(errorOf(result)).toMatchObject({ code: 'interrupted', hint: 'Run the same command again to resume.' })
+})
+
+test('does not suggest to check the server if the node fails', async () => {
+  const { answer } = stopAfter(Number.POSITIVE_INFINITY)
+  let seen = 0
+  const { url } = await proxy({
+    answer: (call) => (call.method === 'eth_getLogs' && ++seen > 9 ? error(-32_000, 'no') : answer(call)),
+  })
+  const result = await holders(url)
+  expect(result.code).toBe(6)
+  expect(errorOf(result).hint).toBe('Try again later, or use the URL of another node. The same command resumes.')
+})

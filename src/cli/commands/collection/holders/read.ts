@@ -64,13 +64,34 @@ export async function withHolders(
     } catch (error) {
       // Another node, or the same one later, may return other logs.
       remove = error instanceof GdnError && error.code === 'verify_failed'
-      throw error
+      throw remove || store.state() === null ? error : withResume(error)
     } finally {
       store.close({ remove })
     }
+  } catch (error) {
+    throw chain.isEmbedded ? error : withNodeHint(error)
   } finally {
     await chain.close()
   }
+}
+
+const RESUMES = 'The same command resumes.'
+const OTHER_NODE = 'Try again later, or use the URL of another node.'
+
+const isStop = ({ code }: GdnError) => code === 'interrupted' || code === 'terminated'
+const isOfNode = ({ code }: GdnError) => code === 'unreachable' || code === 'bad_answer'
+
+/** Adds to the error of a stopped reading how to resume it. */
+function withResume(error: unknown): unknown {
+  if (!(error instanceof GdnError)) return error
+  if (isStop(error)) return error.with({ hint: 'Run the same command again to resume.' })
+  return isOfNode(error) ? error.with({ hint: `${OTHER_NODE} ${RESUMES}` }) : error
+}
+
+/** Replaces hints about the server, because the user specified the node. */
+function withNodeHint(error: unknown): unknown {
+  if (!(error instanceof GdnError) || !isOfNode(error) || error.hint?.startsWith(OTHER_NODE)) return error
+  return error.with({ hint: OTHER_NODE })
 }
 
 /** Returns a function that shows the rate and the remaining time. */
