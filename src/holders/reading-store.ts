@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { ensurePrivateFile } from '../core/private-file.ts'
 import { openSqlite, type RawDatabase, type RawStatement } from '../sqlite/driver.ts'
+import { isDamaged } from '../sqlite/sqlite-error.ts'
 import { numberKey, numberOf } from './number-key.ts'
 import { type Change, NOBODY, type Standard } from './transfers.ts'
 
@@ -47,15 +48,14 @@ export class ReadingStore {
     this.#path = path
     this.#lock = lockFor(path)
     try {
-      this.#database = open(path)
-    } catch {
-      // The file is damaged. Its content can be read again.
-      removeFiles(path)
-      this.#database = open(path)
+      this.#database = openOrReplace(path)
+      const [row] = this.all<{ user_version: number }>('PRAGMA user_version')
+      if (![0, VERSION].includes(Number(row?.user_version))) this.#drop()
+      this.#database.exec(SCHEMA)
+    } catch (error) {
+      this.#unlock()
+      throw error
     }
-    const [row] = this.all<{ user_version: number }>('PRAGMA user_version')
-    if (![0, VERSION].includes(Number(row?.user_version))) this.#drop()
-    this.#database.exec(SCHEMA)
   }
 
   state(): ReadingState | null {
@@ -137,7 +137,8 @@ export class ReadingStore {
       work()
       this.#database.exec('COMMIT')
     } catch (error) {
-      this.#database.exec('ROLLBACK')
+      // After some errors, SQLite has rolled back by itself.
+      tryExec(this.#database, 'ROLLBACK')
       throw error
     }
   }
@@ -168,8 +169,24 @@ export class ReadingStore {
   close({ remove }: { remove: boolean }): void {
     this.#database.close()
     if (remove) removeFiles(this.#path)
-    this.#lock.exec('COMMIT')
+    this.#unlock()
+  }
+
+  #unlock(): void {
+    tryExec(this.#lock, 'ROLLBACK')
     this.#lock.close()
+  }
+}
+
+/** Opens the file. A damaged one is replaced, because its content can be read again. */
+function openOrReplace(path: string): RawDatabase {
+  try {
+    return open(path)
+  } catch (error) {
+    // A full disk, for example, must not cost what was read.
+    if (!isDamaged(error)) throw error
+    removeFiles(path)
+    return open(path)
   }
 }
 
@@ -182,11 +199,19 @@ function open(path: string): RawDatabase {
   return database
 }
 
+function tryExec(database: RawDatabase, sql: string): void {
+  try {
+    database.exec(sql)
+  } catch {
+    // The error that matters is already known.
+  }
+}
+
 function removeFiles(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
 }
 
-/** Locks a reading until the process ends or commits. The lock file stays, because deleting it would be a race. */
+/** Locks a reading until the process ends or rolls back. The lock file stays, because deleting it would be a race. */
 function lockFor(path: string): RawDatabase {
   ensurePrivateFile(`${path}.lock`)
   const lock = openSqlite(`${path}.lock`)

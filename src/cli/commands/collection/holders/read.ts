@@ -1,13 +1,15 @@
 import { readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Blockchain } from '../../../../api/blockchains.ts'
 import type { Server } from '../../../../config/server.ts'
-import { GdnError } from '../../../../core/errors.ts'
+import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { makePrivateFolder } from '../../../../core/private-file.ts'
 import { type Block, blockFor, isDevelopmentNode, type WantedBlock } from '../../../../holders/block-of.ts'
 import { patientReader } from '../../../../holders/patient-reader.ts'
 import { type Reading, readHolders } from '../../../../holders/read-holders.ts'
 import { ReadingStore } from '../../../../holders/reading-store.ts'
+import { fileProblem, isDamaged } from '../../../../sqlite/sqlite-error.ts'
+import { stateError } from '../../../../state/state-error.ts'
 import { openChain } from '../../../connect/open-chain.ts'
 import type { ReaderFlags } from '../../../connect/open-verifier.ts'
 import type { Deps } from '../../../deps.ts'
@@ -47,7 +49,8 @@ export async function withHolders(
     const folder = join(stateDir, 'holders')
     await makePrivateFolder(folder)
     await removeOld(folder, deps.now())
-    const store = new ReadingStore(join(folder, `${chainId}-${contract}.db`))
+    const path = join(folder, `${chainId}-${contract}.db`)
+    const store = openStore(path)
     let remove = false
     try {
       const read = await withProgress(deps.io, `Reading transfers up to block ${block.number}`, async ({ update }) => {
@@ -62,6 +65,8 @@ export async function withHolders(
       await print({ ...read, block, store })
       remove = true
     } catch (error) {
+      remove = isDamaged(error)
+      if (fileProblem(error) !== null) throw readingError(path, error)
       // Another node, or the same one later, may return other logs.
       remove = error instanceof GdnError && error.code === 'verify_failed'
       throw remove || store.state() === null ? error : withResume(error)
@@ -73,6 +78,24 @@ export async function withHolders(
   } finally {
     await chain.close()
   }
+}
+
+function openStore(path: string): ReadingStore {
+  try {
+    return new ReadingStore(path)
+  } catch (error) {
+    throw readingError(`${path}.lock`, error)
+  }
+}
+
+/** Converts an error of SQLite to one with a fix. A damaged file of a reading is deleted. */
+function readingError(path: string, error: unknown): unknown {
+  if (isDamaged(error)) {
+    return new GdnError('data_dir', `${path} is damaged: ${messageOf(error)}`, {
+      hint: path.endsWith('.lock') ? 'Delete it.' : 'It was deleted. Run the command again to read from the start.',
+    })
+  }
+  return fileProblem(error) === null ? error : stateError(dirname(path), error)
 }
 
 const RESUMES = 'The same command resumes.'
