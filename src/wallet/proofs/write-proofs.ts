@@ -1,6 +1,10 @@
-import { lstat, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { renameSync } from 'node:fs'
+import { lstat, mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { chunksOf } from '../../core/chunks-of.ts'
+import { syncFolder } from '../../core/durable-file.ts'
 import { flagError, systemCode } from '../../core/errors.ts'
+import { namingFile } from '../../core/file-error.ts'
 import { inChunks, type ProofSet, proofMembers, treeJson } from './proof-set.ts'
 
 /** Number of hex digits that name a file with proofs. At most 4,096 files keep each small enough for a browser. */
@@ -8,39 +12,111 @@ const DIGITS = 3
 const ROOT = 'root.json'
 const TREE = 'tree.json'
 const PROOFS = 'proofs'
+/** The suffix of a name from mkdtemp. */
+const DRAFT_SUFFIX = /^[A-Za-z0-9]{6}$/
 const PROOF_FILE = /^[0-9a-f]{3}\.json$/
+
+/** Number of files that are synced at once, so that the file system syncs them together. */
+const SYNCED_AT_ONCE = 64
+/** Age after which the draft of a killed process is removed. Writing a draft takes about a minute at most. */
+const ABANDONED_MS = 3_600_000
+
+interface WriteOptions {
+  /** Whether to replace an earlier folder of proofs. */
+  replace: boolean
+  signal: AbortSignal
+}
 
 /**
  * Writes a folder with the root, the tree, and the proofs by the first digits of the address. Writes it under another
- * name and renames it, so that it is never incomplete.
+ * name, syncs it and renames it, so that it is never incomplete.
  *
  * @param summary the content of root.json
- * @param options.replace whether to replace an earlier folder of proofs
  * @throws GdnError `usage` if the folder has other files, or is not to be replaced
  */
-export async function writeProofs(
-  path: string,
-  set: ProofSet,
-  summary: object,
-  { replace, signal }: { replace: boolean; signal: AbortSignal },
-): Promise<void> {
+export async function writeProofs(path: string, set: ProofSet, summary: object, options: WriteOptions): Promise<void> {
+  const { replace, signal } = options
   await refuseOtherFiles(path, replace)
-  await mkdir(dirname(path), { recursive: true })
-  const draft = await mkdtemp(join(dirname(path), `.${basename(path)}.`))
-  try {
-    const content = join(draft, 'new')
-    await mkdir(join(content, PROOFS), { recursive: true })
-    await writeFile(join(content, ROOT), `${JSON.stringify(summary, null, 2)}\n`, { signal })
-    await writeFile(join(content, TREE), treeJson(set), { signal })
-    for (const [digits, indexes] of byDigits(set)) {
-      const file = join(content, PROOFS, `${digits}.json`)
-      await writeFile(file, inChunks(proofMembers(set, indexes), '{', '}\n'), { signal })
+  await namingFile(path, async () => {
+    await mkdir(dirname(path), { recursive: true })
+    const draft = await mkdtemp(draftPrefix(path))
+    try {
+      const content = join(draft, 'new')
+      await writeFolder(content, set, summary, signal)
+      // Again, because writing can take a minute.
+      await refuseOtherFiles(path, replace)
+      moveInto(content, path, join(draft, 'old'))
+      await syncFolder(dirname(path))
+    } finally {
+      await rm(draft, { recursive: true, force: true })
     }
-    // Again, because writing can take a minute.
-    if (await refuseOtherFiles(path, replace)) await rename(path, join(draft, 'old'))
-    await rename(content, path)
+    await removeAbandoned(path)
+  })
+}
+
+const draftPrefix = (path: string) => join(dirname(path), `.${basename(path)}.`)
+
+async function writeFolder(folder: string, set: ProofSet, summary: object, signal: AbortSignal): Promise<void> {
+  await mkdir(join(folder, PROOFS), { recursive: true })
+  const files: string[] = []
+  const write = async (name: string, content: string | Iterable<string>) => {
+    const file = join(folder, name)
+    await writeFile(file, content, { signal })
+    files.push(file)
+  }
+  await write(ROOT, `${JSON.stringify(summary, null, 2)}\n`)
+  await write(TREE, treeJson(set))
+  for (const [digits, indexes] of byDigits(set)) {
+    await write(join(PROOFS, `${digits}.json`), inChunks(proofMembers(set, indexes), '{', '}\n'))
+  }
+  for (const chunk of chunksOf(files, SYNCED_AT_ONCE)) {
+    signal.throwIfAborted()
+    await Promise.all(chunk.map(syncFile))
+  }
+  for (const synced of [join(folder, PROOFS), folder]) await syncFolder(synced)
+}
+
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    await file.sync()
   } finally {
-    await rm(draft, { recursive: true, force: true })
+    await file.close()
+  }
+}
+
+/** Renames a folder to a path. Moves an earlier folder away, without anything in between, and back if that fails. */
+function moveInto(folder: string, path: string, old: string): void {
+  const isReplaced = tryRename(path, old)
+  try {
+    renameSync(folder, path)
+  } catch (error) {
+    if (isReplaced) tryRename(old, path)
+    if (systemCode(error) !== 'ENOTEMPTY') throw error
+    throw flagError('--out', `another process wrote ${path}`, 'Run the command again.')
+  }
+}
+
+/** Returns false if there is nothing to rename. */
+function tryRename(from: string, to: string): boolean {
+  try {
+    renameSync(from, to)
+    return true
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return false
+    if (systemCode(error) !== 'EBUSY') throw error
+    throw flagError('--out', `${from} is in use, such as a mount point`, 'Use the path of a new directory.')
+  }
+}
+
+/** Removes what processes left behind that were killed while they wrote the same folder. */
+async function removeAbandoned(path: string): Promise<void> {
+  const prefix = basename(draftPrefix(path))
+  for (const name of await readdir(dirname(path))) {
+    if (!name.startsWith(prefix) || !DRAFT_SUFFIX.test(name.slice(prefix.length))) continue
+    const draft = join(dirname(path), name)
+    const found = await stat(draft).catch(() => null)
+    if (found?.isDirectory() && found.mtimeMs < Date.now() - ABANDONED_MS) await rm(draft, { recursive: true })
   }
 }
 
