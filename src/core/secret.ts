@@ -174,13 +174,13 @@ function base64Spellings(bytes: Buffer): string[] {
 
 const longestFirst = (spellings: readonly string[]) => [...new Set(spellings)].sort((a, b) => b.length - a.length)
 
-/** Matches a key in the path or query of a provider's URL. Shorter parts may be words. */
+/** Matches a key in a provider's URL, outside of its host. Shorter parts may be words. */
 const KEY_IN_URL = /[A-Za-z0-9_-]{16,}/g
 
 /** Returns the keys in the URL of a provider, such as a JSON-RPC endpoint. */
 export function keysIn(address: string): string[] {
   const url = parseUrl(address)
-  return url === null ? [] : [...`${url.pathname}${url.search}`.matchAll(KEY_IN_URL)].map(([key]) => key)
+  return url === null ? [] : [...url.href.replace(url.host, '').matchAll(KEY_IN_URL)].map(([key]) => key)
 }
 
 /** Registers the keys in a provider's URL, so that output redacts them. The URL itself must stay plain text. */

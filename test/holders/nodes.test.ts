@@ -144,6 +144,24 @@ test('keeps what was read if the block is missing afterwards', async () => {
   expect(count('eth_getLogs')).toBe(0)
 })
 
+test.each([
+  ['path', (url: string, key: string) => `${url}/v3/${key}`],
+  ['query', (url: string, key: string) => `${url}/?apikey=${key}`],
+  ['password', (url: string, key: string) => url.replace('//', `//user:${key}@`)],
+  ['fragment', (url: string, key: string) => `${url}/#${key}`],
+])('redacts a key in the %s of the URL, even if the node repeats it', async (what, withKey) => {
+  // Each has its own, because a key is known from then on.
+  const key = `k3y-0123456789-${what}`
+  const { url } = await proxy({
+    answer: ({ method }) => (method === 'eth_getLogs' ? error(-32_000, `no: ${key}`) : undefined),
+  })
+  const args = ['collection', 'holders', contract, '-b', 'testchain', '--rpc-url', withKey(url, key), '--debug']
+  const result = await cli(args)
+  expect(result.code).toBe(6)
+  expect(result.stderr).toContain('rejects eth_getLogs')
+  expect(result.stderr).not.toContain(key)
+})
+
 test('says how to resume when it is interrupted', async () => {
   const { answer, signal } = stopAfter(3)
   const { url } = await proxy({ answer })
