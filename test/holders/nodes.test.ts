@@ -144,6 +144,19 @@ test('keeps what was read if the block is missing afterwards', async () => {
   expect(count('eth_getLogs')).toBe(0)
 })
 
+test('compares each balance if there are few, even of similar addresses', async () => {
+  for (let at = 0; at < 9; at++) {
+    const { url } = await proxy({
+      answer: ({ method, params }) =>
+        method === 'eth_call' && params[0].data.startsWith(`0x00fdd58e${person(at).slice(2).padStart(64, '0')}`)
+          ? { result: `0x${'7'.repeat(64)}` }
+          : undefined,
+    })
+    const result = await holders(url)
+    expect([at, result.code, result.stdout]).toEqual([at, 5, ''])
+  }
+})
+
 test.each([
   ['path', (url: string, key: string) => `${url}/v3/${key}`],
   ['query', (url: string, key: string) => `${url}/?apikey=${key}`],
