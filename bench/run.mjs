@@ -29,6 +29,7 @@ const PARTS = [
   'explorer',
   'explorer-postgres',
   'gallery',
+  'holders',
   'postgres',
 ]
 
