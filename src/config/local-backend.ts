@@ -13,6 +13,8 @@ const KEY = 'api-key'
 const PORT = 'port'
 /** Name of the log of a background backend, in its data directory. */
 export const LOG_FILE = 'serve.log'
+/** The port of `gdn serve`, and of the first start of a local backend. */
+export const DEFAULT_PORT = 4680
 
 export interface RunningBackend {
   url: string

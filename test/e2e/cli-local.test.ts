@@ -112,6 +112,17 @@ describe('gdn local', () => {
     expect((await status()).running).toBe(false)
   })
 
+  test('starts once, on a free port, if the port of its last start is in use', async () => {
+    const { url, data_dir } = await home.json<Status>(['local', 'start', '--port', '0'])
+    await home.run(['local', 'stop'])
+    const other = createServer().listen(Number(new URL(url ?? '').port), '127.0.0.1')
+    await new Promise((resolve) => other.once('listening', resolve))
+    const started = await home.json<Status>(['local', 'start'])
+    other.close()
+    expect(started.url).not.toBe(url)
+    expect(await readFile(join(data_dir, 'serve.log'), 'utf8')).not.toContain('port_in_use')
+  })
+
   test('reports a killed backend as not running, and the next start keeps its data', async () => {
     const { pid } = await home.json<Status>(['local', 'start', '--port', '0'])
     process.kill(pid ?? 0, 'SIGKILL')

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
-import { localApiKeyFile, runningBackend } from '../../config/local-backend.ts'
+import { DEFAULT_PORT, localApiKeyFile, runningBackend } from '../../config/local-backend.ts'
 import { localDataDirectory } from '../../config/paths.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
@@ -17,7 +17,6 @@ import { VERSION } from '../version.ts'
 import { appendTo, unlessStopped, untilAborted, warnPeople } from './serving.ts'
 import { PASSWORD_IN_ARGV, worker } from './worker.ts'
 
-const DEFAULT_PORT = 4680
 const LOG_LEVELS = ['silent', 'info', 'debug'] as const
 const ROLES = ['all', 'api', 'worker'] as const
 /** Maximum time to close, in addition to the time for requests in flight. */

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import {
+  DEFAULT_PORT,
   lastPort,
   localApiKeyFile,
   type RunningBackend,
@@ -109,11 +112,27 @@ const backendArgs = (flags: StartFlags): string[] => [...servedApiArgs(flags), .
 async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): Promise<Started> {
   const more = backendArgs(flags)
   if (flags.port !== undefined) return await spawnBackend(deps, dataDir, ['--port', String(flags.port), ...more])
-  const last = await lastPort(dataDir)
-  try {
-    return await spawnBackend(deps, dataDir, [...(last === null ? [] : ['--port', last]), ...more])
-  } catch (error) {
-    if (!(error instanceof GdnError) || error.code !== 'port_in_use') throw error
-    return await spawnBackend(deps, dataDir, ['--port', '0', ...more])
+  const port = Number((await lastPort(dataDir)) ?? DEFAULT_PORT)
+  if (await isFree(port)) {
+    try {
+      return await spawnBackend(deps, dataDir, ['--port', String(port), ...more])
+    } catch (error) {
+      // Another program may have taken the port since the check.
+      if (!(error instanceof GdnError) || error.code !== 'port_in_use') throw error
+    }
   }
+  return await spawnBackend(deps, dataDir, ['--port', '0', ...more])
+}
+
+/** Returns whether a backend can listen on a port. A backend itself reports that only after half a second of CPU. */
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return false
+  }
+  server.close()
+  await once(server, 'close')
+  return true
 }
