@@ -103,7 +103,9 @@ const isMissing = (reading: readonly string[]) => findPostgres() === null && rea
 describe.concurrent('pasted from top to bottom in an empty home, every block works and leaves the clone as it is', () => {
   for (const [n, reading] of readings.entries()) {
     test.skipIf(isMissing(reading))(reading.join(', then '), { timeout: 600_000 }, async () => {
-      const reader = await startReader({ npm: 'exit 0', npx: 'exit 0', pass: `printf %s '${hosted.apiKey}'` })
+      const programs = { npm: 'exit 0', npx: 'exit 0', pass: `printf %s '${hosted.apiKey}'` }
+      // The walkthrough below derives its keys with the work that keystores need.
+      const reader = await startReader(programs, 'quick')
       try {
         const names = await withDatabase(n)
         for (const page of reading) expect(await reader.paste(await readPage(page), names), page).toBeNull()

@@ -9,6 +9,7 @@ import { ownPort } from './own-port.ts'
 import { HAS_PTY, PTY } from './terminal.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const QUICK_SCRYPT = fileURLToPath(new URL('quick-scrypt.cjs', import.meta.url))
 const GDN = `"${process.env.GDN_TEST_NODE || process.execPath}" "${ROOT}bin/gdn.js" "$@"`
 
 /** Commands that run until they are stopped. */
@@ -58,8 +59,15 @@ export interface Reader {
   close(): Promise<void>
 }
 
-/** @param programs shell scripts by name, for programs that a test machine can't have */
-export async function startReader(programs: Readonly<Record<string, string>>): Promise<Reader> {
+/**
+ * @param programs shell scripts by name, for programs that a test machine can't have
+ * @param scrypt `quick` derives the keys of keystores with less work than the files say. Each derivation with the
+ * product's parameters takes a second of CPU.
+ */
+export async function startReader(
+  programs: Readonly<Record<string, string>>,
+  scrypt: 'real' | 'quick' = 'real',
+): Promise<Reader> {
   const home = await mkdtemp(join(tmpdir(), 'gdn-reader-'))
   const clone = join(home, 'clone')
   await cp(join(ROOT, 'examples'), join(clone, 'examples'), { recursive: true })
@@ -72,6 +80,7 @@ export async function startReader(programs: Readonly<Record<string, string>>): P
     ...{ HOME: home, PATH: `${bin}:${process.env.PATH}`, TMPDIR: process.env.TMPDIR },
     // Neither the keyring nor the browser of the person who runs the tests, and no pager, which waits for a key.
     ...{ GDN_KEYRING: 'off', BROWSER: 'none', NO_PAGER: '1', TERM: 'xterm-256color', SHELL: '/bin/sh' },
+    ...(scrypt === 'quick' ? { NODE_OPTIONS: `--require "${QUICK_SCRYPT}"` } : {}),
   }
   const options = { cwd: clone, env, extendEnv: false, reject: false, all: true, stdin: 'ignore' } as const
   const run = (script: string) => execa('bash', ['-c', `set -euo pipefail\n${script}`], options)
@@ -128,8 +137,7 @@ export async function startReader(programs: Readonly<Record<string, string>>): P
     },
     filesInClone: () => readdir(clone),
     async close() {
-      await noteSecondsOfHome(home, background)
-      await run(`${STOP_TERMINALS}\ngdn local stop`)
+      if (await noteSecondsOfHome(home, background)) await run(`${STOP_TERMINALS}\ngdn local stop`)
       await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
     },
   }
