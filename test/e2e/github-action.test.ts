@@ -7,7 +7,7 @@ import { execa } from 'execa'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import * as z from 'zod'
-import { freshDataDir } from '../helpers/backend.ts'
+import { createTestCollection, freshDataDir, postTo } from '../helpers/backend.ts'
 import { startFaultProxy } from '../helpers/fault-proxy.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { type Job, type JobResult, readAction, runAction } from '../helpers/github-runner.ts'
@@ -89,11 +89,8 @@ async function repository(manifest: string, { name = 'drop.csv', server = backen
   await mkdir(workspace)
   await mkdir(join(store, 'home'))
   await writeFile(join(workspace, name), manifest)
-  const setup = gdnAt(server, store)
-  const made = await setup.json<{ contract_address: string }>(
-    ...['collection', 'create', '--name', 'Action', '--wallet', WALLET, '--dynamic'],
-  )
-  const contract = made.contract_address
+  const at = { post: postTo(server.url, server.apiKey) }
+  const { address: contract } = await createTestCollection(at, { dynamic: true })
   const job = async (
     inputs: Record<string, string>,
     more: Partial<Job> & { event?: object } = {},
@@ -119,7 +116,12 @@ async function repository(manifest: string, { name = 'drop.csv', server = backen
     return result
   }
   const titles = async () => {
-    const nfts = await setup.json<{ request_metadata: { title: string } }[]>('nft', 'list', '-c', contract)
+    const nfts = await gdnAt(server, store).json<{ request_metadata: { title: string } }[]>(
+      'nft',
+      'list',
+      '-c',
+      contract,
+    )
     return nfts.map(({ request_metadata: { title } }) => title).toSorted()
   }
   return { job, titles, contract, workspace, store }

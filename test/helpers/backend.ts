@@ -43,6 +43,20 @@ export async function freshDataDir(): Promise<{ path: string; remove: () => Prom
   }
 }
 
+/** Returns the `post` of a backend in any process. */
+export function postTo(url: string, apiKey: string): TestBackend['post'] {
+  return async (path, body, headers = {}) => {
+    const given = { 'content-type': 'application/json', 'x-api-key': apiKey, ...headers }
+    const response = await fetch(url + path, {
+      method: 'POST',
+      headers: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')),
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, json: text === '' ? undefined : JSON.parse(text) }
+  }
+}
+
 /** Starts a backend in this process on a free port, without rate limits. */
 export async function startTestBackend(dataDir: string, options: Partial<BackendOptions> = {}): Promise<TestBackend> {
   // Vitest transforms a module on its first import, which takes longer than the timeouts of some tests.
@@ -67,16 +81,7 @@ export async function startTestBackend(dataDir: string, options: Partial<Backend
   return {
     ...backend,
     log,
-    async post(path, body, headers = {}) {
-      const given = { 'content-type': 'application/json', 'x-api-key': backend.apiKey.reveal(), ...headers }
-      const response = await fetch(backend.url + path, {
-        method: 'POST',
-        headers: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')),
-        body: typeof body === 'string' ? body : JSON.stringify(body),
-      })
-      const text = await response.text()
-      return { status: response.status, headers: response.headers, json: text === '' ? undefined : JSON.parse(text) }
-    },
+    post: postTo(backend.url, backend.apiKey.reveal()),
     get: (path, headers = {}) => fetch(backend.url + path, { headers }),
   }
 }
@@ -99,7 +104,7 @@ export async function until<T>(
 
 /** Returns the response of an endpoint to a valid request. The contract checks its shape. */
 export async function call<Name extends EndpointName>(
-  backend: TestBackend,
+  backend: Pick<TestBackend, 'post'>,
   name: Name,
   body: unknown,
   headers: Record<string, string> = {},
@@ -125,7 +130,7 @@ export interface TestCollection {
 
 /** Creates a collection and returns its address. It may not be deployed yet. */
 export async function createTestCollection(
-  backend: TestBackend,
+  backend: Pick<TestBackend, 'post'>,
   request: Readonly<Record<string, unknown>> = {},
 ): Promise<TestCollection> {
   const body = { wallet_address: WALLETS[0], name: 'Test', blockchain: 'polygon', ...request }
@@ -135,7 +140,7 @@ export async function createTestCollection(
   return { id, address, blockchain: body.blockchain }
 }
 
-export async function showCollection(backend: TestBackend, id: string): Promise<CollectionRecord> {
+export async function showCollection(backend: Pick<TestBackend, 'post'>, id: string): Promise<CollectionRecord> {
   const [record] = (await call(backend, 'getcollections', { transaction_gdn_ids: [id] })).collections
   if (record === undefined) throw new Error(`no collection ${id}`)
   return record
