@@ -41,11 +41,16 @@ export interface FetcherOptions {
 
 /** Requests files and follows redirects according to the options. */
 export interface FileRequester {
-  /** Follows redirects until a response that isn't one. Each redirect target is checked like the first URL. */
+  /**
+   * Follows redirects until a response that isn't one. Each redirect target is checked like the first URL.
+   *
+   * @param post the body of a POST, which every redirect repeats. Default: a GET
+   */
   follow(
     first: FileTarget,
     timeLimit: TimeLimit,
     headers?: Record<string, string>,
+    post?: string,
   ): Promise<{ target: FileTarget; response: Dispatcher.ResponseData }>
   close(): Promise<void>
 }
@@ -61,8 +66,9 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
   const [agent, trustingAgent] = [agentOf(allowPrivate), agentOf(true)]
   const mayBePrivate = (url: URL) => allowPrivate || (isTrusted?.(url) ?? false)
 
-  const ask = (target: FileTarget, signal: AbortSignal, headers: Record<string, string>) =>
+  const ask = (target: FileTarget, signal: AbortSignal, headers: Record<string, string>, post: string | undefined) =>
     request(target.url, {
+      ...(post === undefined ? {} : { method: 'POST', body: post }),
       dispatcher: mayBePrivate(target.url) ? trustingAgent : agent,
       signal,
       headers: { 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'identity', ...headers },
@@ -80,13 +86,13 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
   }
 
   return {
-    async follow(first, timeLimit, headers = {}) {
+    async follow(first, timeLimit, headers = {}, post) {
       const seen = new Set<string>()
       for (let target = first; ; ) {
         const current = target
         seen.add(withoutHash(current.url))
         await timeLimit.during(current, () => enter(current, timeLimit))
-        const response = await timeLimit.during(current, () => ask(current, timeLimit.signal, headers))
+        const response = await timeLimit.during(current, () => ask(current, timeLimit.signal, headers, post))
         pauseIfAsked(current, response)
         if (!REDIRECTS.includes(response.statusCode)) return { target, response }
         discard(response)

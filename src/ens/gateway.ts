@@ -1,0 +1,104 @@
+import { decodeBody, limitBody } from '../files/body.ts'
+import {
+  checkResponse,
+  createFileRequester,
+  discard,
+  type FetcherOptions,
+  headerOf,
+  startTimeLimit,
+} from '../files/exchange.ts'
+import { FetchFailure } from '../files/failure.ts'
+import { checkTarget } from '../files/target.ts'
+
+/** Enough for proofs of the state of a rollup. */
+const MAX_BYTES = 2 * 2 ** 20
+export const GATEWAY_TIMEOUT_MS = 10_000
+
+export interface GatewayQuestion {
+  /** The contract that asks, in lower case. */
+  sender: string
+  /** The call for the gateway, in hexadecimal. */
+  data: string
+}
+
+/** Asks the gateways that ENS names refer to (CCIP-Read, ERC-3668). */
+export interface GatewayClient {
+  /**
+   * Asks the gateway at a URL, which comes from a contract and is not trusted: it is checked like the URL of a file.
+   *
+   * @returns the response in hexadecimal. The contract verifies it.
+   * @throws FetchFailure; the signal's reason once it is aborted
+   */
+  ask(template: string, question: GatewayQuestion, signal: AbortSignal): Promise<`0x${string}`>
+  close(): Promise<void>
+}
+
+export type GatewayOptions = Pick<FetcherOptions, 'isTrusted' | 'lookup' | 'userAgent' | 'timeoutMs'>
+
+export function createGatewayClient(options: GatewayOptions): GatewayClient {
+  const { timeoutMs = GATEWAY_TIMEOUT_MS, isTrusted } = options
+  const requester = createFileRequester({ ...options, timeoutMs, allowPrivate: false })
+  return {
+    async ask(template, { sender, data }, signal) {
+      // ERC-3668: a template with {data} is a GET, any other a POST.
+      const url = template.replaceAll('{sender}', sender).replaceAll('{data}', data)
+      const post = template.includes('{data}') ? undefined : JSON.stringify({ data, sender })
+      // The label has no data, which may be long.
+      const label = originOf(template)
+      const mayBePrivate = (one: URL) => isTrusted?.(one) ?? false
+      // Checked without the data first, so that the message is short.
+      checkTarget(template.replaceAll('{sender}', sender).replaceAll('{data}', '0x'), mayBePrivate)
+      const { url: checked } = checkTarget(url, mayBePrivate)
+      const first = { url: checked, label }
+      const timeLimit = startTimeLimit(timeoutMs, signal)
+      let response: Awaited<ReturnType<typeof requester.follow>>['response'] | undefined
+      try {
+        const type: Record<string, string> = post === undefined ? {} : { 'content-type': 'application/json' }
+        const followed = await requester.follow(first, timeLimit, { accept: 'application/json', ...type }, post)
+        response = followed.response
+        const rules = { maxBytes: MAX_BYTES, allowHtml: false }
+        checkResponse(response, label, rules)
+        const contentEncoding = headerOf(response, 'content-encoding') ?? ''
+        const body = decodeBody(response.body, { contentEncoding, label, maxBytes: MAX_BYTES })
+        const text = await timeLimit.during(first, async () => {
+          const pieces: Uint8Array[] = []
+          for await (const piece of limitBody(body, MAX_BYTES, label)) pieces.push(piece)
+          return Buffer.concat(pieces).toString('utf8')
+        })
+        return hexIn(text, label)
+      } catch (error) {
+        discard(response)
+        throw error
+      } finally {
+        timeLimit.stop()
+      }
+    },
+    close: () => requester.close(),
+  }
+}
+
+/** Returns the hexadecimal response: the member `data` of a JSON object, or the whole text. */
+function hexIn(text: string, label: string): `0x${string}` {
+  const value = dataIn(text)
+  if (typeof value === 'string' && /^0x(?:[0-9a-f]{2})*$/i.test(value)) return value as `0x${string}`
+  throw new FetchFailure(`${label} returned a response that is not hexadecimal data`, { lasting: true })
+}
+
+function dataIn(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return value !== null && typeof value === 'object' && 'data' in value ? value.data : value
+  } catch {
+    return text.trim()
+  }
+}
+
+/** Returns the origin of a gateway's URL, which is all that messages show of it. */
+export function originOf(template: string): string {
+  try {
+    const { origin, protocol, host } = new URL(template.replaceAll('{', '').replaceAll('}', ''))
+    return origin === 'null' ? `${protocol}//${host}` : origin
+  } catch {
+    return 'its gateway'
+  }
+}

@@ -1,0 +1,90 @@
+import { RpcRequestError } from 'viem'
+import { type Transport, TransportError } from '../client/transport.ts'
+import { GdnError } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
+
+/** The Ethereum node that names are resolved with. */
+export interface EnsNode {
+  /** May contain an API key, so that errors name only its origin. */
+  url: string
+  /** The variable or setting with the URL, for errors. */
+  setting: string
+}
+
+const MAX_BYTES = 8 * 2 ** 20
+const MAX_MESSAGE = 300
+/** A failed request is sent once more, because all requests only read. */
+const ATTEMPTS = 2
+/** JSON-RPC codes of a call that the contract reverted. */
+const REVERTED = 3
+
+interface NodeOptions {
+  node: EnsNode
+  transport: Transport
+  userAgent: string
+  timeoutMs: number
+}
+
+/**
+ * Sends a JSON-RPC request. A revert throws viem's `RpcRequestError` with the revert data, so that viem can read it.
+ *
+ * @throws GdnError `refused` if the node doesn't respond or returns another error; the signal's reason once it is aborted
+ */
+export async function requestNode(
+  { node, transport, userAgent, timeoutMs }: NodeOptions,
+  { method, params }: { method: string; params: unknown },
+  signal: AbortSignal,
+): Promise<unknown> {
+  const body = { jsonrpc: '2.0', id: 1, method, params }
+  const headers = { 'content-type': 'application/json', accept: 'application/json', 'user-agent': userAgent }
+  for (let attempt = 1; ; attempt++) {
+    signal.throwIfAborted()
+    try {
+      const response = await transport.request({
+        method: 'POST',
+        url: node.url,
+        headers,
+        body: Buffer.from(JSON.stringify(body)),
+        timeoutMs,
+        maxBytes: MAX_BYTES,
+        signal,
+      })
+      const answer = asRecord(parseJson(response.body))
+      const error = asRecord(answer?.error)
+      if (error !== null) throw errorOf(node, error, body)
+      if (response.status === 200 && answer !== null && 'result' in answer) return answer.result
+      const what = response.status === 200 ? 'a response that is not JSON-RPC' : `HTTP ${response.status}`
+      throw nodeFailed(node, `returned ${what} to ${method}`)
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      const failure = error instanceof TransportError ? nodeFailed(node, `did not respond: ${error.message}`) : error
+      if (!(failure instanceof GdnError) || attempt === ATTEMPTS) throw failure
+    }
+  }
+}
+
+/** Returns the error of a node that can't answer. */
+export function nodeFailed(node: EnsNode, what: string): GdnError {
+  return new GdnError('refused', `the Ethereum node ${new URL(node.url).origin} ${what}`, {
+    place: { flag: node.setting },
+    hint: 'Nothing was sent. Try again, use another Ethereum node, or use addresses instead of ENS names.',
+  })
+}
+
+function errorOf(node: EnsNode, { code, message, data }: Record<string, unknown>, body: { method: string }): Error {
+  const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE) : 'unknown error'
+  const numbered = typeof code === 'number' ? code : 0
+  const isRevert = numbered === REVERTED || revertDataIn(data) !== undefined || /revert/i.test(text)
+  if (!isRevert) return nodeFailed(node, `returned an error to ${body.method}: ${text}`)
+  const error = { code: REVERTED, message: text, data: revertDataIn(data) }
+  return new RpcRequestError({ body, error, url: new URL(node.url).origin })
+}
+
+/** Returns revert data, which nodes spell in several ways. */
+function revertDataIn(data: unknown): string | undefined {
+  const text = typeof data === 'string' ? data : asRecord(data)?.data
+  return typeof text === 'string' ? /0x[0-9a-f]*$/i.exec(text)?.[0] : undefined
+}
+
+const asRecord = (value: unknown): Record<string, unknown> | null =>
+  value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : null

@@ -1,0 +1,33 @@
+import { normalize } from 'viem/ens'
+import { GdnError, messageOf, type Place } from '../core/errors.ts'
+
+const MAX_LENGTH = 255
+const MAX_SHOWN = 80
+
+/**
+ * Returns an ENS name in the form of ENSIP-15, which is what the registry stores: `Alice.ETH` becomes `alice.eth`.
+ *
+ * @throws GdnError `usage` for a name that ENSIP-15 rejects, such as one that mixes scripts
+ */
+export function normalizeName(name: string, place: Place): string {
+  const reject = (why: string, hint: string) => {
+    const shown = name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name
+    return new GdnError('usage', `${JSON.stringify(shown)} is not a valid ENS name: ${why}`, { place, hint })
+  }
+  if (name.length > MAX_LENGTH)
+    throw reject(`it has more than ${MAX_LENGTH} characters`, 'Use the whole name only once.')
+  try {
+    return normalize(name)
+  } catch (error) {
+    throw reject(
+      reasonOf(messageOf(error)),
+      'Check the spelling, or use the address. Names with look-alike letters are rejected.',
+    )
+  }
+}
+
+/** Returns the reason in an error of the normalization, without the label and invisible marks around it. */
+function reasonOf(message: string): string {
+  const [, reason = message] = /^Invalid label .*?\u200e?: (.*)$/su.exec(message) ?? []
+  return reason.replaceAll('\u200e', '')
+}

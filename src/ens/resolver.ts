@@ -1,0 +1,378 @@
+import {
+  type Address,
+  createClient,
+  custom,
+  decodeAbiParameters,
+  decodeErrorResult,
+  decodeFunctionResult,
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  namehash,
+  parseAbi,
+  RpcRequestError,
+  slice,
+  toHex,
+} from 'viem'
+import { call } from 'viem/actions'
+import { mainnet } from 'viem/chains'
+import { packetToBytes } from 'viem/ens'
+import { ZERO_ADDRESS } from '../api/address.ts'
+import type { Transport } from '../client/transport.ts'
+import { GdnError, messageOf } from '../core/errors.ts'
+import { coinTypeOf, DEFAULT_EVM_COIN_TYPE, ETHEREUM_COIN_TYPE } from './coin-type.ts'
+import { type GatewayClient, originOf } from './gateway.ts'
+import { type EnsNode, nodeFailed, requestNode } from './node.ts'
+
+/** The network whose address is wanted. */
+export interface EnsNetwork {
+  /** Its name in messages. */
+  name: string
+  chainId: number
+}
+
+/** Resolves ENS names to addresses of EVM networks. */
+export interface EnsResolver {
+  /**
+   * Returns the address of a normalized name on a network: its record for the network, or else its record for all EVM
+   * networks. Never returns the record of another network. Asks once for each name and network, and for at most 20 names
+   * at a time.
+   *
+   * @throws GdnError `usage` if the node isn't one of Ethereum; `refused` if the name has no such record or can't be
+   * resolved; the signal's reason once it is aborted
+   */
+  resolve(name: string, network: EnsNetwork): Promise<Address>
+}
+
+export interface EnsResolverOptions {
+  node: EnsNode
+  transport: Transport
+  userAgent: string
+  /** Null if names must not be resolved through gateways. */
+  gateways: GatewayClient | null
+  signal: AbortSignal
+  /** Time limit for one name, in milliseconds. Default: 30 s. */
+  timeoutMs?: number | undefined
+  /** Time limit for one request to the node, in milliseconds. Default: 10 s. */
+  nodeTimeoutMs?: number | undefined
+}
+
+/** The chain whose registry gdn trusts. */
+const ETHEREUM_CHAIN_ID = 1
+const UNIVERSAL_RESOLVER = mainnet.contracts.ensUniversalResolver.address
+/** Tells the universal resolver that the client asks the gateways itself (viem does). */
+const OWN_GATEWAYS = ['x-batch-gateway:true']
+const MAX_AT_ONCE = 20
+/** A resolver could refer to gateways without an end. */
+const MAX_GATEWAY_QUESTIONS = 8
+const TIMEOUT_MS = 30_000
+const NODE_TIMEOUT_MS = 10_000
+const OFFCHAIN_LOOKUP = '0x556f1830'
+
+const UNIVERSAL_ABI = parseAbi([
+  'function resolveWithGateways(bytes name, bytes data, string[] gateways) view returns (bytes result, address resolver)',
+  'error ResolverNotFound(bytes name)',
+  'error ResolverNotContract(bytes name, address resolver)',
+  'error UnsupportedResolverProfile(bytes4 selector)',
+  'error ResolverError(bytes errorData)',
+  'error HttpError(uint16 status, string message)',
+])
+const ADDR_ABI = parseAbi(['function addr(bytes32 node, uint256 coinType) view returns (bytes)'])
+const OLD_ADDR_ABI = parseAbi(['function addr(bytes32 node) view returns (address)'])
+
+/** What happened while one name was resolved. The universal resolver reverts with less. */
+interface Trace {
+  nodeFailure: GdnError | null
+  gatewayFailure: Error | null
+  /** Origin of the gateway that was asked last; null if none was asked. */
+  gateway: string | null
+  questions: number
+}
+
+export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
+  const { node, transport, userAgent, gateways, signal: outer } = options
+  const { timeoutMs = TIMEOUT_MS, nodeTimeoutMs = NODE_TIMEOUT_MS } = options
+  const asked = new Map<string, Promise<Address>>()
+  const enter = queue(MAX_AT_ONCE)
+  const withDeadline = deadlines(timeoutMs, outer)
+  const request = (body: { method: string; params: unknown }, signal: AbortSignal) =>
+    requestNode({ node, transport, userAgent, timeoutMs: nodeTimeoutMs }, body, signal)
+
+  let checking: Promise<void> | undefined
+  async function checkChain(): Promise<void> {
+    const chainId = await request({ method: 'eth_chainId', params: [] }, outer)
+    if (typeof chainId !== 'string' || !/^0x[0-9a-f]{1,16}$/i.test(chainId)) {
+      throw nodeFailed(node, 'returned an invalid chain ID')
+    }
+    if (Number(chainId) !== ETHEREUM_CHAIN_ID) {
+      throw new GdnError('usage', `the node has the chain ID ${Number(chainId)}, but ENS names are on Ethereum (1)`, {
+        place: { flag: node.setting },
+        hint: 'Nothing was sent. Use the URL of an Ethereum mainnet node.',
+      })
+    }
+  }
+
+  /** Calls the universal resolver. Throws what viem throws. */
+  async function callResolver(name: string, data: Hex, trace: Trace, signal: AbortSignal): Promise<Hex> {
+    const client = createClient({
+      chain: mainnet,
+      transport: custom(
+        {
+          async request(body: { method: string; params: unknown }) {
+            try {
+              return await request(body, signal)
+            } catch (error) {
+              if (error instanceof GdnError) trace.nodeFailure = error
+              throw error
+            }
+          },
+        },
+        { retryCount: 0 },
+      ),
+      ccipRead: gateways === null ? false : { request: (asked) => askGateways(gateways, asked, trace, signal) },
+    })
+    const args = [toHex(packetToBytes(name)), data, OWN_GATEWAYS] as const
+    const calldata = encodeFunctionData({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', args })
+    const { data: result } = await call(client, { to: UNIVERSAL_RESOLVER, data: calldata })
+    if (result === undefined || result === '0x') {
+      throw nodeFailed(node, `has no ENS universal resolver at ${UNIVERSAL_RESOLVER}: it is not in sync`)
+    }
+    return decodeFunctionResult({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', data: result })[0]
+  }
+
+  /** Returns the result of a resolver's function; null if the resolver doesn't have the function. */
+  async function ask(name: string, data: Hex, signal: AbortSignal): Promise<Hex | null> {
+    const trace: Trace = { nodeFailure: null, gatewayFailure: null, gateway: null, questions: 0 }
+    try {
+      return await callResolver(name, data, trace, signal)
+    } catch (error) {
+      if (signal.aborted) throw abortReason(name, trace, signal)
+      if (error instanceof GdnError) throw error
+      if (trace.nodeFailure !== null) throw trace.nodeFailure
+      const problem = problemOf(name, error, trace)
+      if (problem === null) return null
+      throw problem
+    }
+  }
+
+  /** Returns the bytes of an address record; null if it isn't set. */
+  async function record(name: string, coinType: bigint, signal: AbortSignal): Promise<Hex | null> {
+    const data = encodeFunctionData({ abi: ADDR_ABI, args: [namehash(name), coinType] })
+    const result = await ask(name, data, signal)
+    if (result !== null && result !== '0x') {
+      const [bytes] = decoded(name, () => decodeAbiParameters([{ type: 'bytes' }], result))
+      return bytes === '0x' ? null : bytes
+    }
+    return coinType === ETHEREUM_COIN_TYPE ? await oldRecord(name, signal) : null
+  }
+
+  /** Returns the address in a resolver that is older than records for several coins. */
+  async function oldRecord(name: string, signal: AbortSignal): Promise<Hex | null> {
+    const result = await ask(name, encodeFunctionData({ abi: OLD_ADDR_ABI, args: [namehash(name)] }), signal)
+    if (result === null || result === '0x') return null
+    const [address] = decoded(name, () => decodeAbiParameters([{ type: 'address' }], result))
+    return address === ZERO_ADDRESS ? null : address
+  }
+
+  async function find(name: string, network: EnsNetwork, signal: AbortSignal): Promise<Address> {
+    checking ??= checkChain()
+    await checking
+    const coinType = coinTypeOf(network.chainId)
+    if (coinType === null) {
+      throw refused(
+        `${name} can't have an address for ${network.name}, whose chain ID is ${network.chainId}`,
+        USE_ADDRESS,
+      )
+    }
+    const own = await record(name, coinType, signal)
+    if (own !== null) return addressIn(own, name, network)
+    const byDefault = await record(name, DEFAULT_EVM_COIN_TYPE, signal)
+    if (byDefault !== null) return addressIn(byDefault, name, network)
+    const ethereum = coinType === ETHEREUM_COIN_TYPE ? null : await record(name, ETHEREUM_COIN_TYPE, signal)
+    throw withoutRecord(name, network, coinType, ethereum)
+  }
+
+  return {
+    resolve(name, network) {
+      const key = `${network.chainId} ${name}`
+      const before = asked.get(key)
+      if (before !== undefined) return before
+      const resolving = enter(() => withDeadline(name, (signal) => find(name, network, signal)))
+      asked.set(key, resolving)
+      return resolving
+    },
+  }
+}
+
+interface Question {
+  data: Hex
+  sender: Address
+  urls: readonly string[]
+}
+
+/** Asks the gateways of a resolver in order, until one responds. */
+async function askGateways(
+  gateways: GatewayClient,
+  { data, sender, urls }: Question,
+  trace: Trace,
+  signal: AbortSignal,
+): Promise<Hex> {
+  if (++trace.questions > MAX_GATEWAY_QUESTIONS) {
+    trace.gatewayFailure = new Error(`its resolver asked more than ${MAX_GATEWAY_QUESTIONS} questions`)
+    throw trace.gatewayFailure
+  }
+  trace.gatewayFailure = new Error('its resolver names no gateway')
+  for (const url of urls) {
+    trace.gateway = originOf(url)
+    try {
+      const response = await gateways.ask(url, { data, sender: sender.toLowerCase() }, signal)
+      trace.gatewayFailure = null
+      return response
+    } catch (error) {
+      if (signal.aborted) throw error
+      trace.gatewayFailure = error instanceof Error ? error : new Error(messageOf(error))
+    }
+  }
+  throw trace.gatewayFailure
+}
+
+/** Returns the error for a reverted call; null if the resolver only lacks the function. */
+function problemOf(name: string, error: unknown, trace: Trace): GdnError | null {
+  if (trace.gatewayFailure !== null) {
+    return refused(`${name} is resolved by a gateway, which failed: ${trace.gatewayFailure.message}`, TRY_AGAIN)
+  }
+  const data = revertDataOf(error)
+  if (data?.startsWith(OFFCHAIN_LOOKUP)) {
+    return refused(
+      `${name} is resolved by a gateway, and --no-ccip forbids gateways`,
+      'Nothing was sent. Omit --no-ccip, or use the address.',
+    )
+  }
+  const found = data === undefined ? null : errorIn(data)
+  switch (found?.errorName) {
+    case 'UnsupportedResolverProfile':
+      return null
+    case 'ResolverNotFound':
+      return refused(`${name} does not exist, or has no resolver`, CHECK_SPELLING)
+    case 'ResolverNotContract':
+      return refused(`${name} has a resolver that is not a contract`, ASK_OWNER)
+    default:
+      if (trace.gateway !== null) {
+        return refused(
+          `${name} is resolved by the gateway ${trace.gateway}, whose response its resolver rejected`,
+          TRY_AGAIN,
+        )
+      }
+      return refused(`${name} can't be resolved: its resolver reverted`, ASK_OWNER)
+  }
+}
+
+function errorIn(data: Hex): { errorName: string } | null {
+  try {
+    return decodeErrorResult({ abi: UNIVERSAL_ABI, data })
+  } catch {
+    return null
+  }
+}
+
+/** Returns the revert data in the causes of viem's error. */
+function revertDataOf(error: unknown): Hex | undefined {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof RpcRequestError) return typeof cause.data === 'string' ? (cause.data as Hex) : undefined
+  }
+  return undefined
+}
+
+function decoded<Value>(name: string, decode: () => Value): Value {
+  try {
+    return decode()
+  } catch {
+    throw refused(`${name} can't be resolved: its resolver returned an invalid response`, ASK_OWNER)
+  }
+}
+
+function addressIn(bytes: Hex, name: string, network: EnsNetwork): Address {
+  if (bytes.length !== 42) throw refused(`the record of ${name} for ${network.name} is not an EVM address`, ASK_OWNER)
+  const address = getAddress(slice(bytes, 0, 20))
+  if (address !== ZERO_ADDRESS) return address
+  throw refused(`${name} resolves to the zero address on ${network.name}`, ASK_OWNER)
+}
+
+function withoutRecord(name: string, { name: on }: EnsNetwork, coinType: bigint, ethereum: Hex | null): GdnError {
+  if (ethereum === null || coinType === ETHEREUM_COIN_TYPE) {
+    return refused(`${name} has no address for ${on}`, ASK_OWNER)
+  }
+  return refused(
+    `${name} has an address for Ethereum only, not for ${on}`,
+    `Nothing was sent. Ask the owner of the name to set its address for ${on} (coin type ${coinType}), or the default EVM address. If its owner also controls ${ethereum.length === 42 ? getAddress(ethereum) : 'that address'} on ${on}, use that address.`,
+  )
+}
+
+const TRY_AGAIN = 'Nothing was sent. Try again later, or use the address.'
+const USE_ADDRESS = 'Nothing was sent. Use the address.'
+const ASK_OWNER = 'Nothing was sent. Ask the owner of the name to fix its record, or use the address.'
+const CHECK_SPELLING = 'Nothing was sent. Check the spelling, or use the address.'
+
+const refused = (message: string, hint: string): GdnError => new GdnError('refused', message, { hint })
+
+/** Returns the reason of the abort. If the time limit expired, names the gateway that was asked last. */
+function abortReason(name: string, { gateway }: Trace, { reason }: AbortSignal): unknown {
+  if (!(reason instanceof DeadlineError) || gateway === null) return reason
+  return new DeadlineError(
+    `${name} did not resolve within ${reason.seconds} s, through the gateway ${gateway}`,
+    reason.seconds,
+  )
+}
+
+class DeadlineError extends GdnError {
+  readonly seconds: number
+
+  constructor(message: string, seconds: number) {
+    super('refused', message, { hint: TRY_AGAIN })
+    this.seconds = seconds
+  }
+}
+
+type Deadlines = <Result>(name: string, work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>
+
+/** Returns a function that runs work with a signal, which is aborted when the time limit expires, or with `outer`. */
+function deadlines(timeoutMs: number, outer: AbortSignal): Deadlines {
+  const running = new Set<AbortController>()
+  // One listener for all names, because Node.js warns of more than ten.
+  const abortAll = () => {
+    for (const own of running) own.abort(outer.reason)
+  }
+  return async (name, work) => {
+    outer.throwIfAborted()
+    if (running.size === 0) outer.addEventListener('abort', abortAll)
+    const own = new AbortController()
+    running.add(own)
+    const seconds = timeoutMs / 1000
+    const late = new DeadlineError(`${name} did not resolve within ${seconds} s`, seconds)
+    const timer = setTimeout(() => own.abort(late), timeoutMs)
+    try {
+      return await work(own.signal)
+    } finally {
+      clearTimeout(timer)
+      running.delete(own)
+      if (running.size === 0) outer.removeEventListener('abort', abortAll)
+    }
+  }
+}
+
+/** Returns a function that runs at most `limit` pieces of work at a time, in order. */
+function queue(limit: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let running = 0
+  const waiting: (() => void)[] = []
+  return async (work) => {
+    if (running >= limit) await new Promise<void>((resolve) => waiting.push(resolve))
+    else running += 1
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) running -= 1
+      else next()
+    }
+  }
+}
