@@ -207,44 +207,44 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-415c74 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492' ;;
+    'collection create') REPLY='flags-d59f97 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492' ;;
     'collection show') REPLY='flags-883978 server-12647a output-31b492' ;;
-    'collection set') REPLY='settings-d2cf0d flags-7a1da0 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
+    'collection set') REPLY='settings-d2cf0d flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
     'collection holders') REPLY='flags-8c4fb1 reading-726635 choosing-49f845 server-12647a output-31b492' ;;
-    'nft mint') REPLY='flags-5eeaf1 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
-    'nft grant') REPLY='flags-5bec56 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
-    'nft transfer') REPLY='flags-29d205 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
-    'nft list') REPLY='flags-8578f9 server-12647a output-31b492' ;;
+    'nft mint') REPLY='flags-a6663a metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
+    'nft grant') REPLY='flags-de5ffd metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft transfer') REPLY='flags-bdc295 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft list') REPLY='flags-8c56ed server-12647a output-31b492' ;;
     'nft show') REPLY='flags-bccf96 server-12647a output-31b492' ;;
     'nft wait') REPLY='sending-and-waiting-6eeee0 server-12647a output-31b492' ;;
     'nft update') REPLY='metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft burn') REPLY='flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492' ;;
     'nft history') REPLY='server-12647a output-31b492' ;;
-    'nft verify') REPLY='flags-53e557 verifying-2dc4e2 server-12647a output-31b492' ;;
-    'batch template') REPLY='flags-6dc3e8 server-da4928 output-d9d285' ;;
-    'batch validate') REPLY='flags-5a345c server-12647a output-31b492' ;;
-    'batch preview') REPLY='flags-30d978 server-12647a output-31b492' ;;
-    'batch rehearse') REPLY='flags-10fb3b run-d6aedf server-da4928 output-31b492' ;;
-    'batch mint') REPLY='flags-24538c receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'nft verify') REPLY='flags-0ea566 verifying-2dc4e2 server-12647a output-31b492' ;;
+    'batch template') REPLY='flags-588edd server-da4928 output-d9d285' ;;
+    'batch validate') REPLY='flags-8dfe0c server-12647a output-31b492' ;;
+    'batch preview') REPLY='flags-10261e server-12647a output-31b492' ;;
+    'batch rehearse') REPLY='flags-a8dd14 run-d6aedf server-da4928 output-31b492' ;;
+    'batch mint') REPLY='flags-0cf7a1 receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
-    'batch status') REPLY='flags-eee414 server-12647a output-31b492' ;;
-    'batch resume') REPLY='flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
-    'batch retry') REPLY='flags-263dfc run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
-    'batch reconcile') REPLY='flags-486742 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492' ;;
-    'batch results') REPLY='flags-7cfe0f verifying-4972e5 server-12647a output-31b492' ;;
-    'batch report') REPLY='flags-c0a8b1 server-12647a output-31b492' ;;
-    'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
-    'plan') REPLY='flags-1c3349 server-12647a output-7bedd8' ;;
-    'apply') REPLY='flags-8ed3a8 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
-    'reveal') REPLY='flags-2f29a1 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492' ;;
-    'cost') REPLY='flags-494f17 cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
+    'batch status') REPLY='flags-347970 server-12647a output-31b492' ;;
+    'batch resume') REPLY='flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch retry') REPLY='flags-a5d8ef run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch reconcile') REPLY='flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492' ;;
+    'batch results') REPLY='flags-a3428c verifying-4972e5 server-12647a output-31b492' ;;
+    'batch report') REPLY='flags-6871bb server-12647a output-31b492' ;;
+    'batch rm') REPLY='flags-dbdba3 server-12647a output-31b492' ;;
+    'plan') REPLY='flags-8f3da1 server-12647a output-7bedd8' ;;
+    'apply') REPLY='flags-142928 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
+    'reveal') REPLY='flags-3f11a7 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492' ;;
+    'cost') REPLY='flags-85475f cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
     'wallet generate') REPLY='flags-e8321b server-12647a output-31b492' ;;
     'wallet import') REPLY='flags-081201 server-da4928 output-31b492' ;;
     'wallet url') REPLY='flags-6d551a server-12647a output-31b492' ;;
     'wallet list') REPLY='server-da4928 output-31b492' ;;
-    'wallet add') REPLY='flags-42b611 server-da4928 output-31b492' ;;
+    'wallet add') REPLY='server-da4928 output-31b492' ;;
     'wallet rm') REPLY='server-da4928 output-31b492' ;;
     'wallet export') REPLY='flags-4f1d06 server-da4928 output-fdabd3' ;;
     'wallet proofs') REPLY='flags-9a6469 output-31b492' ;;
@@ -257,7 +257,7 @@ __gdn_bundles() {
     'local exec') REPLY='flags-da49b3 output-d9d285' ;;
     'serve') REPLY='flags-3f5753 output-990dbf' ;;
     'worker') REPLY='flags-276b68 output-e9ede5' ;;
-    'open') REPLY='flags-c65947 server-12647a output-3c06f6' ;;
+    'open') REPLY='flags-97a8b4 server-12647a output-3c06f6' ;;
     'chain list') REPLY='flags-ef163f output-31b492' ;;
     'chain setup') REPLY='flags-e05904 sending-and-waiting-1cb25c output-31b492' ;;
     'chain status') REPLY='flags-ef163f output-31b492' ;;
@@ -304,7 +304,7 @@ __gdn_bundles() {
 
 __gdn_flags() {
   case $1 in
-    'flags-415c74') REPLY='--name - text Name of the collection
+    'flags-d59f97') REPLY='--name - text Name of the collection
 --blockchain -b =blockchain Blockchain of the collection
 --wallet - @wallets Wallet that owns the collection: an address or @name
 --wallet-address ~ @wallets Wallet that owns the collection: an address or @name
@@ -320,7 +320,8 @@ __gdn_flags() {
 --enable-burn - - Let the API burn NFTs
 --royalty - text Royalty on sales, such as 5%
 --royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
---file -f file JSON request, or - for standard input; flags override its fields' ;;
+--file -f file JSON request, or - for standard input; flags override its fields
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'sending-and-waiting-8da941') REPLY='--wait - - Wait until the collection is deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
@@ -358,12 +359,13 @@ __gdn_flags() {
 --new-owner - @wallets Offer ownership to this address or @name
 --accept-owner - - Accept ownership that was offered to the wallet
 --freeze - - Freeze the metadata of all NFTs permanently' ;;
-    'flags-7a1da0') REPLY='--wallet - text The owner'\''s keystore: @name or a file
+    'flags-a5e27b') REPLY='--wallet - text The owner'\''s keystore: @name or a file
 --password-file - file File with the password, or - for standard input
 --blockchain -b =blockchain Blockchain of the collection
 --dry-run - - Show the changes and their maximum cost; send nothing
 --yes -y - Don'\''t prompt
---rpc-url-file - file File with the JSON-RPC URL of the network' ;;
+--rpc-url-file - file File with the JSON-RPC URL of the network
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'sending-and-waiting-6c0222') REPLY='--timeout - text How long the command may take (5m for sending and waiting)' ;;
     'verifying-3d2de1') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
 --gateway - text IPFS gateway (the server'\''s gateway)' ;;
@@ -378,14 +380,15 @@ __gdn_flags() {
 --token-id - text Only holders of this token
 --sample - text Draw this number of holders
 --seed - text Text that determines the draw (the hash of the block)' ;;
-    'flags-5eeaf1') REPLY='--contract -c @collections Address or name of the collection to mint into
---contract-address ~ @collections Address or name of the collection to mint into
---contract-addresses ~ @collections Address or name of the collection to mint into
+    'flags-a6663a') REPLY='--contract -c @collections Collection to mint into
+--contract-address ~ @collections Collection to mint into
+--contract-addresses ~ @collections Collection to mint into
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver: an address or @name
 --receiver-wallet-address ~ @wallets Receiver: an address or @name
 --file -f file JSON request or manifest, or - for standard input
---dynamic - - Mint dynamic NFTs, whose metadata can be updated' ;;
+--dynamic - - Mint dynamic NFTs, whose metadata can be updated
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'metadata-cfd009') REPLY='--title - text Title
 --description - text Description
 --image - file Same as --media image=…
@@ -406,27 +409,29 @@ __gdn_flags() {
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --allow-duplicates - - Mint duplicate rows without a prompt' ;;
-    'flags-5bec56') REPLY='--contract -c @collections Address or name of the collection to mint into
---contract-address ~ @collections Address or name of the collection to mint into
---contract-addresses ~ @collections Address or name of the collection to mint into
+    'flags-de5ffd') REPLY='--contract -c @collections Collection to mint into
+--contract-address ~ @collections Collection to mint into
+--contract-addresses ~ @collections Collection to mint into
 --blockchain -b =blockchain Blockchain of the collection
 --sender - @wallets First owner: an address or @name (your profile'\''s wallet)
 --sender-wallet-address ~ @wallets First owner: an address or @name (your profile'\''s wallet)
 --receiver - @wallets Receiver: an address or @name
 --receiver-wallet-address ~ @wallets Receiver: an address or @name
---file -f file JSON request, or - for standard input; flags override its fields' ;;
-    'flags-29d205') REPLY='--receiver - @wallets New owner: an address or @name
+--file -f file JSON request, or - for standard input; flags override its fields
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
+    'flags-bdc295') REPLY='--receiver - @wallets New owner: an address or @name
 --receiver-wallet-address ~ @wallets New owner: an address or @name
 --to ~ @wallets New owner: an address or @name
 --sender - @wallets Current owner
 --sender-wallet-address ~ @wallets Current owner
 --token-id - text Token ID
 --tokenid ~ text Token ID
---contract -c @collections Address or name of the NFT'\''s collection
---contract-address ~ @collections Address or name of the NFT'\''s collection
---contract-addresses ~ @collections Address or name of the NFT'\''s collection
+--contract -c @collections Collection of the NFT
+--contract-address ~ @collections Collection of the NFT
+--contract-addresses ~ @collections Collection of the NFT
 --blockchain -b =blockchain Blockchain of the NFT
---file -f file JSON request, or - for standard input; flags override its fields' ;;
+--file -f file JSON request, or - for standard input; flags override its fields
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'sending-and-waiting-3ae51d') REPLY='--wait - - Wait until the owner changes (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
@@ -434,9 +439,9 @@ __gdn_flags() {
 --yes -y - Don'\''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create' ;;
-    'flags-8578f9') REPLY='--contract -c @collections Address or name of the collection to list
---contract-address ~ @collections Address or name of the collection to list
---contract-addresses ~ @collections Address or name of the collection to list
+    'flags-8c56ed') REPLY='--contract -c @collections Collection to list
+--contract-address ~ @collections Collection to list
+--contract-addresses ~ @collections Collection to list
 --blockchain -b =blockchain Blockchain of the collection
 --limit - text List only the first n NFTs' ;;
     'flags-bccf96') REPLY='--watch - - Show changes until nothing is in progress, or until Ctrl-C
@@ -467,57 +472,62 @@ __gdn_flags() {
 --yes -y - Don'\''t prompt
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create' ;;
-    'flags-53e557') REPLY='--receiver - @wallets Owner of the NFT
+    'flags-0ea566') REPLY='--receiver - @wallets Owner of the NFT
 --owner ~ @wallets Owner of the NFT
 --receiver-wallet-address ~ @wallets Owner of the NFT
---blockchain -b =blockchain Blockchain of the NFT' ;;
+--blockchain -b =blockchain Blockchain of the NFT
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'verifying-2dc4e2') REPLY='--on-chain - - Also compare owner, token URI and metadata with the chain and the storage
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
 --gateway - text IPFS gateway (the server'\''s gateway)' ;;
-    'flags-6dc3e8') REPLY='--format - =format Format: csv, json, jsonl (csv)
+    'flags-588edd') REPLY='--format - =format Format: csv, json, jsonl (csv)
 --blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)
---receiver - @wallets Receiver of the rows' ;;
+--receiver - @wallets Receiver of the rows
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'server-da4928') REPLY='--state-dir - dir Directory of runs, recorded commands and saved addresses' ;;
     'output-d9d285') REPLY='--quiet -q - Omit notes and progress
 --no-color - - Disable colors
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-5a345c') REPLY='--contract -c @collections Address or name of the drop'\''s collection
---contract-address ~ @collections Address or name of the drop'\''s collection
---contract-addresses ~ @collections Address or name of the drop'\''s collection
+    'flags-8dfe0c') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
 --sender - @wallets First owner for rows without a sender
 --sender-wallet-address ~ @wallets First owner for rows without a sender
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
 --preview - - Draw the images of the first rows (terminal only)' ;;
-    'flags-30d978') REPLY='--to - file File to write (<manifest>-preview.html)
+    'flags-10261e') REPLY='--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
 --open - - Open the file in the browser
 --remote-images - - Let the page load images from the web
---contract -c @collections Address or name of the drop'\''s collection
---contract-address ~ @collections Address or name of the drop'\''s collection
---contract-addresses ~ @collections Address or name of the drop'\''s collection
+--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
 --sender - @wallets First owner for rows without a sender
 --sender-wallet-address ~ @wallets First owner for rows without a sender
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' ;;
-    'flags-10fb3b') REPLY='--contract -c @collections Address or name of the drop'\''s collection
---contract-address ~ @collections Address or name of the drop'\''s collection
---contract-addresses ~ @collections Address or name of the drop'\''s collection
+    'flags-a8dd14') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
 --sender - @wallets First owner for rows without a sender
 --sender-wallet-address ~ @wallets First owner for rows without a sender
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
@@ -542,14 +552,15 @@ __gdn_flags() {
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)
 --in-order - - Send rows in the manifest'\''s order' ;;
-    'flags-24538c') REPLY='--contract -c @collections Address or name of the drop'\''s collection
---contract-address ~ @collections Address or name of the drop'\''s collection
---contract-addresses ~ @collections Address or name of the drop'\''s collection
+    'flags-0cf7a1') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
 --sender - @wallets First owner for rows without a sender
 --sender-wallet-address ~ @wallets First owner for rows without a sender
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time' ;;
@@ -586,42 +597,43 @@ __gdn_flags() {
 --max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --max-fee-gwei - text Maximum gas price; while the price is higher, the run waits' ;;
     'flags-adadad') REPLY='--all - - Include single commands, each as a run of one request' ;;
-    'flags-eee414') REPLY='--contract -c @collections Address or name of the collection, if several runs match
+    'flags-347970') REPLY='--contract -c @collections Collection of the run, if several runs match
 --watch - - Show changes until nothing is in progress, or until Ctrl-C
 --costs - - Get the cost of the run so far from its server' ;;
-    'flags-090a66') REPLY='--contract -c @collections Address or name of the collection, if several runs match
+    'flags-b32f09') REPLY='--contract -c @collections Collection of the run, if several runs match
 --retry-failed - - Also retry rows that were rejected or whose NFT failed' ;;
     'run-aefcb0') REPLY='--chunk-size - text NFTs per request (50)
 --batch-size ~ text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)' ;;
-    'flags-263dfc') REPLY='--contract -c @collections Address or name of the collection, if several runs match
+    'flags-a5d8ef') REPLY='--contract -c @collections Collection of the run, if several runs match
 --absent - - Retry absent rows with an unknown outcome instead of failed rows' ;;
-    'flags-486742') REPLY='--contract -c @collections Address or name of the collection, if several runs match
+    'flags-cd1516') REPLY='--contract -c @collections Collection of the run, if several runs match
 --row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable' ;;
     'run-8963b7') REPLY='--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)' ;;
-    'flags-7cfe0f') REPLY='--contract -c @collections Address or name of the collection, if several runs match
+    'flags-a3428c') REPLY='--contract -c @collections Collection of the run, if several runs match
 --status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
 --costs - - Also print the cost that the server reports for the run' ;;
-    'flags-c0a8b1') REPLY='--contract -c @collections Address or name of the collection, if several runs match
+    'flags-6871bb') REPLY='--contract -c @collections Collection of the run, if several runs match
 --to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
 --open - - Open the file in the browser
 --gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
-    'flags-a1e007') REPLY='--contract -c @collections Address or name of the collection, if several runs match
+    'flags-dbdba3') REPLY='--contract -c @collections Collection of the run, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt' ;;
-    'flags-1c3349') REPLY='--contract -c @collections Address or name of the drop'\''s collection
---contract-address ~ @collections Address or name of the drop'\''s collection
---contract-addresses ~ @collections Address or name of the drop'\''s collection
+    'flags-8f3da1') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
 --sender - @wallets First owner for rows without a sender
 --sender-wallet-address ~ @wallets First owner for rows without a sender
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name that identifies the run (the manifest'\''s path)
@@ -643,14 +655,15 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-8ed3a8') REPLY='--contract -c @collections Address or name of the drop'\''s collection
---contract-address ~ @collections Address or name of the drop'\''s collection
---contract-addresses ~ @collections Address or name of the drop'\''s collection
+    'flags-142928') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
 --sender - @wallets First owner for rows without a sender
 --sender-wallet-address ~ @wallets First owner for rows without a sender
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name that identifies the run (the manifest'\''s path)
@@ -667,14 +680,15 @@ __gdn_flags() {
 --price - text Price of the network'\''s coin: 3100 (USD) or 3100EUR' ;;
     'sending-and-waiting-50fb0b') REPLY='--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
-    'flags-2f29a1') REPLY='--contract -c @collections Address or name of the drop'\''s collection
---contract-address ~ @collections Address or name of the drop'\''s collection
---contract-addresses ~ @collections Address or name of the drop'\''s collection
+    'flags-3f11a7') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
 --sender - @wallets First owner for rows without a sender
 --sender-wallet-address ~ @wallets First owner for rows without a sender
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name that identifies the run (the manifest'\''s path)
@@ -682,14 +696,15 @@ __gdn_flags() {
     'sending-and-waiting-ed2143') REPLY='--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
-    'flags-494f17') REPLY='--contract -c @collections Address or name of the drop'\''s collection
---contract-address ~ @collections Address or name of the drop'\''s collection
---contract-addresses ~ @collections Address or name of the drop'\''s collection
+    'flags-85475f') REPLY='--contract -c @collections Collection of the drop
+--contract-address ~ @collections Collection of the drop
+--contract-addresses ~ @collections Collection of the drop
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
 --sender - @wallets First owner for rows without a sender
 --sender-wallet-address ~ @wallets First owner for rows without a sender
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --dynamic - - Estimate dynamic NFTs, whose metadata can be updated' ;;
@@ -711,7 +726,6 @@ __gdn_flags() {
 --weak-password - - Accept a password of fewer than 8 characters, for tests' ;;
     'flags-6d551a') REPLY='--email - text E-mail address of the account (your profile'\''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d' ;;
-    'flags-42b611') REPLY='--from - file CSV file with the columns name and address, or - for standard input' ;;
     'flags-4f1d06') REPLY='--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)
 --to - file New file to write, or - for standard output
 --password-file - file File with the password, or - for standard input' ;;
@@ -803,8 +817,8 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-c65947') REPLY='--print - - Print the URL without opening it
---contract -c @collections Address or name of the collection, if several runs match' ;;
+    'flags-97a8b4') REPLY='--print - - Print the URL without opening it
+--contract -c @collections Collection of the run, if several runs match' ;;
     'output-3c06f6') REPLY='--json - - Print the URL as JSON without opening it
 --quiet -q - Omit notes and progress
 --no-color - - Disable colors
@@ -1084,7 +1098,8 @@ email
 wallet_url
 price_url
 price_path
-price_currency' ;;
+price_currency
+ens_rpc_url' ;;
     'name-2') REPLY='profile
 api_key
 base_url
@@ -1102,7 +1117,8 @@ email
 wallet_url
 price_url
 price_path
-price_currency' ;;
+price_currency
+ens_rpc_url' ;;
     'shell') REPLY='bash
 zsh
 fish

@@ -277,23 +277,23 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-415c74 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-d59f97 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-12647a output-31b492'
     case 'collection set'
-      printf '%s\n' 'settings-d2cf0d flags-7a1da0 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'settings-d2cf0d flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
       printf '%s\n' 'flags-8c4fb1 reading-726635 choosing-49f845 server-12647a output-31b492'
     case 'nft mint'
-      printf '%s\n' 'flags-5eeaf1 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
+      printf '%s\n' 'flags-a6663a metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     case 'nft grant'
-      printf '%s\n' 'flags-5bec56 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-de5ffd metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     case 'nft transfer'
-      printf '%s\n' 'flags-29d205 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-bdc295 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
     case 'nft list'
-      printf '%s\n' 'flags-8578f9 server-12647a output-31b492'
+      printf '%s\n' 'flags-8c56ed server-12647a output-31b492'
     case 'nft show'
       printf '%s\n' 'flags-bccf96 server-12647a output-31b492'
     case 'nft wait'
@@ -307,41 +307,41 @@ function __gdn_bundles
     case 'nft history'
       printf '%s\n' 'server-12647a output-31b492'
     case 'nft verify'
-      printf '%s\n' 'flags-53e557 verifying-2dc4e2 server-12647a output-31b492'
+      printf '%s\n' 'flags-0ea566 verifying-2dc4e2 server-12647a output-31b492'
     case 'batch template'
-      printf '%s\n' 'flags-6dc3e8 server-da4928 output-d9d285'
+      printf '%s\n' 'flags-588edd server-da4928 output-d9d285'
     case 'batch validate'
-      printf '%s\n' 'flags-5a345c server-12647a output-31b492'
+      printf '%s\n' 'flags-8dfe0c server-12647a output-31b492'
     case 'batch preview'
-      printf '%s\n' 'flags-30d978 server-12647a output-31b492'
+      printf '%s\n' 'flags-10261e server-12647a output-31b492'
     case 'batch rehearse'
-      printf '%s\n' 'flags-10fb3b run-d6aedf server-da4928 output-31b492'
+      printf '%s\n' 'flags-a8dd14 run-d6aedf server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-24538c receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-0cf7a1 receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
-      printf '%s\n' 'flags-eee414 server-12647a output-31b492'
+      printf '%s\n' 'flags-347970 server-12647a output-31b492'
     case 'batch resume'
-      printf '%s\n' 'flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch retry'
-      printf '%s\n' 'flags-263dfc run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-a5d8ef run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch reconcile'
-      printf '%s\n' 'flags-486742 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
+      printf '%s\n' 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
     case 'batch results'
-      printf '%s\n' 'flags-7cfe0f verifying-4972e5 server-12647a output-31b492'
+      printf '%s\n' 'flags-a3428c verifying-4972e5 server-12647a output-31b492'
     case 'batch report'
-      printf '%s\n' 'flags-c0a8b1 server-12647a output-31b492'
+      printf '%s\n' 'flags-6871bb server-12647a output-31b492'
     case 'batch rm'
-      printf '%s\n' 'flags-a1e007 server-12647a output-31b492'
+      printf '%s\n' 'flags-dbdba3 server-12647a output-31b492'
     case 'plan'
-      printf '%s\n' 'flags-1c3349 server-12647a output-7bedd8'
+      printf '%s\n' 'flags-8f3da1 server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-8ed3a8 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
+      printf '%s\n' 'flags-142928 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-2f29a1 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'flags-3f11a7 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
     case 'cost'
-      printf '%s\n' 'flags-494f17 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'flags-85475f cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
       printf '%s\n' 'flags-e8321b server-12647a output-31b492'
     case 'wallet import'
@@ -351,7 +351,7 @@ function __gdn_bundles
     case 'wallet list'
       printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet add'
-      printf '%s\n' 'flags-42b611 server-da4928 output-31b492'
+      printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet rm'
       printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet export'
@@ -377,7 +377,7 @@ function __gdn_bundles
     case 'worker'
       printf '%s\n' 'flags-276b68 output-e9ede5'
     case 'open'
-      printf '%s\n' 'flags-c65947 server-12647a output-3c06f6'
+      printf '%s\n' 'flags-97a8b4 server-12647a output-3c06f6'
     case 'chain list'
       printf '%s\n' 'flags-ef163f output-31b492'
     case 'chain setup'
@@ -463,7 +463,7 @@ end
 
 function __gdn_flags
   switch "$argv[1]"
-    case 'flags-415c74'
+    case 'flags-d59f97'
       printf '%s\n' '--name - text Name of the collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--wallet - @wallets Wallet that owns the collection: an address or @name' \
@@ -480,7 +480,8 @@ function __gdn_flags
         '--enable-burn - - Let the API burn NFTs' \
         '--royalty - text Royalty on sales, such as 5%' \
         '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)' \
-        '--file -f file JSON request, or - for standard input; flags override its fields'
+        '--file -f file JSON request, or - for standard input; flags override its fields' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'sending-and-waiting-8da941'
       printf '%s\n' '--wait - - Wait until the collection is deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
@@ -524,13 +525,14 @@ function __gdn_flags
         '--new-owner - @wallets Offer ownership to this address or @name' \
         '--accept-owner - - Accept ownership that was offered to the wallet' \
         '--freeze - - Freeze the metadata of all NFTs permanently'
-    case 'flags-7a1da0'
+    case 'flags-a5e27b'
       printf '%s\n' '--wallet - text The owner\'s keystore: @name or a file' \
         '--password-file - file File with the password, or - for standard input' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--dry-run - - Show the changes and their maximum cost; send nothing' \
         '--yes -y - Don\'t prompt' \
-        '--rpc-url-file - file File with the JSON-RPC URL of the network'
+        '--rpc-url-file - file File with the JSON-RPC URL of the network' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'sending-and-waiting-6c0222'
       printf '%s\n' '--timeout - text How long the command may take (5m for sending and waiting)'
     case 'verifying-3d2de1'
@@ -550,15 +552,16 @@ function __gdn_flags
         '--token-id - text Only holders of this token' \
         '--sample - text Draw this number of holders' \
         '--seed - text Text that determines the draw (the hash of the block)'
-    case 'flags-5eeaf1'
-      printf '%s\n' '--contract -c @collections Address or name of the collection to mint into' \
-        '--contract-address ~ @collections Address or name of the collection to mint into' \
-        '--contract-addresses ~ @collections Address or name of the collection to mint into' \
+    case 'flags-a6663a'
+      printf '%s\n' '--contract -c @collections Collection to mint into' \
+        '--contract-address ~ @collections Collection to mint into' \
+        '--contract-addresses ~ @collections Collection to mint into' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver: an address or @name' \
         '--receiver-wallet-address ~ @wallets Receiver: an address or @name' \
         '--file -f file JSON request or manifest, or - for standard input' \
-        '--dynamic - - Mint dynamic NFTs, whose metadata can be updated'
+        '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'metadata-cfd009'
       printf '%s\n' '--title - text Title' \
         '--description - text Description' \
@@ -582,17 +585,18 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--allow-duplicates - - Mint duplicate rows without a prompt'
-    case 'flags-5bec56'
-      printf '%s\n' '--contract -c @collections Address or name of the collection to mint into' \
-        '--contract-address ~ @collections Address or name of the collection to mint into' \
-        '--contract-addresses ~ @collections Address or name of the collection to mint into' \
+    case 'flags-de5ffd'
+      printf '%s\n' '--contract -c @collections Collection to mint into' \
+        '--contract-address ~ @collections Collection to mint into' \
+        '--contract-addresses ~ @collections Collection to mint into' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--sender - @wallets First owner: an address or @name (your profile\'s wallet)' \
         '--sender-wallet-address ~ @wallets First owner: an address or @name (your profile\'s wallet)' \
         '--receiver - @wallets Receiver: an address or @name' \
         '--receiver-wallet-address ~ @wallets Receiver: an address or @name' \
-        '--file -f file JSON request, or - for standard input; flags override its fields'
-    case 'flags-29d205'
+        '--file -f file JSON request, or - for standard input; flags override its fields' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
+    case 'flags-bdc295'
       printf '%s\n' '--receiver - @wallets New owner: an address or @name' \
         '--receiver-wallet-address ~ @wallets New owner: an address or @name' \
         '--to ~ @wallets New owner: an address or @name' \
@@ -600,11 +604,12 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets Current owner' \
         '--token-id - text Token ID' \
         '--tokenid ~ text Token ID' \
-        '--contract -c @collections Address or name of the NFT\'s collection' \
-        '--contract-address ~ @collections Address or name of the NFT\'s collection' \
-        '--contract-addresses ~ @collections Address or name of the NFT\'s collection' \
+        '--contract -c @collections Collection of the NFT' \
+        '--contract-address ~ @collections Collection of the NFT' \
+        '--contract-addresses ~ @collections Collection of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT' \
-        '--file -f file JSON request, or - for standard input; flags override its fields'
+        '--file -f file JSON request, or - for standard input; flags override its fields' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'sending-and-waiting-3ae51d'
       printf '%s\n' '--wait - - Wait until the owner changes (the default)' \
         '--no-wait - - Return when the request is accepted' \
@@ -613,10 +618,10 @@ function __gdn_flags
         '--yes -y - Don\'t prompt before spending coins that have value' \
         '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
-    case 'flags-8578f9'
-      printf '%s\n' '--contract -c @collections Address or name of the collection to list' \
-        '--contract-address ~ @collections Address or name of the collection to list' \
-        '--contract-addresses ~ @collections Address or name of the collection to list' \
+    case 'flags-8c56ed'
+      printf '%s\n' '--contract -c @collections Collection to list' \
+        '--contract-address ~ @collections Collection to list' \
+        '--contract-addresses ~ @collections Collection to list' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--limit - text List only the first n NFTs'
     case 'flags-bccf96'
@@ -654,19 +659,21 @@ function __gdn_flags
         '--yes -y - Don\'t prompt' \
         '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
-    case 'flags-53e557'
+    case 'flags-0ea566'
       printf '%s\n' '--receiver - @wallets Owner of the NFT' \
         '--owner ~ @wallets Owner of the NFT' \
         '--receiver-wallet-address ~ @wallets Owner of the NFT' \
-        '--blockchain -b =blockchain Blockchain of the NFT'
+        '--blockchain -b =blockchain Blockchain of the NFT' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'verifying-2dc4e2'
       printf '%s\n' '--on-chain - - Also compare owner, token URI and metadata with the chain and the storage' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--gateway - text IPFS gateway (the server\'s gateway)'
-    case 'flags-6dc3e8'
+    case 'flags-588edd'
       printf '%s\n' '--format - =format Format: csv, json, jsonl (csv)' \
         '--blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)' \
-        '--receiver - @wallets Receiver of the rows'
+        '--receiver - @wallets Receiver of the rows' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'server-da4928'
       printf '%s\n' '--state-dir - dir Directory of runs, recorded commands and saved addresses'
     case 'output-d9d285'
@@ -675,44 +682,47 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-5a345c'
-      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
-        '--contract-address ~ @collections Address or name of the drop\'s collection' \
-        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
+    case 'flags-8dfe0c'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
         '--sender - @wallets First owner for rows without a sender' \
         '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time' \
         '--unrevealed - file Also check the placeholder and the rules of an unrevealed drop' \
         '--preview - - Draw the images of the first rows (terminal only)'
-    case 'flags-30d978'
+    case 'flags-10261e'
       printf '%s\n' '--to - file File to write (<manifest>-preview.html)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open the file in the browser' \
         '--remote-images - - Let the page load images from the web' \
-        '--contract -c @collections Address or name of the drop\'s collection' \
-        '--contract-address ~ @collections Address or name of the drop\'s collection' \
-        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
+        '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
         '--sender - @wallets First owner for rows without a sender' \
         '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    case 'flags-10fb3b'
-      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
-        '--contract-address ~ @collections Address or name of the drop\'s collection' \
-        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
+    case 'flags-a8dd14'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
         '--sender - @wallets First owner for rows without a sender' \
         '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time' \
@@ -738,15 +748,16 @@ function __gdn_flags
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order'
-    case 'flags-24538c'
-      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
-        '--contract-address ~ @collections Address or name of the drop\'s collection' \
-        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
+    case 'flags-0cf7a1'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
         '--sender - @wallets First owner for rows without a sender' \
         '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time'
@@ -789,12 +800,12 @@ function __gdn_flags
         '--max-fee-gwei - text Maximum gas price; while the price is higher, the run waits'
     case 'flags-adadad'
       printf '%s\n' '--all - - Include single commands, each as a run of one request'
-    case 'flags-eee414'
-      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
+    case 'flags-347970'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--watch - - Show changes until nothing is in progress, or until Ctrl-C' \
         '--costs - - Get the cost of the run so far from its server'
-    case 'flags-090a66'
-      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
+    case 'flags-b32f09'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
     case 'run-aefcb0'
       printf '%s\n' '--chunk-size - text NFTs per request (50)' \
@@ -802,39 +813,40 @@ function __gdn_flags
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)'
-    case 'flags-263dfc'
-      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
+    case 'flags-a5d8ef'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--absent - - Retry absent rows with an unknown outcome instead of failed rows'
-    case 'flags-486742'
-      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
+    case 'flags-cd1516'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
     case 'run-8963b7'
       printf '%s\n' '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)'
-    case 'flags-7cfe0f'
-      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
+    case 'flags-a3428c'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned' \
         '--costs - - Also print the cost that the server reports for the run'
-    case 'flags-c0a8b1'
-      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
+    case 'flags-6871bb'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--to - file File to write (<run>-report.html)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open the file in the browser' \
         '--gateway - text IPFS gateway for images and links (the server\'s own)'
-    case 'flags-a1e007'
-      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
+    case 'flags-dbdba3'
+      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
         '--finished - - Delete all finished runs, or only those on the selected server or in the selected collection' \
         '--yes -y - Delete without a prompt'
-    case 'flags-1c3349'
-      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
-        '--contract-address ~ @collections Address or name of the drop\'s collection' \
-        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
+    case 'flags-8f3da1'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
         '--sender - @wallets First owner for rows without a sender' \
         '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name that identifies the run (the manifest\'s path)' \
@@ -857,15 +869,16 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-8ed3a8'
-      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
-        '--contract-address ~ @collections Address or name of the drop\'s collection' \
-        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
+    case 'flags-142928'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
         '--sender - @wallets First owner for rows without a sender' \
         '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name that identifies the run (the manifest\'s path)' \
@@ -884,15 +897,16 @@ function __gdn_flags
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-2f29a1'
-      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
-        '--contract-address ~ @collections Address or name of the drop\'s collection' \
-        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
+    case 'flags-3f11a7'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
         '--sender - @wallets First owner for rows without a sender' \
         '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name that identifies the run (the manifest\'s path)' \
@@ -901,15 +915,16 @@ function __gdn_flags
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-494f17'
-      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
-        '--contract-address ~ @collections Address or name of the drop\'s collection' \
-        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
+    case 'flags-85475f'
+      printf '%s\n' '--contract -c @collections Collection of the drop' \
+        '--contract-address ~ @collections Collection of the drop' \
+        '--contract-addresses ~ @collections Collection of the drop' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
         '--sender - @wallets First owner for rows without a sender' \
         '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--dynamic - - Estimate dynamic NFTs, whose metadata can be updated'
@@ -935,8 +950,6 @@ function __gdn_flags
     case 'flags-6d551a'
       printf '%s\n' '--email - text E-mail address of the account (your profile\'s email)' \
         '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
-    case 'flags-42b611'
-      printf '%s\n' '--from - file CSV file with the columns name and address, or - for standard input'
     case 'flags-4f1d06'
       printf '%s\n' '--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)' \
         '--to - file New file to write, or - for standard output' \
@@ -1041,9 +1054,9 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-c65947'
+    case 'flags-97a8b4'
       printf '%s\n' '--print - - Print the URL without opening it' \
-        '--contract -c @collections Address or name of the collection, if several runs match'
+        '--contract -c @collections Collection of the run, if several runs match'
     case 'output-3c06f6'
       printf '%s\n' '--json - - Print the URL as JSON without opening it' \
         '--quiet -q - Omit notes and progress' \
@@ -1374,7 +1387,8 @@ function __gdn_values
         'wallet_url' \
         'price_url' \
         'price_path' \
-        'price_currency'
+        'price_currency' \
+        'ens_rpc_url'
     case 'name-2'
       printf '%s\n' 'profile' \
         'api_key' \
@@ -1393,7 +1407,8 @@ function __gdn_values
         'wallet_url' \
         'price_url' \
         'price_path' \
-        'price_currency'
+        'price_currency' \
+        'ens_rpc_url'
     case 'shell'
       printf '%s\n' 'bash' \
         'zsh' \

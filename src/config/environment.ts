@@ -27,6 +27,10 @@ export const OWN_VARIABLES: readonly Variable[] = [
     what: 'JSON-RPC URL of a node of the network, to verify NFTs, estimate costs and change collections',
     flag: '--rpc-url',
   },
+  {
+    name: 'GDN_ENS_RPC_URL',
+    what: 'JSON-RPC URL of an Ethereum node, to resolve ENS names such as alice.eth. Overrides ens_rpc_url of the profile',
+  },
   { name: 'GDN_FORK_URL', what: 'JSON-RPC URL of the network that gdn local exec forks', flag: '--fork' },
   {
     name: 'GDN_EXEC_DATA_DIR',

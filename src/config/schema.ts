@@ -77,6 +77,9 @@ const priceSettings = {
     .optional(),
 }
 
+/** Only in the user's own profiles, because a project's file must not decide whose answers about names are trusted. */
+const nameSettings = { ens_rpc_url: baseUrl.optional() }
+
 /** The documented columns of a manifest, as `manifest/columns.ts` reads them, and `ignore`. */
 const COLUMN_MEANING =
   /^(?:title|description|receiver|sender|id|contract_address|blockchain|image|ignore|(?:file|attr|extra):.+)$/
@@ -100,7 +103,13 @@ const manifestSettings = {
     .optional(),
 }
 
-const profileSettings = z.strictObject({ ...settings, ...storageSettings, ...walletSettings, ...priceSettings })
+const profileSettings = z.strictObject({
+  ...settings,
+  ...storageSettings,
+  ...walletSettings,
+  ...priceSettings,
+  ...nameSettings,
+})
 
 /** The JSON Schema of the file, for editors. gdn ignores it. */
 const $schema = z.string().optional()
@@ -143,6 +152,7 @@ export const SETTING_NAMES = Object.keys({
   ...storageSettings,
   ...walletSettings,
   ...priceSettings,
+  ...nameSettings,
 }) as (keyof ProfileSettings)[]
 
 const SECRET_NAMES = new Set(['api_key', 'apikey', 'key', 'x-api-key', 'token', 'secret', 'api-key'])

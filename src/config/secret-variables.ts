@@ -13,7 +13,7 @@ function* secretsIn(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: st
     const secret = env[name]
     if (secret) yield { name, secret }
   }
-  for (const name of ['GDN_RPC_URL', 'GDN_FORK_URL']) {
+  for (const name of ['GDN_RPC_URL', 'GDN_FORK_URL', 'GDN_ENS_RPC_URL']) {
     for (const secret of keysIn(env[name] ?? '')) yield { name, secret }
   }
   for (const name of ['GDN_DATABASE_URL', 'GDN_DATABASE_DIRECT_URL']) {

@@ -2,7 +2,7 @@ import { blockchainHint } from '../api/blockchain-hint.ts'
 import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { flagError, type Place } from '../core/errors.ts'
-import type { Secret } from '../core/secret.ts'
+import { knowKeysIn, type Secret } from '../core/secret.ts'
 import { resolveApiKey } from './api-key.ts'
 import type { OpenKeyring } from './keyring.ts'
 import { localDataDirectory, stateDirectory, userConfigFile } from './paths.ts'
@@ -37,7 +37,7 @@ export interface Settings {
   profileFrom: string | null
   blockchain: Setting<Blockchain> | null
   contract: Setting<string> | null
-  /** An address, or a name such as `@alice`. */
+  /** An address, or a name such as `@alice` or `alice.eth`. */
   wallet: Setting<string> | null
   rate: Setting<number> | null
   /** The API version of requests. Null means 1.1. */
@@ -50,6 +50,8 @@ export interface Settings {
   email: Setting<string> | null
   /** Allowed origin of signed URLs in addition to the server's. */
   walletUrl: Setting<string> | null
+  /** JSON-RPC URL of the Ethereum node that resolves ENS names. May contain an API key. */
+  ensRpcUrl: Setting<string> | null
   /** The configured URL of the server, as written. Null with --local, or if none is configured. */
   baseUrl: Setting<string> | null
   /** The storage settings of the profile, unparsed. */
@@ -108,6 +110,7 @@ export async function loadSettings({ flags, env, cwd, openKeyring }: Surrounding
     unknownColumns: ofProject(project, 'unknown_columns'),
     email: profile.email === undefined ? null : { value: profile.email, from: `profile ${profileName}` },
     walletUrl: walletUrlOf(layers),
+    ensRpcUrl: ensRpcUrlOf(layers),
     baseUrl: target?.kind === 'url' ? { value: target.url, from: target.from } : null,
     storage: profile,
     prices: profile,
@@ -139,6 +142,14 @@ function walletUrlOf({ env, profile, profileName }: Layers): Setting<string> | n
     return { value: named, from: 'GDN_WALLET_URL' }
   }
   return profile.wallet_url === undefined ? null : { value: profile.wallet_url, from: `profile ${profileName}` }
+}
+
+/** Returns the URL of the node that resolves ENS names. A project file can't set it, because the node is trusted. */
+function ensRpcUrlOf({ env, profile: { ens_rpc_url: url }, profileName }: Layers): Setting<string> | null {
+  if (url !== undefined) knowKeysIn(url)
+  const named = env.GDN_ENS_RPC_URL ?? ''
+  if (named !== '') return { value: named, from: 'GDN_ENS_RPC_URL' }
+  return url === undefined ? null : { value: url, from: `profile ${profileName}` }
 }
 
 /** Returns the name of the active profile and its source; null if there is none. */

@@ -14,7 +14,7 @@ import {
 import { API_VERSIONS } from '../versions.ts'
 import { type Json, when } from './json-schema.ts'
 
-const EVM_ADDRESS = '0x[0-9a-fA-F]{40}'
+export const EVM_ADDRESS = '0x[0-9a-fA-F]{40}'
 const SOLANA_ADDRESS = '[1-9A-HJ-NP-Za-km-z]{32,44}'
 
 /** Address forms, as regular expressions without ^ and $. */

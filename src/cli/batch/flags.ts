@@ -28,9 +28,10 @@ import {
   positiveNumber,
 } from '../flags/parse.ts'
 import { addWaitFlags } from '../flags/wait.ts'
+import { addEnsFlags, type EnsFlags } from '../request/ens-names.ts'
 
 /** Flags of the commands that mint a manifest. */
-export interface BatchMintFlags extends RunOptionFlags, OutputFlags, ServerFlags, VerifyFlags, LimitFlags {
+export interface BatchMintFlags extends RunOptionFlags, OutputFlags, ServerFlags, VerifyFlags, LimitFlags, EnsFlags {
   contract?: string
   blockchain?: Blockchain
   receiver?: string
@@ -69,6 +70,7 @@ export function addTargetFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   valueFlag(command, '--receiver <address>', 'Receiver for rows without a receiver', { parse: addressOrName })
   valueFlag(command, '--sender <address>', 'First owner for rows without a sender', { parse: addressOrName })
+  addEnsFlags(command)
   return addColumnFlags(command)
 }
 

@@ -1,24 +1,28 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { anyAddressProblem } from '../../api/address.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
 import type { Settings } from '../../config/settings.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
+import { isEnsName } from '../../ens/ens-name.ts'
 import { type ColumnMapping, meaningProblem } from '../../manifest/columns.ts'
 import type { ManifestOptions, ManifestSource } from '../../manifest/read.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
+import { resolveEnsFields } from '../request/ens-names.ts'
 import type { BatchMintFlags } from './flags.ts'
 
 type TargetFlags = Pick<
   BatchMintFlags,
-  'contract' | 'blockchain' | 'receiver' | 'sender' | 'dynamic' | 'map' | 'unknownColumns'
+  'contract' | 'blockchain' | 'receiver' | 'sender' | 'dynamic' | 'map' | 'unknownColumns' | 'ccip'
 >
 
 type ColumnSettings = Pick<Settings, 'columnMap' | 'unknownColumns'>
 
 /**
- * Returns the options for reading a manifest, from the flags and the project's file.
+ * Returns the options for reading a manifest, from the flags and the project's file. `withoutEnsNames` replaces ENS
+ * names of flags when the blockchain is known.
  *
  * @throws GdnError `invalid_config`, `usage`
  */
@@ -50,12 +54,24 @@ export function manifestOptions(
   }
 }
 
+/** Replaces the ENS names of `--receiver` and `--sender` with addresses on the manifest's blockchain. */
+export async function withoutEnsNames(
+  deps: Deps,
+  settings: Settings,
+  flags: TargetFlags,
+  { options, blockchain }: { options: ManifestOptions; blockchain: Blockchain | null },
+): Promise<ManifestOptions> {
+  const { receiver = null, sender = null } = options
+  const place = (field: string) => ({ flag: `--${field}` })
+  return { ...options, ...(await resolveEnsFields(deps, { settings, flags, blockchain }, { receiver, sender }, place)) }
+}
+
 /**
  * Rejects an address that is invalid on every blockchain. Whether it suits the row's blockchain is checked for each
  * row.
  */
 function checkedAddress(value: string | undefined, flag: string): string | null {
-  const problem = value === undefined ? null : anyAddressProblem(value)
+  const problem = value === undefined || isEnsName(value) ? null : anyAddressProblem(value)
   if (problem !== null) throw flagError(flag, problem)
   return value ?? null
 }

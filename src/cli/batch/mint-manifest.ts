@@ -22,7 +22,7 @@ import { FileUrls } from './check-files.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { flagsAgain, unrevealedAgain } from './flags-again.ts'
 import { LocalFiles } from './local-files.ts'
-import { MappedColumns, manifestOptions, manifestPath, manifestSource } from './manifest-options.ts'
+import { MappedColumns, manifestOptions, manifestPath, manifestSource, withoutEnsNames } from './manifest-options.ts'
 import { printEditedRows } from './print-edited-rows.ts'
 import { checkListFlags, hasList, listFlagsAgain, listRunName, type StoredList } from './receiver-list.ts'
 import { collectionOfRuns, refuseRunOfOther } from './run-collection.ts'
@@ -127,11 +127,12 @@ export async function openManifest(
     throw withNothingSent(error, 'This command sent nothing.')
   })
   const mapped = new MappedColumns(deps.io, settings)
-  const fromFlags = manifestOptions(deps, flags, settings)
+  const given = manifestOptions(deps, flags, settings)
   const path = await manifestPath(deps, manifest)
   const origin = runOrigin(server, backend)
   const named = { stateDir: settings.stateDir, origin, manifestPath: path, runName }
-  const collection = await targetOf(deps, manifest, { ...fromFlags, onMapped: mapped.add }, { settings, server, named })
+  const collection = await targetOf(deps, manifest, { ...given, onMapped: mapped.add }, { settings, server, named })
+  const fromFlags = await withoutEnsNames(deps, settings, flags, { options: given, blockchain: collection.blockchain })
   if (server.loopback) await refuseRunOfOther(deps, { settings, server, named, backend }, collection)
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()

@@ -2,6 +2,7 @@ import { addressProblem, anyAddressProblem } from '../../api/address.ts'
 import { type Blockchain, isTestnet, KNOWN_NAMES } from '../../api/blockchains.ts'
 import { retirementOf } from '../../api/retired.ts'
 import { GdnError } from '../../core/errors.ts'
+import { isEnsName } from '../../ens/ens-name.ts'
 import type { KnownCollection } from '../../state/known-collections.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
 import type { Io } from '../io/io.ts'
@@ -59,24 +60,31 @@ interface AddressQuestion extends TextQuestion {
   optional?: boolean
   /** The error message for an empty answer. */
   required?: string
-  /** Resolves names such as `@alice`. Leave it out where names aren't permitted, as for a collection. */
+  /**
+   * Resolves names such as `@alice`, and permits ENS names, which the caller resolves. Leave it out where names aren't
+   * permitted, as for a collection.
+   */
   addresses?: (() => Promise<AddressBook>) | undefined
 }
 
-/** Prompts for an address. Validates it for the blockchain, if one is given. */
+/** Prompts for an address or a name. Validates it for the blockchain, if one is given. An ENS name is returned as such. */
 export async function askAddress(
   io: Io,
   { blockchain, optional = false, required = 'an address is required', addresses, ...question }: AddressQuestion,
 ): Promise<string> {
   const addressOf = async (typed: string): Promise<string> => {
     const answer = typed.trim()
+    if (addresses !== undefined && isEnsName(answer)) {
+      const { checkedEnsName } = await import('../request/ens-names.ts')
+      return await checkedEnsName(answer, {}, blockchain)
+    }
     return addresses !== undefined && answer.startsWith('@') ? (await addresses()).resolve(answer, {}) : answer
   }
   const check = async (typed: string): Promise<true | string> => {
     try {
       const address = await addressOf(typed)
       if (address === '') return optional || required
-      return checkAddress(address, blockchain)
+      return addresses !== undefined && isEnsName(address) ? true : checkAddress(address, blockchain)
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
       return error.hint === undefined ? error.message : `${error.message}. ${error.hint}`

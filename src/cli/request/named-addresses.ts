@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
-import { flagError } from '../../core/errors.ts'
+import { flagError, type Place } from '../../core/errors.ts'
+import { isEnsName } from '../../ens/ens-name.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
 import { nameProblem } from '../../wallet/names.ts'
 import type { GdnCommand } from '../command.ts'
@@ -11,7 +12,10 @@ export const NAMED_FIELDS = ['receiver_wallet_address', 'sender_wallet_address',
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value.startsWith('@')
 
-/** Replaces names such as `@alice` in all address flags, so that commands only see addresses. */
+/**
+ * Replaces names such as `@alice` in all address flags. ENS names such as `alice.eth` are only normalized, because the
+ * command resolves them when it knows the blockchain.
+ */
 export async function nameFlags(command: GdnCommand, open: OpenBook): Promise<void> {
   for (const { long, attributeName } of command.options.map((option) => ({
     long: option.long ?? '',
@@ -20,8 +24,16 @@ export async function nameFlags(command: GdnCommand, open: OpenBook): Promise<vo
     const value: unknown = command.getOptionValue(attributeName)
     if (command.flagFacts.get(long)?.takes?.type !== 'address') continue
     if (isName(value)) command.setOptionValue(attributeName, (await open()).resolve(value, { flag: long }))
-    else await refuseBareName(value, long, open)
+    else {
+      await refuseBareName(value, long, open)
+      if (isEnsName(value)) command.setOptionValue(attributeName, await checkedEns(value, { flag: long }))
+    }
   }
+}
+
+async function checkedEns(name: string, place: Place): Promise<string> {
+  const { checkedEnsName } = await import('./ens-names.ts')
+  return await checkedEnsName(name, place)
 }
 
 /**
@@ -34,24 +46,32 @@ async function refuseBareName(value: unknown, flag: string, open: OpenBook): Pro
   throw flagError(flag, `"${value}" is a name, not an address`, `Did you mean @${value}?`)
 }
 
-/** Replaces names with addresses in a request from a file. */
+/** Replaces names such as `@alice` with addresses in a request from a file, and normalizes ENS names. */
 export async function nameFields(
   request: Record<string, unknown>,
   file: string,
   open: OpenBook,
 ): Promise<Record<string, unknown>> {
+  const normalized: Record<string, string> = {}
+  for (const field of NAMED_FIELDS) {
+    const value = request[field]
+    if (isEnsName(value)) normalized[field] = await checkedEns(value, { file, field })
+  }
   const named = NAMED_FIELDS.filter((field) => isName(request[field]))
-  if (named.length === 0) return request
+  if (named.length === 0) return { ...request, ...normalized }
   const book = await open()
   const resolved = named.map((field) => [field, book.resolve(String(request[field]), { file, field })] as const)
-  return { ...request, ...Object.fromEntries(resolved) }
+  return { ...request, ...normalized, ...Object.fromEntries(resolved) }
 }
 
 /**
- * Returns the address of the configured wallet. Its name is resolved here rather than when the configuration is loaded,
+ * Returns the address of the configured wallet, or its ENS name. A name on this machine is resolved here rather than when the configuration is loaded,
  * so that a wrong name doesn't break commands that don't use the wallet.
  */
 export async function configuredWallet({ wallet }: Settings, open: OpenBook): Promise<string | undefined> {
   if (wallet === null || !isName(wallet.value)) return wallet?.value
-  return (await open()).resolve(wallet.value, { flag: `the wallet of ${wallet.from}` })
+  return (await open()).resolve(wallet.value, placeOfWallet(wallet))
 }
+
+/** Returns the place of the configured wallet, for messages. */
+export const placeOfWallet = (wallet: Settings['wallet']): Place => ({ flag: `the wallet of ${wallet?.from}` })

@@ -12,7 +12,7 @@ const FIELD_NOTES: Record<
   base_url: 'URL of the server',
   blockchain: 'Blockchain of the collection',
   contract: 'Contract address of the collection',
-  wallet: 'Your wallet: an address, or a name such as @alice',
+  wallet: 'Your wallet: an address, or a name such as @alice or alice.eth',
   rate: 'Maximum number of requests per second',
   api_version: 'Version of the API that requests follow',
   map: 'Meanings of manifest columns, such as "Mood": "attr:Mood". The meaning ignore skips a column',
@@ -27,6 +27,7 @@ const FIELD_NOTES: Record<
   price_url: "URL of a coin's price. {coin} is the symbol of the network's coin",
   price_path: 'Path of the price in the JSON response, such as data.amount',
   price_currency: 'Currency of the price, such as USD',
+  ens_rpc_url: 'JSON-RPC URL of an Ethereum node, to resolve ENS names such as alice.eth',
 }
 
 const describedSchema = (schema: typeof projectConfig | typeof userConfig): Json => {

@@ -1,8 +1,15 @@
 import { type EndpointName, loadEndpoint } from '../../api/endpoints.ts'
 import { nftMetadata } from '../../api/metadata.ts'
 import { ENDPOINT_NOTES } from '../../api/openapi/field-notes.ts'
-import { ADDRESS_FORMS, addressesOfBlockchain, fieldRules, textPattern } from '../../api/openapi/fields-schema.ts'
+import {
+  ADDRESS_FORMS,
+  addressesOfBlockchain,
+  EVM_ADDRESS,
+  fieldRules,
+  textPattern,
+} from '../../api/openapi/fields-schema.ts'
 import { type Json, jsonSchema } from '../../api/openapi/json-schema.ts'
+import { ENS_FORM } from '../../ens/ens-name.ts'
 import { NAME_FORM, SCHEMA_FIELD } from '../../manifest/json-schema.ts'
 import { NAMED_FIELDS } from '../request/named-addresses.ts'
 
@@ -32,15 +39,21 @@ export async function requestSchema(name: EndpointName): Promise<Json> {
   const required = REQUIRED[name]
   if (required === undefined) return made
   const named = NAMED_FIELDS.filter((field) => field in properties)
-  for (const field of named) Object.assign(properties[field] ?? {}, textPattern([...ADDRESS_FORMS, NAME_FORM]))
+  for (const field of named)
+    Object.assign(properties[field] ?? {}, textPattern([...ADDRESS_FORMS, NAME_FORM, ENS_FORM]))
+  if ('royalty_receiver' in properties) {
+    Object.assign(properties.royalty_receiver ?? {}, textPattern([...ADDRESS_FORMS, ENS_FORM]))
+  }
   if (name === 'transfernft') properties.tokenid = { ...properties.token_id, deprecated: true }
-  const others = ['contract_address', 'royalty_receiver'].filter((field) => field in properties)
+  const has = (field: string) => field in properties
+  const ens = (form: string) => (form === EVM_ADDRESS ? [ENS_FORM] : [])
   return {
     ...made,
     required,
     allOf: [
-      ...addressesOfBlockchain(named, (form) => textPattern([form, NAME_FORM])),
-      ...addressesOfBlockchain(others),
+      ...addressesOfBlockchain(named, (form) => textPattern([form, NAME_FORM, ...ens(form)])),
+      ...addressesOfBlockchain(['royalty_receiver'].filter(has), (form) => textPattern([form, ...ens(form)])),
+      ...addressesOfBlockchain(['contract_address'].filter(has)),
     ],
   }
 }

@@ -9,7 +9,13 @@ import { HashTable } from '../../../manifest/hash-table.ts'
 import { readManifest } from '../../../manifest/read.ts'
 import type { InvalidRow, ManifestIssue, ManifestRow } from '../../../manifest/row.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../../batch/flags.ts'
-import { MappedColumns, manifestOptions, manifestPath, manifestSource } from '../../batch/manifest-options.ts'
+import {
+  MappedColumns,
+  manifestOptions,
+  manifestPath,
+  manifestSource,
+  withoutEnsNames,
+} from '../../batch/manifest-options.ts'
 import { printDuplicates } from '../../batch/row-warnings.ts'
 import { whichServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
@@ -94,10 +100,11 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const name = manifest === '-' ? 'stdin' : basename(manifest)
   const { path, replace } = await whereTo(deps, `${basename(name, extname(name))}-preview.html`, flags)
   const settings = await deps.settings(flags)
-  const options = manifestOptions(deps, flags, settings)
+  const given = manifestOptions(deps, flags, settings)
   const mapped = new MappedColumns(io, settings)
   const blockchain =
-    options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain
+    given.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain
+  const options = await withoutEnsNames(deps, settings, flags, { options: given, blockchain: blockchain ?? null })
   const reading = readManifest(manifestSource(deps, manifest), {
     ...options,
     blockchain: blockchain ?? null,

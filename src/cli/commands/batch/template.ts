@@ -4,11 +4,12 @@ import type { Deps } from '../../deps.ts'
 import { addCommonFlags, addStateDirFlag, type CommonFlags } from '../../flags/common.ts'
 import { addressOrName, blockchainName, oneOf } from '../../flags/parse.ts'
 import { csvLine } from '../../render/cells.ts'
+import { addEnsFlags, type EnsFlags, resolveEnsFields } from '../../request/ens-names.ts'
 
 const FORMATS = ['csv', 'json', 'jsonl'] as const
 type Format = (typeof FORMATS)[number]
 
-export interface TemplateFlags extends CommonFlags {
+export interface TemplateFlags extends CommonFlags, EnsFlags {
   format?: Format
   blockchain?: Blockchain
   receiver?: string
@@ -35,6 +36,7 @@ export function command(deps: Deps, run = template): GdnCommand {
     },
   )
   valueFlag(templateCommand, '--receiver <address>', 'Receiver of the rows', { parse: addressOrName })
+  addEnsFlags(templateCommand)
   addStateDirFlag(templateCommand)
   addCommonFlags(templateCommand)
   return templateCommand.action(async (flags: TemplateFlags) => await run(deps, flags))
@@ -46,9 +48,18 @@ const EXAMPLES = {
   solana: ['11111111111111111111111111111111', 'SysvarRent111111111111111111111111111111111'],
 } as const
 
-export async function template({ io, settings }: Deps, flags: TemplateFlags) {
-  const { format = 'csv', receiver } = flags
-  const blockchain = (await settings(flags)).blockchain?.value ?? 'polygon'
+export async function template(deps: Deps, flags: TemplateFlags) {
+  const { io } = deps
+  const { format = 'csv' } = flags
+  const settings = await deps.settings(flags)
+  const blockchain = settings.blockchain?.value ?? 'polygon'
+  const place = { flag: '--receiver' }
+  const { receiver } = await resolveEnsFields(
+    deps,
+    { settings, flags, blockchain },
+    { receiver: flags.receiver },
+    () => place,
+  )
   const examples = EXAMPLES[isEvm(blockchain) ? 'evm' : 'solana']
   const rows = [
     {

@@ -18,7 +18,7 @@ import {
   TARGET_ALIASES,
 } from '../../batch/flags.ts'
 import { flagsAgain, unrevealedAgain } from '../../batch/flags-again.ts'
-import { MappedColumns, manifestOptions, manifestSource } from '../../batch/manifest-options.ts'
+import { MappedColumns, manifestOptions, manifestSource, withoutEnsNames } from '../../batch/manifest-options.ts'
 import { duplicateWarnings } from '../../batch/row-warnings.ts'
 import { configuredServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
@@ -86,13 +86,14 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const drop = unrevealed === undefined ? null : await import('../../batch/unrevealed.ts')
   drop?.refuseStandardInput(manifest)
   const settings = await deps.settings(flags)
-  const options = manifestOptions(deps, { ...flags, dynamic: drop !== null }, settings)
+  const given = manifestOptions(deps, { ...flags, dynamic: drop !== null }, settings)
   const source = manifestSource(deps, manifest)
   const mapped = new MappedColumns(deps.io, settings)
   const urls = flags.checkFiles === true ? new FileUrls() : null
   const preview = flags.preview && output.mode === 'table' ? previewOf(deps) : null
   const blockchain =
-    options.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain ?? null
+    given.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain ?? null
+  const options = await withoutEnsNames(deps, settings, flags, { options: given, blockchain })
   const rowWarnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest)
   const duplicates = new DuplicateRows()
   const { onRow, onFileWarning, onUnescaped } = rowWarnings.begin()

@@ -1,5 +1,6 @@
 import { addressProblem } from '../../../api/address.ts'
 import { type Blockchain, isBlockchain, isEvm } from '../../../api/blockchains.ts'
+import { isEnsName } from '../../../ens/ens-name.ts'
 import type { Deps } from '../../deps.ts'
 import { wrongAddress } from '../../flag-errors.ts'
 import { askWhether } from '../../prompt/ask-for.ts'
@@ -61,7 +62,7 @@ export async function askForMissing(
 
 /** Rejects an invalid address before the prompts that follow. @throws GdnError `usage` */
 function refuseWrongAddress(given: unknown, blockchain: Blockchain | undefined): void {
-  if (typeof given !== 'string' || blockchain === undefined) return
+  if (typeof given !== 'string' || blockchain === undefined || isEnsName(given)) return
   const problem = addressProblem(given, blockchain)
   if (problem !== null) throw wrongAddress(given, problem, '--wallet')
 }

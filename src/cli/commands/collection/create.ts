@@ -23,13 +23,14 @@ import { COLLECTION_VIEW } from '../../render/collection-view.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
-import { configuredWallet, nameFields } from '../../request/named-addresses.ts'
+import { addEnsFlags, type EnsFlags, resolveEnsFields } from '../../request/ens-names.ts'
+import { configuredWallet, nameFields, placeOfWallet } from '../../request/named-addresses.ts'
 import { addOperationFlags, type OperationFlags, operateOnce, quoteOperation } from '../../request/operate-once.ts'
 import { showWaitForCollection } from '../../request/waiting.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
 import { askForMissing } from './ask-for-missing.ts'
 
-export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
+export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags, EnsFlags {
   name?: string
   blockchain?: Blockchain
   wallet?: string
@@ -90,6 +91,7 @@ export function command(deps: Deps, run = create): GdnCommand {
   valueFlag(createCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
     parse: notEmpty,
   })
+  addEnsFlags(createCommand)
   addWaitFlags(createCommand, 'the collection is deployed')
   addOperationFlags(createCommand)
   addServerFlags(createCommand)
@@ -130,7 +132,19 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   }
   const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
-  const request = checkRequest(createcollection.request, { ...fromFile, ...defined }, file)
+  const fields: Record<string, unknown> = { ...fromFile, ...defined }
+  const { wallet_address, royalty_receiver, blockchain: network } = fields
+  const named = { wallet_address, royalty_receiver }
+  const addresses = await resolveEnsFields(deps, { settings, flags, blockchain: network }, named, (field) => {
+    const isWallet = field === 'wallet_address'
+    if ((isWallet ? flags.wallet : flags.royaltyReceiver) !== undefined) {
+      return { flag: isWallet ? '--wallet' : '--royalty-receiver' }
+    }
+    if (file !== null && fromFile[field] !== undefined) return { file, field }
+    return settings.wallet?.value === wallet_address ? placeOfWallet(settings.wallet) : { flag: '--wallet' }
+  })
+  const resolved = Object.entries(addresses).filter(([, value]) => value !== undefined)
+  const request = checkRequest(createcollection.request, { ...fields, ...Object.fromEntries(resolved) }, file)
   if (flags.dryRun) {
     deps.checkPlan?.({ request })
     const { blockchain } = request

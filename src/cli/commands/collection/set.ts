@@ -9,6 +9,7 @@ import type { Connection, Deps } from '../../deps.ts'
 import { wrongAddress } from '../../flag-errors.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import { resolveEnsFields } from '../../request/ens-names.ts'
 import { settingText } from './set/changes.ts'
 import { addSetFlags, checkSetFlags, type SetFlags } from './set/flags.ts'
 
@@ -69,7 +70,15 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
     })
   }
   const { applySettings, withoutNode } = await import('./set/apply.ts')
-  const target = { connect, settings, node, contract: evmAddress(contract), blockchain, flags, output }
+  const { newOwner, royaltyReceiver } = flags
+  const addresses = await resolveEnsFields(
+    deps,
+    { settings, flags, blockchain },
+    { ...(newOwner === undefined ? {} : { newOwner }), ...(royaltyReceiver === undefined ? {} : { royaltyReceiver }) },
+    (field) => ({ flag: field === 'newOwner' ? '--new-owner' : '--royalty-receiver' }),
+  )
+  const resolved = { ...flags, ...addresses }
+  const target = { connect, settings, node, contract: evmAddress(contract), blockchain, flags: resolved, output }
   await applySettings(deps, target).catch((error: unknown) => {
     throw node === null ? withoutNode(error, blockchain) : error
   })

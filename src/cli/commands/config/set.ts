@@ -5,6 +5,8 @@ import { type ProfileSettings, parseSetting, SETTING_NAMES } from '../../../conf
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { knowKeysIn } from '../../../core/secret.ts'
+import { isEnsName } from '../../../ens/ens-name.ts'
 import { GdnCommand, valueFlag, wordArgument } from '../../command.ts'
 import { keepKey, placeOfKey } from '../../connect/keep-key.ts'
 import { keyIn } from '../../connect/read-key.ts'
@@ -50,12 +52,13 @@ export function command(deps: Deps, run = set): GdnCommand {
   })
 }
 
-export async function set(deps: Deps, name: string, value: string, flags: SetFlags): Promise<void> {
+export async function set(deps: Deps, name: string, given: string, flags: SetFlags): Promise<void> {
   const { io, env } = deps
   const output = createOutput(io, flags, VIEW)
-  if (name === 'api_key') return await setKey(deps, value, flags, output)
+  if (name === 'api_key') return await setKey(deps, given, flags, output)
   const config = await readUserConfig(env)
   if (name === 'profile') {
+    const value = given
     refuseUnknownProfile(config, checkProfileName(value), { field: 'profile' })
     const override = await profileOverride({ ...deps, profile: value, baseUrl: config.profiles?.[value]?.base_url })
     await writeUserConfig(env, { ...config, profile: value })
@@ -70,14 +73,24 @@ export async function set(deps: Deps, name: string, value: string, flags: SetFla
       place: { field: 'base_url' },
     })
   }
+  const isEns = setting === 'wallet' && isEnsName(given)
+  const value = isEns ? await normalized(given) : given
+  if (setting === 'ens_rpc_url') knowKeysIn(value)
   // Reports a mistyped name immediately, not only when the wallet is used.
   if (setting === 'wallet' && value.startsWith('@')) (await deps.addresses()).resolve(value, { field: 'wallet' })
   const parsed = parseSetting(setting, value)
-  if (setting === 'contract' || (setting === 'wallet' && !value.startsWith('@'))) refuseOtherThanAddress(setting, value)
+  if (setting === 'contract' || (setting === 'wallet' && !isEns && !value.startsWith('@')))
+    refuseOtherThanAddress(setting, value)
   const changed = { ...config.profiles?.[profile], ...parsed } satisfies ProfileSettings
   await writeUserConfig(env, { ...config, profiles: { ...config.profiles, [profile]: changed } })
   io.note(`Saved ${setting} in profile ${safe(profile)}.`)
   await print(output, flags, { name: setting, value: changed[setting] ?? null, profile })
+}
+
+/** Returns an ENS name as it is stored. It is resolved whenever the wallet is used. */
+async function normalized(name: string): Promise<string> {
+  const { normalizeName } = await import('../../../ens/normalize-name.ts')
+  return normalizeName(name, { field: 'wallet' })
 }
 
 /** @throws GdnError `usage` if the value isn't an address on any blockchain */

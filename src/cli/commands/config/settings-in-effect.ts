@@ -16,6 +16,7 @@ export const SETTINGS_SHOWN = [
   ...STORAGE_NAMES,
   ...WALLET_NAMES,
   ...PRICE_NAMES,
+  'ens_rpc_url',
 ] as const
 type SettingName = (typeof SETTINGS_SHOWN)[number]
 
@@ -27,7 +28,7 @@ export interface SettingInEffect {
 
 /**
  * Returns the settings with their effective values and sources. Omits the optional ones that are unset: API version,
- * columns, storage, prices, email and wallet URL.
+ * columns, storage, prices, email, wallet URL and Ethereum node.
  */
 export function settingsInEffect(settings: Settings): SettingInEffect[] {
   const { profile, profileFrom, baseUrl, blockchain, contract, wallet, rate, apiVersion, columnMap, unknownColumns } =
@@ -57,6 +58,7 @@ export function settingsInEffect(settings: Settings): SettingInEffect[] {
     }),
     ...(settings.email === null ? [] : [row('email', settings.email)]),
     ...(settings.walletUrl === null ? [] : [row('wallet_url', settings.walletUrl)]),
+    ...(settings.ensRpcUrl === null ? [] : [row('ens_rpc_url', settings.ensRpcUrl)]),
   ]
 }
 

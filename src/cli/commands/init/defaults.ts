@@ -1,8 +1,9 @@
 import { addressProblem, evmAddressProblem } from '../../../api/address.ts'
-import type { Blockchain } from '../../../api/blockchains.ts'
+import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import type { ProfileSettings } from '../../../config/schema.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
+import { isEnsName } from '../../../ens/ens-name.ts'
 import type { Deps } from '../../deps.ts'
 import { wrongAddress } from '../../flag-errors.ts'
 import type { Choice } from '../../io/questions.ts'
@@ -17,7 +18,7 @@ export interface Defaults {
 
 /** Checks the wallet from the flag before any prompt, request or write. */
 export function checkWallet({ wallet, blockchain }: InitFlags): void {
-  if (wallet === undefined) return
+  if (wallet === undefined || (isEnsName(wallet) && (blockchain === undefined || isEvm(blockchain)))) return
   const problem =
     blockchain === undefined
       ? wallet.startsWith('0x')

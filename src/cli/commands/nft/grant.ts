@@ -12,7 +12,8 @@ import { createOutput } from '../../render/output.ts'
 import { GRANTED_VIEW } from '../../render/views.ts'
 import { isV12 } from '../../request/api-version.ts'
 import { checkRequest } from '../../request/check-request.ts'
-import { configuredWallet } from '../../request/named-addresses.ts'
+import { addEnsFlags, resolveEnsFields } from '../../request/ens-names.ts'
+import { configuredWallet, placeOfWallet } from '../../request/named-addresses.ts'
 import { addOperationFlags } from '../../request/operate-once.ts'
 import { createNfts } from './create-nfts.ts'
 import { addMetadataFlags, type GrantFlags, NFT_ALIASES } from './mint-flags.ts'
@@ -42,6 +43,7 @@ export function command(deps: Deps, run = grant): GdnCommand {
   valueFlag(grantCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
     parse: notEmpty,
   })
+  addEnsFlags(grantCommand)
   addMetadataFlags(grantCommand)
   addWaitFlags(grantCommand)
   addOperationFlags(grantCommand)
@@ -61,7 +63,7 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
     })
   }
   const { blockchain, sender_wallet_address } = prepared.request
-  const named = flags.sender ?? sender_wallet_address
+  const specified = flags.sender ?? sender_wallet_address
   const ask = async () =>
     await orAsk<unknown>(deps.io, await configuredWallet(settings, deps.addresses), () =>
       askAddress(deps.io, {
@@ -71,8 +73,15 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
         blockchain: typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined,
       }),
     )
-  const sender = named ?? (isV12(settings) ? undefined : await ask())
-  const fields = { ...prepared.request, sender_wallet_address: sender }
+  const sender = specified ?? (isV12(settings) ? undefined : await ask())
+  const context = { settings, flags, blockchain: blockchain ?? settings.blockchain?.value }
+  const { file } = prepared
+  const named = await resolveEnsFields(deps, context, { sender_wallet_address: sender }, (field) => {
+    if (flags.sender !== undefined) return { flag: '--sender' }
+    if (file !== null && sender_wallet_address !== undefined) return { file, field }
+    return settings.wallet?.value === sender ? placeOfWallet(settings.wallet) : { flag: '--sender' }
+  })
+  const fields = { ...prepared.request, ...named }
   const schema = isV12(settings) ? createTransRequest12 : createnfttrans.request
   const request = checkRequest(schema, fields, prepared.file)
   await createNfts(deps, {

@@ -4,10 +4,11 @@ import { type GdnCommand, valueFlag } from '../../command.ts'
 import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
 import { type KeyValue, keyValue, notEmpty } from '../../flags/parse.ts'
 import type { WaitFlags } from '../../flags/wait.ts'
+import type { EnsFlags } from '../../request/ens-names.ts'
 import type { OperationFlags } from '../../request/operate-once.ts'
 
 /** The parsed flags that `nft mint` and `nft grant` share: an NFT's metadata, collection and receiver. */
-export interface NftFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
+export interface NftFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags, EnsFlags {
   contract?: string
   blockchain?: Blockchain
   receiver?: string

@@ -8,6 +8,7 @@ import type { TextQuestion } from '../../io/questions.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
 import { askText } from '../../prompt/ask-for.ts'
 import { askAddress, askLine, mayAsk, orAsk } from '../../prompt/ask-missing.ts'
+import { resolveEnsFields } from '../../request/ens-names.ts'
 import { nameFields } from '../../request/named-addresses.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
 import { type LocalFile, printMediaWarnings, readMedia } from './media.ts'
@@ -58,7 +59,7 @@ export async function nftRequest(
     blockchain: flags.blockchain ?? fromFile.blockchain ?? known?.blockchain,
     receiver_wallet_address: flags.receiver ?? fromFile.receiver_wallet_address,
   }
-  return { kind: 'request', request, localFiles: [], file }
+  return { kind: 'request', request: await resolved(deps, flags, settings, request, file), localFiles: [], file }
 }
 
 /** Returns a file with a JSON list as a manifest. Rejects standard input, because it was already consumed. */
@@ -104,7 +105,28 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
     ),
     metadata: [metadata],
   }
-  return { kind: 'request', request, localFiles: media.localFiles, file: null }
+  return {
+    kind: 'request',
+    request: await resolved(deps, flags, settings, request, null),
+    localFiles: media.localFiles,
+    file: null,
+  }
+}
+
+/** Replaces the ENS names of a request with addresses on its blockchain. The sender is resolved by `gdn nft grant`. */
+async function resolved(
+  deps: Deps,
+  flags: Pick<NftFlags, 'receiver' | 'ccip'>,
+  settings: Settings,
+  request: Record<string, unknown>,
+  file: string | null,
+): Promise<Record<string, unknown>> {
+  const context = { settings, flags, blockchain: request.blockchain ?? settings.blockchain?.value }
+  const { receiver_wallet_address } = request
+  const named = await resolveEnsFields(deps, context, { receiver_wallet_address }, (field) =>
+    flags.receiver === undefined && file !== null ? { file, field } : { flag: '--receiver' },
+  )
+  return { ...request, ...named }
 }
 
 /** Prompts for title, description and image. */

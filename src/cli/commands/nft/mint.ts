@@ -9,6 +9,7 @@ import { addWaitFlags } from '../../flags/wait.ts'
 import { createOutput } from '../../render/output.ts'
 import { MINTED_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'
+import { addEnsFlags } from '../../request/ens-names.ts'
 import { addOperationFlags } from '../../request/operate-once.ts'
 import { createNfts } from './create-nfts.ts'
 import { addMetadataFlags, type MintFlags, NFT_ALIASES } from './mint-flags.ts'
@@ -46,6 +47,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   valueFlag(mintCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: addressOrName })
   valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest, or - for standard input', { parse: notEmpty })
   switchFlag(mintCommand, '--dynamic', 'Mint dynamic NFTs, whose metadata can be updated')
+  addEnsFlags(mintCommand)
   addMetadataFlags(mintCommand)
   addWaitFlags(mintCommand)
   addOperationFlags(mintCommand)

@@ -8,6 +8,7 @@ import { readNft } from '../../../client/read-records.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, type Place } from '../../../core/errors.ts'
+import { isEnsName } from '../../../ens/ens-name.ts'
 import { unknownNfts } from '../../../operations/unknown-nfts.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
@@ -18,12 +19,13 @@ import { safe } from '../../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
 import { askAddress, askLine, orAsk } from '../../prompt/ask-missing.ts'
 import { isV12 } from '../../request/api-version.ts'
+import { type EnsFlags, resolveEnsFields } from '../../request/ens-names.ts'
 import { nameFields } from '../../request/named-addresses.ts'
 import type { OperationFlags } from '../../request/operate-once.ts'
 import { blockchainOf, knownBlockchain } from './blockchain-of.ts'
 import { neverMinted, noNft } from './nft-errors.ts'
 
-export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
+export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags, EnsFlags {
   receiver?: string
   sender?: string
   tokenId?: string
@@ -38,6 +40,7 @@ export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, Oper
 /** A transfer as the user specified it. Missing fields are looked up later. */
 export interface TransferGiven {
   nftGdnId: string
+  /** An address, or an ENS name until `resolveTransfer` replaces it. */
   receiver: string
   /** Request fields from flags or a file. */
   fields: Record<string, unknown>
@@ -83,7 +86,9 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
     receiver === undefined
       ? 'is required'
       : typeof receiver === 'string'
-        ? receiverProblem(receiver)
+        ? isEnsName(receiver)
+          ? null
+          : receiverProblem(receiver)
         : 'must be an address in a string'
   if (problem !== null || typeof receiver !== 'string') {
     const place = placeOf('--receiver', 'receiver_wallet_address')
@@ -91,6 +96,30 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
     throw new GdnError('invalid_input', `${value}${problem ?? ''}`, { place })
   }
   return { nftGdnId, receiver, fields, file }
+}
+
+/**
+ * Replaces the ENS names of a transfer with addresses on the NFT's blockchain, which is looked up on the server unless
+ * the transfer specifies it.
+ */
+export async function resolveTransfer(
+  deps: Deps,
+  connection: Pick<Connection, 'client' | 'server' | 'settings'>,
+  flags: TransferFlags,
+  given: TransferGiven,
+): Promise<TransferGiven> {
+  const { receiver_wallet_address, sender_wallet_address } = given.fields
+  const named = { receiver_wallet_address, sender_wallet_address }
+  if (!Object.values(named).some(isEnsName)) return given
+  const { settings } = connection
+  const blockchain = given.fields.blockchain ?? (await blockchainOfTransfer(deps, connection, given)) ?? undefined
+  const addresses = await resolveEnsFields(deps, { settings, flags, blockchain }, named, (field) => {
+    const flag = field === 'receiver_wallet_address' ? ('receiver' as const) : ('sender' as const)
+    return given.file === null || flags[flag] !== undefined ? { flag: `--${flag}` } : { file: given.file, field }
+  })
+  const found = Object.entries(addresses).filter(([, value]) => value !== undefined)
+  const receiver = String(addresses.receiver_wallet_address)
+  return { ...given, receiver, fields: { ...given.fields, ...Object.fromEntries(found) } }
 }
 
 /** Returns why a receiver is invalid, or null. The API transfers NFTs only on EVM blockchains. */

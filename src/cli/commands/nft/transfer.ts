@@ -22,12 +22,19 @@ import { TRANSFER_VIEW } from '../../render/views.ts'
 import { isV12, versionHint } from '../../request/api-version.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
+import { addEnsFlags } from '../../request/ens-names.ts'
 import { addOperationFlags, operateOnce, quoteOperation } from '../../request/operate-once.ts'
 import { showWaitForTransfer } from '../../request/waiting.ts'
 import { knownBlockchain } from './blockchain-of.ts'
 import { twoNfts } from './nft-errors.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
-import { blockchainOfTransfer, completeTransfer, readTransfer, type TransferFlags } from './transfer-request.ts'
+import {
+  blockchainOfTransfer,
+  completeTransfer,
+  readTransfer,
+  resolveTransfer,
+  type TransferFlags,
+} from './transfer-request.ts'
 
 type TransferRequest = z.output<typeof transferRequest12>
 
@@ -68,6 +75,7 @@ export function command(deps: Deps, run = transfer): GdnCommand {
   valueFlag(transferCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
     parse: notEmpty,
   })
+  addEnsFlags(transferCommand)
   addWaitFlags(transferCommand, 'the owner changes')
   addOperationFlags(transferCommand)
   addServerFlags(transferCommand)
@@ -83,8 +91,9 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
     throw twoNfts()
   }
   const settings = await deps.settings(flags)
-  const given = await readTransfer(deps, id, flags)
+  const read = await readTransfer(deps, id, flags)
   const connection = await deps.connect(settings)
+  const given = await resolveTransfer(deps, connection, flags, read)
   let sent: Partial<TransferRequest> = {}
   const complete = async () => {
     const schema = isV12(settings) ? transferRequest12 : transfernft.request

@@ -4,7 +4,9 @@ import type { NftRecord } from '../../../api/nft-record.ts'
 import { sameAddress } from '../../../api/same-address.ts'
 import { readNft } from '../../../client/read-records.ts'
 import type { Server } from '../../../config/server.ts'
+import type { Settings } from '../../../config/settings.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
+import { isEnsName } from '../../../ens/ens-name.ts'
 import { unknownNfts } from '../../../operations/unknown-nfts.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import { asRequested } from '../../../verify/compare-metadata.ts'
@@ -20,11 +22,12 @@ import { safe } from '../../io/io.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import { verifyText } from '../../render/verify-text.ts'
 import type { View } from '../../render/view.ts'
+import { addEnsFlags, type EnsFlags, resolveEnsFields } from '../../request/ens-names.ts'
 import { blockchainOf } from './blockchain-of.ts'
 import { noNft, twoNfts } from './nft-errors.ts'
 import { type NamedToken, tokenNamed, verifyToken } from './verify-token.ts'
 
-export interface VerifyNftFlags extends OutputFlags, ServerFlags, ReaderFlags {
+export interface VerifyNftFlags extends OutputFlags, ServerFlags, ReaderFlags, EnsFlags {
   receiver?: string
   blockchain?: Blockchain
   nftGdnId?: string
@@ -91,6 +94,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
     'Also compare owner, token URI and metadata with the chain and the storage',
     'Verifying',
   )
+  addEnsFlags(verifyCommand)
   addReaderFlags(verifyCommand)
   addServerFlags(verifyCommand)
   addOutputFlags(verifyCommand)
@@ -243,7 +247,8 @@ function oneId(id: string | undefined, { nftGdnId }: VerifyNftFlags): string {
 
 /** Rejects invalid flags before the first request. */
 function refuseMisused({ receiver, blockchain, onChain, rpcUrl, gateway }: VerifyNftFlags): void {
-  const problem = receiver === undefined || blockchain === undefined ? null : addressProblem(receiver, blockchain)
+  const isChecked = receiver !== undefined && blockchain !== undefined && !isEnsName(receiver)
+  const problem = isChecked ? addressProblem(receiver, blockchain) : null
   if (problem !== null) throw wrongAddress(String(receiver), problem, '--receiver')
   if (blockchain !== undefined && onChain) refuseUnreadable(blockchain)
   const idle = rpcUrl !== undefined ? '--rpc-url' : gateway !== undefined ? '--gateway' : null
@@ -274,7 +279,8 @@ async function complete(
   flags: VerifyNftFlags,
 ): Promise<Complete> {
   if (flags.receiver !== undefined && flags.blockchain !== undefined && !flags.onChain) {
-    return { record: null, owner: flags.receiver, blockchain: flags.blockchain }
+    const owner = await ownerOf(deps, settings, flags, flags.receiver, flags.blockchain)
+    return { record: null, owner, blockchain: flags.blockchain }
   }
   const record = await readNft({ client, signal: deps.signals.signal }, id)
   if (record === undefined) throw unknownNfts([id])
@@ -283,15 +289,28 @@ async function complete(
       hint: `Run \`gdn nft history ${safe(id)}${serverFlag(server)}\` to show its history.`,
     })
   }
-  const owner = flags.receiver ?? record.receiver_wallet_address ?? ''
-  if (owner === '') {
+  const named = flags.receiver ?? record.receiver_wallet_address ?? ''
+  if (named === '') {
     throw new GdnError('pending', `the owner of ${id} is not known yet: the NFT is ${record.status}`, {
       hint: `Run \`gdn nft wait ${safe(id)}${serverFlag(server)}\`, or specify the owner with --receiver.`,
     })
   }
   const blockchain = flags.blockchain ?? (await blockchainOf(deps, record, { settings, server }))
   if (flags.onChain) refuseUnreadable(blockchain)
-  return { record, owner, blockchain }
+  return { record, owner: await ownerOf(deps, settings, flags, named, blockchain), blockchain }
+}
+
+/** Returns the address of an owner, whose ENS name is resolved on the NFT's blockchain. */
+async function ownerOf(
+  deps: Deps,
+  settings: Settings,
+  flags: VerifyNftFlags,
+  owner: string,
+  blockchain: Blockchain,
+): Promise<string> {
+  if (flags.receiver === undefined) return owner
+  const found = await resolveEnsFields(deps, { settings, flags, blockchain }, { owner }, () => ({ flag: '--receiver' }))
+  return found.owner
 }
 
 interface Asked {

@@ -7,6 +7,7 @@ import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } fr
 import { addressOrName, blockchainName, httpAddress, notEmpty } from '../../../flags/parse.ts'
 import { percentage } from '../../../flags/percentage.ts'
 import { addTimeoutFlag } from '../../../flags/wait.ts'
+import { addEnsFlags, type EnsFlags } from '../../../request/ens-names.ts'
 import { addPasswordFlag } from '../../wallet/password.ts'
 
 /** The settings that can be changed. The property names are those of Commander's options. */
@@ -26,7 +27,7 @@ export interface SettingFlags {
   freeze?: boolean
 }
 
-export interface SetFlags extends SettingFlags, OutputFlags, ServerFlags, NodeFlags {
+export interface SetFlags extends SettingFlags, OutputFlags, ServerFlags, NodeFlags, EnsFlags {
   blockchain?: Blockchain
   wallet?: string
   passwordFile?: string
@@ -67,6 +68,7 @@ export function addSetFlags(command: GdnCommand): void {
   switchFlag(command, '-y, --yes', "Don't prompt")
   addTimeoutFlag(command, 'How long the command may take (5m for sending and waiting)')
   valueFlag(command, '--rpc-url-file <file>', 'File with the JSON-RPC URL of the network', { parse: notEmpty })
+  addEnsFlags(command)
   addReaderFlags(command)
   addServerFlags(command)
   addOutputFlags(command)

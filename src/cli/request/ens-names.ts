@@ -1,0 +1,137 @@
+import { type Blockchain, chainIdOf, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import type { Settings } from '../../config/settings.ts'
+import { GdnError, type Place } from '../../core/errors.ts'
+import { isEnsName } from '../../ens/ens-name.ts'
+import { type GdnCommand, switchFlag } from '../command.ts'
+import type { Deps } from '../deps.ts'
+import { type Io, safe } from '../io/io.ts'
+
+/** Flags of commands that resolve ENS names. */
+export interface EnsFlags {
+  /** False with --no-ccip. */
+  ccip?: boolean
+}
+
+/** Adds `--no-ccip`. */
+export function addEnsFlags(command: GdnCommand): GdnCommand {
+  return switchFlag(command, '--no-ccip', 'Reject ENS names that are resolved through gateways (CCIP-Read)')
+}
+
+export interface EnsContext {
+  settings: Pick<Settings, 'ensRpcUrl'>
+  flags: EnsFlags
+  /** The network of the request. Its record of the name is used. */
+  blockchain: unknown
+}
+
+/** The addresses that a command has shown, by name and blockchain: each is resolved once. */
+const shown = new WeakMap<Io, Map<string, string>>()
+
+/**
+ * Returns the fields with addresses in place of ENS names such as `alice.eth`. Shows each name with its address.
+ *
+ * @param placeOf returns where the value of a field is from, for messages
+ * @throws GdnError `usage`, `refused` before anything is sent
+ */
+export async function resolveEnsFields<Fields extends object>(
+  deps: Pick<Deps, 'env' | 'io' | 'signals'>,
+  context: EnsContext,
+  fields: Fields,
+  placeOf: (field: string) => Place,
+): Promise<Fields> {
+  const named = Object.entries(fields).flatMap(([field, value]) =>
+    isEnsName(value) ? [{ field, given: value, place: placeOf(field) }] : [],
+  )
+  if (named.length === 0) return fields
+  const addresses = await resolveAll(deps, context, named)
+  return { ...fields, ...Object.fromEntries(named.map(({ field }, index) => [field, addresses[index]])) }
+}
+
+async function resolveAll(
+  deps: Pick<Deps, 'env' | 'io' | 'signals'>,
+  { settings, flags, blockchain }: EnsContext,
+  named: readonly { given: string; place: Place }[],
+): Promise<string[]> {
+  const { normalizeName } = await import('../../ens/normalize-name.ts')
+  const wanted = named.map(({ given, place }) => {
+    const name = normalizeName(given, place)
+    return { name, place, network: networkOf(name, blockchain, place) }
+  })
+  const before = shown.get(deps.io) ?? new Map<string, string>()
+  shown.set(deps.io, before)
+  const open = wanted.filter(({ name, network }) => !before.has(keyOf(name, network)))
+  const [first] = open
+  if (first !== undefined) {
+    const node = settings.ensRpcUrl
+    if (node === null) throw noNode(first)
+    const { withEns } = await import('../connect/open-ens.ts')
+    await withEns(deps, node, flags, async (resolver) => {
+      const progress = await deps.io.progress('Resolving ENS names')
+      try {
+        const found = await Promise.allSettled(open.map(({ name, network }) => resolver.resolve(name, network)))
+        found.forEach((result, index) => {
+          const { name, network, place } = open[index] ?? first
+          if (result.status === 'rejected') throw placed(result.reason, place)
+          before.set(keyOf(name, network), result.value)
+        })
+      } finally {
+        progress.stop()
+      }
+    })
+    const lines = open.map(({ name, network }) => `${safe(name)} → ${before.get(keyOf(name, network))}`)
+    for (const line of new Set(lines)) deps.io.note(line)
+  }
+  return wanted.map(({ name, network }) => before.get(keyOf(name, network)) ?? '')
+}
+
+interface Network {
+  name: Blockchain
+  chainId: number
+}
+
+const keyOf = (name: string, network: Network): string => `${network.chainId} ${name}`
+
+/** Errors about the node have a place of their own. */
+const placed = (error: unknown, place: Place): unknown =>
+  error instanceof GdnError && error.place === undefined ? error.with({ place }) : error
+
+function noNode({ name, place }: { name: string; place: Place }): GdnError {
+  return new GdnError('usage', `${safe(name)} is an ENS name, and no Ethereum node is configured to resolve it`, {
+    place,
+    hint: 'Set GDN_ENS_RPC_URL to the JSON-RPC URL of an Ethereum mainnet node, or run `gdn config set ens_rpc_url <url>`. Otherwise, use the address.',
+  })
+}
+
+function networkOf(name: string, blockchain: unknown, place: Place): Network {
+  const usage = (message: string, hint: string) => new GdnError('usage', message, { place, hint })
+  if (typeof blockchain !== 'string' || !isBlockchain(blockchain)) {
+    throw usage(
+      `${safe(name)} can't be resolved without a blockchain, because a name has an address for each network`,
+      'Add --blockchain <name>, or use the address.',
+    )
+  }
+  if (!isEvm(blockchain)) {
+    throw usage(
+      `${safe(name)} is an ENS name, which gdn resolves for EVM blockchains only`,
+      `Use a ${blockchain} address.`,
+    )
+  }
+  const chainId = chainIdOf(blockchain)
+  if (chainId !== null) return { name: blockchain, chainId }
+  throw usage(
+    `${safe(name)} can't be resolved for ${blockchain}, because gdn doesn't know its chain ID`,
+    'Use the address.',
+  )
+}
+
+/**
+ * Checks an ENS name that a later step resolves, and returns it normalized.
+ *
+ * @throws GdnError `usage` for an invalid name, and for a blockchain that isn't EVM
+ */
+export async function checkedEnsName(name: string, place: Place, blockchain?: Blockchain | undefined): Promise<string> {
+  const { normalizeName } = await import('../../ens/normalize-name.ts')
+  const normalized = normalizeName(name, place)
+  if (blockchain !== undefined) networkOf(normalized, blockchain, place)
+  return normalized
+}
