@@ -207,14 +207,14 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-d59f97 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492' ;;
+    'collection create') REPLY='flags-0f0a73 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492' ;;
     'collection show') REPLY='flags-883978 server-12647a output-31b492' ;;
-    'collection set') REPLY='settings-d2cf0d flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
+    'collection set') REPLY='settings-f5335f flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
     'collection holders') REPLY='flags-8c4fb1 reading-726635 choosing-49f845 server-12647a output-31b492' ;;
-    'nft mint') REPLY='flags-a6663a metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
-    'nft grant') REPLY='flags-de5ffd metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
-    'nft transfer') REPLY='flags-bdc295 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft mint') REPLY='flags-307f53 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
+    'nft grant') REPLY='flags-98a17e metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft transfer') REPLY='flags-91f5a4 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
     'nft list') REPLY='flags-8c56ed server-12647a output-31b492' ;;
     'nft show') REPLY='flags-bccf96 server-12647a output-31b492' ;;
     'nft wait') REPLY='sending-and-waiting-6eeee0 server-12647a output-31b492' ;;
@@ -304,10 +304,10 @@ __gdn_bundles() {
 
 __gdn_flags() {
   case $1 in
-    'flags-d59f97') REPLY='--name - text Name of the collection
+    'flags-0f0a73') REPLY='--name - text Name of the collection
 --blockchain -b =blockchain Blockchain of the collection
---wallet - @wallets Wallet that owns the collection: an address or @name
---wallet-address ~ @wallets Wallet that owns the collection: an address or @name
+--wallet - @wallets Wallet that owns the collection: an address, @name or ENS name
+--wallet-address ~ @wallets Wallet that owns the collection: an address, @name or ENS name
 --description - text Description; Solana requires one
 --image - text Image URL; Solana requires one
 --enable-transfer - - Let the API transfer NFTs
@@ -319,7 +319,7 @@ __gdn_flags() {
 --dynamic - - Let the API update the metadata of NFTs
 --enable-burn - - Let the API burn NFTs
 --royalty - text Royalty on sales, such as 5%
---royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)
+--royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the owner)
 --file -f file JSON request, or - for standard input; flags override its fields
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'sending-and-waiting-8da941') REPLY='--wait - - Wait until the collection is deployed (the default)
@@ -345,8 +345,8 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-883978') REPLY='--blockchain -b =blockchain Blockchain of the collections' ;;
-    'settings-d2cf0d') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
---royalty-receiver - @wallets Receiver of the royalty: an address or @name (the current receiver, or else the owner)
+    'settings-f5335f') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
+--royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)
 --description - text Description of the collection
 --image - text Image of the collection
 --banner - text Banner of the collection
@@ -356,7 +356,7 @@ __gdn_flags() {
 --no-enable-api - - Don'\''t let the API mint NFTs
 --enable-transfer - - Let the API transfer NFTs
 --no-enable-transfer - - Don'\''t let the API transfer NFTs
---new-owner - @wallets Offer ownership to this address or @name
+--new-owner - @wallets Offer ownership to this address, @name or ENS name
 --accept-owner - - Accept ownership that was offered to the wallet
 --freeze - - Freeze the metadata of all NFTs permanently' ;;
     'flags-a5e27b') REPLY='--wallet - text The owner'\''s keystore: @name or a file
@@ -380,12 +380,12 @@ __gdn_flags() {
 --token-id - text Only holders of this token
 --sample - text Draw this number of holders
 --seed - text Text that determines the draw (the hash of the block)' ;;
-    'flags-a6663a') REPLY='--contract -c @collections Collection to mint into
+    'flags-307f53') REPLY='--contract -c @collections Collection to mint into
 --contract-address ~ @collections Collection to mint into
 --contract-addresses ~ @collections Collection to mint into
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver: an address or @name
---receiver-wallet-address ~ @wallets Receiver: an address or @name
+--receiver - @wallets Receiver: an address, @name or ENS name
+--receiver-wallet-address ~ @wallets Receiver: an address, @name or ENS name
 --file -f file JSON request or manifest, or - for standard input
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
@@ -409,19 +409,19 @@ __gdn_flags() {
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --allow-duplicates - - Mint duplicate rows without a prompt' ;;
-    'flags-de5ffd') REPLY='--contract -c @collections Collection to mint into
+    'flags-98a17e') REPLY='--contract -c @collections Collection to mint into
 --contract-address ~ @collections Collection to mint into
 --contract-addresses ~ @collections Collection to mint into
 --blockchain -b =blockchain Blockchain of the collection
---sender - @wallets First owner: an address or @name (your profile'\''s wallet)
---sender-wallet-address ~ @wallets First owner: an address or @name (your profile'\''s wallet)
---receiver - @wallets Receiver: an address or @name
---receiver-wallet-address ~ @wallets Receiver: an address or @name
+--sender - @wallets First owner: an address, @name or ENS name (your profile'\''s wallet)
+--sender-wallet-address ~ @wallets First owner: an address, @name or ENS name (your profile'\''s wallet)
+--receiver - @wallets Receiver: an address, @name or ENS name
+--receiver-wallet-address ~ @wallets Receiver: an address, @name or ENS name
 --file -f file JSON request, or - for standard input; flags override its fields
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
-    'flags-bdc295') REPLY='--receiver - @wallets New owner: an address or @name
---receiver-wallet-address ~ @wallets New owner: an address or @name
---to ~ @wallets New owner: an address or @name
+    'flags-91f5a4') REPLY='--receiver - @wallets New owner: an address, @name or ENS name
+--receiver-wallet-address ~ @wallets New owner: an address, @name or ENS name
+--to ~ @wallets New owner: an address, @name or ENS name
 --sender - @wallets Current owner
 --sender-wallet-address ~ @wallets Current owner
 --token-id - text Token ID

@@ -277,21 +277,21 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-d59f97 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-0f0a73 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-12647a output-31b492'
     case 'collection set'
-      printf '%s\n' 'settings-d2cf0d flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'settings-f5335f flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
       printf '%s\n' 'flags-8c4fb1 reading-726635 choosing-49f845 server-12647a output-31b492'
     case 'nft mint'
-      printf '%s\n' 'flags-a6663a metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
+      printf '%s\n' 'flags-307f53 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     case 'nft grant'
-      printf '%s\n' 'flags-de5ffd metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-98a17e metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     case 'nft transfer'
-      printf '%s\n' 'flags-bdc295 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-91f5a4 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
     case 'nft list'
       printf '%s\n' 'flags-8c56ed server-12647a output-31b492'
     case 'nft show'
@@ -463,11 +463,11 @@ end
 
 function __gdn_flags
   switch "$argv[1]"
-    case 'flags-d59f97'
+    case 'flags-0f0a73'
       printf '%s\n' '--name - text Name of the collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--wallet - @wallets Wallet that owns the collection: an address or @name' \
-        '--wallet-address ~ @wallets Wallet that owns the collection: an address or @name' \
+        '--wallet - @wallets Wallet that owns the collection: an address, @name or ENS name' \
+        '--wallet-address ~ @wallets Wallet that owns the collection: an address, @name or ENS name' \
         '--description - text Description; Solana requires one' \
         '--image - text Image URL; Solana requires one' \
         '--enable-transfer - - Let the API transfer NFTs' \
@@ -479,7 +479,7 @@ function __gdn_flags
         '--dynamic - - Let the API update the metadata of NFTs' \
         '--enable-burn - - Let the API burn NFTs' \
         '--royalty - text Royalty on sales, such as 5%' \
-        '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the owner)' \
+        '--royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the owner)' \
         '--file -f file JSON request, or - for standard input; flags override its fields' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'sending-and-waiting-8da941'
@@ -510,9 +510,9 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-883978'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections'
-    case 'settings-d2cf0d'
+    case 'settings-f5335f'
       printf '%s\n' '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty' \
-        '--royalty-receiver - @wallets Receiver of the royalty: an address or @name (the current receiver, or else the owner)' \
+        '--royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)' \
         '--description - text Description of the collection' \
         '--image - text Image of the collection' \
         '--banner - text Banner of the collection' \
@@ -522,7 +522,7 @@ function __gdn_flags
         '--no-enable-api - - Don\'t let the API mint NFTs' \
         '--enable-transfer - - Let the API transfer NFTs' \
         '--no-enable-transfer - - Don\'t let the API transfer NFTs' \
-        '--new-owner - @wallets Offer ownership to this address or @name' \
+        '--new-owner - @wallets Offer ownership to this address, @name or ENS name' \
         '--accept-owner - - Accept ownership that was offered to the wallet' \
         '--freeze - - Freeze the metadata of all NFTs permanently'
     case 'flags-a5e27b'
@@ -552,13 +552,13 @@ function __gdn_flags
         '--token-id - text Only holders of this token' \
         '--sample - text Draw this number of holders' \
         '--seed - text Text that determines the draw (the hash of the block)'
-    case 'flags-a6663a'
+    case 'flags-307f53'
       printf '%s\n' '--contract -c @collections Collection to mint into' \
         '--contract-address ~ @collections Collection to mint into' \
         '--contract-addresses ~ @collections Collection to mint into' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver: an address or @name' \
-        '--receiver-wallet-address ~ @wallets Receiver: an address or @name' \
+        '--receiver - @wallets Receiver: an address, @name or ENS name' \
+        '--receiver-wallet-address ~ @wallets Receiver: an address, @name or ENS name' \
         '--file -f file JSON request or manifest, or - for standard input' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
@@ -585,21 +585,21 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--allow-duplicates - - Mint duplicate rows without a prompt'
-    case 'flags-de5ffd'
+    case 'flags-98a17e'
       printf '%s\n' '--contract -c @collections Collection to mint into' \
         '--contract-address ~ @collections Collection to mint into' \
         '--contract-addresses ~ @collections Collection to mint into' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--sender - @wallets First owner: an address or @name (your profile\'s wallet)' \
-        '--sender-wallet-address ~ @wallets First owner: an address or @name (your profile\'s wallet)' \
-        '--receiver - @wallets Receiver: an address or @name' \
-        '--receiver-wallet-address ~ @wallets Receiver: an address or @name' \
+        '--sender - @wallets First owner: an address, @name or ENS name (your profile\'s wallet)' \
+        '--sender-wallet-address ~ @wallets First owner: an address, @name or ENS name (your profile\'s wallet)' \
+        '--receiver - @wallets Receiver: an address, @name or ENS name' \
+        '--receiver-wallet-address ~ @wallets Receiver: an address, @name or ENS name' \
         '--file -f file JSON request, or - for standard input; flags override its fields' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    case 'flags-bdc295'
-      printf '%s\n' '--receiver - @wallets New owner: an address or @name' \
-        '--receiver-wallet-address ~ @wallets New owner: an address or @name' \
-        '--to ~ @wallets New owner: an address or @name' \
+    case 'flags-91f5a4'
+      printf '%s\n' '--receiver - @wallets New owner: an address, @name or ENS name' \
+        '--receiver-wallet-address ~ @wallets New owner: an address, @name or ENS name' \
+        '--to ~ @wallets New owner: an address, @name or ENS name' \
         '--sender - @wallets Current owner' \
         '--sender-wallet-address ~ @wallets Current owner' \
         '--token-id - text Token ID' \

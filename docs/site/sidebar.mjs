@@ -21,6 +21,7 @@ const GROUPS = {
     ['Reveal', 'reveal'],
     ['Collections', 'collections'],
     ['Wallets', 'wallets'],
+    ['Names', 'names'],
     ['CI', 'ci'],
     ['TypeScript', 'client'],
     ['From a script', 'from-a-script'],

@@ -6,7 +6,7 @@ const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
 const ONLY_DIGITS = /^[\d.,]*$/
 
 /** The form of a value that is meant as an ENS name, for JSON Schema. `isEnsName` is stricter. */
-export const ENS_FORM = '(?=[\\s\\S]*[^\\d.,])[^@/\\\\:]*\\.[^@/\\\\:]*'
+export const ENS_FORM = '(?=[\\s\\S]*[^\\d.,])(?!\\d+(?:[.,]\\d+)?[eE]\\+?\\d+$)[^@/\\\\:]*\\.[^@/\\\\:]*'
 
 /**
  * Whether a value is meant as an ENS name, such as `alice.eth`: it has a dot, and is neither an address, a name on this

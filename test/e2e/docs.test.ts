@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { whenFileDone, whenTestDone } from '../helpers/clean-up.ts'
 import { HAS_PROC, noteSecondsOfHome, secondsOfChildren } from '../helpers/cpu-of-children.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
+import { startEnsNode } from '../helpers/ens-node.ts'
 import { startHttpServer } from '../helpers/http-server.ts'
 import { pagesToPaste, readPage, type StandIn, shellBlocks, startReader } from '../helpers/pasted-page.ts'
 import { findPostgres, type PostgresServer, startPostgres } from '../helpers/postgres-server.ts'
@@ -46,11 +47,14 @@ beforeAll(async () => {
   const [polygon, baseSepolia] = await Promise.all([networkOf(137, 1000), networkOf(84_532, 200)])
   const sourcify = await serviceOf({ match: 'exact_match' })
   const application = await serviceOf({})
+  const ethereum = await startEnsNode({ 'alice.eth': { 2147483785: WALLET } })
+  whenFileDone(ethereum.close)
   standIns = [
     // A hosted service, nodes of public networks, a service on the internet, coins from a faucet.
     ['https://api.example.com', hosted.url],
     ['https://polygon-node.example/KEY', polygon],
     ['https://base-sepolia-node.example/KEY', baseSepolia],
+    ['https://ethereum-node.example/KEY', ethereum.url],
     ['https://node.example/KEY', '"$(gdn local status -o ids)/rpc/polygon"'],
     ['gdn chain verify base-sepolia', `gdn chain verify base-sepolia --sourcify-url ${sourcify}`],
     ['gdn wallet list\n', `${fundingOn(baseSepolia)}\n`],

@@ -242,6 +242,7 @@ for (const [name, fillable] of Object.entries(REQUESTS) as [keyof typeof REQUEST
         /is an EVM address, but|must begin with 0x|is not an EVM address|hex digits|inconsistent/,
         'depends on the blockchain of the collection',
       ],
+      [/is a name, not an address|is in quotes/, 'may be an ENS name, which the command resolves'],
       [/is not a known blockchain/, 'a name may be close to a known one'],
       [/must have one entry for each/, 'counts entries of two lists'],
       [/is required on Solana|unsupported on Solana|needs royalty_bps/, 'flags may set these fields'],

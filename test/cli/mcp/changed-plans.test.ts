@@ -15,6 +15,7 @@ import {
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
+import { startEnsNode } from '../../helpers/ens-node.ts'
 import { holdSigning } from '../../helpers/hold.ts'
 import {
   openMcpSession,
@@ -167,6 +168,25 @@ test.each(CASES)('a plan refuses $title, sends nothing, and works once it is pla
   const again = await plan(tested, made)
   expect(await again.run()).toMatchObject({ status: 'ok' })
   expect(sent).toHaveLength(1)
+})
+
+test('a plan shows and compares the address of an ENS name, and is refused once the name has another', async () => {
+  const node = await startEnsNode({ 'alice.eth': { 2147483785: OTHER } })
+  onTestFinished(node.close)
+  const env = { GDN_API_KEY: backend.apiKey.reveal(), GDN_BLOCKCHAIN: 'polygon', GDN_ENS_RPC_URL: node.url }
+  const named = await openMcpSession({ home, url: proxy.url, env, maxCost: null })
+  onTestFinished(() => named.close())
+  const { address } = await world()
+  const mint = { contract: address, title: 'Dawn', receiver: 'alice.eth' }
+  const planned = await named.call('nft_mint', mint)
+  expect(planned).toMatchObject({ status: 'planned', data: { body: { receiver_wallet_address: OTHER } } })
+  node.records['alice.eth'] = { 2147483785: THIRD }
+  sent = []
+  expect(await named.call('nft_mint', { dry_run: false, plan_id: planned.plan_id })).toMatchObject({
+    status: 'error',
+    error: { code: 'refused', message: expect.stringContaining(`changed from ${OTHER} to ${THIRD} after it was shown`) },
+  })
+  expect(sent).toEqual([])
 })
 
 async function freezeSecond({ address, ids: [, id = ''] }: World): Promise<void> {

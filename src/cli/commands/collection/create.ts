@@ -69,7 +69,7 @@ export function command(deps: Deps, run = create): GdnCommand {
   })
   valueFlag(createCommand, '--name <name>', 'Name of the collection', { parse: notEmpty })
   valueFlag(createCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  valueFlag(createCommand, '--wallet <address>', 'Wallet that owns the collection: an address or @name', {
+  valueFlag(createCommand, '--wallet <address>', 'Wallet that owns the collection: an address, @name or ENS name', {
     parse: addressOrName,
   })
   valueFlag(createCommand, '--description <text>', 'Description; Solana requires one')
@@ -85,7 +85,7 @@ export function command(deps: Deps, run = create): GdnCommand {
   switchFlag(createCommand, '--dynamic', 'Let the API update the metadata of NFTs')
   switchFlag(createCommand, '--enable-burn', 'Let the API burn NFTs')
   valueFlag(createCommand, '--royalty <percent>', 'Royalty on sales, such as 5%', { parse: percentage })
-  valueFlag(createCommand, '--royalty-receiver <address>', 'Receiver of the royalty: an address or @name (the owner)', {
+  valueFlag(createCommand, '--royalty-receiver <address>', 'Receiver of the royalty: an address, @name or ENS name (the owner)', {
     parse: addressOrName,
   })
   valueFlag(createCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {

@@ -36,10 +36,10 @@ export function command(deps: Deps, run = grant): GdnCommand {
     parse: notEmpty,
   })
   valueFlag(grantCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  valueFlag(grantCommand, '--sender <address>', "First owner: an address or @name (your profile's wallet)", {
+  valueFlag(grantCommand, '--sender <address>', "First owner: an address, @name or ENS name (your profile's wallet)", {
     parse: addressOrName,
   })
-  valueFlag(grantCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: addressOrName })
+  valueFlag(grantCommand, '--receiver <address>', 'Receiver: an address, @name or ENS name', { parse: addressOrName })
   valueFlag(grantCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
     parse: notEmpty,
   })

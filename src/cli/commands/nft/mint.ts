@@ -44,7 +44,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
     parse: notEmpty,
   })
   valueFlag(mintCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  valueFlag(mintCommand, '--receiver <address>', 'Receiver: an address or @name', { parse: addressOrName })
+  valueFlag(mintCommand, '--receiver <address>', 'Receiver: an address, @name or ENS name', { parse: addressOrName })
   valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest, or - for standard input', { parse: notEmpty })
   switchFlag(mintCommand, '--dynamic', 'Mint dynamic NFTs, whose metadata can be updated')
   addEnsFlags(mintCommand)

@@ -44,7 +44,7 @@ export function addSetFlags(command: GdnCommand): void {
   setting('--royalty <percent>', 'Royalty on sales, such as 5%; 0% removes the royalty', percentage)
   setting(
     '--royalty-receiver <address>',
-    'Receiver of the royalty: an address or @name (the current receiver, or else the owner)',
+    'Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)',
     addressOrName,
   )
   setting('--description <text>', 'Description of the collection')
@@ -58,7 +58,7 @@ export function addSetFlags(command: GdnCommand): void {
   )
   eitherFlag(command, 'enable-api', 'Let the API mint NFTs', "Don't let the API mint NFTs", SETTINGS)
   eitherFlag(command, 'enable-transfer', 'Let the API transfer NFTs', "Don't let the API transfer NFTs", SETTINGS)
-  setting('--new-owner <address>', 'Offer ownership to this address or @name', addressOrName)
+  setting('--new-owner <address>', 'Offer ownership to this address, @name or ENS name', addressOrName)
   switchFlag(command, '--accept-owner', 'Accept ownership that was offered to the wallet', SETTINGS)
   switchFlag(command, '--freeze', 'Freeze the metadata of all NFTs permanently', SETTINGS)
   valueFlag(command, '--wallet <name-or-file>', "The owner's keystore: @name or a file", { parse: notEmpty })
