@@ -11,7 +11,7 @@ import { FetchFailure } from '../files/failure.ts'
 import { checkTarget } from '../files/target.ts'
 
 /** Enough for proofs of the state of a rollup. */
-const MAX_BYTES = 2 * 2 ** 20
+const MAX_BYTES = 2 * 1024 * 1024
 export const GATEWAY_TIMEOUT_MS = 10_000
 
 export interface GatewayQuestion {

@@ -80,7 +80,7 @@ const UNIVERSAL_ABI = parseAbi([
 const ADDR_ABI = parseAbi(['function addr(bytes32 node, uint256 coinType) view returns (bytes)'])
 const OLD_ADDR_ABI = parseAbi(['function addr(bytes32 node) view returns (address)'])
 
-/** What happened while one name was resolved. The universal resolver reverts with less. */
+/** The events while one name was resolved. The universal resolver reverts with less. */
 interface Trace {
   nodeFailure: GdnError | null
   gatewayFailure: Error | null

@@ -21,6 +21,9 @@ const WORDS = ['', 'one', 'two', 'three', 'four', 'five']
 type Stated = readonly [page: string, sentence: (n: number) => string, source: string, before: string]
 
 const STATED: readonly Stated[] = [
+  ['docs/names.md', (n) => `may have ${n / MIB} MiB`, 'src/ens/gateway.ts', 'MAX_BYTES ='],
+  ['docs/names.md', (n) => `and take ${n / SECOND} s`, 'src/ens/gateway.ts', 'GATEWAY_TIMEOUT_MS ='],
+  ['docs/names.md', (n) => `at most ${n} redirects`, 'src/files/exchange.ts', 'maxRedirects ='],
   ['docs/api.md', (n) => `A request has at most ${count(n)} NFTs`, 'src/api/metadata.ts', 'MAX_NFTS_PER_REQUEST ='],
   ['docs/api.md', (n) => `${count(n)} values`, 'src/server/http/json-body.ts', 'MAX_VALUES ='],
   ['docs/api.md', (n) => `and ${n / MIB} MiB. Larger`, 'src/server/http/app.ts', 'BODY_LIMIT ='],

@@ -121,7 +121,7 @@ export interface TestGateway {
   close(): Promise<void>
 }
 
-/** Starts a gateway that returns one record, whatever is asked. */
+/** Starts a gateway that returns one record for each question. */
 export async function startGateway(record: Hex): Promise<TestGateway> {
   const key = generatePrivateKey()
   const server = createServer((request, response) => {

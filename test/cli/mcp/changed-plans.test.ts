@@ -184,7 +184,10 @@ test('a plan shows and compares the address of an ENS name, and is refused once 
   sent = []
   expect(await named.call('nft_mint', { dry_run: false, plan_id: planned.plan_id })).toMatchObject({
     status: 'error',
-    error: { code: 'refused', message: expect.stringContaining(`changed from ${OTHER} to ${THIRD} after it was shown`) },
+    error: {
+      code: 'refused',
+      message: expect.stringContaining(`changed from ${OTHER} to ${THIRD} after it was shown`),
+    },
   })
   expect(sent).toEqual([])
 })

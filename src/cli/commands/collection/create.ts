@@ -85,9 +85,14 @@ export function command(deps: Deps, run = create): GdnCommand {
   switchFlag(createCommand, '--dynamic', 'Let the API update the metadata of NFTs')
   switchFlag(createCommand, '--enable-burn', 'Let the API burn NFTs')
   valueFlag(createCommand, '--royalty <percent>', 'Royalty on sales, such as 5%', { parse: percentage })
-  valueFlag(createCommand, '--royalty-receiver <address>', 'Receiver of the royalty: an address, @name or ENS name (the owner)', {
-    parse: addressOrName,
-  })
+  valueFlag(
+    createCommand,
+    '--royalty-receiver <address>',
+    'Receiver of the royalty: an address, @name or ENS name (the owner)',
+    {
+      parse: addressOrName,
+    },
+  )
   valueFlag(createCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
     parse: notEmpty,
   })

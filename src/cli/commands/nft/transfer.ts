@@ -66,7 +66,9 @@ export function command(deps: Deps, run = transfer): GdnCommand {
     },
   })
   transferCommand.argument('[nft_gdn_id]')
-  valueFlag(transferCommand, '--receiver <address>', 'New owner: an address, @name or ENS name', { parse: addressOrName })
+  valueFlag(transferCommand, '--receiver <address>', 'New owner: an address, @name or ENS name', {
+    parse: addressOrName,
+  })
   valueFlag(transferCommand, '--sender <address>', 'Current owner', { parse: addressOrName })
   valueFlag(transferCommand, '--token-id <id>', 'Token ID', { parse: notEmpty })
   valueFlag(transferCommand, '-c, --contract <address>', "Address or name of the NFT's collection", { parse: notEmpty })
