@@ -457,7 +457,7 @@ function __gdn_bundles
     case 'schema'
       printf '%s\n' 'output-31b492'
     case 'mcp'
-      printf '%s\n' 'permissions-of-the-agent-0fd949 flags-b36207 server-12647a output-d9d285'
+      printf '%s\n' 'permissions-of-the-agent-4a8bf5 flags-b36207 server-12647a output-d9d285'
   end
 end
 
@@ -1191,13 +1191,14 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'permissions-of-the-agent-0fd949'
+    case 'permissions-of-the-agent-4a8bf5'
       printf '%s\n' '--allow-writes - - Offer tools that change something' \
         '--allow-spending - - Let tools spend on public networks, with --max-cost' \
         '--max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD' \
         '--root - dir Directory that tools can read and write (the current directory)' \
         '--password-file - file File with the password of wallets that tools generate or sign with' \
-        '--toolsets - ,toolsets Toolsets to offer: default, nfts, runs, wallets, backend, config or all (only default)'
+        '--toolsets - ,toolsets Toolsets to offer: default, nfts, runs, wallets, backend, config or all (only default)' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'flags-b36207'
       printf '%s\n' '--call-timeout - text How long a call waits before it returns `running` (50s)'
     case 'gdn'

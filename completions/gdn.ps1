@@ -293,7 +293,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'completion' = 'output-d9d285'
     'api' = 'flags-3898da output-986f87 server-12647a'
     'schema' = 'output-31b492'
-    'mcp' = 'permissions-of-the-agent-0fd949 flags-b36207 server-12647a output-d9d285'
+    'mcp' = 'permissions-of-the-agent-4a8bf5 flags-b36207 server-12647a output-d9d285'
   }
 
   $flags = @{
@@ -919,12 +919,13 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'permissions-of-the-agent-0fd949' = '--allow-writes - - Offer tools that change something
+    'permissions-of-the-agent-4a8bf5' = '--allow-writes - - Offer tools that change something
 --allow-spending - - Let tools spend on public networks, with --max-cost
 --max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD
 --root - dir Directory that tools can read and write (the current directory)
 --password-file - file File with the password of wallets that tools generate or sign with
---toolsets - ,toolsets Toolsets to offer: default, nfts, runs, wallets, backend, config or all (only default)'
+--toolsets - ,toolsets Toolsets to offer: default, nfts, runs, wallets, backend, config or all (only default)
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     'flags-b36207' = '--call-timeout - text How long a call waits before it returns `running` (50s)'
     'gdn' = '--help -h - Help for the command
 --quiet -q - Omit notes and progress

@@ -67,6 +67,14 @@ const packagesIn = (sources: readonly string[]) =>
 const ALWAYS = [/^src\/cli\/main\.ts$/, /^src\/cli\/process\.ts$/, /^src\/cli\/run\.ts$/]
 
 describe('the bundle', () => {
+  test('loads the code that resolves ENS names only for a name', () => {
+    const source = (name: string) => new RegExp(`^src/cli/commands/${name}\\.ts$`)
+    for (const name of ['nft/mint', 'nft/transfer', 'collection/create', 'batch/mint']) {
+      const sources = sourcesOf(loadedWith(...ALWAYS, source(name)))
+      expect(sources.filter((path) => /ens-normalize|viem\/.*\/ens\/|^src\/ens\/(?!ens-name)/.test(path))).toEqual([])
+    }
+  })
+
   test('loads one small file of ours for gdn --version', () => {
     const loaded = loadedWith(/^src\/cli\/main\.ts$/)
     expect([...loaded]).toEqual(['main.cjs'])

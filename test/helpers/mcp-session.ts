@@ -30,9 +30,11 @@ interface Place {
   env: NodeJS.ProcessEnv
   /** In the smallest unit of POL; null permits no spending. */
   maxCost: bigint | null
+  /** Flags that the operator adds to commands. */
+  flags?: readonly string[]
 }
 
-export async function openMcpSession({ home, url, env: more, maxCost }: Place): Promise<TestMcpSession> {
+export async function openMcpSession({ home, url, env: more, maxCost, flags = [] }: Place): Promise<TestMcpSession> {
   const root = join(home, 'project')
   const env = { HOME: home, GDN_PACE_DIR: join(home, 'pace'), GDN_KEYRING: 'off', ...more }
   const never = new AbortController().signal
@@ -50,7 +52,7 @@ export async function openMcpSession({ home, url, env: more, maxCost }: Place): 
     ...{ allowWrites: true, root, passwordFile: null, stateDir },
     maxCost: maxCost === null ? null : { amount: maxCost, currency: 'POL' },
     toolsets: ['all'],
-    operatorFlags: [`--base-url=${url}`, `--state-dir=${stateDir}`],
+    operatorFlags: [`--base-url=${url}`, `--state-dir=${stateDir}`, ...flags],
     callTimeout: 60_000,
     localFilesIn: async () => new Set(),
   })

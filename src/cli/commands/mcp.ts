@@ -8,8 +8,9 @@ import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } fr
 import { duration, notEmpty, someOf } from '../flags/parse.ts'
 import type { LocalFilesIn } from '../mcp/row-files.ts'
 import { TOOLSET_WORDS } from '../mcp/toolsets.ts'
+import { addEnsFlags, type EnsFlags } from '../request/ens-names.ts'
 
-interface McpFlags extends CommonFlags, ServerFlags {
+interface McpFlags extends CommonFlags, ServerFlags, EnsFlags {
   allowWrites?: boolean
   allowSpending?: boolean
   maxCost?: MaxCost
@@ -64,6 +65,7 @@ export function command(deps: Deps, run = mcp): GdnCommand {
   valueFlag(mcpCommand, '--call-timeout <time>', 'How long a call waits before it returns `running` (50s)', {
     parse: duration,
   })
+  addEnsFlags(mcpCommand, PERMITS)
   addServerFlags(mcpCommand)
   addCommonFlags(mcpCommand)
   return mcpCommand.action(async (flags: McpFlags) => await run(deps, flags))
@@ -91,6 +93,7 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
         ...(local ? ['--local'] : []),
         ...(baseUrl === undefined ? [] : [`--base-url=${baseUrl}`]),
         ...(profile === undefined ? [] : [`--profile=${profile}`]),
+        ...(flags.ccip === false ? ['--no-ccip'] : []),
         `--state-dir=${stateDir}`,
       ],
       passwordFile,

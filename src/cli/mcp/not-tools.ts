@@ -62,6 +62,7 @@ export const LEFT_OUT_FLAGS: Readonly<Record<string, string>> = {
   '--rpc-url': OPERATOR,
   '--rpc-url-file': OPERATOR,
   '--gateway': OPERATOR,
+  '--no-ccip': OPERATOR,
   '--password-file': OPERATOR,
   '--weak-password': OPERATOR,
   '--json': OUTPUT,

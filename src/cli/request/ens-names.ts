@@ -13,8 +13,8 @@ export interface EnsFlags {
 }
 
 /** Adds `--no-ccip`. */
-export function addEnsFlags(command: GdnCommand): GdnCommand {
-  return switchFlag(command, '--no-ccip', 'Reject ENS names that are resolved through gateways (CCIP-Read)')
+export function addEnsFlags(command: GdnCommand, group?: string): GdnCommand {
+  return switchFlag(command, '--no-ccip', 'Reject ENS names that are resolved through gateways (CCIP-Read)', group)
 }
 
 export interface EnsContext {

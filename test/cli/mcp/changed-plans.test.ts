@@ -171,15 +171,18 @@ test.each(CASES)('a plan refuses $title, sends nothing, and works once it is pla
 })
 
 test('a plan shows and compares the address of an ENS name, and is refused once the name has another', async () => {
-  const node = await startEnsNode({ 'alice.eth': { 2147483785: OTHER } })
+  const node = await startEnsNode({ 'alice.eth': { 2147483785: OTHER }, 'away.eth': 'gateway' })
   onTestFinished(node.close)
   const env = { GDN_API_KEY: backend.apiKey.reveal(), GDN_BLOCKCHAIN: 'polygon', GDN_ENS_RPC_URL: node.url }
-  const named = await openMcpSession({ home, url: proxy.url, env, maxCost: null })
+  const named = await openMcpSession({ home, url: proxy.url, env, maxCost: null, flags: ['--no-ccip'] })
   onTestFinished(() => named.close())
   const { address } = await world()
   const mint = { contract: address, title: 'Dawn', receiver: 'alice.eth' }
   const planned = await named.call('nft_mint', mint)
   expect(planned).toMatchObject({ status: 'planned', data: { body: { receiver_wallet_address: OTHER } } })
+  expect(await named.call('nft_mint', { ...mint, receiver: 'away.eth' })).toMatchObject({
+    error: { message: expect.stringContaining('away.eth is resolved by a gateway, and --no-ccip forbids gateways') },
+  })
   node.records['alice.eth'] = { 2147483785: THIRD }
   sent = []
   expect(await named.call('nft_mint', { dry_run: false, plan_id: planned.plan_id })).toMatchObject({
