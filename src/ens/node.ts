@@ -28,7 +28,8 @@ interface NodeOptions {
 /**
  * Sends a JSON-RPC request. A revert throws viem's `RpcRequestError` with the revert data, so that viem can read it.
  *
- * @throws GdnError `refused` if the node doesn't respond or returns another error; the signal's reason once it is aborted
+ * @throws GdnError `refused` if the node doesn't respond or returns another error; the signal's reason once it is
+ * aborted
  */
 export async function requestNode(
   { node, transport, userAgent, timeoutMs }: NodeOptions,

@@ -35,8 +35,8 @@ export interface EnsNetwork {
 export interface EnsResolver {
   /**
    * Returns the address of a normalized name on a network: its record for the network, or else its record for all EVM
-   * networks. Never returns the record of another network. Asks once for each name and network, and for at most 20 names
-   * at a time.
+   * networks. Never returns the record of another network. Asks once for each name and network, and for at most 20
+   * names at a time.
    *
    * @throws GdnError `usage` if the node isn't one of Ethereum; `refused` if the name has no such record or can't be
    * resolved; the signal's reason once it is aborted

@@ -16,6 +16,7 @@ import { addCostFlags } from '../cost/fees.ts'
 import { addMaxCostFlag, type LimitFlags } from '../cost/limit.ts'
 import { maxFee } from '../cost/max-fee.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../flags/common.ts'
+import { addEnsFlags, type EnsFlags } from '../flags/ens.ts'
 import {
   addressOrName,
   blockchainName,
@@ -28,7 +29,6 @@ import {
   positiveNumber,
 } from '../flags/parse.ts'
 import { addWaitFlags } from '../flags/wait.ts'
-import { addEnsFlags, type EnsFlags } from '../request/ens-names.ts'
 
 /** Flags of the commands that mint a manifest. */
 export interface BatchMintFlags extends RunOptionFlags, OutputFlags, ServerFlags, VerifyFlags, LimitFlags, EnsFlags {

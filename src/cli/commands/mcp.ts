@@ -5,10 +5,10 @@ import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { type MaxCost, type Money, maxCost } from '../cost/price.ts'
 import type { Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
+import { addEnsFlags, type EnsFlags } from '../flags/ens.ts'
 import { duration, notEmpty, someOf } from '../flags/parse.ts'
 import type { LocalFilesIn } from '../mcp/row-files.ts'
 import { TOOLSET_WORDS } from '../mcp/toolsets.ts'
-import { addEnsFlags, type EnsFlags } from '../request/ens-names.ts'
 
 interface McpFlags extends CommonFlags, ServerFlags, EnsFlags {
   allowWrites?: boolean

@@ -67,7 +67,7 @@ interface AddressQuestion extends TextQuestion {
   addresses?: (() => Promise<AddressBook>) | undefined
 }
 
-/** Prompts for an address or a name. Validates it for the blockchain, if one is given. An ENS name is returned as such. */
+/** Prompts for an address or a name. Validates it for the blockchain, if one is given. Returns an ENS name as such. */
 export async function askAddress(
   io: Io,
   { blockchain, optional = false, required = 'an address is required', addresses, ...question }: AddressQuestion,
@@ -75,7 +75,7 @@ export async function askAddress(
   const addressOf = async (typed: string): Promise<string> => {
     const answer = typed.trim()
     if (addresses !== undefined && isEnsName(answer)) {
-      const { checkedEnsName } = await import('../request/ens-names.ts')
+      const { checkedEnsName } = await import('../flags/ens.ts')
       return await checkedEnsName(answer, {}, blockchain)
     }
     return addresses !== undefined && answer.startsWith('@') ? (await addresses()).resolve(answer, {}) : answer

@@ -1,21 +1,9 @@
-import { type Blockchain, chainIdOf, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 import { isEnsName } from '../../ens/ens-name.ts'
-import { type GdnCommand, switchFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
+import { type EnsFlags, type NameNetwork, networkOf } from '../flags/ens.ts'
 import { type Io, safe } from '../io/io.ts'
-
-/** Flags of commands that resolve ENS names. */
-export interface EnsFlags {
-  /** False with --no-ccip. */
-  ccip?: boolean
-}
-
-/** Adds `--no-ccip`. */
-export function addEnsFlags(command: GdnCommand, group?: string): GdnCommand {
-  return switchFlag(command, '--no-ccip', 'Reject ENS names that are resolved through gateways (CCIP-Read)', group)
-}
 
 export interface EnsContext {
   settings: Pick<Settings, 'ensRpcUrl'>
@@ -84,12 +72,7 @@ async function resolveAll(
   return wanted.map(({ name, network }) => before.get(keyOf(name, network)) ?? '')
 }
 
-interface Network {
-  name: Blockchain
-  chainId: number
-}
-
-const keyOf = (name: string, network: Network): string => `${network.chainId} ${name}`
+const keyOf = (name: string, network: NameNetwork): string => `${network.chainId} ${name}`
 
 /** Errors about the node have a place of their own. */
 const placed = (error: unknown, place: Place): unknown =>
@@ -100,38 +83,4 @@ function noNode({ name, place }: { name: string; place: Place }): GdnError {
     place,
     hint: 'Set GDN_ENS_RPC_URL to the JSON-RPC URL of an Ethereum mainnet node, or run `gdn config set ens_rpc_url <url>`. Otherwise, use the address.',
   })
-}
-
-function networkOf(name: string, blockchain: unknown, place: Place): Network {
-  const usage = (message: string, hint: string) => new GdnError('usage', message, { place, hint })
-  if (typeof blockchain !== 'string' || !isBlockchain(blockchain)) {
-    throw usage(
-      `${safe(name)} can't be resolved without a blockchain, because a name has an address for each network`,
-      'Add --blockchain <name>, or use the address.',
-    )
-  }
-  if (!isEvm(blockchain)) {
-    throw usage(
-      `${safe(name)} is an ENS name, which gdn resolves for EVM blockchains only`,
-      `Use a ${blockchain} address.`,
-    )
-  }
-  const chainId = chainIdOf(blockchain)
-  if (chainId !== null) return { name: blockchain, chainId }
-  throw usage(
-    `${safe(name)} can't be resolved for ${blockchain}, because gdn doesn't know its chain ID`,
-    'Use the address.',
-  )
-}
-
-/**
- * Checks an ENS name that a later step resolves, and returns it normalized.
- *
- * @throws GdnError `usage` for an invalid name, and for a blockchain that isn't EVM
- */
-export async function checkedEnsName(name: string, place: Place, blockchain?: Blockchain | undefined): Promise<string> {
-  const { normalizeName } = await import('../../ens/normalize-name.ts')
-  const normalized = normalizeName(name, place)
-  if (blockchain !== undefined) networkOf(normalized, blockchain, place)
-  return normalized
 }

@@ -32,7 +32,7 @@ export async function nameFlags(command: GdnCommand, open: OpenBook): Promise<vo
 }
 
 async function checkedEns(name: string, place: Place): Promise<string> {
-  const { checkedEnsName } = await import('./ens-names.ts')
+  const { checkedEnsName } = await import('../flags/ens.ts')
   return await checkedEnsName(name, place)
 }
 
@@ -65,8 +65,8 @@ export async function nameFields(
 }
 
 /**
- * Returns the address of the configured wallet, or its ENS name. A name on this machine is resolved here rather than when the configuration is loaded,
- * so that a wrong name doesn't break commands that don't use the wallet.
+ * Returns the address of the configured wallet, or its ENS name. A name on this machine is resolved here rather than
+ * when the configuration is loaded, so that a wrong name doesn't break commands that don't use the wallet.
  */
 export async function configuredWallet({ wallet }: Settings, open: OpenBook): Promise<string | undefined> {
   if (wallet === null || !isName(wallet.value)) return wallet?.value

@@ -2,9 +2,10 @@ import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags, addStateDirFlag, type CommonFlags } from '../../flags/common.ts'
+import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
 import { addressOrName, blockchainName, oneOf } from '../../flags/parse.ts'
 import { csvLine } from '../../render/cells.ts'
-import { addEnsFlags, type EnsFlags, resolveEnsFields } from '../../request/ens-names.ts'
+import { resolveEnsFields } from '../../request/ens-names.ts'
 
 const FORMATS = ['csv', 'json', 'jsonl'] as const
 type Format = (typeof FORMATS)[number]

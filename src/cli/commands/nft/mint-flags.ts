@@ -2,9 +2,9 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import type { UnknownColumns } from '../../../manifest/columns.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
+import type { EnsFlags } from '../../flags/ens.ts'
 import { type KeyValue, keyValue, notEmpty } from '../../flags/parse.ts'
 import type { WaitFlags } from '../../flags/wait.ts'
-import type { EnsFlags } from '../../request/ens-names.ts'
 import type { OperationFlags } from '../../request/operate-once.ts'
 
 /** The parsed flags that `nft mint` and `nft grant` share: an NFT's metadata, collection and receiver. */

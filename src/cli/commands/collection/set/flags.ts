@@ -4,10 +4,10 @@ import { eitherFlag, type GdnCommand, type Parse, switchFlag, valueFlag } from '
 import type { NodeFlags } from '../../../connect/open-network.ts'
 import { addReaderFlags } from '../../../connect/open-verifier.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../../flags/common.ts'
+import { addEnsFlags, type EnsFlags } from '../../../flags/ens.ts'
 import { addressOrName, blockchainName, httpAddress, notEmpty } from '../../../flags/parse.ts'
 import { percentage } from '../../../flags/percentage.ts'
 import { addTimeoutFlag } from '../../../flags/wait.ts'
-import { addEnsFlags, type EnsFlags } from '../../../request/ens-names.ts'
 import { addPasswordFlag } from '../../wallet/password.ts'
 
 /** The settings that can be changed. The property names are those of Commander's options. */

@@ -1,0 +1,56 @@
+import { type Blockchain, chainIdOf, isBlockchain, isEvm } from '../../api/blockchains.ts'
+import { GdnError, type Place } from '../../core/errors.ts'
+import { type GdnCommand, switchFlag } from '../command.ts'
+import { safe } from '../io/io.ts'
+
+/** Flags of commands that resolve ENS names. */
+export interface EnsFlags {
+  /** False with --no-ccip. */
+  ccip?: boolean
+}
+
+/** Adds `--no-ccip`. */
+export function addEnsFlags(command: GdnCommand, group?: string): GdnCommand {
+  return switchFlag(command, '--no-ccip', 'Reject ENS names that are resolved through gateways (CCIP-Read)', group)
+}
+
+/** The network whose record of a name is used. */
+export interface NameNetwork {
+  name: Blockchain
+  chainId: number
+}
+
+/** @throws GdnError `usage` for a blockchain that isn't known, isn't EVM, or whose chain ID isn't known */
+export function networkOf(name: string, blockchain: unknown, place: Place): NameNetwork {
+  const usage = (message: string, hint: string) => new GdnError('usage', message, { place, hint })
+  if (typeof blockchain !== 'string' || !isBlockchain(blockchain)) {
+    throw usage(
+      `${safe(name)} can't be resolved without a blockchain, because a name has an address for each network`,
+      'Add --blockchain <name>, or use the address.',
+    )
+  }
+  if (!isEvm(blockchain)) {
+    throw usage(
+      `${safe(name)} is an ENS name, which gdn resolves for EVM blockchains only`,
+      `Use a ${blockchain} address.`,
+    )
+  }
+  const chainId = chainIdOf(blockchain)
+  if (chainId !== null) return { name: blockchain, chainId }
+  throw usage(
+    `${safe(name)} can't be resolved for ${blockchain}, because gdn doesn't know its chain ID`,
+    'Use the address.',
+  )
+}
+
+/**
+ * Checks an ENS name that a later step resolves, and returns it normalized.
+ *
+ * @throws GdnError `usage` for an invalid name, and for a blockchain that isn't EVM
+ */
+export async function checkedEnsName(name: string, place: Place, blockchain?: Blockchain | undefined): Promise<string> {
+  const { normalizeName } = await import('../../ens/normalize-name.ts')
+  const normalized = normalizeName(name, place)
+  if (blockchain !== undefined) networkOf(normalized, blockchain, place)
+  return normalized
+}
