@@ -50,9 +50,14 @@ const GROUPS = [
   // Code of every command that may spend.
   {
     name: 'cost',
-    paths: ['confirm-spending', 'limit', 'max-fee', 'paid', 'run-limit', 'spent'].map(
-      (name) => `src/cli/cost/${name}.ts`,
-    ),
+    paths: [
+      ...['confirm-spending', 'limit', 'max-fee', 'paid', 'run-limit', 'spent'].map(
+        (name) => `src/cli/cost/${name}.ts`,
+      ),
+      // Nearly all commands that take addresses may spend.
+      'src/cli/flags/ens.ts',
+      'src/cli/request/ens-names.ts',
+    ],
   },
   // Code of every command that reads a manifest or a list of receivers.
   { name: 'csv', paths: ['csv', 'decode', 'hash-table', 'source'].map((name) => `src/manifest/${name}.ts`) },
