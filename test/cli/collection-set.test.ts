@@ -9,6 +9,7 @@ import type { PermitSpending, QuoteSpending } from '../../src/cli/deps.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { encodeDeployFactory, encodeMake, predictCollection } from '../../src/server/chain/evm/factory.ts'
 import { until } from '../helpers/backend.ts'
+import { startEnsNode } from '../helpers/ens-node.ts'
 import { PASSWORD, writeKeystore, writePassword } from '../helpers/keystore-file.ts'
 import { enterCollections } from '../helpers/known-collections.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
@@ -395,6 +396,20 @@ describe('gdn collection set', () => {
     const taken = await set('--accept-owner', ...as('stranger'), '--yes')
     expect(taken.code, taken.stderr).toBe(0)
     expect(await read('owner')).toBe(stranger.address)
+  })
+
+  test('resolves the ENS names of a new owner and of a royalty receiver', async () => {
+    const node = await startEnsNode({ 'new.eth': { 2147483785: stranger.address } })
+    onTestFinished(node.close)
+    const env = { ...home.env, GDN_API_KEY: 'key', GDN_ENS_RPC_URL: node.url }
+    const flags = ['--new-owner', 'new.eth', '--royalty', '5%', '--royalty-receiver', 'New.eth', '--dry-run', '--json']
+    const shown = await run(flags, { env })
+    expect(shown.code, shown.stderr).toBe(0)
+    expect(JSON.parse(shown.stdout)).toMatchObject([
+      { setting: 'royalty', after: { receiver: stranger.address } },
+      { setting: 'pending_owner', after: stranger.address },
+    ])
+    expect(node.asked).toEqual(['new.eth'])
   })
 
   test('freezes the metadata of all NFTs, once, after a confirmation that says that it is for good', async () => {

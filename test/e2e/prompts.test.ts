@@ -8,6 +8,7 @@ import type { KnownCollection } from '../../src/state/known-collections.ts'
 import { CSV, service, TARGET } from '../cli/drop.ts'
 import { announce, fakeApi } from '../cli/fake-api.ts'
 import { cli } from '../cli/harness.ts'
+import { startEnsNode } from '../helpers/ens-node.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
 import { enterCollections } from '../helpers/known-collections.ts'
 import { filesHolding } from '../helpers/leaks.ts'
@@ -339,6 +340,23 @@ describe('missing arguments are prompted for', () => {
       blockchain: 'bnb-testnet',
       sender_wallet_address: OTHER,
     })
+  })
+
+  test('nft mint: the ENS name of a receiver, which is checked at once and shown with its address', async () => {
+    const { env, dir } = await home()
+    const node = await startEnsNode({ 'alice.eth': { 2147483785: OTHER } })
+    onTestFinished(node.close)
+    const out = join(dir, 'out')
+    const mint = `nft mint --base-url https://a.test -c ${CONTRACT} -b polygon --title Dawn --dry-run`
+    const terminal = atTerminal(mint, { ...env, GDN_ENS_RPC_URL: node.url }, out)
+    await terminal.showsNow('Receiver')
+    terminal.type(`a_lice.eth${ENTER}`)
+    await terminal.showsNow('not a valid ENS name')
+    terminal.type(`${ERASE_LINE}Alice.eth${ENTER}`)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(screen).toContain(`alice.eth → ${OTHER}`)
+    expect(await request(out)).toMatchObject({ receiver_wallet_address: OTHER })
   })
 
   test('nft transfer: the NFT and its new owner', async () => {
