@@ -212,10 +212,10 @@ __gdn_bundles() {
     'collection set') REPLY='settings-f5335f flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
     'collection holders') REPLY='flags-8c4fb1 reading-726635 choosing-49f845 server-12647a output-31b492' ;;
-    'nft mint') REPLY='flags-307f53 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
-    'nft grant') REPLY='flags-98a17e metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
-    'nft transfer') REPLY='flags-91f5a4 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
-    'nft list') REPLY='flags-8c56ed server-12647a output-31b492' ;;
+    'nft mint') REPLY='flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
+    'nft grant') REPLY='flags-d2c5d8 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft transfer') REPLY='flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft list') REPLY='flags-8578f9 server-12647a output-31b492' ;;
     'nft show') REPLY='flags-bccf96 server-12647a output-31b492' ;;
     'nft wait') REPLY='sending-and-waiting-6eeee0 server-12647a output-31b492' ;;
     'nft update') REPLY='metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492' ;;
@@ -224,27 +224,27 @@ __gdn_bundles() {
     'nft history') REPLY='server-12647a output-31b492' ;;
     'nft verify') REPLY='flags-0ea566 verifying-2dc4e2 server-12647a output-31b492' ;;
     'batch template') REPLY='flags-588edd server-da4928 output-d9d285' ;;
-    'batch validate') REPLY='flags-8dfe0c server-12647a output-31b492' ;;
-    'batch preview') REPLY='flags-10261e server-12647a output-31b492' ;;
-    'batch rehearse') REPLY='flags-a8dd14 run-d6aedf server-da4928 output-31b492' ;;
-    'batch mint') REPLY='flags-0cf7a1 receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch validate') REPLY='flags-6ce2df server-12647a output-31b492' ;;
+    'batch preview') REPLY='flags-8d323e server-12647a output-31b492' ;;
+    'batch rehearse') REPLY='flags-12ec85 run-d6aedf server-da4928 output-31b492' ;;
+    'batch mint') REPLY='flags-8f37aa receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
-    'batch status') REPLY='flags-347970 server-12647a output-31b492' ;;
-    'batch resume') REPLY='flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
-    'batch retry') REPLY='flags-a5d8ef run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
-    'batch reconcile') REPLY='flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492' ;;
-    'batch results') REPLY='flags-a3428c verifying-4972e5 server-12647a output-31b492' ;;
-    'batch report') REPLY='flags-6871bb server-12647a output-31b492' ;;
-    'batch rm') REPLY='flags-dbdba3 server-12647a output-31b492' ;;
-    'plan') REPLY='flags-8f3da1 server-12647a output-7bedd8' ;;
-    'apply') REPLY='flags-142928 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
-    'reveal') REPLY='flags-3f11a7 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492' ;;
-    'cost') REPLY='flags-85475f cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
+    'batch status') REPLY='flags-eee414 server-12647a output-31b492' ;;
+    'batch resume') REPLY='flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch retry') REPLY='flags-263dfc run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch reconcile') REPLY='flags-486742 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492' ;;
+    'batch results') REPLY='flags-7cfe0f verifying-4972e5 server-12647a output-31b492' ;;
+    'batch report') REPLY='flags-c0a8b1 server-12647a output-31b492' ;;
+    'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
+    'plan') REPLY='flags-195431 server-12647a output-7bedd8' ;;
+    'apply') REPLY='flags-6a1957 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
+    'reveal') REPLY='flags-f2bc1f sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492' ;;
+    'cost') REPLY='flags-7a82a1 cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
     'wallet generate') REPLY='flags-e8321b server-12647a output-31b492' ;;
     'wallet import') REPLY='flags-081201 server-da4928 output-31b492' ;;
     'wallet url') REPLY='flags-6d551a server-12647a output-31b492' ;;
     'wallet list') REPLY='server-da4928 output-31b492' ;;
-    'wallet add') REPLY='server-da4928 output-31b492' ;;
+    'wallet add') REPLY='flags-42b611 server-da4928 output-31b492' ;;
     'wallet rm') REPLY='server-da4928 output-31b492' ;;
     'wallet export') REPLY='flags-4f1d06 server-da4928 output-fdabd3' ;;
     'wallet proofs') REPLY='flags-9a6469 output-31b492' ;;
@@ -257,7 +257,7 @@ __gdn_bundles() {
     'local exec') REPLY='flags-da49b3 output-d9d285' ;;
     'serve') REPLY='flags-3f5753 output-990dbf' ;;
     'worker') REPLY='flags-276b68 output-e9ede5' ;;
-    'open') REPLY='flags-97a8b4 server-12647a output-3c06f6' ;;
+    'open') REPLY='flags-c65947 server-12647a output-3c06f6' ;;
     'chain list') REPLY='flags-ef163f output-31b492' ;;
     'chain setup') REPLY='flags-e05904 sending-and-waiting-1cb25c output-31b492' ;;
     'chain status') REPLY='flags-ef163f output-31b492' ;;
@@ -380,9 +380,9 @@ __gdn_flags() {
 --token-id - text Only holders of this token
 --sample - text Draw this number of holders
 --seed - text Text that determines the draw (the hash of the block)' ;;
-    'flags-307f53') REPLY='--contract -c @collections Collection to mint into
---contract-address ~ @collections Collection to mint into
---contract-addresses ~ @collections Collection to mint into
+    'flags-136c6d') REPLY='--contract -c @collections Address or name of the collection to mint into
+--contract-address ~ @collections Address or name of the collection to mint into
+--contract-addresses ~ @collections Address or name of the collection to mint into
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver: an address, @name or ENS name
 --receiver-wallet-address ~ @wallets Receiver: an address, @name or ENS name
@@ -409,9 +409,9 @@ __gdn_flags() {
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --allow-duplicates - - Mint duplicate rows without a prompt' ;;
-    'flags-98a17e') REPLY='--contract -c @collections Collection to mint into
---contract-address ~ @collections Collection to mint into
---contract-addresses ~ @collections Collection to mint into
+    'flags-d2c5d8') REPLY='--contract -c @collections Address or name of the collection to mint into
+--contract-address ~ @collections Address or name of the collection to mint into
+--contract-addresses ~ @collections Address or name of the collection to mint into
 --blockchain -b =blockchain Blockchain of the collection
 --sender - @wallets First owner: an address, @name or ENS name (your profile'\''s wallet)
 --sender-wallet-address ~ @wallets First owner: an address, @name or ENS name (your profile'\''s wallet)
@@ -419,16 +419,16 @@ __gdn_flags() {
 --receiver-wallet-address ~ @wallets Receiver: an address, @name or ENS name
 --file -f file JSON request, or - for standard input; flags override its fields
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
-    'flags-91f5a4') REPLY='--receiver - @wallets New owner: an address, @name or ENS name
+    'flags-62ab30') REPLY='--receiver - @wallets New owner: an address, @name or ENS name
 --receiver-wallet-address ~ @wallets New owner: an address, @name or ENS name
 --to ~ @wallets New owner: an address, @name or ENS name
 --sender - @wallets Current owner
 --sender-wallet-address ~ @wallets Current owner
 --token-id - text Token ID
 --tokenid ~ text Token ID
---contract -c @collections Collection of the NFT
---contract-address ~ @collections Collection of the NFT
---contract-addresses ~ @collections Collection of the NFT
+--contract -c @collections Address or name of the NFT'\''s collection
+--contract-address ~ @collections Address or name of the NFT'\''s collection
+--contract-addresses ~ @collections Address or name of the NFT'\''s collection
 --blockchain -b =blockchain Blockchain of the NFT
 --file -f file JSON request, or - for standard input; flags override its fields
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
@@ -439,9 +439,9 @@ __gdn_flags() {
 --yes -y - Don'\''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create' ;;
-    'flags-8c56ed') REPLY='--contract -c @collections Collection to list
---contract-address ~ @collections Collection to list
---contract-addresses ~ @collections Collection to list
+    'flags-8578f9') REPLY='--contract -c @collections Address or name of the collection to list
+--contract-address ~ @collections Address or name of the collection to list
+--contract-addresses ~ @collections Address or name of the collection to list
 --blockchain -b =blockchain Blockchain of the collection
 --limit - text List only the first n NFTs' ;;
     'flags-bccf96') REPLY='--watch - - Show changes until nothing is in progress, or until Ctrl-C
@@ -490,9 +490,9 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-8dfe0c') REPLY='--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-6ce2df') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+--contract-address ~ @collections Address or name of the drop'\''s collection
+--contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -504,13 +504,13 @@ __gdn_flags() {
 --check-files - - Request every file URL first, a few at a time
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
 --preview - - Draw the images of the first rows (terminal only)' ;;
-    'flags-10261e') REPLY='--to - file File to write (<manifest>-preview.html)
+    'flags-8d323e') REPLY='--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
 --open - - Open the file in the browser
 --remote-images - - Let the page load images from the web
---contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+--contract -c @collections Address or name of the drop'\''s collection
+--contract-address ~ @collections Address or name of the drop'\''s collection
+--contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -519,9 +519,9 @@ __gdn_flags() {
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' ;;
-    'flags-a8dd14') REPLY='--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-12ec85') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+--contract-address ~ @collections Address or name of the drop'\''s collection
+--contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -552,9 +552,9 @@ __gdn_flags() {
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)
 --in-order - - Send rows in the manifest'\''s order' ;;
-    'flags-0cf7a1') REPLY='--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-8f37aa') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+--contract-address ~ @collections Address or name of the drop'\''s collection
+--contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -597,37 +597,37 @@ __gdn_flags() {
 --max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --max-fee-gwei - text Maximum gas price; while the price is higher, the run waits' ;;
     'flags-adadad') REPLY='--all - - Include single commands, each as a run of one request' ;;
-    'flags-347970') REPLY='--contract -c @collections Collection of the run, if several runs match
+    'flags-eee414') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --watch - - Show changes until nothing is in progress, or until Ctrl-C
 --costs - - Get the cost of the run so far from its server' ;;
-    'flags-b32f09') REPLY='--contract -c @collections Collection of the run, if several runs match
+    'flags-090a66') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --retry-failed - - Also retry rows that were rejected or whose NFT failed' ;;
     'run-aefcb0') REPLY='--chunk-size - text NFTs per request (50)
 --batch-size ~ text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)' ;;
-    'flags-a5d8ef') REPLY='--contract -c @collections Collection of the run, if several runs match
+    'flags-263dfc') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --absent - - Retry absent rows with an unknown outcome instead of failed rows' ;;
-    'flags-cd1516') REPLY='--contract -c @collections Collection of the run, if several runs match
+    'flags-486742') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable' ;;
     'run-8963b7') REPLY='--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)' ;;
-    'flags-a3428c') REPLY='--contract -c @collections Collection of the run, if several runs match
+    'flags-7cfe0f') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
 --costs - - Also print the cost that the server reports for the run' ;;
-    'flags-6871bb') REPLY='--contract -c @collections Collection of the run, if several runs match
+    'flags-c0a8b1') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
 --open - - Open the file in the browser
 --gateway - text IPFS gateway for images and links (the server'\''s own)' ;;
-    'flags-dbdba3') REPLY='--contract -c @collections Collection of the run, if several runs match
+    'flags-a1e007') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt' ;;
-    'flags-8f3da1') REPLY='--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-195431') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+--contract-address ~ @collections Address or name of the drop'\''s collection
+--contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -655,9 +655,9 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-142928') REPLY='--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-6a1957') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+--contract-address ~ @collections Address or name of the drop'\''s collection
+--contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -680,9 +680,9 @@ __gdn_flags() {
 --price - text Price of the network'\''s coin: 3100 (USD) or 3100EUR' ;;
     'sending-and-waiting-50fb0b') REPLY='--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
-    'flags-3f11a7') REPLY='--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-f2bc1f') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+--contract-address ~ @collections Address or name of the drop'\''s collection
+--contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -696,9 +696,9 @@ __gdn_flags() {
     'sending-and-waiting-ed2143') REPLY='--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
-    'flags-85475f') REPLY='--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-7a82a1') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+--contract-address ~ @collections Address or name of the drop'\''s collection
+--contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -726,6 +726,7 @@ __gdn_flags() {
 --weak-password - - Accept a password of fewer than 8 characters, for tests' ;;
     'flags-6d551a') REPLY='--email - text E-mail address of the account (your profile'\''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d' ;;
+    'flags-42b611') REPLY='--from - file CSV file with the columns name and address, or - for standard input' ;;
     'flags-4f1d06') REPLY='--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)
 --to - file New file to write, or - for standard output
 --password-file - file File with the password, or - for standard input' ;;
@@ -817,8 +818,8 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-97a8b4') REPLY='--print - - Print the URL without opening it
---contract -c @collections Collection of the run, if several runs match' ;;
+    'flags-c65947') REPLY='--print - - Print the URL without opening it
+--contract -c @collections Address or name of the collection, if several runs match' ;;
     'output-3c06f6') REPLY='--json - - Print the URL as JSON without opening it
 --quiet -q - Omit notes and progress
 --no-color - - Disable colors

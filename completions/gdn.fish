@@ -287,13 +287,13 @@ function __gdn_bundles
     case 'collection holders'
       printf '%s\n' 'flags-8c4fb1 reading-726635 choosing-49f845 server-12647a output-31b492'
     case 'nft mint'
-      printf '%s\n' 'flags-307f53 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
+      printf '%s\n' 'flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     case 'nft grant'
-      printf '%s\n' 'flags-98a17e metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-d2c5d8 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     case 'nft transfer'
-      printf '%s\n' 'flags-91f5a4 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
     case 'nft list'
-      printf '%s\n' 'flags-8c56ed server-12647a output-31b492'
+      printf '%s\n' 'flags-8578f9 server-12647a output-31b492'
     case 'nft show'
       printf '%s\n' 'flags-bccf96 server-12647a output-31b492'
     case 'nft wait'
@@ -311,37 +311,37 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-588edd server-da4928 output-d9d285'
     case 'batch validate'
-      printf '%s\n' 'flags-8dfe0c server-12647a output-31b492'
+      printf '%s\n' 'flags-6ce2df server-12647a output-31b492'
     case 'batch preview'
-      printf '%s\n' 'flags-10261e server-12647a output-31b492'
+      printf '%s\n' 'flags-8d323e server-12647a output-31b492'
     case 'batch rehearse'
-      printf '%s\n' 'flags-a8dd14 run-d6aedf server-da4928 output-31b492'
+      printf '%s\n' 'flags-12ec85 run-d6aedf server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-0cf7a1 receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-8f37aa receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
-      printf '%s\n' 'flags-347970 server-12647a output-31b492'
+      printf '%s\n' 'flags-eee414 server-12647a output-31b492'
     case 'batch resume'
-      printf '%s\n' 'flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch retry'
-      printf '%s\n' 'flags-a5d8ef run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-263dfc run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch reconcile'
-      printf '%s\n' 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
+      printf '%s\n' 'flags-486742 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
     case 'batch results'
-      printf '%s\n' 'flags-a3428c verifying-4972e5 server-12647a output-31b492'
+      printf '%s\n' 'flags-7cfe0f verifying-4972e5 server-12647a output-31b492'
     case 'batch report'
-      printf '%s\n' 'flags-6871bb server-12647a output-31b492'
+      printf '%s\n' 'flags-c0a8b1 server-12647a output-31b492'
     case 'batch rm'
-      printf '%s\n' 'flags-dbdba3 server-12647a output-31b492'
+      printf '%s\n' 'flags-a1e007 server-12647a output-31b492'
     case 'plan'
-      printf '%s\n' 'flags-8f3da1 server-12647a output-7bedd8'
+      printf '%s\n' 'flags-195431 server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-142928 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
+      printf '%s\n' 'flags-6a1957 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-3f11a7 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'flags-f2bc1f sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
     case 'cost'
-      printf '%s\n' 'flags-85475f cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'flags-7a82a1 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
       printf '%s\n' 'flags-e8321b server-12647a output-31b492'
     case 'wallet import'
@@ -351,7 +351,7 @@ function __gdn_bundles
     case 'wallet list'
       printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet add'
-      printf '%s\n' 'server-da4928 output-31b492'
+      printf '%s\n' 'flags-42b611 server-da4928 output-31b492'
     case 'wallet rm'
       printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet export'
@@ -377,7 +377,7 @@ function __gdn_bundles
     case 'worker'
       printf '%s\n' 'flags-276b68 output-e9ede5'
     case 'open'
-      printf '%s\n' 'flags-97a8b4 server-12647a output-3c06f6'
+      printf '%s\n' 'flags-c65947 server-12647a output-3c06f6'
     case 'chain list'
       printf '%s\n' 'flags-ef163f output-31b492'
     case 'chain setup'
@@ -552,10 +552,10 @@ function __gdn_flags
         '--token-id - text Only holders of this token' \
         '--sample - text Draw this number of holders' \
         '--seed - text Text that determines the draw (the hash of the block)'
-    case 'flags-307f53'
-      printf '%s\n' '--contract -c @collections Collection to mint into' \
-        '--contract-address ~ @collections Collection to mint into' \
-        '--contract-addresses ~ @collections Collection to mint into' \
+    case 'flags-136c6d'
+      printf '%s\n' '--contract -c @collections Address or name of the collection to mint into' \
+        '--contract-address ~ @collections Address or name of the collection to mint into' \
+        '--contract-addresses ~ @collections Address or name of the collection to mint into' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver: an address, @name or ENS name' \
         '--receiver-wallet-address ~ @wallets Receiver: an address, @name or ENS name' \
@@ -585,10 +585,10 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--allow-duplicates - - Mint duplicate rows without a prompt'
-    case 'flags-98a17e'
-      printf '%s\n' '--contract -c @collections Collection to mint into' \
-        '--contract-address ~ @collections Collection to mint into' \
-        '--contract-addresses ~ @collections Collection to mint into' \
+    case 'flags-d2c5d8'
+      printf '%s\n' '--contract -c @collections Address or name of the collection to mint into' \
+        '--contract-address ~ @collections Address or name of the collection to mint into' \
+        '--contract-addresses ~ @collections Address or name of the collection to mint into' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--sender - @wallets First owner: an address, @name or ENS name (your profile\'s wallet)' \
         '--sender-wallet-address ~ @wallets First owner: an address, @name or ENS name (your profile\'s wallet)' \
@@ -596,7 +596,7 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Receiver: an address, @name or ENS name' \
         '--file -f file JSON request, or - for standard input; flags override its fields' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    case 'flags-91f5a4'
+    case 'flags-62ab30'
       printf '%s\n' '--receiver - @wallets New owner: an address, @name or ENS name' \
         '--receiver-wallet-address ~ @wallets New owner: an address, @name or ENS name' \
         '--to ~ @wallets New owner: an address, @name or ENS name' \
@@ -604,9 +604,9 @@ function __gdn_flags
         '--sender-wallet-address ~ @wallets Current owner' \
         '--token-id - text Token ID' \
         '--tokenid ~ text Token ID' \
-        '--contract -c @collections Collection of the NFT' \
-        '--contract-address ~ @collections Collection of the NFT' \
-        '--contract-addresses ~ @collections Collection of the NFT' \
+        '--contract -c @collections Address or name of the NFT\'s collection' \
+        '--contract-address ~ @collections Address or name of the NFT\'s collection' \
+        '--contract-addresses ~ @collections Address or name of the NFT\'s collection' \
         '--blockchain -b =blockchain Blockchain of the NFT' \
         '--file -f file JSON request, or - for standard input; flags override its fields' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
@@ -618,10 +618,10 @@ function __gdn_flags
         '--yes -y - Don\'t prompt before spending coins that have value' \
         '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
-    case 'flags-8c56ed'
-      printf '%s\n' '--contract -c @collections Collection to list' \
-        '--contract-address ~ @collections Collection to list' \
-        '--contract-addresses ~ @collections Collection to list' \
+    case 'flags-8578f9'
+      printf '%s\n' '--contract -c @collections Address or name of the collection to list' \
+        '--contract-address ~ @collections Address or name of the collection to list' \
+        '--contract-addresses ~ @collections Address or name of the collection to list' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--limit - text List only the first n NFTs'
     case 'flags-bccf96'
@@ -682,10 +682,10 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-8dfe0c'
-      printf '%s\n' '--contract -c @collections Collection of the drop' \
-        '--contract-address ~ @collections Collection of the drop' \
-        '--contract-addresses ~ @collections Collection of the drop' \
+    case 'flags-6ce2df'
+      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
+        '--contract-address ~ @collections Address or name of the drop\'s collection' \
+        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
@@ -697,14 +697,14 @@ function __gdn_flags
         '--check-files - - Request every file URL first, a few at a time' \
         '--unrevealed - file Also check the placeholder and the rules of an unrevealed drop' \
         '--preview - - Draw the images of the first rows (terminal only)'
-    case 'flags-10261e'
+    case 'flags-8d323e'
       printf '%s\n' '--to - file File to write (<manifest>-preview.html)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open the file in the browser' \
         '--remote-images - - Let the page load images from the web' \
-        '--contract -c @collections Collection of the drop' \
-        '--contract-address ~ @collections Collection of the drop' \
-        '--contract-addresses ~ @collections Collection of the drop' \
+        '--contract -c @collections Address or name of the drop\'s collection' \
+        '--contract-address ~ @collections Address or name of the drop\'s collection' \
+        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
@@ -713,10 +713,10 @@ function __gdn_flags
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    case 'flags-a8dd14'
-      printf '%s\n' '--contract -c @collections Collection of the drop' \
-        '--contract-address ~ @collections Collection of the drop' \
-        '--contract-addresses ~ @collections Collection of the drop' \
+    case 'flags-12ec85'
+      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
+        '--contract-address ~ @collections Address or name of the drop\'s collection' \
+        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
@@ -748,10 +748,10 @@ function __gdn_flags
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order'
-    case 'flags-0cf7a1'
-      printf '%s\n' '--contract -c @collections Collection of the drop' \
-        '--contract-address ~ @collections Collection of the drop' \
-        '--contract-addresses ~ @collections Collection of the drop' \
+    case 'flags-8f37aa'
+      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
+        '--contract-address ~ @collections Address or name of the drop\'s collection' \
+        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
@@ -800,12 +800,12 @@ function __gdn_flags
         '--max-fee-gwei - text Maximum gas price; while the price is higher, the run waits'
     case 'flags-adadad'
       printf '%s\n' '--all - - Include single commands, each as a run of one request'
-    case 'flags-347970'
-      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+    case 'flags-eee414'
+      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--watch - - Show changes until nothing is in progress, or until Ctrl-C' \
         '--costs - - Get the cost of the run so far from its server'
-    case 'flags-b32f09'
-      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+    case 'flags-090a66'
+      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
     case 'run-aefcb0'
       printf '%s\n' '--chunk-size - text NFTs per request (50)' \
@@ -813,34 +813,34 @@ function __gdn_flags
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)'
-    case 'flags-a5d8ef'
-      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+    case 'flags-263dfc'
+      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--absent - - Retry absent rows with an unknown outcome instead of failed rows'
-    case 'flags-cd1516'
-      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+    case 'flags-486742'
+      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
     case 'run-8963b7'
       printf '%s\n' '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)'
-    case 'flags-a3428c'
-      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+    case 'flags-7cfe0f'
+      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned' \
         '--costs - - Also print the cost that the server reports for the run'
-    case 'flags-6871bb'
-      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+    case 'flags-c0a8b1'
+      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--to - file File to write (<run>-report.html)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open the file in the browser' \
         '--gateway - text IPFS gateway for images and links (the server\'s own)'
-    case 'flags-dbdba3'
-      printf '%s\n' '--contract -c @collections Collection of the run, if several runs match' \
+    case 'flags-a1e007'
+      printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--finished - - Delete all finished runs, or only those on the selected server or in the selected collection' \
         '--yes -y - Delete without a prompt'
-    case 'flags-8f3da1'
-      printf '%s\n' '--contract -c @collections Collection of the drop' \
-        '--contract-address ~ @collections Collection of the drop' \
-        '--contract-addresses ~ @collections Collection of the drop' \
+    case 'flags-195431'
+      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
+        '--contract-address ~ @collections Address or name of the drop\'s collection' \
+        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
@@ -869,10 +869,10 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-142928'
-      printf '%s\n' '--contract -c @collections Collection of the drop' \
-        '--contract-address ~ @collections Collection of the drop' \
-        '--contract-addresses ~ @collections Collection of the drop' \
+    case 'flags-6a1957'
+      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
+        '--contract-address ~ @collections Address or name of the drop\'s collection' \
+        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
@@ -897,10 +897,10 @@ function __gdn_flags
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-3f11a7'
-      printf '%s\n' '--contract -c @collections Collection of the drop' \
-        '--contract-address ~ @collections Collection of the drop' \
-        '--contract-addresses ~ @collections Collection of the drop' \
+    case 'flags-f2bc1f'
+      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
+        '--contract-address ~ @collections Address or name of the drop\'s collection' \
+        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
@@ -915,10 +915,10 @@ function __gdn_flags
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-85475f'
-      printf '%s\n' '--contract -c @collections Collection of the drop' \
-        '--contract-address ~ @collections Collection of the drop' \
-        '--contract-addresses ~ @collections Collection of the drop' \
+    case 'flags-7a82a1'
+      printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
+        '--contract-address ~ @collections Address or name of the drop\'s collection' \
+        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without a receiver' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without a receiver' \
@@ -950,6 +950,8 @@ function __gdn_flags
     case 'flags-6d551a'
       printf '%s\n' '--email - text E-mail address of the account (your profile\'s email)' \
         '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
+    case 'flags-42b611'
+      printf '%s\n' '--from - file CSV file with the columns name and address, or - for standard input'
     case 'flags-4f1d06'
       printf '%s\n' '--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)' \
         '--to - file New file to write, or - for standard output' \
@@ -1054,9 +1056,9 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-97a8b4'
+    case 'flags-c65947'
       printf '%s\n' '--print - - Print the URL without opening it' \
-        '--contract -c @collections Collection of the run, if several runs match'
+        '--contract -c @collections Address or name of the collection, if several runs match'
     case 'output-3c06f6'
       printf '%s\n' '--json - - Print the URL as JSON without opening it' \
         '--quiet -q - Omit notes and progress' \

@@ -208,10 +208,10 @@ mcp Serve the commands to coding agents as MCP tools'
     'collection set' = 'settings-f5335f flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     'collection list' = 'server-12647a output-31b492'
     'collection holders' = 'flags-8c4fb1 reading-726635 choosing-49f845 server-12647a output-31b492'
-    'nft mint' = 'flags-307f53 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
-    'nft grant' = 'flags-98a17e metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
-    'nft transfer' = 'flags-91f5a4 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
-    'nft list' = 'flags-8c56ed server-12647a output-31b492'
+    'nft mint' = 'flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
+    'nft grant' = 'flags-d2c5d8 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
+    'nft transfer' = 'flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
+    'nft list' = 'flags-8578f9 server-12647a output-31b492'
     'nft show' = 'flags-bccf96 server-12647a output-31b492'
     'nft wait' = 'sending-and-waiting-6eeee0 server-12647a output-31b492'
     'nft update' = 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
@@ -220,27 +220,27 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft history' = 'server-12647a output-31b492'
     'nft verify' = 'flags-0ea566 verifying-2dc4e2 server-12647a output-31b492'
     'batch template' = 'flags-588edd server-da4928 output-d9d285'
-    'batch validate' = 'flags-8dfe0c server-12647a output-31b492'
-    'batch preview' = 'flags-10261e server-12647a output-31b492'
-    'batch rehearse' = 'flags-a8dd14 run-d6aedf server-da4928 output-31b492'
-    'batch mint' = 'flags-0cf7a1 receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+    'batch validate' = 'flags-6ce2df server-12647a output-31b492'
+    'batch preview' = 'flags-8d323e server-12647a output-31b492'
+    'batch rehearse' = 'flags-12ec85 run-d6aedf server-da4928 output-31b492'
+    'batch mint' = 'flags-8f37aa receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     'batch list' = 'flags-adadad server-12647a output-31b492'
-    'batch status' = 'flags-347970 server-12647a output-31b492'
-    'batch resume' = 'flags-b32f09 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
-    'batch retry' = 'flags-a5d8ef run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
-    'batch reconcile' = 'flags-cd1516 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
-    'batch results' = 'flags-a3428c verifying-4972e5 server-12647a output-31b492'
-    'batch report' = 'flags-6871bb server-12647a output-31b492'
-    'batch rm' = 'flags-dbdba3 server-12647a output-31b492'
-    'plan' = 'flags-8f3da1 server-12647a output-7bedd8'
-    'apply' = 'flags-142928 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
-    'reveal' = 'flags-3f11a7 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
-    'cost' = 'flags-85475f cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
+    'batch status' = 'flags-eee414 server-12647a output-31b492'
+    'batch resume' = 'flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+    'batch retry' = 'flags-263dfc run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+    'batch reconcile' = 'flags-486742 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
+    'batch results' = 'flags-7cfe0f verifying-4972e5 server-12647a output-31b492'
+    'batch report' = 'flags-c0a8b1 server-12647a output-31b492'
+    'batch rm' = 'flags-a1e007 server-12647a output-31b492'
+    'plan' = 'flags-195431 server-12647a output-7bedd8'
+    'apply' = 'flags-6a1957 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
+    'reveal' = 'flags-f2bc1f sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
+    'cost' = 'flags-7a82a1 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     'wallet generate' = 'flags-e8321b server-12647a output-31b492'
     'wallet import' = 'flags-081201 server-da4928 output-31b492'
     'wallet url' = 'flags-6d551a server-12647a output-31b492'
     'wallet list' = 'server-da4928 output-31b492'
-    'wallet add' = 'server-da4928 output-31b492'
+    'wallet add' = 'flags-42b611 server-da4928 output-31b492'
     'wallet rm' = 'server-da4928 output-31b492'
     'wallet export' = 'flags-4f1d06 server-da4928 output-fdabd3'
     'wallet proofs' = 'flags-9a6469 output-31b492'
@@ -253,7 +253,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'local exec' = 'flags-da49b3 output-d9d285'
     'serve' = 'flags-3f5753 output-990dbf'
     'worker' = 'flags-276b68 output-e9ede5'
-    'open' = 'flags-97a8b4 server-12647a output-3c06f6'
+    'open' = 'flags-c65947 server-12647a output-3c06f6'
     'chain list' = 'flags-ef163f output-31b492'
     'chain setup' = 'flags-e05904 sending-and-waiting-1cb25c output-31b492'
     'chain status' = 'flags-ef163f output-31b492'
@@ -373,9 +373,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --token-id - text Only holders of this token
 --sample - text Draw this number of holders
 --seed - text Text that determines the draw (the hash of the block)'
-    'flags-307f53' = '--contract -c @collections Collection to mint into
---contract-address ~ @collections Collection to mint into
---contract-addresses ~ @collections Collection to mint into
+    'flags-136c6d' = '--contract -c @collections Address or name of the collection to mint into
+--contract-address ~ @collections Address or name of the collection to mint into
+--contract-addresses ~ @collections Address or name of the collection to mint into
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver: an address, @name or ENS name
 --receiver-wallet-address ~ @wallets Receiver: an address, @name or ENS name
@@ -402,9 +402,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --allow-duplicates - - Mint duplicate rows without a prompt'
-    'flags-98a17e' = '--contract -c @collections Collection to mint into
---contract-address ~ @collections Collection to mint into
---contract-addresses ~ @collections Collection to mint into
+    'flags-d2c5d8' = '--contract -c @collections Address or name of the collection to mint into
+--contract-address ~ @collections Address or name of the collection to mint into
+--contract-addresses ~ @collections Address or name of the collection to mint into
 --blockchain -b =blockchain Blockchain of the collection
 --sender - @wallets First owner: an address, @name or ENS name (your profile''s wallet)
 --sender-wallet-address ~ @wallets First owner: an address, @name or ENS name (your profile''s wallet)
@@ -412,16 +412,16 @@ mcp Serve the commands to coding agents as MCP tools'
 --receiver-wallet-address ~ @wallets Receiver: an address, @name or ENS name
 --file -f file JSON request, or - for standard input; flags override its fields
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    'flags-91f5a4' = '--receiver - @wallets New owner: an address, @name or ENS name
+    'flags-62ab30' = '--receiver - @wallets New owner: an address, @name or ENS name
 --receiver-wallet-address ~ @wallets New owner: an address, @name or ENS name
 --to ~ @wallets New owner: an address, @name or ENS name
 --sender - @wallets Current owner
 --sender-wallet-address ~ @wallets Current owner
 --token-id - text Token ID
 --tokenid ~ text Token ID
---contract -c @collections Collection of the NFT
---contract-address ~ @collections Collection of the NFT
---contract-addresses ~ @collections Collection of the NFT
+--contract -c @collections Address or name of the NFT''s collection
+--contract-address ~ @collections Address or name of the NFT''s collection
+--contract-addresses ~ @collections Address or name of the NFT''s collection
 --blockchain -b =blockchain Blockchain of the NFT
 --file -f file JSON request, or - for standard input; flags override its fields
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
@@ -432,9 +432,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --yes -y - Don''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
-    'flags-8c56ed' = '--contract -c @collections Collection to list
---contract-address ~ @collections Collection to list
---contract-addresses ~ @collections Collection to list
+    'flags-8578f9' = '--contract -c @collections Address or name of the collection to list
+--contract-address ~ @collections Address or name of the collection to list
+--contract-addresses ~ @collections Address or name of the collection to list
 --blockchain -b =blockchain Blockchain of the collection
 --limit - text List only the first n NFTs'
     'flags-bccf96' = '--watch - - Show changes until nothing is in progress, or until Ctrl-C
@@ -483,9 +483,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-8dfe0c' = '--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-6ce2df' = '--contract -c @collections Address or name of the drop''s collection
+--contract-address ~ @collections Address or name of the drop''s collection
+--contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -497,13 +497,13 @@ mcp Serve the commands to coding agents as MCP tools'
 --check-files - - Request every file URL first, a few at a time
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
 --preview - - Draw the images of the first rows (terminal only)'
-    'flags-10261e' = '--to - file File to write (<manifest>-preview.html)
+    'flags-8d323e' = '--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
 --open - - Open the file in the browser
 --remote-images - - Let the page load images from the web
---contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+--contract -c @collections Address or name of the drop''s collection
+--contract-address ~ @collections Address or name of the drop''s collection
+--contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -512,9 +512,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    'flags-a8dd14' = '--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-12ec85' = '--contract -c @collections Address or name of the drop''s collection
+--contract-address ~ @collections Address or name of the drop''s collection
+--contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -545,9 +545,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection''s list is up to date (30s, longer if the list lags)
 --in-order - - Send rows in the manifest''s order'
-    'flags-0cf7a1' = '--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-8f37aa' = '--contract -c @collections Address or name of the drop''s collection
+--contract-address ~ @collections Address or name of the drop''s collection
+--contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -590,37 +590,37 @@ mcp Serve the commands to coding agents as MCP tools'
 --max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --max-fee-gwei - text Maximum gas price; while the price is higher, the run waits'
     'flags-adadad' = '--all - - Include single commands, each as a run of one request'
-    'flags-347970' = '--contract -c @collections Collection of the run, if several runs match
+    'flags-eee414' = '--contract -c @collections Address or name of the collection, if several runs match
 --watch - - Show changes until nothing is in progress, or until Ctrl-C
 --costs - - Get the cost of the run so far from its server'
-    'flags-b32f09' = '--contract -c @collections Collection of the run, if several runs match
+    'flags-090a66' = '--contract -c @collections Address or name of the collection, if several runs match
 --retry-failed - - Also retry rows that were rejected or whose NFT failed'
     'run-aefcb0' = '--chunk-size - text NFTs per request (50)
 --batch-size ~ text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection''s list is up to date (30s, longer if the list lags)'
-    'flags-a5d8ef' = '--contract -c @collections Collection of the run, if several runs match
+    'flags-263dfc' = '--contract -c @collections Address or name of the collection, if several runs match
 --absent - - Retry absent rows with an unknown outcome instead of failed rows'
-    'flags-cd1516' = '--contract -c @collections Collection of the run, if several runs match
+    'flags-486742' = '--contract -c @collections Address or name of the collection, if several runs match
 --row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
     'run-8963b7' = '--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection''s list is up to date (30s, longer if the list lags)'
-    'flags-a3428c' = '--contract -c @collections Collection of the run, if several runs match
+    'flags-7cfe0f' = '--contract -c @collections Address or name of the collection, if several runs match
 --status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
 --costs - - Also print the cost that the server reports for the run'
-    'flags-6871bb' = '--contract -c @collections Collection of the run, if several runs match
+    'flags-c0a8b1' = '--contract -c @collections Address or name of the collection, if several runs match
 --to - file File to write (<run>-report.html)
 --force - - Overwrite an existing file
 --open - - Open the file in the browser
 --gateway - text IPFS gateway for images and links (the server''s own)'
-    'flags-dbdba3' = '--contract -c @collections Collection of the run, if several runs match
+    'flags-a1e007' = '--contract -c @collections Address or name of the collection, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt'
-    'flags-8f3da1' = '--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-195431' = '--contract -c @collections Address or name of the drop''s collection
+--contract-address ~ @collections Address or name of the drop''s collection
+--contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -648,9 +648,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-142928' = '--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-6a1957' = '--contract -c @collections Address or name of the drop''s collection
+--contract-address ~ @collections Address or name of the drop''s collection
+--contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -673,9 +673,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --price - text Price of the network''s coin: 3100 (USD) or 3100EUR'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'flags-3f11a7' = '--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-f2bc1f' = '--contract -c @collections Address or name of the drop''s collection
+--contract-address ~ @collections Address or name of the drop''s collection
+--contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -689,9 +689,9 @@ mcp Serve the commands to coding agents as MCP tools'
     'sending-and-waiting-ed2143' = '--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'flags-85475f' = '--contract -c @collections Collection of the drop
---contract-address ~ @collections Collection of the drop
---contract-addresses ~ @collections Collection of the drop
+    'flags-7a82a1' = '--contract -c @collections Address or name of the drop''s collection
+--contract-address ~ @collections Address or name of the drop''s collection
+--contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without a receiver
 --receiver-wallet-address ~ @wallets Receiver for rows without a receiver
@@ -719,6 +719,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --weak-password - - Accept a password of fewer than 8 characters, for tests'
     'flags-6d551a' = '--email - text E-mail address of the account (your profile''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
+    'flags-42b611' = '--from - file CSV file with the columns name and address, or - for standard input'
     'flags-4f1d06' = '--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)
 --to - file New file to write, or - for standard output
 --password-file - file File with the password, or - for standard input'
@@ -810,8 +811,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-97a8b4' = '--print - - Print the URL without opening it
---contract -c @collections Collection of the run, if several runs match'
+    'flags-c65947' = '--print - - Print the URL without opening it
+--contract -c @collections Address or name of the collection, if several runs match'
     'output-3c06f6' = '--json - - Print the URL as JSON without opening it
 --quiet -q - Omit notes and progress
 --no-color - - Disable colors

@@ -61,8 +61,8 @@ export interface EnsWorld {
 }
 
 export async function startEnsWorld(): Promise<EnsWorld> {
-  const anvil = await startPlainAnvil(['--chain-id', '1'])
   const compiled = compileSolidity(readSources(HERE), HERE)
+  const anvil = await startPlainAnvil(['--chain-id', '1'])
   const [me = '0x'] = anvil.accounts
 
   async function create(data: Hex): Promise<Hex> {
