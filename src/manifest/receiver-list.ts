@@ -6,6 +6,7 @@ import { unescapeCell } from '../core/spreadsheet-text.ts'
 import { parseColumnName } from './columns.ts'
 import { type CsvFile, type CsvRecord, openCsv } from './csv.ts'
 import { HashTable } from './hash-table.ts'
+import { withOneLineEnding } from './line-ending.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
@@ -78,7 +79,7 @@ export async function* readReceiverList(
   file: string,
   { blockchain, merge, prices = false }: ListOptions,
 ): AsyncGenerator<readonly (ListLine | { issue: ManifestIssue })[], void, undefined> {
-  const csv = await openCsv(text, file, (name) => columnOf(name, prices) !== null)
+  const csv = await openCsv(withOneLineEnding(text), file, (name) => columnOf(name, prices) !== null)
   const columns = isPlain(csv) ? { receiver: 0 } : findColumns(csv, file, prices)
   const lines = new HashTable({ foldHex: isEvm(blockchain) })
 

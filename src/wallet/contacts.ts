@@ -4,6 +4,7 @@ import { quoted } from '../core/quoted.ts'
 import { unescapeCell } from '../core/spreadsheet-text.ts'
 import { type CsvFile, openCsv } from '../manifest/csv.ts'
 import { decodeText } from '../manifest/decode.ts'
+import { withOneLineEnding } from '../manifest/line-ending.ts'
 import { ManifestError } from '../manifest/manifest-error.ts'
 import type { ManifestIssue } from '../manifest/row.ts'
 import { type ManifestSource, NO_MANIFEST_HINT, openManifestSource } from '../manifest/source.ts'
@@ -24,7 +25,7 @@ const HINT = 'Use the columns name and address.'
 const MAX_CONTACTS = 100_000
 
 /**
- * Reads the contacts of a CSV file with the columns `name` and `address`.
+ * Reads the contacts of a CSV file with the columns `name` and `address`. Names are converted to lower case.
  *
  * @throws GdnError `invalid_input` for the first problem, such as a repeated name
  */
@@ -38,7 +39,8 @@ export async function readContacts(source: ManifestSource): Promise<Contact[]> {
 
 async function read(source: ManifestSource): Promise<Contact[]> {
   const { name: file, bytes } = await openManifestSource(source)
-  const csv = await openCsv(decodeText(bytes, file), file, (name) => columnOf(name) !== undefined)
+  const text = withOneLineEnding(decodeText(bytes, file))
+  const csv = await openCsv(text, file, (name) => columnOf(name) !== undefined)
   const columns = columnsOf(csv, file)
   const contacts = new Map<string, Contact>()
   for await (const records of csv.blocks()) {
@@ -47,7 +49,7 @@ async function read(source: ManifestSource): Promise<Contact[]> {
       const { line, cells } = record
       const place = (column: Column) => ({ file, line, field: column, column: columns[column] + 1 })
       const textOf = (column: Column) => unescapeCell((cells[columns[column]] ?? '').trim())
-      const name = textOf('name').replace(/^@/, '')
+      const name = textOf('name').replace(/^@/, '').toLowerCase()
       const address = textOf('address')
       const wrongName = name === '' ? 'is required' : nameProblem(name)
       if (wrongName !== null) throw inputError({ place: place('name'), message: `name ${wrongName}`, ...usable(name) })

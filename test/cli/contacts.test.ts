@@ -31,7 +31,11 @@ describe('wallet add --from', () => {
       'semicolons, another order and case, and a byte order mark',
       `\uFEFFAddress;Name\r\n${OWNER};alice\r\n${SOLANA};bob`,
     ],
-    ['names with @, and addresses in lower case', `name,address\n@alice,${OWNER.toLowerCase()}\n"@bob","${SOLANA}"\n`],
+    [
+      'names with @ or capitals, and addresses in lower case',
+      `name,address\n@alice,${OWNER.toLowerCase()}\n"@Bob","${SOLANA}"\n`,
+    ],
+    ['two kinds of line endings', `name,address\r\nalice,${OWNER}\r\nbob,${SOLANA}\n`],
   ])('saves the names of a CSV file with %s', async (_, text) => {
     const { add, names } = await machine()
     const { code, stderr } = await add(text)
@@ -39,7 +43,10 @@ describe('wallet add --from', () => {
     expect(stderr).toContain('Saved 2 contacts.')
     expect(await names()).toEqual({ alice: OWNER, bob: SOLANA })
     // The same file again changes nothing.
-    expect(await add(text)).toMatchObject({ code: 0 })
+    expect(await add(text)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('Saved 0 contacts. 2 were saved before.'),
+    })
     expect(await names()).toEqual({ alice: OWNER, bob: SOLANA })
   })
 

@@ -95,7 +95,7 @@ test('rejects more arguments than a command accepts', async () => {
 })
 
 test('accepts flags before the command', async () => {
-  const result = await cli(['--json', '--base-url', 'http://127.0.0.1:9', 'nft', 'list', '-c', 'x'])
+  const result = await cli(['--json', '--base-url', 'http://127.0.0.1:9', 'nft', 'list', '-c', `0x${'a'.repeat(40)}`])
   expect(result.code).toBe(4)
   expect(errorOf(result).code).toBe('unauthorized')
 })

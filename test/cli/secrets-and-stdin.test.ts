@@ -62,6 +62,7 @@ const READS: readonly [line: string[], stdin: string, prints: string][] = [
   [['batch', 'mint', '-', ...TARGET, '--run', 'r', '--dry-run', '--no-lookup', ...AT], CSV, 'Dawn'],
   [['auth', 'login', '--key-file', '-', '--no-check', ...AT], 'sesame-open\n', 'credentials'],
   [['init', '--hosted', '--key-file', '-', '--no-check', ...AT], 'sesame-open\n', 'a.test'],
+  [['wallet', 'add', '--from', '-', '-o', 'csv'], `name,address\nalice,${OWNER}\n`, 'alice'],
 ]
 
 /** Commands that read a password. */

@@ -37,17 +37,21 @@ test.each([
 })
 
 test.each([
-  ['“0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359”', 'is in quotes: remove them'],
-  ['vitalik.eth', "is a name, not an address: names aren't resolved, so use the address"],
-])('an address of another form gets a sentence of its own: %s', async (address, problem) => {
+  ['“0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359”', 'is in quotes: remove them', 'is in quotes: remove them'],
+  [
+    'vitalik.eth',
+    'is an ENS name, and no Ethereum node is configured to resolve it',
+    "is a name, not an address: names aren't resolved, so use the address",
+  ],
+])('an address of another form gets a sentence of its own: %s', async (address, inFlag, inManifest) => {
   const result = await cli(['nft', 'mint', '--title', 'Dawn', ...TARGET, '--receiver', address, '--json'], {
     env: { GDN_API_KEY: 'key', GDN_BASE_URL: 'http://127.0.0.1:9' },
   })
   expect(result.code).toBe(2)
-  expect(errorOf(result).message).toContain(problem)
+  expect(errorOf(result).message).toContain(inFlag)
   const { path, options } = await folder({ 'drop.csv': CSV.replaceAll(OWNER, address) })
   const validated = await cli(['batch', 'validate', path('drop.csv'), '-b', 'polygon'], options)
-  expect(validated.stderr).toContain(problem)
+  expect(validated.stderr).toContain(inManifest)
 })
 
 test('warns of quotes around a title, in a manifest and in a flag', async () => {

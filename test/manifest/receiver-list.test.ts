@@ -8,10 +8,15 @@ const [A, B] = ['0x105BA2A3D820926739b9443a81fb7ab5C531e823', '0xaab8d63F581412d
 const SOLANA = 'Vote111111111111111111111111111111111111111'
 
 /** Returns the lines of a list as `line receiver count`, and its problems as `line:column message`. */
-async function read(text: string | Uint8Array, options: Partial<ListOptions> = {}): Promise<string[]> {
+async function read(
+  text: string | Uint8Array,
+  options: Partial<ListOptions> = {},
+  chunk = Number.MAX_SAFE_INTEGER,
+): Promise<string[]> {
   const lines: string[] = []
   const bytes = (async function* () {
-    yield typeof text === 'string' ? Buffer.from(text) : text
+    const all = typeof text === 'string' ? Buffer.from(text) : text
+    for (let at = 0; at < all.length || at === 0; at += chunk) yield all.subarray(at, at + chunk)
   })()
   try {
     const list = readReceiverList(decodeText(bytes, 'list.csv'), 'list.csv', {
@@ -42,9 +47,12 @@ describe('a list of receivers', () => {
     ['with the columns receiver, count and token_ids', `receiver,count,token_ids\n${A},2,"1, 2"\n${B},1,3\n`],
     ['with columns in another order', `token_ids,count,receiver\n"1, 2",2,${A}\n3,1,${B}\n`],
     ['with a BOM, CRLF and quotes', `\uFEFF"receiver","count"\r\n"${A}","2"\r\n"${B}","1"\r\n`],
+    ['with two kinds of line endings', `receiver,count\r\n${A},2\r\n${B},1\n`],
+    ['with the line endings of old Macs', `receiver,count\r${A},2\r${B},1\r`],
     ['with semicolons and lower-case addresses', `receiver;count\n${A.toLowerCase()};2\n${B.toLowerCase()};1\n`],
   ])('%s has one receiver per line', async (_form, text) => {
     expect(await read(text)).toEqual([`2 ${A} 2`, `3 ${B} 1`])
+    expect(await read(text, {}, 1)).toEqual([`2 ${A} 2`, `3 ${B} 1`])
   })
 
   test('needs no header if it has one address per line', async () => {

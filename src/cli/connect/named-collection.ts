@@ -73,6 +73,10 @@ function unknownName(typed: string, known: readonly KnownCollection[], place: st
   return flagError(
     place,
     `${quoted(typed)} is neither an address nor the name of a collection that was created on this machine`,
-    near === undefined ? 'Run `gdn collection list` to list their names.' : `Did you mean ${quoted(near)}?`,
+    near !== undefined
+      ? `Did you mean ${quoted(near)}?`
+      : known.length === 0
+        ? 'Use the address. Only the machine that created a collection knows its name.'
+        : 'Use the address, or run `gdn collection list` to list the names.',
   )
 }

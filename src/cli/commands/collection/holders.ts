@@ -52,7 +52,7 @@ const uint256: Parse<bigint> = (raw, flag) => {
 export function command(deps: Deps, run = holders): GdnCommand {
   const holdersCommand = new GdnCommand({
     about:
-      "The command reads the transfers of an ERC-721, ERC-1155 or ERC-20 contract from a node, adds them up, and compares the sum and a sample of the balances with the contract. If something differs, it prints nothing and exits with 5. The holders are those at the last final block, or at the newest block of an embedded chain. Stop it at any time: the same command resumes. The count of an ERC-20 holder is in the token's smallest unit. CSV output is a list of receivers.",
+      "The command reads the transfers of an ERC-721, ERC-1155 or ERC-20 contract from a node, adds them up, and compares the sum and a sample of the balances with the contract. If something differs, it prints nothing and exits with 5. The holders are those at the last final block, or at the newest block of an embedded chain. Stop it at any time: the same command resumes. The count of an ERC-20 holder is in the token's smallest unit. CSV output is a list of receivers, who get as many NFTs as they hold. For one NFT each, add --fields receiver.",
     examples: [
       [
         'List the holders of any NFT contract',

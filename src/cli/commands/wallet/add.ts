@@ -70,9 +70,10 @@ export async function add(
   if (typed !== undefined) throw flagError('--from', 'contradicts <name>', 'Use one of them.')
   const { readContacts } = await import('../../../wallet/contacts.ts')
   const contacts = await readContacts(from === '-' ? { stdin: io.stdin } : { path: from })
-  await save(deps, contacts, flags)
+  const added = await save(deps, contacts, flags)
   if (isAskedFor(flags)) await output.many(contacts.map(({ name, address }) => ({ name, address })))
-  io.note(`Saved ${count(contacts.length, 'contact')}. Run \`gdn wallet list\` to list them.`)
+  const before = added === contacts.length ? '' : ` ${contacts.length - added} were saved before.`
+  io.note(`Saved ${count(added, 'contact')}.${before} Run \`gdn wallet list\` to list all names.`)
 }
 
 function namedOf(typed: string | undefined, given: string | undefined): Named {
@@ -84,25 +85,28 @@ function namedOf(typed: string | undefined, given: string | undefined): Named {
   return { name, address: checksumAddress(given) }
 }
 
-/** Saves all addresses, or none if one can't be saved. */
-async function save(deps: Deps, all: readonly Named[], { from, stateDir }: AddFlags): Promise<void> {
+/** Saves all addresses, or none if one can't be saved. Returns the number of those that weren't saved before. */
+async function save(deps: Deps, all: readonly Named[], { from, stateDir }: AddFlags): Promise<number> {
   const { env, signals, now } = deps
   const folder = walletsDirectory(env)
   checkWalletFolder(folder)
   for (const { name } of all) await clearReservation(folder, name)
   const state = await openState(stateDirectory(env, stateDir), { signal: signals.signal })
   try {
-    await state.write((sql) => {
+    return await state.write((sql) => {
+      let added = 0
       for (const { name, address, line } of all) {
         try {
           refuseKeystore(folder, name)
           const taken = enterAddress(sql, { name, address, created_at: now() })
           if (taken !== null && taken !== address) throw nameTaken(name, taken)
+          if (taken === null) added++
         } catch (error) {
           if (!(error instanceof GdnError) || line === undefined) throw error
           throw error.with({ place: { file: from === '-' ? 'stdin' : from, line } })
         }
       }
+      return added
     }, signals.signal)
   } finally {
     state.close()
