@@ -131,7 +131,13 @@ const counts = new Map()
 for (const owner of owners.values()) counts.set(owner, (counts.get(owner) ?? 0) + 1)
 process.stdout.write('receiver,count\\n' + [...counts].map((row) => row.join()).join('\\n') + '\\n')`
 
-const PEAK = `data:text/javascript,process.on('exit',()=>process.stderr.write('peak '+process.resourceUsage().maxRSS))`
+/** Linux counts the parent's memory in the maximum of a new process, but not in VmHWM. */
+const PEAK = `data:text/javascript,${encodeURIComponent(`
+import { readFileSync } from 'node:fs'
+const peak = () => process.platform === 'linux'
+  ? /VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]
+  : process.resourceUsage().maxRSS
+process.on('exit', () => process.stderr.write('peak ' + peak()))`)}`
 
 async function run(args: readonly string[], home: string, holders: number) {
   const since = performance.now()
