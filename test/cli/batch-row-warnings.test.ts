@@ -335,8 +335,13 @@ test('plan counts the warnings that it does not show', async () => {
 test('a wrong --receiver or --sender is an error of the flag, even if no row uses it', async () => {
   const { manifest, gdn } = await drop(`id,title,description,receiver\na,Dawn,x,${OWNER}\n`)
   for (const flag of ['--receiver', '--sender']) {
-    const { code, stderr } = await gdn(['batch', 'validate', manifest, ...TARGET, flag, 'vitalik.eth'])
-    expect(code).toBe(2)
-    expect(stderr).toContain(`error: ${flag}: is a name, not an address`)
+    for (const [value, problem] of [
+      ['0x1234', 'must have 40 hex digits after 0x'],
+      ['vitalik.eth', 'vitalik.eth is an ENS name, and no Ethereum node is configured to resolve it'],
+    ]) {
+      const { code, stderr } = await gdn(['batch', 'validate', manifest, ...TARGET, flag, value ?? ''])
+      expect(code).toBe(2)
+      expect(stderr).toContain(`error: ${flag}: ${problem}`)
+    }
   }
 })
