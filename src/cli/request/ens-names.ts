@@ -1,3 +1,4 @@
+import { sameAddress } from '../../api/same-address.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 import { isEnsName } from '../../ens/ens-name.ts'
@@ -14,6 +15,38 @@ export interface EnsContext {
 
 /** The addresses that a command has shown, by name and blockchain: each is resolved once. */
 const shown = new WeakMap<Io, Map<string, string>>()
+
+/** The names in the fields of a command's request, with their addresses. */
+const written = new WeakMap<Io, Map<string, { name: string; address: string }>>()
+
+/**
+ * Returns the content that identifies a request: with the ENS names that were written, because a repeated command must
+ * find its operation even if a name has another address by then.
+ */
+export function withWrittenNames(io: Io, content: unknown): unknown {
+  if (content === null || typeof content !== 'object') return content
+  const fields = content as Readonly<Record<string, unknown>>
+  const names = [...(written.get(io) ?? [])].filter(([field, { address }]) => isSame(fields[field], address))
+  return { ...fields, ...Object.fromEntries(names.map(([field, { name }]) => [field, name])) }
+}
+
+const isSame = (value: unknown, address: string) => typeof value === 'string' && sameAddress(value, address)
+
+/**
+ * Says which ENS names had other addresses when the request of an operation was sent, which keeps these.
+ *
+ * @param body the request as JSON
+ */
+export function noteMovedNames(io: Io, body: string): void {
+  const names = written.get(io)
+  if (names === undefined) return
+  const sent = JSON.parse(body) as Record<string, unknown>
+  for (const [field, { name, address }] of names) {
+    const before = sent[field]
+    if (typeof before !== 'string' || isSame(before, address)) continue
+    io.warn(`${safe(name)} had the address ${safe(before)} when the request was sent. The request keeps this address.`)
+  }
+}
 
 /**
  * Returns the fields with addresses in place of ENS names such as `alice.eth`. Shows each name with its address.
@@ -32,14 +65,20 @@ export async function resolveEnsFields<Fields extends object>(
   )
   if (named.length === 0) return fields
   const addresses = await resolveAll(deps, context, named)
-  return { ...fields, ...Object.fromEntries(named.map(({ field }, index) => [field, addresses[index]])) }
+  const names = written.get(deps.io) ?? new Map<string, { name: string; address: string }>()
+  written.set(deps.io, names)
+  for (const [index, { field }] of named.entries()) {
+    const { name = '', address = '' } = addresses[index] ?? {}
+    names.set(field, { name, address })
+  }
+  return { ...fields, ...Object.fromEntries(named.map(({ field }, index) => [field, addresses[index]?.address])) }
 }
 
 async function resolveAll(
   deps: Pick<Deps, 'env' | 'io' | 'signals'>,
   { settings, flags, blockchain }: EnsContext,
   named: readonly { given: string; place: Place }[],
-): Promise<string[]> {
+): Promise<{ name: string; address: string }[]> {
   const { normalizeName } = await import('../../ens/normalize-name.ts')
   const wanted = named.map(({ given, place }) => {
     const name = normalizeName(given, place)
@@ -69,7 +108,7 @@ async function resolveAll(
     const lines = open.map(({ name, network }) => `${safe(name)} → ${before.get(keyOf(name, network))}`)
     for (const line of new Set(lines)) deps.io.note(line)
   }
-  return wanted.map(({ name, network }) => before.get(keyOf(name, network)) ?? '')
+  return wanted.map(({ name, network }) => ({ name, address: before.get(keyOf(name, network)) ?? '' }))
 }
 
 const keyOf = (name: string, network: NameNetwork): string => `${network.chainId} ${name}`

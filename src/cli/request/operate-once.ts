@@ -21,6 +21,7 @@ import type { Connection, Deps, Spending, SpendingKind, SpendingRun } from '../d
 import { uuid } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
+import { noteMovedNames, withWrittenNames } from './ens-names.ts'
 
 export interface OperationFlags {
   again?: boolean
@@ -112,6 +113,7 @@ export async function operateOnce(
     },
     {
       ...wanted,
+      content: withWrittenNames(io, wanted.content),
       // `own` is set, because `permit` is called first.
       request: () => wanted.request(own),
       permit,
@@ -123,6 +125,7 @@ export async function operateOnce(
     },
     async (accepted) => {
       reporter.done()
+      noteMovedNames(io, accepted.request.body)
       if (limit === undefined && isRepeated) {
         const { id, request } = accepted
         const commandLimit = cost.maxCost === undefined ? null : async () => permitted ?? (await permit(id, null))

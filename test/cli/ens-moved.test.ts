@@ -1,0 +1,105 @@
+/** @module-tag slow */
+import { writeFile } from 'node:fs/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
+import { startEnsNode } from '../helpers/ens-node.ts'
+import { folder, service, TARGET } from './drop.ts'
+import { fakeApi, type Reply } from './fake-api.ts'
+import { type CliOptions, cli, errorOf, timeUpWhileWaiting } from './harness.ts'
+
+const ALICE = '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e'
+const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
+const POLYGON = '2147483785'
+
+/** A mint of a manifest to alice.eth that stops after the first row, and whose name then has another address. */
+async function movedAfterFirstRow(manifest: string) {
+  const node = await startEnsNode({ 'alice.eth': { [POLYGON]: ALICE } })
+  onTestFinished(node.close)
+  const { path, options } = await folder({})
+  await writeFile(path('drop.csv'), manifest)
+  const api = await fakeApi(service())
+  const env = { ...options.env, GDN_ENS_RPC_URL: node.url, GDN_API_KEY: 'key' }
+  const flags = ['--receiver', 'alice.eth', '--in-order', '--chunk-size', '1', '--rate', '1000', '--base-url', api.url]
+  const mint = (more: CliOptions = {}) =>
+    cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...flags, '-o', 'ndjson'], { ...options, env, ...more })
+  const over = new AbortController()
+  const stopped = await mint({
+    signal: over.signal,
+    onStdout: (line) => line.includes('"answered"') && over.abort(new GdnError('interrupted', 'interrupted')),
+  })
+  expect(stopped.code, stopped.stderr).toBe(130)
+  node.records['alice.eth'] = { [POLYGON]: BOB }
+  const sent = () =>
+    (api.bodies('createnft') as { receiver_wallet_address: string; metadata: { title: string }[] }[]).map(
+      ({ receiver_wallet_address: receiver, metadata: [row] }) => `${row?.title} ${receiver}`,
+    )
+  expect(sent()).toEqual([`A ${ALICE}`])
+  return { mint, sent }
+}
+
+test('a resumed mint to an ENS name that moved sends no row twice', async () => {
+  const { mint, sent } = await movedAfterFirstRow('id,title,description\na,A,x\nb,B,x\nc,C,x\n')
+  expect(await mint()).toMatchObject({ code: 0, stdout: expect.stringContaining('1 edited row was already sent') })
+  expect(sent()).toEqual([`A ${ALICE}`, `B ${BOB}`, `C ${BOB}`])
+})
+
+test('a resumed mint of rows without IDs to an ENS name that moved is refused', async () => {
+  const { mint, sent } = await movedAfterFirstRow('title,description\nA,x\nB,x\nC,x\n')
+  expect(errorOf(await mint())).toMatchObject({ code: 'edited_rows' })
+  expect(sent()).toEqual([`A ${ALICE}`])
+})
+
+/** A single command whose receiver is alice.eth, at a server with these responses. */
+async function single(argv: readonly string[], responses: Record<string, (body: never) => Reply>) {
+  const node = await startEnsNode({ 'alice.eth': { [POLYGON]: ALICE } })
+  onTestFinished(node.close)
+  const { options } = await folder({})
+  const api = await fakeApi({
+    '*': (body: never, { path }) => responses[path.replace('/api/v1/', '')]?.(body) ?? { status: 404, body: {} },
+  })
+  const env = { ...options.env, GDN_ENS_RPC_URL: node.url, GDN_API_KEY: 'key' }
+  const run = (flags: string[] = [], more: CliOptions = {}) =>
+    cli([...argv, '--receiver', 'alice.eth', '--base-url', api.url, ...flags], { ...options, env, ...more })
+  const move = () => {
+    node.records['alice.eth'] = { [POLYGON]: BOB }
+  }
+  return { run, move, bodies: (endpoint: string) => api.bodies(endpoint) }
+}
+
+const MINT = ['nft', 'mint', '--title', 'Dawn', '--description', 'x', ...TARGET]
+const LOST: Reply = { status: 500, body: { error: { title: 'Error', message: 'lost' } } }
+
+test.each([
+  ['createnft', MINT],
+  ['transfernft', ['nft', 'transfer', 'id-1', ...TARGET, '--token-id', '1', '--sender', BOB]],
+])('a repeated command whose %s has an unknown outcome sends nothing if its ENS name moved', async (endpoint, argv) => {
+  const { run, move, bodies } = await single(argv, { [endpoint]: () => LOST })
+  expect(await run()).toMatchObject({ code: 9 })
+  move()
+  expect((await run()).code).not.toBe(0)
+  expect(bodies(endpoint)).toEqual([expect.objectContaining({ receiver_wallet_address: ALICE })])
+  // With --again, the new address is meant.
+  await run(['--again'])
+  expect(bodies(endpoint)[1]).toMatchObject({ receiver_wallet_address: BOB })
+})
+
+test('a repeated command whose ENS name moved resumes its accepted request, and says which address it has', async () => {
+  const { createnft, getnfts } = service()
+  let isPending = true
+  const { run, move, bodies } = await single(MINT, {
+    createnft,
+    getnfts(body) {
+      const { requests, nfts } = getnfts(body).body as { requests: object; nfts: object[] }
+      return isPending
+        ? { body: { requests, nfts: nfts.map((one) => ({ ...one, status: 'initiated' })) } }
+        : getnfts(body)
+    },
+  })
+  expect(await run([], timeUpWhileWaiting())).toMatchObject({ code: 8 })
+  move()
+  isPending = false
+  const resumed = await run()
+  expect(resumed.code, resumed.stderr).toBe(0)
+  expect(resumed.stderr).toContain(`alice.eth had the address ${ALICE} when the request was sent.`)
+  expect(bodies('createnft')).toHaveLength(1)
+})
