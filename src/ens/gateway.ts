@@ -53,8 +53,9 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
       const timeLimit = startTimeLimit(timeoutMs, signal)
       let response: Awaited<ReturnType<typeof requester.follow>>['response'] | undefined
       try {
-        const type: Record<string, string> = post === undefined ? {} : { 'content-type': 'application/json' }
-        const followed = await requester.follow(first, timeLimit, { accept: 'application/json', ...type }, post)
+        const headers: Record<string, string> = { accept: 'application/json' }
+        if (post !== undefined) headers['content-type'] = 'application/json'
+        const followed = await requester.follow(first, timeLimit, headers, post)
         response = followed.response
         const rules = { maxBytes: MAX_BYTES, allowHtml: false }
         checkResponse(response, label, rules)

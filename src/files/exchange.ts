@@ -68,7 +68,8 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
 
   const ask = (target: FileTarget, signal: AbortSignal, headers: Record<string, string>, post: string | undefined) =>
     request(target.url, {
-      ...(post === undefined ? {} : { method: 'POST', body: post }),
+      method: post === undefined ? 'GET' : 'POST',
+      body: post ?? null,
       dispatcher: mayBePrivate(target.url) ? trustingAgent : agent,
       signal,
       headers: { 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'identity', ...headers },

@@ -101,6 +101,21 @@ async function proxy(options: RpcProxyOptions) {
 const blocksOf = ({ params }: { params: { fromBlock: string; toBlock: string }[] }) =>
   Number(params[0]?.toBlock) - Number(params[0]?.fromBlock) + 1
 
+/** A node for ranges of up to 8 blocks, and a signal that stops the command after this number of ranges. */
+async function stoppingProxy(ranges: number) {
+  const stop = new AbortController()
+  let left = ranges
+  const { url } = await proxy({
+    answer: (call) => {
+      if (call.method !== 'eth_getLogs') return undefined
+      if (blocksOf(call) > 8) return { error: { code: -32_000, message: 'block range is too wide' } }
+      if (left-- === 0) stop.abort(new GdnError('interrupted', 'stopped'))
+      return undefined
+    },
+  })
+  return { url, signal: stop.signal }
+}
+
 const EVERYBODY = [...PEOPLE]
 test.each([
   ['Oz721', { tokens: 910 }],
@@ -211,18 +226,9 @@ test.each([
   ],
 ] as const)('reads again instead of resuming from a file %s', async (_what, damage) => {
   const home = await tempHome()
-  const stop = new AbortController()
-  let left = 9
-  const { url } = await proxy({
-    answer: (call) => {
-      if (call.method !== 'eth_getLogs') return undefined
-      if (blocksOf(call) > 8) return { error: { code: -32_000, message: 'block range is too wide' } }
-      if (left-- === 0) stop.abort(new GdnError('interrupted', 'stopped'))
-      return undefined
-    },
-  })
+  const { url, signal } = await stoppingProxy(9)
   const { address } = contracts.Oz721
-  expect((await holders(address, url, [], { env: home.env, signal: stop.signal })).code).toBe(130)
+  expect((await holders(address, url, [], { env: home.env, signal })).code).toBe(130)
   const folder = join(home.dir, '.local/state/gdn/holders')
   const [file = ''] = (await readdir(folder)).filter((name) => name.endsWith('.db'))
   const name = await damage(folder, file)
@@ -279,17 +285,8 @@ test('resumes a stopped reading where it was', async () => {
   const { address } = contracts.Oz721
   for (let round = 0; ; round++) {
     expect(round).toBeLessThan(60)
-    const stop = new AbortController()
-    let left = 4
-    const { url } = await proxy({
-      answer: (call) => {
-        if (call.method !== 'eth_getLogs') return undefined
-        if (blocksOf(call) > 8) return { error: { code: -32_000, message: 'block range is too wide' } }
-        if (left-- === 0) stop.abort(new GdnError('interrupted', 'stopped'))
-        return undefined
-      },
-    })
-    const result = await holders(address, url, ['-o', 'csv'], { env: home.env, signal: stop.signal })
+    const { url, signal } = await stoppingProxy(4)
+    const result = await holders(address, url, ['-o', 'csv'], { env: home.env, signal })
     if (result.code !== 0) {
       expect(result).toMatchObject({ code: 130, stdout: '' })
       continue

@@ -70,14 +70,15 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
     })
   }
   const { applySettings, withoutNode } = await import('./set/apply.ts')
-  const { newOwner, royaltyReceiver } = flags
-  const addresses = await resolveEnsFields(
+  const { newOwner, royaltyReceiver } = await resolveEnsFields(
     deps,
     { settings, flags, blockchain },
-    { ...(newOwner === undefined ? {} : { newOwner }), ...(royaltyReceiver === undefined ? {} : { royaltyReceiver }) },
+    { newOwner: flags.newOwner, royaltyReceiver: flags.royaltyReceiver },
     (field) => ({ flag: field === 'newOwner' ? '--new-owner' : '--royalty-receiver' }),
   )
-  const resolved = { ...flags, ...addresses }
+  const resolved = { ...flags }
+  if (newOwner !== undefined) resolved.newOwner = newOwner
+  if (royaltyReceiver !== undefined) resolved.royaltyReceiver = royaltyReceiver
   const target = { connect, settings, node, contract: evmAddress(contract), blockchain, flags: resolved, output }
   await applySettings(deps, target).catch((error: unknown) => {
     throw node === null ? withoutNode(error, blockchain) : error
