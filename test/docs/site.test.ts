@@ -16,6 +16,43 @@ describe('the sidebar', () => {
   })
 })
 
+/**
+ * Returns the names of HTML tags in a page that are not closed, outside of code. A line that begins with a tag ends
+ * inline code on the site, because VitePress reads the line as HTML.
+ */
+function unclosedTags(text: string): string[] {
+  const prose = text
+    .replaceAll(/^( *)(`{3,}).*?^ *\2$/gms, '')
+    .replaceAll(/(`+)(?!`)(?:(?!\n *<|\n\n).)+?(?<!`)\1(?!`)/gs, '')
+    .replaceAll(/<!--.*?-->/gs, '')
+  const open = new Map<string, number>()
+  for (const [, slash, name = ''] of prose.matchAll(/(?<!\\)<(\/?)([a-z][\w-]*)(?=[\s/>])[^<>]*(?<!\/)>/gi)) {
+    open.set(name, (open.get(name) ?? 0) + (slash === '/' ? -1 : 1))
+  }
+  return [...open].filter(([name, count]) => count !== 0 && !/^(?:br|hr|img|source)$/.test(name)).map(([name]) => name)
+}
+
+describe('a page', () => {
+  test.each([
+    ['Use `gdn batch reconcile\n<run>` and resume.', ['run']],
+    ['Use <run>.', ['run']],
+    ['Use `gdn batch\nreconcile <run>`, ``a ` <b>``, \\<c> or https://example.com.', []],
+    ['```sh\ngdn batch resume <run>\n```\n<img src="a.png"> <p align="center">\n<b>x</b></p>', []],
+  ])('leaves the tags open that are outside of code: %j', (text, tags) => {
+    expect(unclosedTags(text)).toEqual(tags)
+  })
+
+  test('leaves no HTML tag open, because the site would not build', async () => {
+    const names = ['README.md', 'examples/deploy/README.md', ...(await docsPages()).map((name) => `docs/${name}`)]
+    const found = await Promise.all(
+      names.map(async (name) =>
+        unclosedTags(await readFile(join(root, name), 'utf8')).map((tag) => `${name}: <${tag}>`),
+      ),
+    )
+    expect(found.flat()).toEqual([])
+  })
+})
+
 describe('a link', () => {
   const REPOSITORY = 'https://github.com/someone/gdn'
 

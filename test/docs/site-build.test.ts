@@ -1,0 +1,23 @@
+/** @module-tag slow */
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { isInstalled } from '../../src/build/install.mjs'
+import { docsPages } from '../../src/build/llms.mjs'
+import { buildSite } from '../../src/build/site.mjs'
+
+// .ci/run installs the packages of the site. Elsewhere, the test doesn't download packages.
+const isReady =
+  process.env.CI !== undefined || (await isInstalled(fileURLToPath(new URL('../../docs/site', import.meta.url))))
+
+test('the site of the documentation builds, with each page of docs/', { timeout: 300_000 }, async ({ skip }) => {
+  skip(!isReady, 'the packages of docs/site are not installed: npm run docs installs them')
+  const out = await mkdtemp(join(tmpdir(), 'gdn-site-'))
+  onTestFinished(() => rm(out, { recursive: true, force: true }))
+  await buildSite({ out })
+  const built = (await readdir(out, { recursive: true })).map((name) => name.replaceAll('\\', '/'))
+  const wanted = (await docsPages()).map((name) => name.replace('README.md', 'index.md').replace(/md$/, 'html'))
+  expect(built).toEqual(expect.arrayContaining(['index.html', 'deploy.html', 'llms-full.txt', ...wanted]))
+})
