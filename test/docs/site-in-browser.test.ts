@@ -108,6 +108,22 @@ describe.skipIf(CHROMIUM === undefined)('the site of the documentation', () => {
     })
   })
 
+  test.each(['light', 'dark'] as const)(
+    'has no accessibility violations in its search with %s colors',
+    async (scheme) => {
+      await visit({ scheme }, async (page, open) => {
+        await open('drops.html')
+        await page.keyboard.press('Control+k')
+        const search = page.locator('.VPLocalSearchBox')
+        await search.locator('input:focus').waitFor()
+        expect(await violations(page), 'without a question').toEqual([])
+        await page.keyboard.type('reveal')
+        await search.locator('.result.selected').waitFor()
+        expect(await violations(page), 'with results').toEqual([])
+      })
+    },
+  )
+
   /** Questions, with the beginning of the name of the page that answers them. */
   const QUESTIONS = [
     ['resume a drop', 'first-drop'],
@@ -126,6 +142,14 @@ describe.skipIf(CHROMIUM === undefined)('the site of the documentation', () => {
     ['hide metadata until launch', 'reveal'],
     ['mint to a list of holders', 'cookbook-people'],
     ['out of gas', 'troubleshooting'],
+    ['rate limit in CI', 'troubleshooting.html#a-job-in-ci-hangs'],
+    ['resume after kill', 'first-drop.html#mint-interrupt-and-resume'],
+    ['stuck nonce', 'troubleshooting.html#a-transaction-is-stuck'],
+    ['insufficient funds', 'troubleshooting.html#the-signer-has-no-funds'],
+    ['gas price too high', 'troubleshooting.html#gas-or-fees-are-too-high'],
+    ['change metadata after mint', 'drops.html#change-minted-nfts'],
+    ['two jobs at once', 'ci.html#two-jobs-at-once'],
+    ['test without spending money', 'public-networks.html#try-a-network-without-spending'],
   ] as const
 
   test('finds the page for a question first', async () => {

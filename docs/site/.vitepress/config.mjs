@@ -4,7 +4,7 @@ import { defineConfig } from 'vitepress'
 import { codePlugin } from '../code.mjs'
 import { diagramPlugin, diagramStyle } from '../diagrams.mjs'
 import { linkPlugin, repositoryUrl } from '../links.mjs'
-import { miniSearch } from '../search.mjs'
+import { accessibleSearch, miniSearch } from '../search.mjs'
 import { sidebar } from '../sidebar.mjs'
 
 /** By their names on the site: pages in docs/site that include a file from elsewhere in the repository. */
@@ -42,6 +42,7 @@ export default defineConfig({
     ['link', { rel: 'icon', href: icon }],
     ['style', {}, diagramStyle],
   ],
+  vite: { plugins: [accessibleSearch] },
   markdown: {
     linkify: false,
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
