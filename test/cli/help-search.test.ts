@@ -211,6 +211,27 @@ describe('gdn help <words>', () => {
     }
   })
 
+  test.each([
+    ['cookbook-operations.md#move-to-another-machine', 'cookbook-operations.md'],
+    ['first-drop.md#mint-interrupt-and-resume', 'first-drop.md#create-a-collection'],
+    ['wallets.md#export-a-key', 'wallets.md'],
+  ])('names the section whose commands %s needs', async (path, setup) => {
+    const { stdout } = await cli(['help', path], { columns: 200 })
+    expect(stdout).toContain(`\nFirst run the commands of an earlier section: gdn help ${setup}\n`)
+    const [section] = await searchHelp([setup])
+    expect(section).toMatchObject({ markdown: expect.stringContaining('```sh') })
+    expect(`${section?.page}${section?.anchor && `#${section.anchor}`}`).toBe(setup)
+  })
+
+  test.each([
+    'cookbook-operations.md', // the beginning of its page
+    'troubleshooting.md#the-server-returns-429', // without commands
+    'manifest.md#examples', // first commands of its page
+    'gdn nft mint', // in the reference of commands
+  ])('names no earlier section for %s', async (path) => {
+    expect((await cli(['help', ...path.split(' ')], { columns: 200 })).stdout).not.toContain('earlier section')
+  })
+
   test.each([40, 80, 120])('fits into %i columns', async (columns) => {
     for (const words of [
       'stuck nonce',

@@ -21,6 +21,10 @@ export function searchText(found: readonly FoundSection[], width: number, headin
   }
   const blocks = blockLines(blocksIn(terminalLines(best.markdown)), width)
   lines.push('', ...wrap(heading(terminalText(sectionName(best))), width), ...blocks, '', `  ${placeOf(best)}`)
+  if (best.setup !== undefined) {
+    const path = pathOf(best.setup).replace(/^docs\//, '')
+    lines.push('', ...wrap(`First run the commands of an earlier section: gdn help ${path}`, width))
+  }
   if (other !== undefined) {
     const name = terminalText(sectionName(other)).replaceAll(/["$`\\!]/g, '')
     lines.push('', ...wrap(`To show another section, use its name: gdn help "${name}"`, width))

@@ -1,10 +1,14 @@
 import { EXIT_BY_CODE } from '../../core/errors.ts'
 import { ERRORS_PAGE } from '../render/docs-site.ts'
 import { type PageSection, plain, readSections, sectionName } from './sections.ts'
+import { setupOf } from './setup-section.ts'
 
-/** A section that matches a question, with the sentence that matches best. */
+/** A section that matches a question. */
 export interface FoundSection extends PageSection {
+  /** The sentence that matches best. */
   excerpt: string
+  /** The section of the page whose commands must run before those of this section. */
+  setup: PageSection | undefined
 }
 
 const MOST = 3
@@ -64,7 +68,7 @@ export async function searchHelp(words: readonly string[], docs?: string): Promi
   const others = found.filter((section) => section !== named)
   const best = (named === undefined ? others : [named, ...others]).slice(0, MOST)
   const terms = new Set(termsOf(question))
-  return best.map((section) => ({ ...section, excerpt: excerptOf(section, terms) }))
+  return best.map((section) => ({ ...section, excerpt: excerptOf(section, terms), setup: setupOf(sections, section) }))
 }
 
 /** Returns the section that explains an error code, by its heading, or else by a table that contains the code. */

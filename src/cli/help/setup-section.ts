@@ -1,0 +1,22 @@
+import type { PageSection } from './sections.ts'
+
+/**
+ * Returns the section whose commands a section needs: an earlier one of the page that sets a variable of the section,
+ * or else the beginning of the page if it has commands.
+ */
+export function setupOf(sections: readonly PageSection[], section: PageSection): PageSection | undefined {
+  const commands = commandsOf(section)
+  if (commands === '') return undefined
+  const page = sections.filter((one) => one.page === section.page)
+  const earlier = page.slice(0, page.indexOf(section)).map((one) => ({ one, sets: variablesSet(commandsOf(one)) }))
+  const own = variablesSet(commands)
+  const needed = [...commands.matchAll(/\$\{?([A-Z_]+)/g)].map(([, name = '']) => name).filter((name) => !own.has(name))
+  const setting = earlier.find(({ sets }) => needed.some((name) => sets.has(name)))
+  return (setting ?? earlier.find(({ one }) => one.anchor === '' && commandsOf(one) !== ''))?.one
+}
+
+const commandsOf = ({ markdown }: PageSection): string =>
+  [...markdown.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(([, commands = '']) => commands).join('')
+
+const variablesSet = (commands: string): Set<string> =>
+  new Set([...commands.matchAll(/(?<![\w$-])([A-Z_]+)=/g)].map(([, name = '']) => name))
