@@ -38,7 +38,7 @@ interface ReadOptions {
 const AT_ONCE = 4
 const FIRST_SPAN = 100
 /** Ranges grow until a response has about this many logs, which keeps the memory small. */
-const LOGS_PER_RESPONSE = 500
+const LOGS_PER_RESPONSE = 200
 /** Number of ranges that must succeed before ranges grow again after a limit that depends on the content. */
 const CALM_RANGES = 8
 /** Number of attempts while the node doesn't have the blocks yet: about half a minute. */

@@ -39,7 +39,7 @@ export async function openChain(
   const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
   if (url === null) throw noNode(blockchain)
   const proxy = named === null && server?.loopback === true ? undefined : proxyOf(env)
-  const transport = await createTransport('bulk', { proxy, onExchange: debugExchanges(io) })
+  const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   const { signal } = signals
   const pace = createPace({ atOnce: Number.POSITIVE_INFINITY, apartMs: 1000 / (perSecond ?? Number.POSITIVE_INFINITY) })
   const enter = async (calls: number) => {
