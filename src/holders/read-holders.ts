@@ -97,14 +97,20 @@ async function resumable(options: ReadOptions): Promise<ReadingState | null> {
   return null
 }
 
+/** Thrown for an address without code. */
+export class NoCode extends GdnError {
+  constructor(contract: string, block: number) {
+    super('usage', `${contract} has no code at block ${block}`, {
+      place: { flag: '<contract>' },
+      hint: 'Check the address, the network and the block.',
+    })
+  }
+}
+
 async function requireCode({ reader, contract, block }: ReadOptions): Promise<void> {
   const found = (await hasCode(reader, contract, block.number)) ?? (await hasCode(reader, contract, 'latest'))
   if (found !== false) return
-  throw new GdnError('usage', `${contract} has no code at block ${block.number}`, {
-    place: { flag: '<contract>' },
-    hint: 'Check the address, the network and the block.',
-    details: { noCode: true },
-  })
+  throw new NoCode(contract, block.number)
 }
 
 /** Reads the transfers up to the block. Returns the last state. */

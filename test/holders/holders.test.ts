@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { stateDirectory } from '../../src/config/paths.ts'
 import { GdnError } from '../../src/core/errors.ts'
+import { enterCollection } from '../../src/state/known-collections.ts'
+import { withState } from '../../src/state/open-state.ts'
 import { type CliOptions, cli, errorOf, tempHome } from '../cli/harness.ts'
 import { type PlainAnvil, startPlainAnvil } from '../helpers/plain-anvil.ts'
 import { type RpcProxyOptions, startRpcProxy } from '../helpers/rpc-proxy.ts'
@@ -356,6 +359,44 @@ test('names the sum that differs from totalSupply', async () => {
   const result = await holders(contracts.Oz20.address, url, ['--json'])
   expect(result.code).toBe(5)
   expect(errorOf(result).message).toMatch(/^the events add up to 0, but totalSupply of 0x\w+ is \d+$/)
+})
+
+test('names the networks of profiles and known collections on which an address without code has some', async () => {
+  const { dir, env } = await tempHome()
+  const address = person(0).toLowerCase()
+  const withCode = await proxy({
+    answer: ({ method, params: [of] }) => (method === 'eth_getCode' && of === address ? { result: '0x60' } : undefined),
+  })
+  const profiles = {
+    test: { base_url: `${withCode.url}/`, blockchain: 'base' },
+    other: { base_url: anvil.url, blockchain: 'polygon' },
+    stopped: { base_url: 'http://127.0.0.1:9', blockchain: 'polygon' },
+    solana: { base_url: withCode.url, blockchain: 'solana' },
+  }
+  await mkdir(join(dir, '.config/gdn'), { recursive: true })
+  await writeFile(join(dir, '.config/gdn/config.json'), JSON.stringify({ profiles }))
+  await withState(stateDirectory(env), (state) =>
+    state.write((sql) =>
+      enterCollection(
+        sql,
+        { origin: 'id:1', url: withCode.url },
+        {
+          transaction_gdn_id: 'x',
+          contract_address: null,
+          name: 'Tide',
+          blockchain: 'linea',
+          wallet_address: address,
+          created_at: new Date(0).toISOString(),
+        },
+      ),
+    ),
+  )
+  const command = ['collection', 'holders', address, '-b', 'testchain', '--rpc-url', anvil.url]
+  const result = await cli(command, { env })
+  expect([result.code, result.stdout]).toEqual([2, ''])
+  expect(result.stderr.replaceAll(/\s+/g, ' ')).toContain(
+    `It has code on base (${withCode.url}) and linea (${withCode.url}). Use \`-b base --rpc-url ${withCode.url}/rpc/base\`.`,
+  )
 })
 
 test('names the token whose owner differs', async () => {

@@ -1,0 +1,96 @@
+import { type Blockchain, isEvm } from '../../../../api/blockchains.ts'
+import { createTransport } from '../../../../client/create-transport.ts'
+import { runningBackend } from '../../../../config/local-backend.ts'
+import { localDataDirectory } from '../../../../config/paths.ts'
+import { proxyFor } from '../../../../config/proxy.ts'
+import { readUserConfig } from '../../../../config/user-file.ts'
+import { parseUrl } from '../../../../core/parse-url.ts'
+import { withTimeout } from '../../../../core/with-timeout.ts'
+import { hasCode } from '../../../../holders/first-block.ts'
+import { glanceAtState } from '../../../../state/glance.ts'
+import { collectionsOfServers } from '../../../../state/known-collections.ts'
+import { createChainReader } from '../../../../verify/chain-reader.ts'
+import { debugExchanges } from '../../../connect/debug-exchange.ts'
+import type { Deps } from '../../../deps.ts'
+import { VERSION } from '../../../version.ts'
+
+/** An EVM network that a server gives access to. */
+export interface NetworkOfServer {
+  baseUrl: string
+  blockchain: Blockchain
+}
+
+/** Returns the JSON-RPC URL of an embedded chain. */
+export const urlOf = ({ baseUrl, blockchain }: NetworkOfServer): string => `${baseUrl}/rpc/${blockchain}`
+
+const MAX_NETWORKS = 20
+const TIMEOUT_MS = 3_000
+
+/**
+ * Returns the networks on which an address has code, among those of the user's profiles, and those of the collections
+ * that were created on this machine. A server gives access only to its embedded chains. Ignores networks that don't
+ * respond within 3 s.
+ *
+ * @param asked the network that has no code at the address
+ */
+export async function networksWithCode(
+  deps: Deps,
+  contract: string,
+  stateDir: string,
+  asked: NetworkOfServer | null,
+): Promise<NetworkOfServer[]> {
+  const networks = await knownNetworks(deps, stateDir)
+  const others = networks.filter((one) => one.baseUrl !== asked?.baseUrl || one.blockchain !== asked.blockchain)
+  const stop = new AbortController()
+  const signal = AbortSignal.any([deps.signals.signal, stop.signal])
+  try {
+    const found = await Promise.all(
+      others.slice(0, MAX_NETWORKS).map((network) => withTimeout(isThere(deps, contract, network, signal), TIMEOUT_MS)),
+    )
+    return others.filter((_, at) => found[at] === true)
+  } finally {
+    stop.abort()
+  }
+}
+
+async function knownNetworks({ env }: Deps, stateDir: string): Promise<NetworkOfServer[]> {
+  const { profiles = {} } = await readUserConfig(env)
+  const local = (await runningBackend(localDataDirectory(env)))?.url
+  const ofProfiles = Object.entries(profiles).map(([name, { base_url, blockchain }]) => ({
+    url: base_url ?? (name === 'local' ? local : undefined),
+    blockchain,
+  }))
+  const networks = new Map<string, NetworkOfServer>()
+  for (const { url, blockchain } of [...ofProfiles, ...glanceAtState(stateDir, collectionsOfServers)]) {
+    const baseUrl = url?.replace(/\/+$/, '') ?? ''
+    if (blockchain === undefined || !isEvm(blockchain) || parseUrl(baseUrl) === null) continue
+    networks.set(`${baseUrl} ${blockchain}`, { baseUrl, blockchain })
+  }
+  return [...networks.values()]
+}
+
+async function isThere(
+  { env, io, sleep }: Deps,
+  contract: string,
+  network: NetworkOfServer,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const transport = await createTransport('single', {
+    proxy: proxyFor(network.baseUrl, env),
+    onExchange: debugExchanges(io),
+  })
+  const reader = createChainReader({
+    url: urlOf(network),
+    transport,
+    clock: { now: () => performance.now(), sleep, random: Math.random },
+    userAgent: `gdn/${VERSION}`,
+    signal,
+  })
+  try {
+    return (await hasCode(reader, contract, 'latest')) === true
+  } catch {
+    return false
+  } finally {
+    await transport.close()
+  }
+}
