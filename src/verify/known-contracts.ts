@@ -16,7 +16,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   '0xba12222222228d8ba445958a75a0704d566bf2c8': 'pool',
 }
 
-/** Singletons of Safe 1.0.0 to 1.4.1, in lower case: github.com/safe-global/safe-deployments */
+/** Singletons of Safe 1.0.0 to 1.5.0, in lower case: github.com/safe-global/safe-deployments */
 const SAFE_SINGLETONS: ReadonlySet<string> = new Set([
   '0xb6029ea3b2c51d09a50b53ca8012feeb05bda35a',
   '0xae32496491b53841efb51829d6f886387708f99b',
@@ -28,6 +28,8 @@ const SAFE_SINGLETONS: ReadonlySet<string> = new Set([
   '0xfb1bffc9d739b8d520daf37df666da4c687191ea',
   '0x41675c099f32341bf84bfc5382af534df5c7461a',
   '0x29fcb43b46531bca003ddc8fcb67ffe91900c762',
+  '0xff51a5898e281db6dfc7855790607438df2ca44b',
+  '0xedd160febbd92e350d4d398fb636302fccd67c7e',
 ])
 
 /** Entry points of ERC-4337, versions 0.6 to 0.8, in lower case: github.com/eth-infinitism/account-abstraction */
