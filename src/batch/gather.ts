@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { GdnError } from '../core/errors.ts'
 import { existingPath } from '../core/existing-path.ts'
+import { issuesError } from '../manifest/manifest-error.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
@@ -192,7 +193,7 @@ export async function readManifestRows(
     if (waiting.length >= ENTERED_TOGETHER || drafted >= MOVED_TOGETHER) await flush()
     if (drafted >= MOVED_TOGETHER) await move()
   }
-  if (issueCount > 0) throw invalidManifest(issues, issueCount)
+  if (issueCount > 0) throw issuesError('invalid_manifest', issues, issueCount)
   if (count === 0) throw new GdnError('invalid_manifest', 'the manifest has no rows')
   await flush()
   await move()
@@ -211,16 +212,6 @@ const sameId = ({ id, line }: ManifestRow): ManifestIssue => ({
 
 async function* singly(items: AsyncIterable<ManifestItem>): AsyncGenerator<readonly ManifestItem[]> {
   for await (const item of items) yield [item]
-}
-
-function invalidManifest(issues: readonly ManifestIssue[], issueCount: number): GdnError {
-  const [first] = issues
-  const more = issueCount > 1 ? ` (and ${issueCount - 1} more)` : ''
-  return new GdnError('invalid_manifest', `${first?.message ?? 'invalid'}${more}`, {
-    place: first?.place,
-    hint: first?.hint,
-    details: { issues, issue_count: issueCount },
-  })
 }
 
 /**

@@ -1,9 +1,10 @@
 import type { PlannedEvent } from '../../batch/types.ts'
 import type { Server } from '../../config/server.ts'
 import { count } from '../../core/count.ts'
-import { formatProblem, GdnError, messageOf, type Place } from '../../core/errors.ts'
+import { formatProblem, type GdnError, messageOf, type Place } from '../../core/errors.ts'
 import type { UrlFinding } from '../../files/check-urls.ts'
 import type { Prober } from '../../files/prober.ts'
+import { issuesError } from '../../manifest/manifest-error.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
@@ -80,14 +81,7 @@ export async function checkFiles(deps: Deps, files: FileUrls, server: Server | n
 
 /** Returns the file problems as one error; null if there are none. */
 export function filesProblem({ errors, warnings }: FileCheck): GdnError | null {
-  const [first] = errors
-  if (first === undefined) return null
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
-  return new GdnError('invalid_manifest', first.message + more, {
-    place: first.place,
-    hint: first.hint,
-    details: { issues: errors, issue_count: errors.length, warnings },
-  })
+  return errors.length === 0 ? null : issuesError('invalid_manifest', errors, errors.length, { warnings })
 }
 
 const MAX_WARNINGS_SHOWN = 50

@@ -7,6 +7,7 @@ import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
+import { issuesError } from '../../../manifest/manifest-error.ts'
 import { type ManifestSummary, validateManifest } from '../../../manifest/read.ts'
 import { RowWarnings } from '../../../manifest/row-warnings.ts'
 import { checkFiles, type FileCheck, FileUrls, printWarnings } from '../../batch/check-files.ts'
@@ -202,13 +203,8 @@ export function throwProblems(
 ): void {
   const issues = [...found.issues, ...(check?.errors ?? [])]
   const issueCount = found.issueCount + (check?.errors.length ?? 0)
-  const [problem] = issues
-  if (issueCount === 0 || problem === undefined) return
-  throw new GdnError('invalid_manifest', `${problem.message}${issueCount > 1 ? ` (and ${issueCount - 1} more)` : ''}`, {
-    place: problem.place,
-    hint: problem.hint,
-    details: { issues, issue_count: issueCount, ...(check === null ? {} : { warnings: check.warnings }) },
-  })
+  if (issueCount === 0) return
+  throw issuesError('invalid_manifest', issues, issueCount, check === null ? {} : { warnings: check.warnings })
 }
 
 /**
