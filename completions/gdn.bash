@@ -63,7 +63,8 @@ import Import a key into an encrypted file
 url Print a signed URL that generates a wallet
 list List named wallets and addresses
 add Save an address under a name
-rm Delete a saved address
+group Create or show a group of saved names
+rm Delete a saved address or a group
 export Export a keystore or its private key
 proofs Compute Merkle proofs for a list of receivers' ;;
     'local') REPLY='start Start the local backend
@@ -172,6 +173,7 @@ __gdn_arguments() {
     'cost') REPLY='file' ;;
     'wallet import') REPLY='file' ;;
     'wallet add') REPLY='text text' ;;
+    'wallet group') REPLY='text text+' ;;
     'wallet rm') REPLY='@wallets' ;;
     'wallet export') REPLY='@wallets' ;;
     'wallet proofs') REPLY='text' ;;
@@ -244,7 +246,8 @@ __gdn_bundles() {
     'wallet import') REPLY='flags-081201 server-da4928 output-31b492' ;;
     'wallet url') REPLY='flags-6d551a server-12647a output-31b492' ;;
     'wallet list') REPLY='server-da4928 output-31b492' ;;
-    'wallet add') REPLY='flags-42b611 server-da4928 output-31b492' ;;
+    'wallet add') REPLY='flags-36b1ec server-da4928 output-31b492' ;;
+    'wallet group') REPLY='server-da4928 output-31b492' ;;
     'wallet rm') REPLY='server-da4928 output-31b492' ;;
     'wallet export') REPLY='flags-4f1d06 server-da4928 output-fdabd3' ;;
     'wallet proofs') REPLY='flags-9a6469 output-31b492' ;;
@@ -726,7 +729,7 @@ __gdn_flags() {
 --weak-password - - Accept a password of fewer than 8 characters, for tests' ;;
     'flags-6d551a') REPLY='--email - text E-mail address of the account (your profile'\''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d' ;;
-    'flags-42b611') REPLY='--from - file CSV file with the columns name and address, or - for standard input' ;;
+    'flags-36b1ec') REPLY='--from - file CSV file with the columns name, address and groups, or - for standard input' ;;
     'flags-4f1d06') REPLY='--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)
 --to - file New file to write, or - for standard output
 --password-file - file File with the password, or - for standard input' ;;

@@ -68,7 +68,8 @@ function __gdn_words
         'url Print a signed URL that generates a wallet' \
         'list List named wallets and addresses' \
         'add Save an address under a name' \
-        'rm Delete a saved address' \
+        'group Create or show a group of saved names' \
+        'rm Delete a saved address or a group' \
         'export Export a keystore or its private key' \
         'proofs Compute Merkle proofs for a list of receivers'
     case 'local'
@@ -213,6 +214,8 @@ function __gdn_arguments
       printf '%s\n' 'file'
     case 'wallet add'
       printf '%s\n' 'text text'
+    case 'wallet group'
+      printf '%s\n' 'text text+'
     case 'wallet rm'
       printf '%s\n' '@wallets'
     case 'wallet export'
@@ -351,7 +354,9 @@ function __gdn_bundles
     case 'wallet list'
       printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet add'
-      printf '%s\n' 'flags-42b611 server-da4928 output-31b492'
+      printf '%s\n' 'flags-36b1ec server-da4928 output-31b492'
+    case 'wallet group'
+      printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet rm'
       printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet export'
@@ -950,8 +955,8 @@ function __gdn_flags
     case 'flags-6d551a'
       printf '%s\n' '--email - text E-mail address of the account (your profile\'s email)' \
         '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
-    case 'flags-42b611'
-      printf '%s\n' '--from - file CSV file with the columns name and address, or - for standard input'
+    case 'flags-36b1ec'
+      printf '%s\n' '--from - file CSV file with the columns name, address and groups, or - for standard input'
     case 'flags-4f1d06'
       printf '%s\n' '--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)' \
         '--to - file New file to write, or - for standard output' \

@@ -65,7 +65,8 @@ import Import a key into an encrypted file
 url Print a signed URL that generates a wallet
 list List named wallets and addresses
 add Save an address under a name
-rm Delete a saved address
+group Create or show a group of saved names
+rm Delete a saved address or a group
 export Export a keystore or its private key
 proofs Compute Merkle proofs for a list of receivers'
     'local' = 'start Start the local backend
@@ -171,6 +172,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'cost' = 'file'
     'wallet import' = 'file'
     'wallet add' = 'text text'
+    'wallet group' = 'text text+'
     'wallet rm' = '@wallets'
     'wallet export' = '@wallets'
     'wallet proofs' = 'text'
@@ -240,7 +242,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'wallet import' = 'flags-081201 server-da4928 output-31b492'
     'wallet url' = 'flags-6d551a server-12647a output-31b492'
     'wallet list' = 'server-da4928 output-31b492'
-    'wallet add' = 'flags-42b611 server-da4928 output-31b492'
+    'wallet add' = 'flags-36b1ec server-da4928 output-31b492'
+    'wallet group' = 'server-da4928 output-31b492'
     'wallet rm' = 'server-da4928 output-31b492'
     'wallet export' = 'flags-4f1d06 server-da4928 output-fdabd3'
     'wallet proofs' = 'flags-9a6469 output-31b492'
@@ -719,7 +722,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --weak-password - - Accept a password of fewer than 8 characters, for tests'
     'flags-6d551a' = '--email - text E-mail address of the account (your profile''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
-    'flags-42b611' = '--from - file CSV file with the columns name and address, or - for standard input'
+    'flags-36b1ec' = '--from - file CSV file with the columns name, address and groups, or - for standard input'
     'flags-4f1d06' = '--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)
 --to - file New file to write, or - for standard output
 --password-file - file File with the password, or - for standard input'

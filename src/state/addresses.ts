@@ -12,13 +12,17 @@ export interface SavedAddress {
 export const savedAddresses = (sql: Pick<Sql, 'all'>): SavedAddress[] =>
   sql.all('SELECT name, address, created_at FROM addresses ORDER BY name')
 
+/** Returns the saved address with a name; null if there is none. */
+export const savedAddress = (sql: Sql, name: string): string | null =>
+  sql.get<SavedAddress>('SELECT address FROM addresses WHERE name = ?', name)?.address ?? null
+
 /**
  * Saves an address. If the name is taken, saves nothing and returns the address that has it; otherwise returns null.
  */
 export function enterAddress(sql: Sql, { name, address, created_at }: SavedAddress): string | null {
-  const taken = sql.get<SavedAddress>('SELECT address FROM addresses WHERE name = ?', name)
-  if (taken === undefined) sql.run('INSERT INTO addresses VALUES (?, ?, ?)', name, address, created_at)
-  return taken?.address ?? null
+  const taken = savedAddress(sql, name)
+  if (taken === null) sql.run('INSERT INTO addresses VALUES (?, ?, ?)', name, address, created_at)
+  return taken
 }
 
 /** Deletes a saved address and returns it; null if the name doesn't exist. */

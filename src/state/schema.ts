@@ -4,7 +4,7 @@
  * Until version 0.1.0 is tagged, a schema change replaces the first migration and gets the next version. States with
  * another version are refused. After that, each schema change is a new migration.
  */
-export const FIRST_VERSION = 11
+export const FIRST_VERSION = 12
 
 /**
  * The migrations of the client database, oldest first. IDs are text, because libsql rounds large integers. Times are
@@ -50,6 +50,16 @@ CREATE TABLE addresses (
   name TEXT PRIMARY KEY,
   address TEXT NOT NULL,
   created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- A member is a name such as @alice, or an address. A group has at least one member.
+CREATE TABLE group_members (
+  group_name TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  member TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (group_name, position),
+  UNIQUE (group_name, member)
 ) WITHOUT ROWID;
 
 CREATE TABLE collections (

@@ -9,6 +9,7 @@ import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
 import { readSecretFile } from '../keystore/private-file.ts'
 import { type SavedAddress, savedAddresses } from '../state/addresses.ts'
+import { type SavedGroup, savedGroups } from '../state/groups.ts'
 import { openStateIfThere } from '../state/open-state.ts'
 import { checkWalletFolder, KEYSTORE_ENDING, keystoreNames } from './folder.ts'
 import { readName } from './names.ts'
@@ -38,15 +39,25 @@ export interface AddressBook {
    * Returns the address of `@alice`.
    *
    * @param place where the name is used, for messages
-   * @throws GdnError `usage` for an invalid name; `not_found_locally` for an unknown one, with the nearest name;
-   * `invalid_input` for a keystore that can't be used, or a name with two meanings; else `problem`
+   * @throws GdnError `usage` for an invalid name or a group; `not_found_locally` for an unknown name, with the nearest
+   * one; `invalid_input` for a keystore that can't be used, or a name with two meanings; else `problem`
    */
   resolve(name: string, place: Place): string
+  /**
+   * Returns the group `@team`.
+   *
+   * @throws GdnError `usage` for an invalid name, or one of an address; `not_found_locally` for an unknown one
+   */
+  group(name: string, place: Place): SavedGroup
+  /** Whether a name is the name of a group. @throws GdnError `problem` */
+  isGroup(name: string): boolean
+  /** Returns all groups, ordered by name. Without SQLite, returns none. @throws GdnError `problem` */
+  groups(): SavedGroup[]
   /** Returns the error for an unknown name, with the nearest name. */
   unknown(name: string, place: Place): GdnError
-  /** Returns all names. Without SQLite, returns only the names of keystores. @throws GdnError `problem` */
+  /** Returns all names, also of groups. Without SQLite, returns those of keystores. @throws GdnError `problem` */
   names(): Set<string>
-  /** @throws GdnError `invalid_input` if a wallet or an address has that name; else as `names` */
+  /** @throws GdnError `invalid_input` if a wallet, an address or a group has that name; else as `names` */
   refuseTaken(name: string): void
   /** Returns the named wallets and addresses. Without SQLite, returns only keystores. @throws GdnError `problem` */
   list(): KnownWallet[]
@@ -59,12 +70,15 @@ export interface AddressBookPlace {
   signal?: AbortSignal | undefined
 }
 
-/** Opens the address book. Saved addresses are read once. */
+/** Opens the address book. Saved addresses and groups are read once. */
 export async function openAddressBook({ folder, stateDir, signal }: AddressBookPlace): Promise<AddressBook> {
   const saved = new Map<string, SavedAddress>()
+  const savedAsGroup = new Map<string, SavedGroup>()
   let problem: GdnError | null = null
   try {
-    for (const one of await readSaved(stateDir, signal)) saved.set(one.name, one)
+    const { addresses, groups } = await readSaved(stateDir, signal)
+    for (const one of addresses) saved.set(one.name, one)
+    for (const one of groups) savedAsGroup.set(one.name, one)
   } catch (error) {
     // Not thrown here, because a command that opens the book may use no name, or only names of keystores.
     if (!(error instanceof GdnError)) throw error
@@ -72,13 +86,13 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
   }
   const readable = () => {
     if (problem !== null && problem.code !== 'native_missing') throw problem
-    return saved
+    return { addresses: saved, groups: savedAsGroup }
   }
   /** Cached lookups, because a manifest may look up a name a million times. Null if the name doesn't exist. */
   const asked = new Map<string, string | null>()
   let all: Set<string> | null = null
   const names = () => {
-    all ??= new Set([...keystoreNames(folder), ...readable().keys()])
+    all ??= new Set([...keystoreNames(folder), ...readable().addresses.keys(), ...readable().groups.keys()])
     return all
   }
 
@@ -87,8 +101,11 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
     const hasKeystore = checkWalletFolder(folder) && existsSync(keystore)
     if (problem !== null && !(hasKeystore && problem.code === 'native_missing')) throw unreadable(name, place, problem)
     const address = saved.get(name)?.address ?? null
+    const isGroup = savedAsGroup.has(name)
+    if (hasKeystore && isGroup) throw ambiguous(name, 'a group', keystore, place)
+    if (isGroup) throw groupInstead(name, place)
     if (!hasKeystore) return address
-    if (address !== null) throw ambiguous(name, address, keystore, place)
+    if (address !== null) throw ambiguous(name, `the saved address ${address}`, keystore, place)
     return addressOfKeystore(keystore)
   }
 
@@ -113,20 +130,38 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
       if (address === null) throw unknown(name, place)
       return address
     },
+    group(typed, place) {
+      const name = readName(typed, place, 'group')
+      if (problem !== null) throw unreadable(name, place, problem)
+      const found = savedAsGroup.get(name)
+      if (found !== undefined) return found
+      if (names().has(name)) throw new GdnError('usage', `@${name} is an address, not a group`, { place })
+      const near = nearest(name, [...savedAsGroup.keys()])
+      throw new GdnError('not_found_locally', `@${name} is not the name of a group on this machine`, {
+        place,
+        hint:
+          near === undefined
+            ? `Run \`gdn wallet group @${name} <member>...\` to create the group.`
+            : `Did you mean @${near}?`,
+      })
+    },
+    isGroup: (name) => readable().groups.has(name),
+    groups: () => [...readable().groups.values()],
     unknown,
     names,
     refuseTaken(name) {
       refuseKeystore(folder, name)
-      const taken = readable().get(name)
-      if (taken !== undefined) throw nameTaken(name, taken.address)
+      const { addresses, groups } = readable()
+      const taken = groups.has(name) ? 'a group' : addresses.get(name)?.address
+      if (taken !== undefined) throw nameTaken(name, taken)
     },
     list() {
-      const addresses = [...readable().values()].map(ofAddress)
+      const addresses = [...readable().addresses.values()].map(ofAddress)
       const keystores = keystoreNames(folder).map((name) => ofKeystore(name, join(folder, name + KEYSTORE_ENDING)))
       for (const keystore of keystores) {
         const same = addresses.find(({ name }) => name === keystore.name)
         if (same === undefined) continue
-        keystore.problem = withHint(ambiguous(same.name, same.address, keystore.file, {}))
+        keystore.problem = withHint(ambiguous(same.name, `the saved address ${same.address}`, keystore.file, {}))
         same.problem = keystore.problem
       }
       return [...keystores, ...addresses]
@@ -134,12 +169,12 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
   }
 }
 
-async function readSaved(stateDir: string, signal: AbortSignal | undefined): Promise<SavedAddress[]> {
+async function readSaved(stateDir: string, signal: AbortSignal | undefined) {
   const state = await openStateIfThere(stateDir, { signal })
-  if (state === null) return []
+  if (state === null) return { addresses: [], groups: [] }
   try {
     await refuseOpenFile(state.path)
-    return await state.read(savedAddresses, signal)
+    return await state.read((sql) => ({ addresses: savedAddresses(sql), groups: savedGroups(sql) }), signal)
   } finally {
     state.close()
   }
@@ -157,12 +192,19 @@ async function refuseOpenFile(path: string): Promise<void> {
 const unreadable = (name: string, place: Place, error: GdnError): GdnError =>
   error.with({ message: `@${name} can't be looked up: ${error.message}`, place })
 
-function ambiguous(name: string, address: string, keystore: string, place: Place): GdnError {
-  return new GdnError('invalid_input', `@${name} is both the saved address ${address} and the keystore ${keystore}`, {
+/** @param saved the saved address or the group that has the name */
+function ambiguous(name: string, saved: string, keystore: string, place: Place): GdnError {
+  return new GdnError('invalid_input', `@${name} is both ${saved} and the keystore ${keystore}`, {
     place,
-    hint: `Run \`gdn wallet rm ${name}\` to delete the saved address. The keystore stays.`,
+    hint: `Run \`gdn wallet rm ${name}\` to delete the saved name. The keystore stays.`,
   })
 }
+
+const groupInstead = (name: string, place: Place) =>
+  new GdnError('usage', `@${name} is a group, not an address`, {
+    place,
+    hint: `To mint an NFT to each member, run \`gdn batch mint <row.json> --to @${name}\`. To list the members, run \`gdn wallet group @${name}\`.`,
+  })
 
 const ofAddress = ({ name, address, created_at }: SavedAddress): KnownWallet & { address: string } => ({
   name,

@@ -1,5 +1,5 @@
 import { anyAddressProblem, checksumAddress } from '../api/address.ts'
-import { GdnError } from '../core/errors.ts'
+import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
 import { unescapeCell } from '../core/spreadsheet-text.ts'
 import { type CsvFile, openCsv } from '../manifest/csv.ts'
@@ -10,96 +10,137 @@ import type { ManifestIssue } from '../manifest/row.ts'
 import { type ManifestSource, NO_MANIFEST_HINT, openManifestSource } from '../manifest/source.ts'
 import { nameProblem } from './names.ts'
 
-/** A name and an address of a list, with its line. */
+/** A name and an address of a list, with its location. */
 export interface Contact {
   name: string
   /** With a checksum, if it is an EVM address. */
   address: string
-  line: number
+  /** The names of its groups. */
+  groups: string[]
+  /** Returns the location of a cell. */
+  place(column: Column): NonNullable<ManifestIssue['place']>
 }
 
-const COLUMNS = ['name', 'address'] as const
+/** The valid contacts of a list, and all of its problems. */
+export interface Contacts {
+  contacts: Contact[]
+  issues: ManifestIssue[]
+}
+
+const COLUMNS = ['name', 'address', 'groups'] as const
 type Column = (typeof COLUMNS)[number]
-const HINT = 'Use the columns name and address.'
+type Columns = { name: number; address: number; groups: number | undefined }
+const HINT = 'Use the columns name, address and groups.'
 /** Maximum number of contacts. A longer file is most likely a list of receivers. */
 const MAX_CONTACTS = 100_000
 
 /**
- * Reads the contacts of a CSV file with the columns `name` and `address`. Names are converted to lower case.
- *
- * @throws GdnError `invalid_input` for the first problem, such as a repeated name
+ * Reads the contacts of a CSV file with the columns `name`, `address` and, if contacts have groups, `groups`. Names are
+ * converted to lower case. If the rest of the file can't be read, the last issue says why.
  */
-export async function readContacts(source: ManifestSource): Promise<Contact[]> {
+export async function readContacts(source: ManifestSource): Promise<Contacts> {
+  const found: Contacts = { contacts: [], issues: [] }
   try {
-    return await read(source)
+    await read(source, found)
   } catch (error) {
-    throw error instanceof ManifestError ? inputError(error.issue) : error
+    if (!(error instanceof ManifestError)) throw error
+    const { hint, ...issue } = error.issue
+    found.issues.push({ ...issue, hint: hint === NO_MANIFEST_HINT ? 'Check the path.' : hint })
   }
+  return found
 }
 
-async function read(source: ManifestSource): Promise<Contact[]> {
+async function read(source: ManifestSource, { contacts, issues }: Contacts): Promise<void> {
   const { name: file, bytes } = await openManifestSource(source)
   const text = withOneLineEnding(decodeText(bytes, file))
   const csv = await openCsv(text, file, (name) => columnOf(name) !== undefined)
-  const columns = columnsOf(csv, file)
-  const contacts = new Map<string, Contact>()
+  const columns = columnsOf(csv, file, issues)
+  const lines = new Map<string, number>()
+  let rows = 0
   for await (const records of csv.blocks()) {
     for (const record of records) {
-      if ('issue' in record) throw inputError(record.issue)
-      const { line, cells } = record
-      const place = (column: Column) => ({ file, line, field: column, column: columns[column] + 1 })
-      const textOf = (column: Column) => unescapeCell((cells[columns[column]] ?? '').trim())
-      const name = textOf('name').replace(/^@/, '').toLowerCase()
-      const address = textOf('address')
-      const wrongName = name === '' ? 'is required' : nameProblem(name)
-      if (wrongName !== null) throw inputError({ place: place('name'), message: `name ${wrongName}`, ...usable(name) })
-      const wrong = address === '' ? 'is required' : anyAddressProblem(address)
-      if (wrong !== null) throw inputError({ place: place('address'), message: `address ${wrong}` })
-      const first = contacts.get(name)
-      if (first !== undefined) {
-        const hint = 'Choose another name for one of them, or remove one of the lines.'
-        throw inputError({ place: place('name'), message: `the name ${name} is already on line ${first.line}`, hint })
-      }
-      contacts.set(name, { name, address: checksumAddress(address), line })
-      if (contacts.size > MAX_CONTACTS) {
+      if (++rows > MAX_CONTACTS) {
         const message = `has more than ${MAX_CONTACTS.toLocaleString('en')} contacts`
-        throw inputError({ place: { file }, message, hint: 'A list of receivers needs no names.' })
+        throw new ManifestError({ place: { file }, message, hint: 'A list of receivers needs no names.' })
+      }
+      if ('issue' in record) issues.push(record.issue)
+      else {
+        const contact = contactOf({ file, columns, ...record }, lines, issues)
+        if (contact !== null) contacts.push(contact)
       }
     }
   }
-  if (contacts.size > 0) return [...contacts.values()]
-  throw inputError({ place: { file }, message: 'has no contacts', hint: 'Add at least one line below the header.' })
+  if (rows > 0) return
+  throw new ManifestError({
+    place: { file },
+    message: 'has no contacts',
+    hint: 'Add at least one line below the header.',
+  })
+}
+
+interface Row {
+  file: string
+  columns: Columns
+  line: number
+  cells: readonly string[]
+}
+
+/** Returns the contact of a row, or null if the row has problems. @param lines the lines of earlier names */
+function contactOf({ file, columns, line, cells }: Row, lines: Map<string, number>, issues: ManifestIssue[]) {
+  const before = issues.length
+  const place = (column: Column) => ({ file, line, field: column, column: (columns[column] ?? 0) + 1 })
+  const textOf = (column: Column) => unescapeCell((cells[columns[column] ?? cells.length] ?? '').trim())
+  const add = (column: Column, message: string, hint?: string) => issues.push({ place: place(column), message, hint })
+  const name = textOf('name').replace(/^@/, '').toLowerCase()
+  const wrongName = name === '' ? 'is required' : nameProblem(name)
+  if (wrongName !== null) add('name', `name ${wrongName}`, usable(name))
+  const first = lines.get(name)
+  if (wrongName === null && first !== undefined) {
+    const hint = 'Choose another name for one of them, or remove one of the lines.'
+    add('name', `the name ${name} is already on line ${first}`, hint)
+  } else if (wrongName === null) lines.set(name, line)
+  const address = textOf('address')
+  const wrong = address === '' ? 'is required' : anyAddressProblem(address)
+  if (wrong !== null) add('address', `address ${wrong}`)
+  const groups = new Set<string>()
+  for (const typed of textOf('groups').split(/[\s;]+/)) {
+    const group = typed.replace(/^@/, '').toLowerCase()
+    if (typed === '') continue
+    const problem = nameProblem(group)
+    if (problem !== null) add('groups', `groups ${quoted(typed)} ${problem}`, usable(group))
+    groups.add(group)
+  }
+  return issues.length > before ? null : { name, address: checksumAddress(address), groups: [...groups], place }
 }
 
 const columnOf = (name: string): Column | undefined => COLUMNS.find((column) => column === name.trim().toLowerCase())
 
-function columnsOf({ header: { line, names } }: CsvFile, file: string): Record<Column, number> {
+/** Finds the columns by the header, and reports unknown ones. @throws ManifestError if a required column is missing */
+function columnsOf({ header: { line, names } }: CsvFile, file: string, issues: ManifestIssue[]): Columns {
   const found: Partial<Record<Column, number>> = {}
   for (const [index, name] of names.entries()) {
     const column = columnOf(name)
     const place = { file, line, column: index + 1 }
-    if (column === undefined) throw inputError({ place, message: `unknown column ${quoted(name)}`, hint: HINT })
-    if (found[column] !== undefined) {
-      throw inputError({ place, message: `the column ${column} is repeated`, hint: 'Remove one of them.' })
-    }
-    found[column] = index
+    if (column === undefined) {
+      const near = nearest(name.trim(), COLUMNS)
+      const hint = near === undefined ? `${HINT} Remove other columns.` : `Did you mean ${near}?`
+      issues.push({ place, message: `unknown column ${quoted(name)}`, hint })
+    } else if (found[column] === undefined) found[column] = index
+    else issues.push({ place, message: `the column ${column} is repeated`, hint: 'Remove one of them.' })
   }
-  const { name, address } = found
-  if (name !== undefined && address !== undefined) return { name, address }
+  const { name, address, groups } = found
+  if (name !== undefined && address !== undefined) return { name, address, groups }
   const missing = name === undefined ? 'name' : 'address'
-  throw inputError({ place: { file }, message: `has no column ${missing}`, hint: HINT })
+  throw new ManifestError({ place: { file }, message: `has no column ${missing}`, hint: HINT })
 }
 
-/** Returns a hint with a valid name that is like a given one; none if there is no such name. */
-function usable(name: string): { hint?: string } {
+/** Returns a hint with a valid name that is like a given one; undefined if there is no such name. */
+function usable(name: string): string | undefined {
   const like = name
     .normalize('NFKD')
     .toLowerCase()
     .replace(/\p{M}/gu, '')
     .replace(/[^a-z0-9._-]+/g, '-')
     .replace(/^[^a-z0-9]+|[^a-z0-9]+$/g, '')
-  return nameProblem(like) === null ? { hint: `Use ${like}.` } : {}
+  return nameProblem(like) === null ? `Use ${like}.` : undefined
 }
-
-const inputError = ({ place, message, hint }: ManifestIssue) =>
-  new GdnError('invalid_input', message, { place, hint: hint === NO_MANIFEST_HINT ? 'Check the path.' : hint })

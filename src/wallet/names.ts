@@ -20,12 +20,12 @@ export const isName = (value: string): boolean => value.startsWith('@')
  *
  * @throws GdnError `usage` if it is invalid
  */
-export function readName(typed: string, place: Place): string {
+export function readName(typed: string, place: Place, what: 'wallet' | 'group' = 'wallet'): string {
   const name = isName(typed) ? typed.slice(1) : typed
   const problem = nameProblem(name)
   if (problem === null) return name
   const lower = name.toLowerCase()
-  throw new GdnError('usage', `the name of a wallet ${problem}`, {
+  throw new GdnError('usage', `the name of a ${what} ${problem}`, {
     place,
     ...(nameProblem(lower) === null ? { hint: `Use @${lower}.` } : {}),
   })

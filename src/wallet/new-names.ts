@@ -33,6 +33,17 @@ export function refuseKeystore(folder: string, name: string): void {
   if (existsSync(path)) throw nameTaken(name, path)
 }
 
+/**
+ * Rejects a name that a keystore has, or that is saved.
+ *
+ * @param saved the saved address or the group that has the name; null for none
+ * @throws GdnError `invalid_input`
+ */
+export function refuseTaken(folder: string, name: string, saved: string | null): void {
+  refuseKeystore(folder, name)
+  if (saved !== null) throw nameTaken(name, saved)
+}
+
 /** @param what the keystore or the address that has the name */
 export const nameTaken = (name: string, what: string) =>
   new GdnError('invalid_input', `@${name} already exists: ${what}`, {

@@ -67,8 +67,31 @@ describe('wallet add --from', () => {
     ['a wrong address', `name,address\nbob,0x12`, 2, /^contacts.csv:2:2: address /, undefined],
     ['a missing address', `name,address\nbob,`, 2, /:2:2: address is required$/, undefined],
     ['a repeated name', `name,address\nbob,${OWNER}\nbob,${OWNER}`, 3, /the name bob is already on line 2$/, undefined],
-    ['an unknown column', `name,address,mail\nbob,${OWNER},x`, 1, /:1:3: unknown column "mail"$/, undefined],
+    ['an unknown column', `name,address,mail\nbob,${OWNER},x`, 1, /:1:3: unknown column "mail"$/, 'groups'],
+    ['a misspelled column', `name,adress\nbob,${OWNER}`, 1, /:1:2: unknown column "adress" \(and 1/, 'address'],
     ['no address column', `name\nbob`, undefined, /has no column address$/, undefined],
+    ['an invalid group', `name,address,groups\nbob,${OWNER},team Böd`, 2, /:2:3: groups "Böd" must /, 'bod'],
+    [
+      'a control character in a group',
+      `name,address,groups\nbob,${OWNER},te\u001bam`,
+      2,
+      /:2:3: groups "te\\u001bam" must /,
+      'te-am',
+    ],
+    [
+      'a group that is a contact',
+      `name,address,groups\nbob,${OWNER},bob`,
+      2,
+      /:2:3 \(groups\): @bob already /,
+      undefined,
+    ],
+    [
+      'a group that is a saved address',
+      `name,address,groups\nbob,${OWNER},taken`,
+      2,
+      /@taken already exists: 0x/,
+      undefined,
+    ],
     ['only a header', `name,address\n`, undefined, /has no contacts$/, undefined],
     [
       'a name that has another address',
@@ -84,9 +107,35 @@ describe('wallet add --from', () => {
     const error = errorOf(refused)
     expect(error).toMatchObject({ code: 'invalid_input' })
     expect(error.message.replace(/^\S*(?=contacts.csv)/, '')).toMatch(message)
-    if (line !== undefined) expect(error.details).toMatchObject({ place: { line } })
-    if (like !== undefined) expect(error.hint).toContain(`Use ${like}.`)
+    if (line !== undefined)
+      expect(error.details).toMatchObject({
+        issues: expect.arrayContaining([expect.objectContaining({ place: expect.objectContaining({ line }) })]),
+      })
+    if (like !== undefined) expect(error.hint).toContain(like)
     expect(await names()).toEqual({ taken: SENDER })
+  })
+
+  test('reports all problems of a file at once, also those of saved names, and saves nothing', async () => {
+    const { run, add, names } = await machine()
+    await run(['wallet', 'add', 'taken', SENDER])
+    const lines = ['name,adress,address,groups', `taken,,${OWNER},`, `É,,0x12,`, `bob,,${OWNER},Te@m`, `bob,,${OWNER},`]
+    const { code, stderr } = await add(lines.join('\n'))
+    expect(code).toBe(2)
+    for (const where of ['1:2', '2:1', '3:1', '3:3', '4:4', '5:1']) expect(stderr).toContain(`contacts.csv:${where}`)
+    expect(stderr).toContain('(and 5 more)')
+    expect(stderr).toContain('Did you mean address?')
+    expect(await names()).toEqual({ taken: SENDER })
+  })
+
+  test('adds the names to their groups, and keeps the members that a group had', async () => {
+    const { run, add } = await machine()
+    await add(`\uFEFFname;address;groups\r\nalice;${OWNER};team friends\r\nbob;${SOLANA};"@Team;friends"\r\n`)
+    const { code, stderr } = await add(`name,address,groups\ncarol,${SENDER},team\nalice,${OWNER},team\n`)
+    expect(code, stderr).toBe(0)
+    expect(stderr).toContain('Their groups are @team.')
+    const { stdout } = await run(['wallet', 'group', 'team', '--json'])
+    expect(JSON.parse(stdout).map((member: { name: string }) => member.name)).toEqual(['alice', 'bob', 'carol'])
+    expect((await run(['wallet', 'group', '@friends', '-o', 'ids'])).stdout).toBe(`${OWNER}\n${SOLANA}\n`)
   })
 
   test('refuses a name next to a file, and a name without an address', async () => {

@@ -92,7 +92,7 @@ async function serveUntilEnd({ io, signals }: Deps, server: Server): Promise<voi
   if (transport.problem !== null) throw transport.problem
 }
 
-const DESTRUCTIVE = /^(collection set|nft (burn|freeze|transfer|update)|apply|batch rm|wallet rm|reveal)$/
+const DESTRUCTIVE = /^(collection set|nft (burn|freeze|transfer|update)|apply|batch rm|wallet (group|rm)|reveal)$/
 const OPEN_WORLD = /^(nft|collection|batch (validate|results)|plan|cost)/
 
 /** Returns a tool as the protocol lists it, without hints that have their default value. */

@@ -653,6 +653,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'wallet url': one(['url', 'expires_at'], () => withWallets(() => ['wallet', 'url', '--email', 'me@example.com'])),
   'wallet list': list(['name', 'address', 'kind', 'created_at', 'file'], () => withWallets(() => ['wallet', 'list'])),
   'wallet add': one(['name', 'address'], () => withWallets(() => ['wallet', 'add', 'carol', SENDER])),
+  'wallet group': list(['name', 'address'], () => withWallets(() => ['wallet', 'group', 'team', '@bob'])),
   'wallet rm': one(['name', 'address'], () => withWallets(() => ['wallet', 'rm', 'bob'])),
   'wallet proofs': one(['root', 'receivers', 'proofs', 'warnings', 'format', 'leaf_encoding'], async () => {
     const { path, options } = await folder({ 'list.txt': `${OWNER}\n${SENDER}\n` })

@@ -2,11 +2,15 @@ import { anyAddressProblem, checksumAddress } from '../../../api/address.ts'
 import { stateDirectory, walletsDirectory } from '../../../config/paths.ts'
 import { count } from '../../../core/count.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
-import { enterAddress } from '../../../state/addresses.ts'
-import { openState } from '../../../state/open-state.ts'
+import { issuesError } from '../../../manifest/manifest-error.ts'
+import type { Sql } from '../../../sqlite/shared-database.ts'
+import { enterAddress, savedAddress } from '../../../state/addresses.ts'
+import { addMember, hasGroup } from '../../../state/groups.ts'
+import { withState } from '../../../state/open-state.ts'
+import type { Contacts } from '../../../wallet/contacts.ts'
 import { checkWalletFolder } from '../../../wallet/folder.ts'
 import { readName } from '../../../wallet/names.ts'
-import { nameTaken, refuseKeystore } from '../../../wallet/new-names.ts'
+import { nameTaken, refuseTaken } from '../../../wallet/new-names.ts'
 import { clearReservation } from '../../../wallet/reservation.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -23,16 +27,16 @@ export interface AddFlags extends OutputFlags, Pick<ServerFlags, 'stateDir'> {
 interface Named {
   name: string
   address: string
-  /** The line of the list. */
-  line?: number
 }
+
+const MAX_ISSUES = 1_000
 
 const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], id: 'address', plural: 'addresses' }
 
 export function command(deps: Deps, run = add): GdnCommand {
   const addCommand = new GdnCommand({
     about:
-      'Use this command for an address whose key is not on this machine, such as the address of a recipient or a hardware wallet. You can then use @name wherever a command accepts the address of a wallet. Adding the same address again has no effect. With --from, gdn saves all names of a CSV file with the columns name and address, or none of them. To name a keystore from another program, copy the file to the wallet folder, which gdn wallet list shows. For example, alice.json becomes @alice.',
+      'Use this command for an address whose key is not on this machine, such as the address of a recipient or a hardware wallet. You can then use @name wherever a command accepts the address of a wallet. Adding the same address again has no effect. With --from, gdn saves all names of a CSV file with the columns name, address and groups, or none of them. The column groups is optional. It has the names of groups, separated by spaces or semicolons. To name a keystore from another program, copy the file to the wallet folder, which gdn wallet list shows. For example, alice.json becomes @alice.',
     examples: [
       [
         'Save an address, to use it as --receiver @bob',
@@ -42,9 +46,14 @@ export function command(deps: Deps, run = add): GdnCommand {
     ],
   })
   addCommand.argument('[name]').argument('[address]')
-  valueFlag(addCommand, '--from <file>', 'CSV file with the columns name and address, or - for standard input', {
-    parse: notEmpty,
-  })
+  valueFlag(
+    addCommand,
+    '--from <file>',
+    'CSV file with the columns name, address and groups, or - for standard input',
+    {
+      parse: notEmpty,
+    },
+  )
   addStateDirFlag(addCommand)
   addOutputFlags(addCommand)
   return addCommand.action(async (name: string | undefined, address: string | undefined, flags: AddFlags) => {
@@ -63,18 +72,28 @@ export async function add(
   const { from } = flags
   if (from === undefined) {
     const one = namedOf(typed, given)
-    await save(deps, [one], flags)
-    if (isAskedFor(flags)) await output.one({ name: one.name, address: one.address })
+    await save(deps, flags, (sql, folder) => enter(sql, folder, one, deps.now()), [one.name])
+    if (isAskedFor(flags)) await output.one({ ...one })
     return io.note(`@${one.name} is ${one.address}.`)
   }
   if (typed !== undefined) throw flagError('--from', 'contradicts <name>', 'Use one of them.')
   const { readContacts } = await import('../../../wallet/contacts.ts')
-  const contacts = await readContacts(from === '-' ? { stdin: io.stdin } : { path: from })
-  const added = await save(deps, contacts, flags)
+  const found = await readContacts(from === '-' ? { stdin: io.stdin } : { path: from })
+  const { contacts, issues } = found
+  if (contacts.length === 0) throw issuesError('invalid_input', issues.slice(0, MAX_ISSUES), issues.length)
+  const names = contacts.map(({ name }) => name)
+  const added = await save(deps, flags, (sql, folder) => enterAll(sql, folder, found, deps.now()), names)
   if (isAskedFor(flags)) await output.many(contacts.map(({ name, address }) => ({ name, address })))
   const before = added === contacts.length ? '' : ` ${contacts.length - added} were saved before.`
-  io.note(`Saved ${count(added, 'contact')}.${before} Run \`gdn wallet list\` to list all names.`)
+  const groups = [...new Set(contacts.flatMap((contact) => contact.groups))].map((name) => `@${name}`)
+  const inGroups = groups.length === 0 ? '' : ` Their groups are ${shownGroups(groups)}.`
+  io.note(`Saved ${count(added, 'contact')}.${before}${inGroups} Run \`gdn wallet list\` to list all names.`)
 }
+
+const MAX_SHOWN = 10
+
+const shownGroups = (groups: readonly string[]): string =>
+  groups.slice(0, MAX_SHOWN).join(', ') + (groups.length > MAX_SHOWN ? ` and ${groups.length - MAX_SHOWN} more` : '')
 
 function namedOf(typed: string | undefined, given: string | undefined): Named {
   if (typed === undefined) throw requiredFlag('<name>', 'Add a name and an address, or --from <file>.')
@@ -85,30 +104,62 @@ function namedOf(typed: string | undefined, given: string | undefined): Named {
   return { name, address: checksumAddress(given) }
 }
 
-/** Saves all addresses, or none if one can't be saved. Returns the number of those that weren't saved before. */
-async function save(deps: Deps, all: readonly Named[], { from, stateDir }: AddFlags): Promise<number> {
-  const { env, signals, now } = deps
+/** Enters names in one transaction. @param names those whose unfinished keystores are removed or completed first */
+async function save<Result>(
+  { env, signals: { signal } }: Pick<Deps, 'env' | 'signals'>,
+  { stateDir }: AddFlags,
+  enterNames: (sql: Sql, folder: string) => Result,
+  names: readonly string[],
+): Promise<Result> {
   const folder = walletsDirectory(env)
   checkWalletFolder(folder)
-  for (const { name } of all) await clearReservation(folder, name)
-  const state = await openState(stateDirectory(env, stateDir), { signal: signals.signal })
-  try {
-    return await state.write((sql) => {
-      let added = 0
-      for (const { name, address, line } of all) {
-        try {
-          refuseKeystore(folder, name)
-          const taken = enterAddress(sql, { name, address, created_at: now() })
-          if (taken !== null && taken !== address) throw nameTaken(name, taken)
-          if (taken === null) added++
-        } catch (error) {
-          if (!(error instanceof GdnError) || line === undefined) throw error
-          throw error.with({ place: { file: from === '-' ? 'stdin' : from, line } })
-        }
-      }
-      return added
-    }, signals.signal)
-  } finally {
-    state.close()
+  for (const name of names) await clearReservation(folder, name)
+  return await withState(
+    stateDirectory(env, stateDir),
+    (state) => state.write((sql) => enterNames(sql, folder), signal),
+    { signal },
+  )
+}
+
+/** Saves an address. Returns whether it wasn't saved before. @throws GdnError `invalid_input` if the name is taken */
+function enter(sql: Sql, folder: string, { name, address }: Named, now: number): boolean {
+  refuseTaken(folder, name, hasGroup(sql, name) ? 'a group' : null)
+  const taken = enterAddress(sql, { name, address, created_at: now })
+  if (taken !== null && taken !== address) throw nameTaken(name, taken)
+  return taken === null
+}
+
+/**
+ * Saves all contacts and their groups. Returns the number of contacts that weren't saved before.
+ *
+ * @throws GdnError `invalid_input` with all problems of the file and its names, if there are any
+ */
+function enterAll(sql: Sql, folder: string, { contacts, issues }: Contacts, now: number): number {
+  const all = [...issues]
+  let added = 0
+  const attempt = (place: (typeof all)[number]['place'], act: () => void) => {
+    try {
+      act()
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      all.push({ place, message: error.message, hint: error.hint })
+    }
   }
+  for (const contact of contacts) {
+    attempt(contact.place('name'), () => {
+      if (enter(sql, folder, contact, now)) added++
+    })
+  }
+  const checked = new Set<string>()
+  for (const { name, groups, place } of contacts) {
+    for (const group of groups) {
+      if (!checked.has(group)) attempt(place('groups'), () => refuseTaken(folder, group, savedAddress(sql, group)))
+      checked.add(group)
+      addMember(sql, { group, member: `@${name}`, created_at: now })
+    }
+  }
+  if (all.length === 0) return added
+  const lineOf = ({ place: { line = Number.MAX_SAFE_INTEGER } }: (typeof all)[number]) => line
+  all.sort((a, b) => lineOf(a) - lineOf(b) || (a.place.column ?? 0) - (b.place.column ?? 0))
+  throw issuesError('invalid_input', all.slice(0, MAX_ISSUES), all.length)
 }

@@ -1,4 +1,5 @@
 import { walletsDirectory } from '../../../config/paths.ts'
+import type { SavedGroup } from '../../../state/groups.ts'
 import type { KnownWallet } from '../../../wallet/address-book.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -10,17 +11,17 @@ import type { View } from '../../render/view.ts'
 import { localTimeIn } from '../../text/local-time.ts'
 
 const VIEW: View = {
-  fields: ['name', 'address', 'kind', 'created_at', 'file', 'error'],
-  columns: ['name', 'address', 'kind', 'created_at', 'error'],
+  fields: ['name', 'address', 'kind', 'created_at', 'file', 'members', 'error'],
+  columns: ['name', 'address', 'kind', 'created_at', 'members', 'error'],
   id: 'address',
 }
 
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'The list contains keystores and addresses. A keystore is a wallet whose key is in an encrypted file on this machine. An address was saved with gdn wallet add. The command does not decrypt any keys.',
+      'The list contains keystores and addresses. A keystore is a wallet whose key is in an encrypted file on this machine. An address was saved with gdn wallet add, and a group with gdn wallet group. The command does not decrypt any keys.',
     examples: [
-      ['List all wallets and addresses', 'gdn wallet list'],
+      ['List all wallets, addresses and groups', 'gdn wallet list'],
       ['Show the files of keystores', 'gdn wallet list --fields name,file'],
     ],
   })
@@ -35,16 +36,17 @@ export async function list(deps: Deps, flags: OutputFlags): Promise<void> {
   const cells = (record: DataRecord) => ({
     ...record,
     name: `@${record.name}`,
+    ...(Array.isArray(record.members) && { members: record.members.join(' ') }),
     created_at: dayOf(String(record.created_at)),
   })
   const output = createOutput(io, flags, { ...VIEW, cells })
   const book = await deps.addresses()
-  const known = book.list()
+  const known = [...book.list().map(asRecord), ...book.groups().map(groupRecord)]
   if (book.problem !== null)
     io.warn(`Saved addresses are not shown: ${book.problem.message}. ${book.problem.hint ?? ''}`)
   if (known.length === 0 && output.mode === 'table')
     io.note('There are no wallets yet. Run `gdn wallet generate` to create one.')
-  await output.many(known.map(asRecord))
+  await output.many(known)
   if (known.some(({ kind }) => kind === 'keystore') && output.mode === 'table')
     io.note(`Keystores are in ${safe(walletsDirectory(deps.env))}`)
 }
@@ -56,4 +58,13 @@ const asRecord = ({ name, address, kind, createdAt, file, problem }: KnownWallet
   created_at: createdAt,
   file,
   ...(problem === null ? {} : { error: problem }),
+})
+
+const groupRecord = ({ name, members, created_at }: SavedGroup): DataRecord => ({
+  name,
+  address: null,
+  kind: 'group',
+  created_at: new Date(created_at).toISOString(),
+  file: null,
+  members,
 })

@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { stateDirectory, walletsDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
+import type { Sql } from '../../../sqlite/shared-database.ts'
 import { deleteAddress } from '../../../state/addresses.ts'
+import { deleteGroup, savedGroups } from '../../../state/groups.ts'
 import { statePath, withState } from '../../../state/open-state.ts'
 import { KEYSTORE_ENDING } from '../../../wallet/folder.ts'
 import { readName } from '../../../wallet/names.ts'
@@ -18,8 +20,12 @@ const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], 
 
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
-    about: 'The command deletes an address that was saved with gdn wallet add. gdn never deletes keystores.',
-    examples: [['Delete the address @bob', 'gdn wallet rm bob']],
+    about:
+      'The command deletes an address that was saved with gdn wallet add, or a group of gdn wallet group. gdn never deletes keystores.',
+    examples: [
+      ['Delete the address @bob', 'gdn wallet rm bob'],
+      ['Delete the group @team', 'gdn wallet rm team'],
+    ],
   })
   rmCommand.argument('<wallet>')
   addStateDirFlag(rmCommand)
@@ -32,8 +38,8 @@ export async function rm(deps: Deps, typed: string, flags: RmFlags): Promise<voi
   const output = createOutput(io, flags, VIEW)
   const place = { flag: '<wallet>' }
   const name = readName(typed, place)
-  const address = await deleteSaved(stateDirectory(env, flags.stateDir), name, signals.signal)
-  if (address === null) {
+  const deleted = await deleteSaved(stateDirectory(env, flags.stateDir), name, signals.signal)
+  if (deleted === null) {
     const keystore = join(walletsDirectory(env), name + KEYSTORE_ENDING)
     if (existsSync(keystore)) {
       throw new GdnError('usage', `@${name} is a wallet: gdn never deletes keys`, {
@@ -44,11 +50,27 @@ export async function rm(deps: Deps, typed: string, flags: RmFlags): Promise<voi
     // The error suggests the nearest name.
     throw (await deps.addresses()).unknown(name, place)
   }
+  const { address, groups } = deleted
   if (isAskedFor(flags)) await output.one({ name, address })
+  if (address === null) return io.note(`Deleted the group @${name}. The saved addresses of its members stay.`)
   io.note(`Deleted the name @${name} of ${address}.`)
+  if (groups.length > 0) io.warn(`@${name} is still a member of ${groups.map((group) => `@${group}`).join(', ')}.`)
 }
 
-async function deleteSaved(stateDir: string, name: string, signal: AbortSignal): Promise<string | null> {
+interface Deleted {
+  /** Null for a group. */
+  address: string | null
+  /** The groups that have the name as a member. */
+  groups: string[]
+}
+
+async function deleteSaved(stateDir: string, name: string, signal: AbortSignal): Promise<Deleted | null> {
   if (!existsSync(statePath(stateDir))) return null
-  return await withState(stateDir, (state) => state.write((sql) => deleteAddress(sql, name), signal), { signal })
+  const remove = (sql: Sql): Deleted | null => {
+    const address = deleteAddress(sql, name)
+    if (address === null) return deleteGroup(sql, name) ? { address, groups: [] } : null
+    const groups = savedGroups(sql).filter(({ members }) => members.includes(`@${name}`))
+    return { address, groups: groups.map((group) => group.name) }
+  }
+  return await withState(stateDir, (state) => state.write(remove, signal), { signal })
 }

@@ -1,0 +1,46 @@
+import type { Sql } from '../sqlite/shared-database.ts'
+
+/** A group of names and addresses that `gdn wallet group` or `gdn wallet add --from` saved. */
+export interface SavedGroup {
+  name: string
+  /** Names such as `@alice`, and addresses, in the order in which they were added. At least one. */
+  members: string[]
+  /** When its oldest member was added, in milliseconds since the epoch. */
+  created_at: number
+}
+
+/** Returns all groups, ordered by name. */
+export function savedGroups(sql: Pick<Sql, 'all'>): SavedGroup[] {
+  const groups = new Map<string, SavedGroup>()
+  const rows = sql.all<{ group_name: string; member: string; created_at: number }>(
+    'SELECT group_name, member, created_at FROM group_members ORDER BY group_name, position',
+  )
+  for (const { group_name: name, member, created_at } of rows) {
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, { name, members: [member], created_at })
+    else group.members.push(member)
+  }
+  return [...groups.values()]
+}
+
+export const hasGroup = (sql: Sql, name: string): boolean =>
+  sql.get('SELECT 1 FROM group_members WHERE group_name = ?', name) !== undefined
+
+/** Adds a member to a group, which need not exist. Has no effect if the group has the member. */
+export function addMember(
+  sql: Sql,
+  { group, member, created_at }: { group: string; member: string; created_at: number },
+): void {
+  sql.run(
+    `INSERT INTO group_members SELECT ?, coalesce(max(position), 0) + 1, ?, ? FROM group_members WHERE group_name = ?
+     ON CONFLICT DO NOTHING`,
+    group,
+    member,
+    created_at,
+    group,
+  )
+}
+
+/** Deletes a group and returns whether it existed. Saved addresses of its members stay. */
+export const deleteGroup = (sql: Sql, name: string): boolean =>
+  sql.run('DELETE FROM group_members WHERE group_name = ?', name) > 0
