@@ -82,7 +82,7 @@ export function readListRows(
     const text = decodeText(fingerprint.watch(open), open.name)
     const numbers = new HashTable()
     const counts = new ListCounts()
-    for await (const entries of readReceiverList(text, open.name, { blockchain, merge })) {
+    for await (const entries of readReceiverList(text, open.name, { blockchain, merge, names: options })) {
       const receivers = entries.flatMap((entry) => ('issue' in entry ? [] : entry.receiver))
       const leftOut = (await check?.leftOut(receivers)) ?? NONE
       let items: ManifestItem[] = []

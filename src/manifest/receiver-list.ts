@@ -1,6 +1,6 @@
 import { addressProblem, canonicalAddress } from '../api/address.ts'
 import { type Blockchain, isEvm } from '../api/blockchains.ts'
-import type { Place } from '../core/errors.ts'
+import { GdnError, type Place } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
 import { unescapeCell } from '../core/spreadsheet-text.ts'
 import { parseColumnName } from './columns.ts'
@@ -8,6 +8,8 @@ import { type CsvFile, type CsvRecord, openCsv } from './csv.ts'
 import { HashTable } from './hash-table.ts'
 import { withOneLineEnding } from './line-ending.ts'
 import { ManifestError } from './manifest-error.ts'
+import type { ManifestOptions } from './options.ts'
+import { nameMessage } from './report.ts'
 import type { ManifestIssue } from './row.ts'
 
 /** Columns of a list of receivers. Only the first is required. */
@@ -63,7 +65,11 @@ export interface ListOptions {
   merge?: boolean | undefined
   /** Whether the list may have the columns `price` and `currency`. */
   prices?: boolean
+  /** Resolves names such as `@alice`. Undefined if the command accepts only addresses. */
+  names?: ListNames | undefined
 }
+
+export type ListNames = Pick<ManifestOptions, 'addressOf' | 'openNames'>
 
 /** Returns the key under which a receiver is counted, regardless of how the list spells it. */
 export const receiverKey = (receiver: string): string => (/^0x/i.test(receiver) ? receiver.toLowerCase() : receiver)
@@ -77,7 +83,7 @@ export const receiverKey = (receiver: string): string => (/^0x/i.test(receiver) 
 export async function* readReceiverList(
   text: AsyncIterable<string>,
   file: string,
-  { blockchain, merge, prices = false }: ListOptions,
+  { blockchain, merge, prices = false, names }: ListOptions,
 ): AsyncGenerator<readonly (ListLine | { issue: ManifestIssue })[], void, undefined> {
   const csv = await openCsv(withOneLineEnding(text), file, (name) => columnOf(name, prices) !== null)
   const columns = isPlain(csv) ? { receiver: 0 } : findColumns(csv, file, prices)
@@ -87,7 +93,9 @@ export async function* readReceiverList(
     if ('issue' in record) return record
     const { line, cells } = record
     const place = () => placeOf(file, line, 'receiver', columns)
-    const address = cellAt(cells, columns.receiver)
+    const found = withoutName(cellAt(cells, columns.receiver), names)
+    if ('message' in found) return { issue: { place: place(), ...found } }
+    const { address } = found
     const problem = address === '' ? 'is required' : addressProblem(address, blockchain)
     if (problem !== null) return { issue: { place: place(), message: `receiver ${problem}` } }
     const first = merge === true ? undefined : lines.getOrAdd(address, line)
@@ -98,8 +106,30 @@ export async function* readReceiverList(
     return new ListLine(record, { file, columns, receiver: canonicalAddress(address, blockchain) })
   }
 
-  if (isPlain(csv)) yield [read({ ...csv.header, cells: csv.header.names })]
-  for await (const records of csv.blocks()) yield records.map(read)
+  const readAll = async (records: readonly CsvRecord[]) => {
+    const isNamed = records.some((record) => 'cells' in record && isName(cellAt(record.cells, columns.receiver)))
+    if (isNamed) await names?.openNames?.()
+    return records.map(read)
+  }
+
+  if (isPlain(csv)) yield await readAll([{ ...csv.header, cells: csv.header.names }])
+  for await (const records of csv.blocks()) yield await readAll(records)
+}
+
+const isName = (cell: string): boolean => cell.startsWith('@')
+
+/** Returns the address of a cell, which may be a name such as `@alice`, or why the name has none. */
+function withoutName(
+  cell: string,
+  names: ListNames | undefined,
+): { address: string } | Pick<ManifestIssue, 'message' | 'hint'> {
+  if (names?.addressOf === undefined || !isName(cell)) return { address: cell }
+  try {
+    return { address: names.addressOf(cell) }
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    return { message: nameMessage('receiver', error), hint: error.hint }
+  }
 }
 
 function columnOf(name: string, prices: boolean): ListColumn | null {
@@ -110,8 +140,8 @@ function columnOf(name: string, prices: boolean): ListColumn | null {
   return 'role' in parsed && parsed.role.kind === 'receiver' ? 'receiver' : null
 }
 
-/** Whether a cell is meant as an address, even if a digit is missing or wrong. */
-const isLikeAddress = (cell: string): boolean => /^(?:0x[0-9a-f]*|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(cell.trim())
+/** Whether a cell is meant as an address, even if a digit is missing or wrong, or as the name of one. */
+const isLikeAddress = (cell: string): boolean => /^(?:0x[0-9a-f]*|@.*|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(cell.trim())
 
 /** Whether the first line is an address, so that the list has no header. */
 const isPlain = ({ header: { names } }: CsvFile): boolean => names.length === 1 && isLikeAddress(names[0] ?? '')

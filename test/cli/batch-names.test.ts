@@ -1,0 +1,80 @@
+import { writeFile } from 'node:fs/promises'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { saveAddresses } from '../helpers/saved-addresses.ts'
+import { folder, service, TARGET } from './drop.ts'
+import { fakeApi } from './fake-api.ts'
+import { type CliOptions, cli, errorOf } from './harness.ts'
+
+const wallet = (n: number) => `0x${String(n).padStart(40, '5')}`
+const [A, B, C] = [wallet(1), wallet(2), wallet(3)]
+
+let path: (name: string) => string
+let options: CliOptions
+
+beforeEach(async () => {
+  const made = await folder({ 'row.json': JSON.stringify({ title: 'Ticket', description: 'for the team' }) })
+  path = made.path
+  options = made.options
+  await saveAddresses(path('.local/state/gdn'), { alice: A, bob: B })
+})
+
+const gdn = (...argv: string[]) => cli(argv, options)
+
+/** A server, and the command that mints the row to a list or a group. */
+async function mints(isRefused = false) {
+  const api = await fakeApi(isRefused ? {} : service())
+  const mintTo = (to: string) =>
+    gdn('batch', 'mint', path('row.json'), '--to', to, ...TARGET, '--base-url', api.url, '--json')
+  const received = () =>
+    (api.bodies('createnft') as { receiver_wallet_address: string; metadata: unknown[] }[])
+      .flatMap(({ receiver_wallet_address, metadata }) => metadata.map(() => receiver_wallet_address.toLowerCase()))
+      .sort()
+  return { mintTo, received }
+}
+
+const results = async () => JSON.parse((await gdn('batch', 'results', path('row.json'), '--json')).stdout)
+
+describe('batch mint --to with a list', () => {
+  test.each([
+    ['with a header', 'receiver,count\n@alice,2\n@bob,1\n', [A, A, B]],
+    ['without a header', `@alice\n${C}\n@bob\n`, [A, B, C]],
+    ['with a byte order mark and CRLF', '\uFEFFreceiver\r\n@alice\r\n@bob\r\n', [A, B]],
+  ])('mints to the addresses of its names %s', async (_how, text, expected) => {
+    const { mintTo, received } = await mints()
+    await writeFile(path('list.csv'), text)
+    const { code, stderr } = await mintTo(path('list.csv'))
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(received()).toEqual(expected)
+    expect(await results()).toContainEqual(expect.objectContaining({ key: `${A}#1`, status: 'deployed' }))
+  })
+
+  test('reports each name without an address with its line and column, and sends nothing', async () => {
+    const { mintTo, received } = await mints(true)
+    await gdn('wallet', 'group', '@team', '@bob')
+    await writeFile(path('list.csv'), `count,receiver\n1,@alice\n1,@bbo\n1,@Bob\n1,${A}\n1,@team\n1,@b\u001b[31m\n`)
+    const refused = await mintTo(path('list.csv'))
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(errorOf(refused).details).toMatchObject({
+      issues: [
+        {
+          place: { line: 3, column: 2, field: 'receiver' },
+          message: 'receiver @bbo is not the name of a wallet or address on this machine',
+          hint: 'Did you mean @bob?',
+        },
+        { place: { line: 4, column: 2 }, hint: 'Use @bob.' },
+        { place: { line: 5, column: 2 }, message: 'receiver is already on line 2' },
+        { place: { line: 6, column: 2 }, message: 'receiver @team is a group, not an address' },
+        { place: { line: 7, column: 2 }, message: expect.not.stringContaining('\u001b') },
+      ],
+    })
+    expect(received()).toEqual([])
+  })
+
+  test('asks for a header if the first line has a name and a count', async () => {
+    const { mintTo } = await mints(true)
+    await writeFile(path('list.csv'), '@alice,2\n')
+    expect(errorOf(await mintTo(path('list.csv')))).toMatchObject({
+      message: expect.stringMatching(/list\.csv:1:1: has an address instead of a column name$/),
+    })
+  })
+})
