@@ -229,7 +229,7 @@ __gdn_bundles() {
     'batch validate') REPLY='flags-6ce2df server-12647a output-31b492' ;;
     'batch preview') REPLY='flags-8d323e server-12647a output-31b492' ;;
     'batch rehearse') REPLY='flags-12ec85 run-d6aedf server-da4928 output-31b492' ;;
-    'batch mint') REPLY='flags-8f37aa receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch mint') REPLY='flags-8f37aa receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
     'batch status') REPLY='flags-eee414 server-12647a output-31b492' ;;
     'batch resume') REPLY='flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
@@ -567,7 +567,7 @@ __gdn_flags() {
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time' ;;
-    'receivers-a195e3') REPLY='--to - file Mint the manifest'\''s only row to each receiver of a CSV file: receiver[,count]
+    'receivers-66c668') REPLY='--to - file Mint the only row to each receiver of a CSV file, receiver[,count], or of a group: @team
 --to-stdin - - Like --to, with the list from standard input
 --merge - - Add the counts of receivers that are listed several times
 --skip-contracts - - Leave out receivers that are contracts or burn addresses' ;;

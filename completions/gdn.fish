@@ -320,7 +320,7 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-12ec85 run-d6aedf server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-8f37aa receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-8f37aa receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
@@ -766,8 +766,8 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time'
-    case 'receivers-a195e3'
-      printf '%s\n' '--to - file Mint the manifest\'s only row to each receiver of a CSV file: receiver[,count]' \
+    case 'receivers-66c668'
+      printf '%s\n' '--to - file Mint the only row to each receiver of a CSV file, receiver[,count], or of a group: @team' \
         '--to-stdin - - Like --to, with the list from standard input' \
         '--merge - - Add the counts of receivers that are listed several times' \
         '--skip-contracts - - Leave out receivers that are contracts or burn addresses'

@@ -225,7 +225,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch validate' = 'flags-6ce2df server-12647a output-31b492'
     'batch preview' = 'flags-8d323e server-12647a output-31b492'
     'batch rehearse' = 'flags-12ec85 run-d6aedf server-da4928 output-31b492'
-    'batch mint' = 'flags-8f37aa receivers-a195e3 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+    'batch mint' = 'flags-8f37aa receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     'batch list' = 'flags-adadad server-12647a output-31b492'
     'batch status' = 'flags-eee414 server-12647a output-31b492'
     'batch resume' = 'flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
@@ -560,7 +560,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time'
-    'receivers-a195e3' = '--to - file Mint the manifest''s only row to each receiver of a CSV file: receiver[,count]
+    'receivers-66c668' = '--to - file Mint the only row to each receiver of a CSV file, receiver[,count], or of a group: @team
 --to-stdin - - Like --to, with the list from standard input
 --merge - - Add the counts of receivers that are listed several times
 --skip-contracts - - Leave out receivers that are contracts or burn addresses'

@@ -53,7 +53,7 @@ export function readListRows(
   const template = readManifest({ path }, { ...options, receiver, onRow })
   const shaping = { merge, skipsContracts }
   const fingerprint = new Fingerprint(source, { ...options, ...shaping })
-  const listName = 'path' in source ? source.path : 'stdin'
+  const listName = 'path' in source ? source.path : (source.name ?? 'stdin')
   let notes: readonly string[] = []
 
   async function* blocks(): AsyncGenerator<readonly ManifestItem[], void, undefined> {

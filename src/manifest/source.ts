@@ -6,7 +6,9 @@ import { ManifestError } from './manifest-error.ts'
 
 export type ManifestFormat = 'csv' | 'json' | 'jsonl'
 
-export type ManifestSource = { path: string } | { stdin: AsyncIterable<Uint8Array>; format?: ManifestFormat }
+export type ManifestSource =
+  | { path: string }
+  | { stdin: AsyncIterable<Uint8Array>; format?: ManifestFormat; name?: string }
 
 /** The beginning of a plan file that `gdn plan --out` saved. */
 export const PLAN_BEGINNING = '{"gdn_plan":'
@@ -42,7 +44,7 @@ export const NO_MANIFEST_HINT = 'Check the path, or run `gdn batch template` to 
 /** Opens a manifest. Rejects a FIFO or a device without opening it, because reading it could block indefinitely. */
 export async function openManifestSource(source: ManifestSource): Promise<OpenSource> {
   if ('stdin' in source) {
-    return { name: 'stdin', folder: resolve(), format: source.format ?? null, bytes: source.stdin }
+    return { name: source.name ?? 'stdin', folder: resolve(), format: source.format ?? null, bytes: source.stdin }
   }
   const { path } = source
   const fail = (message: string, hint?: string) => new ManifestError({ place: { file: path }, message, hint })

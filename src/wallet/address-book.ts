@@ -135,7 +135,10 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
       if (problem !== null) throw unreadable(name, place, problem)
       const found = savedAsGroup.get(name)
       if (found !== undefined) return found
-      if (names().has(name)) throw new GdnError('usage', `@${name} is an address, not a group`, { place })
+      if (names().has(name)) {
+        const hint = `Choose a name for a group with it, and run \`gdn wallet group <group> @${name}\`.`
+        throw new GdnError('usage', `@${name} is an address, not a group`, { place, hint })
+      }
       const near = nearest(name, [...savedAsGroup.keys()])
       throw new GdnError('not_found_locally', `@${name} is not the name of a group on this machine`, {
         place,

@@ -78,3 +78,59 @@ describe('batch mint --to with a list', () => {
     })
   })
 })
+
+describe('batch mint --to with a group', () => {
+  test('mints to each member, in the order of the group, as one run that can be repeated', async () => {
+    const { mintTo, received } = await mints()
+    await gdn('wallet', 'group', '@team', '@bob', C, '@alice')
+    const { code, stdout, stderr } = await mintTo('@team')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(received()).toEqual([A, B, C])
+    expect(await results()).toMatchObject([
+      { key: `${B}#1`, line: 1 },
+      { key: `${C}#1`, line: 2 },
+      { key: `${A}#1`, line: 3 },
+    ])
+    const { run } = JSON.parse(stdout)
+    for (const name of [run, 'row.json+@team', path('row.json')])
+      expect(JSON.parse((await gdn('batch', 'status', name, '--json')).stdout)).toMatchObject({ deployed: 3 })
+    expect((await mintTo('@team')).code).toBe(0)
+    expect(received()).toEqual([A, B, C])
+  })
+
+  test('mints only to the members that are new, and warns of the change before', async () => {
+    const { mintTo, received } = await mints()
+    await gdn('wallet', 'group', '@team', '@bob')
+    await mintTo('@team')
+    await gdn('wallet', 'group', '@team', '@bob', '@alice')
+    const status = await gdn('batch', 'results', path('row.json'))
+    expect(status.stderr).toContain('@team has changed since the run read it')
+    expect(status.stderr).toMatch(/gdn batch mint \S*row\.json --to @team/)
+    expect((await mintTo('@team')).code).toBe(0)
+    expect(received()).toEqual([A, B])
+    await gdn('wallet', 'rm', 'team')
+    expect((await gdn('batch', 'results', path('row.json'))).stderr).toContain('@team is not the name of a group')
+  })
+
+  test('rejects a member without an address with its number, and sends nothing', async () => {
+    const { mintTo, received } = await mints(true)
+    await gdn('wallet', 'group', '@team', '@alice', '@bob')
+    await gdn('wallet', 'rm', 'bob')
+    const refused = await mintTo('@team')
+    expect(refused.code).toBe(2)
+    expect(errorOf(refused).message).toMatch(/^@team:2:1: receiver @bob is not the name of a wallet/)
+    expect(received()).toEqual([])
+  })
+
+  test.each([
+    ['@taem', '--to: @taem is not the name of a group on this machine', 'Did you mean @team?'],
+    ['@alice', '--to: @alice is an address, not a group', expect.stringContaining('`gdn wallet group <group> @alice`')],
+    ['@Team', expect.stringMatching(/^--to: the name of a group must /), 'Use @team.'],
+  ])('rejects %s, which is no group', async (to, message, hint) => {
+    const { mintTo, received } = await mints(true)
+    await gdn('wallet', 'group', '@team', '@bob')
+    const refused = await mintTo(to)
+    expect([refused.code, errorOf(refused)]).toMatchObject([2, { message, hint }])
+    expect(received()).toEqual([])
+  })
+})

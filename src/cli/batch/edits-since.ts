@@ -5,6 +5,7 @@ import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { readManifest } from '../../manifest/read.ts'
+import { isName } from '../../wallet/names.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
 import { changesText, exampleText } from './changes-text.ts'
@@ -44,7 +45,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   if (manifestPath === null || !existsSync(manifestPath)) return null
   const options = { ...manifestOptions(deps, {}), ...run.reading, blockchain, contractAddress }
   const list = listOf(run)
-  if (list !== null && (list.path === null || !existsSync(list.path))) return null
+  if (list !== null && !isThere(list.path)) return null
   const file = shellWord(safe(manifestPath))
   const mint = `gdn batch mint ${file}${mintFlags(run, list)}`
   const common = { file, mint, isList: list !== null }
@@ -87,6 +88,9 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
     return { ...common, warnings, isRearranged: false, isInvalid, edited: undefined, failed: 0, rows: [] }
   }
 }
+
+/** Whether a list can be read again. A deleted group is reported when it is read. */
+const isThere = (path: string | null): boolean => path !== null && (isName(path) || existsSync(path))
 
 function mintFlags({ runName }: Run, list: StoredList | null): string {
   const { path, merge, skipsContracts: skipContracts } = list ?? {}

@@ -112,7 +112,7 @@ export function addUnrevealedFlag(command: GdnCommand, about: string, group?: st
 /** Adds the flags for a list of receivers. */
 export function addListFlags(command: GdnCommand): GdnCommand {
   const group = 'Receivers'
-  const about = "Mint the manifest's only row to each receiver of a CSV file: receiver[,count]"
+  const about = 'Mint the only row to each receiver of a CSV file, receiver[,count], or of a group: @team'
   valueFlag(command, '--to <file>', about, { group, parse: notEmpty })
   switchFlag(command, '--to-stdin', 'Like --to, with the list from standard input', group)
   switchFlag(command, '--merge', 'Add the counts of receivers that are listed several times', group)

@@ -14,6 +14,7 @@ import { readManifest } from '../../manifest/read.ts'
 import { RowWarnings } from '../../manifest/row-warnings.ts'
 import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
+import { isName } from '../../wallet/names.ts'
 import { type ChosenCollection, whichCollection } from '../connect/which-collection.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
@@ -118,7 +119,7 @@ export async function openManifest(
     })
   }
   if (manifest !== '-') await checkManifestFile(manifest)
-  if (flags.to !== undefined) await checkManifestFile(flags.to)
+  if (flags.to !== undefined) await checkReceivers(deps, flags.to)
   const list = hasList(flags) ? await storedList(deps, flags) : null
   const runName = list === null ? flags.run : listRunName(manifest, flags)
   const settings = await deps.settings(flags)
@@ -174,7 +175,8 @@ async function storedList(
   deps: Deps,
   { to, merge = false, skipContracts: skipsContracts = false }: BatchMintFlags,
 ): Promise<StoredList> {
-  return { path: to === undefined ? null : await manifestPath(deps, to), merge, skipsContracts }
+  const path = to === undefined || isName(to) ? (to ?? null) : await manifestPath(deps, to)
+  return { path, merge, skipsContracts }
 }
 
 /** Returns the label of a run's reference IDs; null for none. */
@@ -235,6 +237,12 @@ async function checkManifestFile(manifest: string): Promise<void> {
       cause: error,
     })
   }
+}
+
+/** Checks that the list of receivers is readable, or that the group exists. */
+async function checkReceivers({ addresses }: Pick<Deps, 'addresses'>, to: string): Promise<void> {
+  if (isName(to)) (await addresses()).group(to, { flag: '--to' })
+  else await checkManifestFile(to)
 }
 
 /** Returns the options that shape a manifest's rows, for the state database. */

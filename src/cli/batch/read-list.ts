@@ -1,6 +1,7 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { readListRows } from '../../manifest/list-rows.ts'
-import type { ManifestOptions, ManifestReading } from '../../manifest/read.ts'
+import type { ManifestOptions, ManifestReading, ManifestSource } from '../../manifest/read.ts'
+import { isName } from '../../wallet/names.ts'
 import type { Deps } from '../deps.ts'
 import { type Checking, ContractReceivers } from './contract-receivers.ts'
 import type { StoredList } from './receiver-list.ts'
@@ -8,7 +9,7 @@ import type { StoredList } from './receiver-list.ts'
 interface ListFiles {
   /** The manifest with the row that each receiver gets. */
   row: string
-  /** The file with the receivers; null for standard input. */
+  /** The file with the receivers, or a group such as `@team`; null for standard input. */
   to: string | null
   list: StoredList
   /** How to find receivers that are contracts; null to read all receivers. */
@@ -21,7 +22,18 @@ export function readList(
   { row, to, list, checking }: ListFiles,
   options: ManifestOptions & { blockchain: Blockchain },
 ): ManifestReading {
-  const source = to === null ? { stdin: deps.io.stdin } : { path: to }
+  const source = sourceOf(deps, to)
   const check = checking === null ? undefined : new ContractReceivers(deps, { ...checking, ...options })
   return readListRows(row, { ...list, source, check }, options)
+}
+
+function sourceOf(deps: Deps, to: string | null): ManifestSource {
+  if (to === null) return { stdin: deps.io.stdin }
+  return isName(to) ? { stdin: membersOf(deps, to), name: to } : { path: to }
+}
+
+/** Yields the members of a group as a list of receivers, with one member per line. */
+async function* membersOf({ addresses }: Pick<Deps, 'addresses'>, group: string): AsyncGenerator<Uint8Array> {
+  const { members } = (await addresses()).group(group, {})
+  yield Buffer.from(`${members.join('\n')}\n`)
 }

@@ -6,7 +6,7 @@ import type { BatchMintFlags } from './flags.ts'
 
 /** A list of receivers as a run stores it, among the options that its manifest was read with. */
 export interface StoredList {
-  /** The real path; null for standard input. */
+  /** The real path, or the name of a group such as `@team`; null for standard input. */
   path: string | null
   merge: boolean
   skipsContracts: boolean
@@ -37,7 +37,7 @@ export function checkListFlags(manifest: string, flags: BatchMintFlags): void {
   }
 }
 
-/** Returns the name of a list's run: `--run`, or else the names of both files. */
+/** Returns the name of a list's run: `--run`, or else the names of both files. A group has its name. */
 export const listRunName = (manifest: string, { run, to = '' }: Pick<BatchMintFlags, 'run' | 'to'>): string =>
   run ?? `${basename(manifest)}+${basename(to)}`
 
