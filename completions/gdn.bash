@@ -213,7 +213,7 @@ __gdn_bundles() {
     'collection show') REPLY='flags-883978 server-12647a output-31b492' ;;
     'collection set') REPLY='settings-f5335f flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
-    'collection holders') REPLY='flags-8c4fb1 reading-726635 choosing-49f845 server-12647a output-31b492' ;;
+    'collection holders') REPLY='flags-68dc64 reading-726635 choosing-c740a4 server-12647a output-31b492' ;;
     'nft mint') REPLY='flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
     'nft grant') REPLY='flags-d2c5d8 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft transfer') REPLY='flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
@@ -260,7 +260,7 @@ __gdn_bundles() {
     'local exec') REPLY='flags-da49b3 output-d9d285' ;;
     'serve') REPLY='flags-3f5753 output-990dbf' ;;
     'worker') REPLY='flags-276b68 output-e9ede5' ;;
-    'open') REPLY='flags-c65947 server-12647a output-3c06f6' ;;
+    'open') REPLY='flags-5f02cc server-12647a output-3c06f6' ;;
     'chain list') REPLY='flags-ef163f output-31b492' ;;
     'chain setup') REPLY='flags-e05904 sending-and-waiting-1cb25c output-31b492' ;;
     'chain status') REPLY='flags-ef163f output-31b492' ;;
@@ -372,17 +372,19 @@ __gdn_flags() {
     'sending-and-waiting-6c0222') REPLY='--timeout - text How long the command may take (5m for sending and waiting)' ;;
     'verifying-3d2de1') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
 --gateway - text IPFS gateway (the server'\''s gateway)' ;;
-    'flags-8c4fb1') REPLY='--blockchain -b =blockchain Blockchain of the contract' ;;
+    'flags-68dc64') REPLY='--contract -c @collections Address or name of the contract
+--blockchain -b =blockchain Blockchain of the contract' ;;
     'reading-726635') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
 --requests-per-second - text Maximum rate of requests to the node (no limit)
 --block - text Block whose holders are listed
 --at - text Use the last block that is not later, such as 2026-11-01T00:00Z' ;;
-    'choosing-49f845') REPLY='--min - text Only holders with at least this count
---exclude - file+ Leave out an address, a @name or the addresses in a file
+    'choosing-c740a4') REPLY='--min - text Only holders with at least this count
+--exclude - file+ Leave out an address, a name, a group, or those in a file
 --per - =per One line per token, not per holder: token
 --token-id - text Only holders of this token
 --sample - text Draw this number of holders
---seed - text Text that determines the draw (the hash of the block)' ;;
+--seed - text Text that determines the draw (the hash of the block)
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'flags-136c6d') REPLY='--contract -c @collections Address or name of the collection to mint into
 --contract-address ~ @collections Address or name of the collection to mint into
 --contract-addresses ~ @collections Address or name of the collection to mint into
@@ -821,8 +823,9 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-c65947') REPLY='--print - - Print the URL without opening it
---contract -c @collections Address or name of the collection, if several runs match' ;;
+    'flags-5f02cc') REPLY='--print - - Print the URL without opening it
+--contract -c @collections Address or name of the collection, if several runs match
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'output-3c06f6') REPLY='--json - - Print the URL as JSON without opening it
 --quiet -q - Omit notes and progress
 --no-color - - Disable colors

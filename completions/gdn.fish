@@ -288,7 +288,7 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
-      printf '%s\n' 'flags-8c4fb1 reading-726635 choosing-49f845 server-12647a output-31b492'
+      printf '%s\n' 'flags-68dc64 reading-726635 choosing-c740a4 server-12647a output-31b492'
     case 'nft mint'
       printf '%s\n' 'flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     case 'nft grant'
@@ -382,7 +382,7 @@ function __gdn_bundles
     case 'worker'
       printf '%s\n' 'flags-276b68 output-e9ede5'
     case 'open'
-      printf '%s\n' 'flags-c65947 server-12647a output-3c06f6'
+      printf '%s\n' 'flags-5f02cc server-12647a output-3c06f6'
     case 'chain list'
       printf '%s\n' 'flags-ef163f output-31b492'
     case 'chain setup'
@@ -543,20 +543,22 @@ function __gdn_flags
     case 'verifying-3d2de1'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--gateway - text IPFS gateway (the server\'s gateway)'
-    case 'flags-8c4fb1'
-      printf '%s\n' '--blockchain -b =blockchain Blockchain of the contract'
+    case 'flags-68dc64'
+      printf '%s\n' '--contract -c @collections Address or name of the contract' \
+        '--blockchain -b =blockchain Blockchain of the contract'
     case 'reading-726635'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
         '--block - text Block whose holders are listed' \
         '--at - text Use the last block that is not later, such as 2026-11-01T00:00Z'
-    case 'choosing-49f845'
+    case 'choosing-c740a4'
       printf '%s\n' '--min - text Only holders with at least this count' \
-        '--exclude - file+ Leave out an address, a @name or the addresses in a file' \
+        '--exclude - file+ Leave out an address, a name, a group, or those in a file' \
         '--per - =per One line per token, not per holder: token' \
         '--token-id - text Only holders of this token' \
         '--sample - text Draw this number of holders' \
-        '--seed - text Text that determines the draw (the hash of the block)'
+        '--seed - text Text that determines the draw (the hash of the block)' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'flags-136c6d'
       printf '%s\n' '--contract -c @collections Address or name of the collection to mint into' \
         '--contract-address ~ @collections Address or name of the collection to mint into' \
@@ -1061,9 +1063,10 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-c65947'
+    case 'flags-5f02cc'
       printf '%s\n' '--print - - Print the URL without opening it' \
-        '--contract -c @collections Address or name of the collection, if several runs match'
+        '--contract -c @collections Address or name of the collection, if several runs match' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'output-3c06f6'
       printf '%s\n' '--json - - Print the URL as JSON without opening it' \
         '--quiet -q - Omit notes and progress' \

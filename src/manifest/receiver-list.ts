@@ -69,7 +69,10 @@ export interface ListOptions {
   names?: ListNames | undefined
 }
 
-export type ListNames = Pick<ManifestOptions, 'addressOf' | 'openNames'>
+export interface ListNames extends Pick<ManifestOptions, 'addressOf' | 'openNames'> {
+  /** Whether a cell is a name. Default: if it begins with `@`. */
+  isName?: (cell: string) => boolean
+}
 
 /** Returns the key under which a receiver is counted, regardless of how the list spells it. */
 export const receiverKey = (receiver: string): string => (/^0x/i.test(receiver) ? receiver.toLowerCase() : receiver)
@@ -86,7 +89,8 @@ export async function* readReceiverList(
   { blockchain, merge, prices = false, names }: ListOptions,
 ): AsyncGenerator<readonly (ListLine | { issue: ManifestIssue })[], void, undefined> {
   const csv = await openCsv(withOneLineEnding(text), file, (name) => columnOf(name, prices) !== null)
-  const columns = isPlain(csv) ? { receiver: 0 } : findColumns(csv, file, prices)
+  const isWithoutHeader = isPlain(csv, names)
+  const columns = isWithoutHeader ? { receiver: 0 } : findColumns(csv, file, prices)
   const lines = new HashTable({ foldHex: isEvm(blockchain) })
 
   const read = (record: CsvRecord): ListLine | { issue: ManifestIssue } => {
@@ -112,7 +116,7 @@ export async function* readReceiverList(
     return records.map(read)
   }
 
-  if (isPlain(csv)) yield await readAll([{ ...csv.header, cells: csv.header.names }])
+  if (isWithoutHeader) yield await readAll([{ ...csv.header, cells: csv.header.names }])
   for await (const records of csv.blocks()) yield await readAll(records)
 }
 
@@ -123,7 +127,7 @@ function withoutName(
   cell: string,
   names: ListNames | undefined,
 ): { address: string } | Pick<ManifestIssue, 'message' | 'hint'> {
-  if (names?.addressOf === undefined || !isName(cell)) return { address: cell }
+  if (names?.addressOf === undefined || !(names.isName ?? isName)(cell)) return { address: cell }
   try {
     return { address: names.addressOf(cell) }
   } catch (error) {
@@ -144,7 +148,8 @@ function columnOf(name: string, prices: boolean): ListColumn | null {
 const isLikeAddress = (cell: string): boolean => /^(?:0x[0-9a-f]*|@.*|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(cell.trim())
 
 /** Whether the first line is an address, so that the list has no header. */
-const isPlain = ({ header: { names } }: CsvFile): boolean => names.length === 1 && isLikeAddress(names[0] ?? '')
+const isPlain = ({ header: { names } }: CsvFile, { isName: isKnown = isName }: ListNames = {}): boolean =>
+  names.length === 1 && names.every((cell) => isLikeAddress(cell) || isKnown(cell))
 
 /** Finds the columns of a list by its header. @throws ManifestError */
 function findColumns({ header: { line, names } }: CsvFile, file: string, prices: boolean): Columns {

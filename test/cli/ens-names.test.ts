@@ -353,3 +353,33 @@ describe('without sending anything', () => {
     expect(other.asked).toEqual([])
   })
 })
+
+describe('an ENS name of an owner', () => {
+  test('is excluded from the holders, as a value and in a file', async () => {
+    await writeFile(path('list.csv'), `bob.eth\n${OWNER}\nAlice.ETH\n`)
+    const argv = ['collection', 'holders', CONTRACT, '-b', 'polygon', '--rpc-url', 'http://127.0.0.1:9']
+    const { code, stderr } = await gdn([...argv, '--exclude', path('list.csv'), '--exclude', 'alice.eth'])
+    expect(code).toBe(6)
+    for (const line of [`bob.eth → ${BOB}\n`, `alice.eth → ${ALICE}\n`, 'Excluded 3 addresses.\n'])
+      expect(stderr).toContain(line)
+    await writeFile(path('list.csv'), `receiver\n${OWNER}\nnobody.eth\n`)
+    const refused = await gdn([...argv, '--exclude', path('list.csv')])
+    expect(refused.stderr).toContain('list.csv:3:1 (receiver): nobody.eth ')
+  })
+
+  test('is opened in the explorer as its address, on Ethereum unless another network is configured', async () => {
+    const api = await fakeApi({
+      '/explorer/session': () => ({ body: { version: '0.1.0', open: true, account: null } }),
+      '*': (_body, { path: asked }) => {
+        const address = new URL(asked, 'http://x').searchParams.get('q')
+        return { body: { exact: { kind: 'owner', address }, hits: [] } }
+      },
+    })
+    const open = ['open', 'alice.eth', '--base-url', api.url]
+    expect((await gdn(open)).stdout).toBe(`${api.url}/owners/${BOB}\n`)
+    const env = { ...options.env, GDN_BLOCKCHAIN: 'polygon' }
+    expect((await gdn(open, { env })).stdout).toBe(`${api.url}/owners/${ALICE}\n`)
+    const missing = await gdn(['open', 'nobody.eth', '--base-url', api.url])
+    expect([missing.code, missing.stderr]).toEqual([5, expect.stringContaining('nobody.eth')])
+  })
+})

@@ -9,20 +9,23 @@ import { GdnCommand, switchFlag } from '../command.ts'
 import { connectExplorer, explorerBase, type WebExplorer } from '../connect/explorer.ts'
 import type { Deps } from '../deps.ts'
 import { addJsonFlag, addServerFlags, type CommonFlags } from '../flags/common.ts'
+import { addEnsFlags, type EnsFlags } from '../flags/ens.ts'
 import { safe } from '../io/io.ts'
+import { resolveEnsFields } from '../request/ens-names.ts'
 
-export interface OpenFlags extends CommonFlags, RunFlags {
+export interface OpenFlags extends CommonFlags, RunFlags, EnsFlags {
   print?: boolean
 }
 
 export function command(deps: Deps, run = open): GdnCommand {
   const openCommand = new GdnCommand({
     about:
-      'The command opens the page of an NFT, a collection, a contract, an owner (an address or a name such as @alice) or a run. Any other text is a search query. Without an argument, the command opens the front page. If stdout is not a terminal, or if there is no browser, it prints the URL. To use another browser, set BROWSER.',
+      'The command opens the page of an NFT, a collection, a contract, an owner (an address, a name such as @alice, or an ENS name that ends in .eth) or a run. Any other text is a search query. Without an argument, the command opens the front page. If stdout is not a terminal, or if there is no browser, it prints the URL. To use another browser, set BROWSER.',
     examples: [
       ['Open the front page of the local backend', 'gdn open --local'],
       ['Open the page of an NFT', 'gdn open 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       ['Follow a run', 'gdn open drop.csv'],
+      ['Open the page of an owner', 'gdn open alice.eth'],
       ['Search for titles', 'gdn open "night market"'],
       ['Print only the URL', 'gdn open drop.csv --print'],
     ],
@@ -30,6 +33,7 @@ export function command(deps: Deps, run = open): GdnCommand {
   openCommand.argument('[id|address|run]')
   switchFlag(openCommand, '--print', 'Print the URL without opening it')
   addRunContractFlag(openCommand)
+  addEnsFlags(openCommand)
   addServerFlags(openCommand)
   addJsonFlag(openCommand, 'Print the URL as JSON without opening it')
   return openCommand.action(async (what: string | undefined, flags: OpenFlags) => {
@@ -59,16 +63,33 @@ async function urlOf(deps: Deps, what: string | undefined, flags: OpenFlags): Pr
   const named = what?.startsWith('@') ? (await deps.addresses()).resolve(what, {}) : what
   const run = what === undefined ? null : await runCalled(deps, what, flags)
   const settings = run?.settings ?? (await deps.settings(flags))
+  const address = run === null && what !== undefined ? await addressOfEns(deps, what, settings, flags) : undefined
   const server = await settings.server()
   const explorer = await connectExplorer(deps, server)
   try {
     const base = explorerBase(server)
     if (what === undefined) return `${base}/`
     if (run !== null) return `${base}/runs/${run.id}`
-    return `${base}${await pageOf(explorer, named ?? what)}`
+    return `${base}${await pageOf(explorer, address ?? named ?? what)}`
   } finally {
     await explorer.close()
   }
+}
+
+/**
+ * Returns the address of `alice.eth`, on Ethereum unless another network is configured. Undefined for any other text,
+ * because it may be a title with a dot.
+ */
+async function addressOfEns(
+  deps: Deps,
+  what: string,
+  settings: Settings,
+  flags: EnsFlags,
+): Promise<string | undefined> {
+  if (!/^[^\s@/]+\.eth$/i.test(what)) return undefined
+  const blockchain = settings.blockchain?.value ?? 'ethereum'
+  const { owner } = await resolveEnsFields(deps, { settings, flags, blockchain }, { owner: what }, () => ({}))
+  return owner
 }
 
 /** Returns a run on this machine and the settings of its server; null if no run has this name. */

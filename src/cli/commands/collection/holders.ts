@@ -7,15 +7,17 @@ import { addressOfCollection } from '../../connect/named-collection.ts'
 import { namedRpc } from '../../connect/open-verifier.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
-import { requiredFlag, wrongAddress } from '../../flag-errors.ts'
+import { noCollection, requiredFlag, wrongAddress } from '../../flag-errors.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
 import { blockchainName, httpAddress, integer, notEmpty, oneOf, positiveNumber } from '../../flags/parse.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { excludedAddresses } from './holders/excluded.ts'
 import { blockTime } from './holders/parse-block-time.ts'
 
-export interface HoldersFlags extends OutputFlags, ServerFlags {
+export interface HoldersFlags extends OutputFlags, ServerFlags, EnsFlags {
+  contract?: string
   blockchain?: Blockchain
   rpcUrl?: string
   requestsPerSecond?: number
@@ -71,7 +73,8 @@ export function command(deps: Deps, run = holders): GdnCommand {
       ],
     ],
   })
-  holdersCommand.argument('<contract>')
+  holdersCommand.argument('[address]')
+  valueFlag(holdersCommand, '-c, --contract <address>', 'Address or name of the contract', { parse: notEmpty })
   valueFlag(holdersCommand, '-b, --blockchain <name>', 'Blockchain of the contract', { parse: blockchainName })
   const reading = { group: READING }
   valueFlag(holdersCommand, '--rpc-url <url>', "JSON-RPC URL of the chain (GDN_RPC_URL, or the server's node)", {
@@ -92,7 +95,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
   })
   const choosing = { group: CHOOSING }
   valueFlag(holdersCommand, '--min <n>', 'Only holders with at least this count', { ...choosing, parse: uint256 })
-  valueFlag(holdersCommand, '--exclude <file|address>', 'Leave out an address, a @name or the addresses in a file', {
+  valueFlag(holdersCommand, '--exclude <file|address>', 'Leave out an address, a name, a group, or those in a file', {
     ...choosing,
     parse: notEmpty,
     repeatable: true,
@@ -110,18 +113,18 @@ export function command(deps: Deps, run = holders): GdnCommand {
     ...choosing,
     parse: notEmpty,
   })
+  addEnsFlags(holdersCommand, CHOOSING)
   addServerFlags(holdersCommand)
   addOutputFlags(holdersCommand)
-  return holdersCommand.action(async (contract: string, flags: HoldersFlags) => await run(deps, contract, flags))
+  return holdersCommand.action(async (contract: string | undefined, flags: HoldersFlags) => {
+    await run(deps, contract, flags)
+  })
 }
 
-export async function holders(deps: Deps, typed: string, flags: HoldersFlags): Promise<void> {
+export async function holders(deps: Deps, typed: string | undefined, flags: HoldersFlags): Promise<void> {
   createOutput(deps.io, flags, VIEW)
   const wanted = wantedBlock(flags)
-  const contract = await addressOfCollection(deps, typed, flags, '<contract>')
-  const problem = evmAddressProblem(contract)
-  if (problem !== null) throw wrongAddress(contract, problem, '<contract>')
-  const excluded = await excludedAddresses(deps, flags.exclude ?? [])
+  const contract = await contractOf(deps, typed, flags)
   const settings = await deps.settings({ ...flags, contract })
   const isNamed = namedRpc(deps, flags) !== null
   const server = isNamed ? null : await settings.server()
@@ -132,6 +135,7 @@ export async function holders(deps: Deps, typed: string, flags: HoldersFlags): P
   if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add -b <name>, such as -b polygon.')
   if (!isEvm(blockchain))
     throw flagError('--blockchain', `has no ERC-721, ERC-1155 or ERC-20 contracts`, 'Use an EVM network.')
+  const excluded = await excludedAddresses(deps, flags.exclude ?? [], { settings, flags, blockchain })
   const [{ withHolders }, { printHolders }] = await Promise.all([
     import('./holders/read.ts'),
     import('./holders/print.ts'),
@@ -145,6 +149,20 @@ export async function holders(deps: Deps, typed: string, flags: HoldersFlags): P
       await printHolders(deps.io, { ...read, flags, excluded, output: createOutput(deps.io, flags, view) })
     },
   )
+}
+
+/** Returns the contract of the argument, of `--contract`, or of the configuration. @throws GdnError `usage` */
+async function contractOf(deps: Deps, typed: string | undefined, flags: HoldersFlags): Promise<string> {
+  if (typed !== undefined && flags.contract !== undefined) {
+    throw flagError('--contract', 'contradicts <address>', 'Use one of them.')
+  }
+  const { contract: configured } = typed === undefined ? await deps.settings(flags) : { contract: null }
+  const { value, from } = configured ?? { value: typed, from: '<address>' }
+  if (value === undefined) throw noCollection('<address>', 'Add the address of a contract, or -c <address>.')
+  const contract = await addressOfCollection(deps, value, flags, from)
+  const problem = evmAddressProblem(contract)
+  if (problem !== null) throw wrongAddress(contract, problem, from)
+  return contract
 }
 
 const withoutTokens = (view: View): View => {

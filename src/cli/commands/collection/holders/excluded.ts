@@ -1,46 +1,79 @@
+import { existsSync } from 'node:fs'
 import { evmAddressProblem } from '../../../../api/address.ts'
-import { flagError, GdnError } from '../../../../core/errors.ts'
+import { flagError, GdnError, type Place } from '../../../../core/errors.ts'
 import { quoted } from '../../../../core/quoted.ts'
+import { isEnsName } from '../../../../ens/ens-name.ts'
 import { decodeText } from '../../../../manifest/decode.ts'
 import { ManifestError } from '../../../../manifest/manifest-error.ts'
-import { readReceiverList } from '../../../../manifest/receiver-list.ts'
+import { type ListLine, readReceiverList } from '../../../../manifest/receiver-list.ts'
 import { NO_MANIFEST_HINT, openManifestSource } from '../../../../manifest/source.ts'
+import { isName } from '../../../../wallet/names.ts'
 import type { Deps } from '../../../deps.ts'
-import { wrongAddress } from '../../../flag-errors.ts'
+import { type EnsContext, resolveEnsFields } from '../../../request/ens-names.ts'
 
 const FLAG = '--exclude'
+/** Stands for the address of a name, which is resolved after its line was read. */
+const PLACEHOLDER = `0x${'1'.repeat(40)}`
 
 /**
- * Returns the addresses of `--exclude` as 40 hex digits in lower case. Each value is an address, a name such as
- * `@alice`, or a list of receivers.
+ * Returns the addresses of `--exclude` as 40 hex digits in lower case, and prints how many there are. Each value is an
+ * address, a name such as `@alice`, a group, an ENS name, or a list of receivers with addresses and names.
  *
- * @throws GdnError `usage` for a wrong address, with its line and column
+ * @throws GdnError `usage` for a wrong address or name, with its line and column
  */
 export async function excludedAddresses(
-  { addresses }: Pick<Deps, 'addresses'>,
+  deps: Pick<Deps, 'addresses' | 'env' | 'io' | 'signals'>,
   given: readonly string[],
+  context: EnsContext,
 ): Promise<Set<string>> {
   const found = new Set<string>()
-  const add = (address: string) => found.add(address.slice(2).toLowerCase())
-  for (const value of given) {
-    if (value.startsWith('@')) add((await addresses()).resolve(value, { flag: FLAG }))
-    else if (/^0x/i.test(value)) {
-      const problem = evmAddressProblem(value)
-      if (problem !== null) throw wrongAddress(value, problem, FLAG)
-      add(value)
-    } else for await (const address of addressesIn(value)) add(address)
+  const ensNames: { name: string; place: Place }[] = []
+  const add = (value: string, address: string, place: Place) => {
+    const problem = evmAddressProblem(address)
+    if (problem !== null) throw new GdnError('usage', `${quoted(value)} ${problem}`, { place })
+    found.add(address.slice(2).toLowerCase())
   }
+  const addAny = async (value: string, place: Place) => {
+    if (isEnsName(value)) ensNames.push({ name: value, place })
+    else if (isName(value)) for (const address of await addressesOf(deps, value, place)) add(value, address, place)
+    else add(value, value, place)
+  }
+  for (const value of given) {
+    if (isFile(value))
+      for await (const line of linesIn(value)) await addAny(line.text('receiver') ?? '', line.place('receiver'))
+    else await addAny(value, { flag: FLAG })
+  }
+  const fields = Object.fromEntries(ensNames.map(({ name }, at) => [at, name]))
+  const resolved = await resolveEnsFields(deps, context, fields, (at) => ensNames[Number(at)]?.place ?? {})
+  for (const [at, address] of Object.entries(resolved))
+    add(fields[at] ?? '', address, ensNames[Number(at)]?.place ?? {})
+  const noun = found.size === 1 ? 'address' : 'addresses'
+  if (given.length > 0) deps.io.note(`Excluded ${found.size} ${noun}.`)
   return found
 }
 
-async function* addressesIn(file: string): AsyncGenerator<string> {
+/** Returns the address of `@alice`, or those of the members of a group. */
+async function addressesOf({ addresses }: Pick<Deps, 'addresses'>, name: string, place: Place): Promise<string[]> {
+  const book = await addresses()
+  if (book.problem !== null || !book.isGroup(name.slice(1))) return [book.resolve(name, place)]
+  return book.group(name, place).members.map((member) => (isName(member) ? book.resolve(member, place) : member))
+}
+
+/** Whether a value is the name of a file. A file that exists is never an ENS name. */
+function isFile(value: string): boolean {
+  if (isName(value) || /^0x/i.test(value)) return false
+  return !isEnsName(value) || existsSync(value) || /\.(?:csv|tsv|txt|jsonl?)$/i.test(value)
+}
+
+async function* linesIn(file: string): AsyncGenerator<ListLine> {
+  const names = { isName: (cell: string) => isName(cell) || isEnsName(cell), addressOf: () => PLACEHOLDER }
   try {
     const { bytes } = await openManifestSource({ path: file })
-    const list = readReceiverList(decodeText(bytes, file), file, { blockchain: 'ethereum', merge: true })
+    const list = readReceiverList(decodeText(bytes, file), file, { blockchain: 'ethereum', merge: true, names })
     for await (const lines of list) {
       for (const line of lines) {
         if ('issue' in line) throw new ManifestError(line.issue)
-        yield line.receiver
+        yield line
       }
     }
   } catch (error) {
