@@ -21,6 +21,7 @@ const GROUPS = {
     ['Reveal', 'reveal'],
     ['Collections', 'collections'],
     ['Wallets', 'wallets'],
+    ['Contacts', 'contacts'],
     ['Names', 'names'],
     ['CI', 'ci'],
     ['TypeScript', 'client'],
