@@ -422,8 +422,14 @@ describe('gdn mcp', () => {
     await make('wallet_add', { name: 'bob', address: WALLET })
     const renamed = await call('nft_mint', { dry_run: false, plan_id: named })
     expect(renamed.answer.error?.message).toBe('the saved wallets changed after the plan was created')
+    await make('wallet_group', { group: '@team', member: ['@bob'] })
+    await writeFile(join(root, 'row.json'), JSON.stringify({ title: 'Team', description: 'x' }))
+    const toGroup = await call('batch_mint', { manifest: 'row.json', to: '@team', contract })
+    await make('wallet_group', { group: '@team', member: ['@bob', RECEIVER] })
+    const grown = await call('batch_mint', { dry_run: false, plan_id: toGroup.answer.plan_id })
+    expect(grown.answer.error?.message).toBe('the saved wallets changed after the plan was created')
     const titles = titlesIn((await call('nft_list', { contract })).answer.data)
-    expect(titles).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(Elsewhere|Secret|Here|Bob)$/)]))
+    expect(titles).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(Elsewhere|Secret|Here|Bob|Team)$/)]))
   })
 
   test('transfers an NFT on an embedded chain, and none whose collection the agent states otherwise', async () => {
