@@ -48,6 +48,8 @@ export const CAPABILITIES = {
   history: 'nft-history-supported',
   /** The server holds the response of a lookup with `Prefer: wait` while one of its records is pending. */
   waits: 'prefer-wait-supported',
+  /** The server stores the ENS name of a receiver (`receiver_name`). */
+  names: 'receiver-names-supported',
 } as const
 export type Capability = keyof typeof CAPABILITIES
 

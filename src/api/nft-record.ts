@@ -29,6 +29,8 @@ export const nftRecord = z.looseObject({
   revision: z.nullish(z.number()),
   /** The NFT's first owner. */
   minted_to: optionalText,
+  /** The ENS name of the owner in the request of the last final transfer, or of the mint. Absent for another owner. */
+  receiver_name: optionalText,
   /** Number of final transfers through the API. */
   transfers: z.nullish(z.number()),
   /** The reference ID of the last update, if it has one. */

@@ -4,17 +4,24 @@ import { canonicalJson } from '../core/canonical-json.ts'
 /** The metadata of one NFT, as the client sent it. */
 type Metadata = Readonly<Record<string, unknown>>
 
+/** A receiver with an ENS name is identified by the name, so that the digest stays the same if the address changes. */
+interface Receiver {
+  receiver_wallet_address: string
+  receiver_name?: string | undefined
+}
+
+type NewNftFields = Receiver & { metadata: Metadata }
+
 /** The fields that, together with the collection or account, identify an operation of each creating endpoint. */
 export interface OperationFields {
-  createnft: { metadata: Metadata; receiver_wallet_address: string }
-  createnfttrans: { metadata: Metadata; receiver_wallet_address: string; sender_wallet_address?: string | undefined }
-  transfernft: {
+  createnft: NewNftFields
+  createnfttrans: NewNftFields & { sender_wallet_address?: string | undefined }
+  transfernft: Receiver & {
     nft_gdn_id: string
-    receiver_wallet_address: string
     sender_wallet_address: string
     replaces_transfers?: number | undefined
   }
-  creatednft: { metadata: Metadata; receiver_wallet_address: string }
+  creatednft: NewNftFields
   updatednft: { nft_gdn_id: string; metadata: Metadata; replaces_revision?: number | undefined }
   freezenft: { nft_gdn_ids: readonly string[]; replaces_revisions?: readonly number[] | undefined }
   burnnft: { nft_gdn_id: string; holder_wallet_address: string }
@@ -73,7 +80,10 @@ export function operationDigest<Name extends OperationEndpoint>(
   operation: Name,
   fields: OperationFields[Name],
 ): string {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+  const isNamed = 'receiver_name' in fields && fields.receiver_name !== undefined
+  const given = Object.entries(fields).filter(
+    ([name, value]) => value !== undefined && !(isNamed && name === 'receiver_wallet_address'),
+  )
   const isAddress = (name: string) => name.endsWith('_address') || name === 'royalty_receiver'
   const spelled = given.map(([name, value]) => [name, isAddress(name) ? sameCase(value) : value])
   return `v1:${hash('sha256', canonicalJson({ ...DEFAULTS[operation], ...Object.fromEntries(spelled) }), 'hex')}`

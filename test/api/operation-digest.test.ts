@@ -60,6 +60,16 @@ it.each([
     }),
     '311b75e510ef89a150ba290ebf34728a0f4852db9d05ad70edc132f52342a3ea',
   ],
+  [
+    'an NFT for an ENS name',
+    operationDigest('createnft', { metadata: PLAIN, receiver_wallet_address: RECEIVER, receiver_name: 'alice.eth' }),
+    '77cee04a05481a53449f7a675ce7aa672336e488b20d629be1a0475d021d8837',
+  ],
+  [
+    'a transfer to an ENS name',
+    operationDigest('transfernft', { nft_gdn_id: 'nft-1', ...sent, receiver_name: 'alice.eth' }),
+    '233559b7a207e25aae389ee9e3c258677b224aaf78c5a48f19af4574c371689f',
+  ],
 ])('matches the golden vector for the digest of %s', (_, digest, golden) => {
   expect(digest).toBe(`v1:${golden}`)
 })
@@ -103,5 +113,15 @@ describe('the digest', () => {
     const digests = flags.map((flag) => operationDigest('createcollection', { ...collection, ...flag }))
     expect(new Set(digests).size).toBe(flags.length)
     expect(operationDigest('createcollection', { ...collection, is_locked: false })).toBe(digests[0])
+  })
+
+  it('has the name of a receiver in place of the address', () => {
+    const nft = { metadata: PLAIN, receiver_wallet_address: RECEIVER }
+    const named = operationDigest('createnft', { ...nft, receiver_name: 'alice.eth' })
+    const moved = { metadata: PLAIN, receiver_wallet_address: SENDER, receiver_name: 'alice.eth' }
+    expect(operationDigest('createnft', moved)).toBe(named)
+    expect(operationDigest('createnft', { ...nft, receiver_name: 'bob.eth' })).not.toBe(named)
+    expect(operationDigest('createnft', { ...nft, receiver_name: undefined })).toBe(digest(PLAIN))
+    expect(named).not.toBe(digest(PLAIN))
   })
 })

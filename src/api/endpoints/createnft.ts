@@ -4,6 +4,7 @@ import { creatingNfts } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, blockchain } from '../fields.ts'
 import { nftMetadataList } from '../metadata.ts'
+import { checkReceiverName, namedReceiver } from '../receiver-name.ts'
 import { checkReferenceIds, namedNfts, referenceFields } from '../reference-id.ts'
 
 export const createnft = defineCreatingEndpoint({
@@ -18,9 +19,11 @@ export const createnft = defineCreatingEndpoint({
       blockchain,
       receiver_wallet_address: address,
       metadata: nftMetadataList,
+      ...namedReceiver,
       ...namedNfts,
     })
     .check(checkAddresses('contract_address', 'receiver_wallet_address'))
+    .check(checkReceiverName)
     .check(checkReferenceIds),
   response: z.looseObject({
     message: z.string(),

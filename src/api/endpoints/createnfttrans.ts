@@ -4,6 +4,7 @@ import { creatingNfts } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { acceptedDate, address, transferBlockchain } from '../fields.ts'
 import { nftMetadataList } from '../metadata.ts'
+import { namedReceiver } from '../receiver-name.ts'
 import { checkReferenceIds, namedNfts, referenceFields } from '../reference-id.ts'
 
 const fields = {
@@ -11,6 +12,7 @@ const fields = {
   blockchain: transferBlockchain,
   receiver_wallet_address: address,
   metadata: nftMetadataList,
+  ...namedReceiver,
   ...namedNfts,
 }
 const checkParties = checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')

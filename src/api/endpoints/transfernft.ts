@@ -4,6 +4,7 @@ import { REPEAT_LATER, startingTransaction } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
 import { address, tokenId, transactionResponse, transferBlockchain } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
+import { namedReceiver } from '../receiver-name.ts'
 import { referenceId } from '../reference-id.ts'
 
 /** Renames `tokenid` to `token_id`: the parameter table says `token_id`, but the request sample says `tokenid`. */
@@ -19,6 +20,7 @@ const parties = {
   nft_gdn_id: nftGdnId,
   sender_wallet_address: address,
   receiver_wallet_address: address,
+  ...namedReceiver,
   replaces_transfers: z.int().min(0, { error: 'must be 0 or a number of transfers' }).optional(),
   reference_id: referenceId.optional(),
 }

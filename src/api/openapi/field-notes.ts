@@ -23,7 +23,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   currency: "Symbol of the network's coin; null if it is not known.",
   description: 'Description of the NFT.',
   digest:
-    "Version and SHA-256 hash of the operation's fields in canonical JSON (RFC 8785); for an NFT: metadata, receiver, and the sender if the request has one. The digest does not depend on the other NFTs in the request.",
+    "Version and SHA-256 hash of the operation's fields in canonical JSON (RFC 8785); for an NFT: metadata, the name or address of the receiver, and the sender if the request has one. The digest does not depend on the other NFTs in the request.",
   dynamic: 'Extension: the metadata of every NFT of the collection can be updated; false by default.',
   email: 'E-mail address of the account that the key belongs to.',
   enable_api: 'Whether NFTs may be created through the API; true by default.',
@@ -66,6 +66,8 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   pending_reason:
     'Reason for a delay: a problem with a file of the NFT, signers that are unable to sign, a network that does not respond, or an unfinished transaction of the collection. Absent if there is no delay.',
   provenance: 'The hash: 0x and 64 hex digits.',
+  receiver_name:
+    'Extension: the normalized ENS name that resolved to receiver_wallet_address. It replaces the address in the digest. EVM blockchains only.',
   receiver_wallet_address: 'Wallet address of the owner.',
   reference_alias: 'The reference ID that the NFT got when its row got an ID. Null if there is none.',
   reference_id:
@@ -217,6 +219,10 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     only_lower: 'Whether to keep a lower limit that the run already has. Default: false.',
   },
   setrunmaxfee: { run: 'Name of the run: the value of the request header Gdn-Run. The name may be new.' },
+  getnfts: {
+    receiver_name:
+      'Extension: the receiver_name of the last final transfer, or of the mint if there was none. Absent unless the address of that request owns the NFT.',
+  },
   createnft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },
   createnfttrans: {
     sender_wallet_address:

@@ -44,6 +44,10 @@ export const USUAL_HEADERS: Readonly<Record<string, Json>> = {
     'Extension: this server holds the responses of lookups with the request header Prefer.',
     'yes',
   ),
+  'Receiver-Names-Supported': header(
+    'Extension: this server stores the ENS names of receivers (receiver_name).',
+    'yes',
+  ),
   'Blockchains-Without-Value': header(
     'Extension: the blockchains whose coins have no value on this server, such as embedded chains; * for all. Requests on other blockchains may cost money.',
     'polygon-amoy, base',

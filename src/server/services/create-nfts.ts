@@ -100,24 +100,28 @@ async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: MintEnd
 
 /** Returns the reference IDs of a request with the digests of their operations; empty if the request has none. */
 function referencesOf(parsed: Parsed, endpoint: MintEndpoint): WantedReference[] {
-  const { metadata: list, receiver_wallet_address, sender_wallet_address, reference_label, reference_kinds } = parsed
+  const { metadata: list, receiver_wallet_address, receiver_name, sender_wallet_address } = parsed
+  const { reference_label, reference_kinds } = parsed
   return (parsed.reference_ids ?? []).map((reference_id, index) => {
     const metadata = list[index] as Parsed['metadata'][number]
     // Uses the sender as requested. The default sender is the collection's owner, who may change before a repeated
     // request.
-    const digest = operationDigest(endpoint, { metadata, receiver_wallet_address, sender_wallet_address })
+    const receiver = { receiver_wallet_address, receiver_name }
+    const digest = operationDigest(endpoint, { metadata, ...receiver, sender_wallet_address })
     return { reference_id, digest, label: reference_label ?? null, kind: reference_kinds?.[index] ?? null }
   })
 }
 
 function responseFor({ parsed, body }: Request, endpoint: MintEndpoint, acceptedAt: number, nfts: readonly Accepted[]) {
-  const { contract_address, sender_wallet_address, receiver_wallet_address, reference_ids, reference_label } = parsed
+  const { contract_address, sender_wallet_address, receiver_wallet_address, receiver_name } = parsed
+  const { reference_ids, reference_label } = parsed
   return {
     message: ENDPOINTS[endpoint].message,
     requests: {
       contract_address,
       sender_wallet_address,
       receiver_wallet_address,
+      receiver_name,
       metadata: body.metadata,
       reference_ids: reference_ids && body.reference_ids,
       reference_label,

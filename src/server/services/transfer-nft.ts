@@ -22,11 +22,11 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
   const { store, pipeline } = deps
   const { parsed } = request
   const { contract_address, blockchain, nft_gdn_id, sender_wallet_address, receiver_wallet_address } = parsed
-  const { replaces_transfers } = parsed
+  const { receiver_name, replaces_transfers } = parsed
   return await acceptChange(deps, request, {
     operation: transfernft.name,
-    fields: { nft_gdn_id, sender_wallet_address, receiver_wallet_address, replaces_transfers },
-    echo: { contract_address, receiver_wallet_address, blockchain, sender_wallet_address },
+    fields: { nft_gdn_id, sender_wallet_address, receiver_wallet_address, receiver_name, replaces_transfers },
+    echo: { contract_address, receiver_wallet_address, receiver_name, blockchain, sender_wallet_address },
     async checkInDatabase(collection) {
       await refuseUnlessSameNft(deps, collection, parsed)
       if (await hasPendingTransfer(store.db, nft_gdn_id)) throw pending()

@@ -55,6 +55,7 @@ const USUAL: Readonly<Record<string, string>> = {
   operation: 'getreferences getcontentreferences relabelreferences',
   pending_reason: 'getcollections gettransactions',
   provenance: 'commitprovenance getprovenances',
+  receiver_name: 'creatednft',
   reference_alias: 'getreferences',
   reference_id: 'creatednft updatednft freezenft burnnft commitprovenance getreferences getcontentreferences',
   reference_ids: 'creatednft',

@@ -1,0 +1,44 @@
+import * as z from 'zod'
+import { type Blockchain, isEvm } from './blockchains.ts'
+
+export const MIN_RECEIVER_NAME_BYTES = 3
+export const MAX_RECEIVER_NAME_BYTES = 255
+
+/** Control characters, white space, marks that change the direction of text, and "/". No normalized name has them. */
+const FORBIDDEN = /[\p{Cc}\p{Bidi_Control}\s/]/u
+
+/** Returns why a text can't be a normalized ENS name, or null. Checks the form only: the server knows no registry. */
+export function receiverNameProblem(name: string): string | null {
+  if (!name.isWellFormed()) return 'has half of a surrogate pair, which is not a character'
+  const bytes = Buffer.byteLength(name)
+  if (bytes < MIN_RECEIVER_NAME_BYTES || bytes > MAX_RECEIVER_NAME_BYTES)
+    return `must have ${MIN_RECEIVER_NAME_BYTES} to ${MAX_RECEIVER_NAME_BYTES} bytes in UTF-8`
+  if (FORBIDDEN.test(name)) return 'has a control character, white space or a slash'
+  return name.includes('.') ? null : 'must be an ENS name with a dot, such as alice.eth'
+}
+
+/** The normalized ENS name that the receiver's address belongs to. Extension of gdn backends. */
+const receiverName = z
+  .string()
+  .check((context) => {
+    const message = receiverNameProblem(context.value)
+    if (message !== null) context.issues.push({ code: 'custom', message, input: context.value })
+  })
+  .meta({ minLength: 2, maxLength: MAX_RECEIVER_NAME_BYTES })
+
+/** The field of requests with a receiver. */
+export const namedReceiver = { receiver_name: receiverName.optional() }
+
+/** An object-level check that a request with a receiver's name is for an EVM blockchain. */
+export function checkReceiverName({
+  value: { blockchain, receiver_name },
+  issues,
+}: z.core.ParsePayload<{ blockchain?: Blockchain | undefined; receiver_name?: string | undefined }>): void {
+  if (receiver_name === undefined || blockchain === undefined || isEvm(blockchain)) return
+  issues.push({
+    code: 'custom',
+    path: ['receiver_name'],
+    message: 'is unsupported on Solana: only addresses on EVM blockchains have ENS names',
+    input: receiver_name,
+  })
+}
