@@ -22,7 +22,7 @@ export const POSTGRES = [
   'test/server/http/{held-reads,idempotency,max-cost-of-changes,reference-aliases,reference-labels,references}.test.ts',
   'test/server/pipeline/{max-cost-property,reordered-transfers}.test.ts',
   'test/cli/mcp/max-cost-property.test.ts',
-  'test/server/transfers/owner-block.test.ts',
+  'test/server/transfers/{owner-block,receiver-names}.test.ts',
   'test/server/updates/{burnnft,commitprovenance,nft-history,reorg,solana,updatednft}.test.ts',
 ]
 

@@ -76,6 +76,7 @@ async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: MintEnd
         collection_id: collectionId,
         sender,
         receiver: canonicalAddress(parsed.receiver_wallet_address, blockchain),
+        receiver_name: parsed.receiver_name ?? null,
         dynamic: asDynamic ? 1 : 0,
         next_attempt_at: acceptedAt,
       })

@@ -5,7 +5,7 @@ import type { getnfts } from '../../api/endpoints/getnfts.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { isContentUrl } from '../../core/ipfs-url.ts'
 import { findNfts, ownerOf } from '../store/nfts.ts'
-import { countTransfers, pendingTransfers } from '../store/transfers.ts'
+import { type FinalTransfers, finalTransfers, pendingTransfers, receiverNameOf } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
 import { signedBy } from './get-transactions.ts'
 import { heldReasons, limitReasons, signingProblem, stallOf, stuckReasons } from './pending-reason.ts'
@@ -91,6 +91,11 @@ async function waitsOf(deps: Deps, rows: readonly Found[]): Promise<Waits> {
   }
 }
 
+function transferFields(row: Found, last: FinalTransfers | undefined) {
+  const receiver_name = receiverNameOf(row, last)
+  return { ...(receiver_name === null ? {} : { receiver_name }), transfers: last?.count ?? 0 }
+}
+
 /** Returns the keys of files that aren't stored here. The place of such a file is its URL. */
 function notStoredOf({ files }: Found) {
   const places = Object.entries(JSON.parse(files ?? '{}') as Record<string, string>)
@@ -109,14 +114,14 @@ export async function getNfts(deps: Deps, { accountId, parsed }: ServiceRequest<
     ...(await pendingTransfers(store.db, ids)),
     ...(await pendingUpdates(store.db, ids)),
   ])
-  const transfers = await countTransfers(store.db, ids)
+  const transfers = await finalTransfers(store.db, ids)
   return {
     requests: { nft_gdn_ids: parsed.nft_gdn_ids },
     nfts: ids.flatMap((id) => {
       const row = byId.get(id)
       return row === undefined
         ? []
-        : [{ ...toRecord(row, pending.get(id), chains, waits), transfers: transfers.get(id) ?? 0 }]
+        : [{ ...toRecord(row, pending.get(id), chains, waits), ...transferFields(row, transfers.get(id)) }]
     }),
   }
 }

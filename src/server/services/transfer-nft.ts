@@ -5,7 +5,7 @@ import { addTransfer } from '../state/transfers.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { findNft } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
-import { countTransfers, hasPendingTransfer } from '../store/transfers.ts'
+import { finalTransfers, hasPendingTransfer } from '../store/transfers.ts'
 import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
@@ -44,7 +44,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
     async write(db, { id, request_id, collection: { id: collection_id, blockchain }, prepared: sender }) {
       const receiver = checksumAddress(receiver_wallet_address)
       const row = { id, request_id, collection_id, nft_id: nft_gdn_id, blockchain, sender, receiver }
-      if (!(await addTransfer(db, row))) throw pending()
+      if (!(await addTransfer(db, { ...row, receiver_name: receiver_name ?? null }))) throw pending()
       // Checked again: while this transfer is pending, no other one can become final.
       await refuseStale(db, parsed)
     },
@@ -62,7 +62,7 @@ const pending = () =>
 
 async function refuseStale(db: Db, { nft_gdn_id, replaces_transfers: replaces }: Parsed): Promise<void> {
   if (replaces === undefined) return
-  const count = (await countTransfers(db, [nft_gdn_id])).get(nft_gdn_id) ?? 0
+  const count = (await finalTransfers(db, [nft_gdn_id])).get(nft_gdn_id)?.count ?? 0
   if (replaces === count) return
   throw badRequest(
     `replaces_transfers is ${replaces}, but the NFT has ${count === 1 ? '1 transfer' : `${count} transfers`}: read it again with getnfts`,

@@ -11,7 +11,7 @@ import { type ClaimedNft, updateClaimed } from './update-claimed.ts'
 /** An NFT of an accepted request. Its step is `files` if its files have to be fetched first. */
 export type NewNft = Omit<NewRow<'nfts'>, 'status' | 'step'> & { step: 'files' | 'mint' }
 
-// SQLite binds at most 32,766 parameters in a statement; a row here has 11.
+// SQLite binds at most 32,766 parameters in a statement; a row here has 12.
 const ROWS_PER_INSERT = 1000
 
 export async function addNfts(db: Db, nfts: readonly NewNft[]): Promise<void> {

@@ -2,7 +2,7 @@ import { ZERO_ADDRESS } from '../../api/address.ts'
 import { collectionFields } from './collections.ts'
 import { ownerOf } from './nfts.ts'
 import type { Db, TransferKind, UpdateKind } from './schema.ts'
-import { countTransfers } from './transfers.ts'
+import { finalTransfers, receiverNameOf } from './transfers.ts'
 
 /** The data of an event, and the account that it belongs to. */
 export interface EventSubject {
@@ -10,6 +10,7 @@ export interface EventSubject {
   data: object
 }
 
+const withName = (receiver_name: string | null) => (receiver_name === null ? {} : { receiver_name })
 const withError = (error: string | null) => (error === null ? {} : { error })
 
 /** Returns NFTs in the format of getnfts, plus the blockchain. */
@@ -18,7 +19,15 @@ export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Event
     .selectFrom('nfts')
     .innerJoin('collections', 'collections.id', 'nfts.collection_id')
     .select([
-      ...(['nfts.id', 'nfts.token_id', 'nfts.receiver', 'nfts.owner', 'nfts.status', 'nfts.metadata'] as const),
+      ...([
+        'nfts.id',
+        'nfts.token_id',
+        'nfts.receiver',
+        'nfts.receiver_name',
+        'nfts.owner',
+        'nfts.status',
+        'nfts.metadata',
+      ] as const),
       ...(['nfts.metadata_url', 'nfts.error', 'nfts.revision', 'nfts.dynamic', 'nfts.frozen'] as const),
       ...(['collections.dynamic as collection_dynamic', 'collections.frozen as collection_frozen'] as const),
       ...(['collections.contract_address', 'collections.blockchain', 'collections.account_id'] as const),
@@ -26,7 +35,7 @@ export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Event
     .where('nfts.id', 'in', ids)
     .orderBy('nfts.seq')
     .execute()
-  const transfers = await countTransfers(db, ids)
+  const transfers = await finalTransfers(db, ids)
   return rows.map((row) => ({
     accountId: row.account_id,
     data: {
@@ -39,8 +48,9 @@ export async function nftSubjects(db: Db, ids: readonly string[]): Promise<Event
       request_metadata: JSON.parse(row.metadata) as unknown,
       metadata_url: row.metadata_url,
       minted_to: row.receiver,
+      ...withName(receiverNameOf(row, transfers.get(row.id))),
       revision: row.revision,
-      transfers: transfers.get(row.id) ?? 0,
+      transfers: transfers.get(row.id)?.count ?? 0,
       is_dynamic: row.dynamic === 1 || row.collection_dynamic === 1,
       is_frozen: row.frozen === 1 || row.collection_frozen === 1,
       burned: row.owner === ZERO_ADDRESS,
@@ -70,7 +80,7 @@ export async function transferSubject(db: Db, id: string): Promise<EventSubject 
     .leftJoin('transactions', 'transactions.id', 'transfers.transaction_id')
     .select(['transfers.nft_id', 'transfers.blockchain', 'transfers.sender', 'transfers.receiver', 'transfers.status'])
     .select(['transfers.error', 'nfts.token_id', 'collections.contract_address', 'collections.account_id'])
-    .select(['transactions.hash', 'transfers.kind'])
+    .select(['transactions.hash', 'transfers.kind', 'transfers.receiver_name'])
     .where('transfers.id', '=', id)
     .executeTakeFirstOrThrow()
   return {
@@ -84,7 +94,11 @@ export async function transferSubject(db: Db, id: string): Promise<EventSubject 
       blockchain: row.blockchain,
       ...(row.kind === 'burn'
         ? { holder_wallet_address: row.sender }
-        : { sender_wallet_address: row.sender, receiver_wallet_address: row.receiver }),
+        : {
+            sender_wallet_address: row.sender,
+            receiver_wallet_address: row.receiver,
+            ...withName(row.receiver_name),
+          }),
       status: row.status,
       transaction_hash: row.hash,
       ...withError(row.error),

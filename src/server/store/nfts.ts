@@ -28,6 +28,7 @@ const RECORD = [
   'nfts.id',
   'nfts.token_id',
   'nfts.receiver',
+  'nfts.receiver_name',
   'nfts.owner',
   'nfts.status',
   'nfts.metadata_url',

@@ -157,6 +157,8 @@ export interface NftsTable extends Work {
   /** The first owner, if the NFT is minted and transferred in one step; else null. */
   sender: string | null
   receiver: string
+  /** The normalized ENS name of `receiver` in the request; null if it has none. */
+  receiver_name: Generated<string | null>
   /** The current owner on chain; null until the NFT is deployed. */
   owner: string | null
   /** The block of the transfer that set `owner`; null if no transfer did. Events of earlier blocks are ignored. */
@@ -294,6 +296,8 @@ export interface TransfersTable {
   blockchain: string
   sender: string
   receiver: string
+  /** The normalized ENS name of `receiver` in the request; null if it has none. */
+  receiver_name: Generated<string | null>
   status: StateColumn<TransferStatus>
   error: string | null
   transaction_id: string | null

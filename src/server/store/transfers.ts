@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Blockchain } from '../../api/blockchains.ts'
 import { isPostgres } from './dialect.ts'
+import type { NftRow } from './nfts.ts'
 import type { RunKey } from './run-costs.ts'
 import type { Db, TransfersTable } from './schema.ts'
 
@@ -27,19 +28,43 @@ export async function pendingTransfers(db: Db, nftIds: readonly string[]) {
   return new Map(rows.map(({ nft_id, ...pending }) => [nft_id, pending]))
 }
 
-/** Returns the number of final transfers of NFTs, by NFT ID. Leaves out NFTs without any. */
-export async function countTransfers(db: Db, nftIds: readonly string[]): Promise<Map<string, number>> {
+/** The number of final transfers of an NFT, and the receiver of the last one. */
+export interface FinalTransfers extends Pick<TransferRow, 'receiver' | 'receiver_name'> {
+  count: number
+}
+
+/** Returns the final transfers of NFTs, by NFT ID. Leaves out NFTs without any. */
+export async function finalTransfers(db: Db, nftIds: readonly string[]): Promise<Map<string, FinalTransfers>> {
   const rows = await db
-    .selectFrom('transfers')
-    .select(({ fn }) => ['nft_id', fn.countAll<number>().as('count')])
-    .where('nft_id', 'in', nftIds)
-    .where('kind', '=', 'transfer')
-    .where('status', '=', 'deployed')
-    // The condition of the index, so that the index can be used.
-    .where('transaction_id', 'is not', null)
-    .groupBy('nft_id')
+    .selectFrom(({ selectFrom }) =>
+      selectFrom('transfers')
+        .select(({ fn }) => ['nft_id', fn.countAll<number>().as('count'), fn.max('seq').as('last')])
+        .where('nft_id', 'in', nftIds)
+        .where('kind', '=', 'transfer')
+        .where('status', '=', 'deployed')
+        // The condition of the index, so that the index can be used.
+        .where('transaction_id', 'is not', null)
+        .groupBy('nft_id')
+        .as('final'),
+    )
+    .innerJoin('transfers', 'transfers.seq', 'final.last')
+    .select(['final.nft_id', 'final.count', 'transfers.receiver', 'transfers.receiver_name'])
     .execute()
-  return new Map(rows.map(({ nft_id, count }) => [nft_id, Number(count)]))
+  return new Map(rows.map(({ nft_id, count, ...last }) => [nft_id, { ...last, count: Number(count) }]))
+}
+
+/**
+ * Returns the ENS name of an NFT's owner in the request that set the owner: the last final transfer, or the mint. Null
+ * if that request had no name or another address, because the owner then has the NFT from a transfer outside the API.
+ *
+ * @param last the NFT's final transfers
+ */
+export function receiverNameOf(
+  nft: Pick<NftRow, 'owner' | 'receiver' | 'receiver_name'>,
+  last: FinalTransfers | undefined,
+): string | null {
+  const { receiver, receiver_name } = last ?? nft
+  return (nft.owner ?? nft.receiver) === receiver ? receiver_name : null
 }
 
 /**

@@ -6,9 +6,11 @@ import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import {
   assignTransfers,
+  finalTransfers,
   findTransferOf,
   hasPendingTransfer,
   listUnsigned,
+  receiverNameOf,
   returnTransfer,
 } from '../../../src/server/store/transfers.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
@@ -54,8 +56,9 @@ afterEach(async () => {
   await dir.remove()
 })
 
-const add = (id: string, sender: string, receiver: string) =>
+const add = (id: string, sender: string, receiver: string, receiver_name: string | null = null) =>
   addTransfer(store.db, {
+    receiver_name,
     id,
     request_id: 'r',
     collection_id: 'c',
@@ -121,6 +124,23 @@ it('restores the owner named by the last known event when a transfer is reverted
     .execute()
   await withdrawTransfer(store.db, 't1')
   expect(await ownerOf()).toBe(CAROL)
+})
+
+it('names the owner by the last final transfer, and by the mint again after a reorg', async () => {
+  const name = async () => {
+    const nft = await findNft(store.db, 'n')
+    return nft && receiverNameOf(nft, (await finalTransfers(store.db, ['n'])).get('n'))
+  }
+  await store.db.updateTable('nfts').set({ owner: ALICE, receiver_name: 'alice.eth' }).execute()
+  expect(await name()).toBe('alice.eth')
+  await add('1', ALICE, BOB, 'bob.eth')
+  await assignTransfers(store.db, [{ id: '1', transactionId: 't1' }])
+  await setOwner(store.db, 'n', BOB, 3)
+  expect(await name()).toBeNull()
+  await endTransfer(store.db, '1', { status: 'deployed' })
+  expect(await name()).toBe('bob.eth')
+  await withdrawTransfer(store.db, 't1')
+  expect(await name()).toBe('alice.eth')
 })
 
 it('keeps the new owner if a mint settles after the transfer of its NFT', async () => {

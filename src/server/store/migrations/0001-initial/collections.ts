@@ -48,6 +48,7 @@ export async function createCollections(db: Kysely<unknown>, dialect: InitialDia
     .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
     .addColumn('sender', 'text')
     .addColumn('receiver', 'text', (c) => c.notNull())
+    .addColumn('receiver_name', 'text')
     .addColumn('owner', 'text')
     // Block of the transfer that set the owner.
     .addColumn('owner_block', 'bigint')

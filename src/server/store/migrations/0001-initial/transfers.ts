@@ -16,6 +16,7 @@ export async function createTransfers(db: Kysely<unknown>, dialect: InitialDiale
     .addColumn('blockchain', 'text', (c) => c.notNull())
     .addColumn('sender', 'text', (c) => c.notNull())
     .addColumn('receiver', 'text', (c) => c.notNull())
+    .addColumn('receiver_name', 'text')
     .addColumn('status', 'text', (c) => c.notNull())
     .addColumn('error', 'text')
     .addColumn('transaction_id', 'text')
