@@ -57,7 +57,7 @@ async function listBefore(
   }
 }
 
-/** Returns the bytes of a request. Adds reference IDs if the server supports them. */
+/** Returns the bytes of a request: with reference IDs and the receiver's name only if the server supports them. */
 export function requestBytes(
   { client }: Pick<OperateDeps, 'client'>,
   creates: Creation,
@@ -65,7 +65,9 @@ export function requestBytes(
   { request, reference = id, ...rest }: NewRequest,
 ): IntendedRequest {
   const named = client.supports('references') === true ? withReferences(creates, reference, request) : request
-  return { ...rest, body: JSON.stringify(named) }
+  // JSON omits undefined values.
+  const known = client.supports('names') === true ? named : { ...named, receiver_name: undefined }
+  return { ...rest, body: JSON.stringify(known) }
 }
 
 /**

@@ -1,6 +1,7 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { CAPABILITIES } from '../../src/api/headers.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { startEnsNode } from '../helpers/ens-node.ts'
 import { folder, service, TARGET } from './drop.ts'
@@ -50,12 +51,19 @@ test('a resumed mint of rows without IDs to an ENS name that moved is refused', 
 })
 
 /** A single command whose receiver is alice.eth, at a server with these responses. */
-async function single(argv: readonly string[], responses: Record<string, (body: never) => Reply>) {
+async function single(
+  argv: readonly string[],
+  responses: Record<string, (body: never) => Reply>,
+  headers: Record<string, string> = {},
+) {
   const node = await startEnsNode({ 'alice.eth': { [POLYGON]: ALICE } })
   onTestFinished(node.close)
   const { options } = await folder({})
   const api = await fakeApi({
-    '*': (body: never, { path }) => responses[path.replace('/api/v1/', '')]?.(body) ?? { status: 404, body: {} },
+    '*': (body: never, { path }) => ({
+      headers,
+      ...(responses[path.replace('/api/v1/', '')]?.(body) ?? { status: 404, body: {} }),
+    }),
   })
   const env = { ...options.env, GDN_ENS_RPC_URL: node.url, GDN_API_KEY: 'key' }
   const run = (flags: string[] = [], more: CliOptions = {}) =>
@@ -63,15 +71,16 @@ async function single(argv: readonly string[], responses: Record<string, (body: 
   const move = () => {
     node.records['alice.eth'] = { [POLYGON]: BOB }
   }
-  return { run, move, bodies: (endpoint: string) => api.bodies(endpoint) }
+  return { run, move, bodies: (endpoint: string) => api.bodies(endpoint) as Record<string, unknown>[] }
 }
 
 const MINT = ['nft', 'mint', '--title', 'Dawn', '--description', 'x', ...TARGET]
+const TRANSFER = ['nft', 'transfer', 'id-1', ...TARGET, '--token-id', '1', '--sender', BOB]
 const LOST: Reply = { status: 500, body: { error: { title: 'Error', message: 'lost' } } }
 
 test.each([
   ['createnft', MINT],
-  ['transfernft', ['nft', 'transfer', 'id-1', ...TARGET, '--token-id', '1', '--sender', BOB]],
+  ['transfernft', TRANSFER],
 ])('a repeated command whose %s has an unknown outcome sends nothing if its ENS name moved', async (endpoint, argv) => {
   const { run, move, bodies } = await single(argv, { [endpoint]: () => LOST })
   expect(await run()).toMatchObject({ code: 9 })
@@ -81,6 +90,50 @@ test.each([
   // With --again, the new address is meant.
   await run(['--again'])
   expect(bodies(endpoint)[1]).toMatchObject({ receiver_wallet_address: BOB })
+})
+
+const SUPPORTED = { [CAPABILITIES.names]: 'yes', [CAPABILITIES.idempotency]: 'yes' }
+const GRANT = ['nft', 'grant', '--title', 'Dawn', '--description', 'x', '--sender', BOB, ...TARGET]
+
+test.each([
+  ['createnft', MINT],
+  ['creatednft', [...MINT, '--dynamic']],
+  ['createnfttrans', GRANT],
+  ['transfernft', TRANSFER],
+])('%s has the ENS name of its receiver only if the server supports names', async (endpoint, argv) => {
+  const refusal: Reply = { status: 400, body: { error: { title: 'Bad Request', message: 'no' } } }
+  for (const [headers, name] of [
+    [SUPPORTED, 'alice.eth'],
+    [{ [CAPABILITIES.idempotency]: 'yes' }, undefined],
+  ] as const) {
+    const { run, bodies } = await single(argv, { [endpoint]: () => refusal }, headers)
+    await run()
+    expect(bodies(endpoint)).toMatchObject([{ receiver_wallet_address: ALICE }])
+    expect(bodies(endpoint)[0]?.receiver_name).toBe(name)
+    expect(bodies(endpoint)[0]).not.toHaveProperty('sender_name')
+  }
+})
+
+test('a request file sends its receiver_name, unless --receiver names another receiver', async () => {
+  const { createnft, getnfts } = service()
+  const { path, options } = await folder({})
+  const [contract_address, blockchain] = [TARGET[1], TARGET[3]]
+  const receiver = { receiver_wallet_address: ALICE, receiver_name: 'alice.eth' }
+  const metadata = { title: 'Dawn', description: '', file_fields: [] }
+  await writeFile(path('nft.json'), JSON.stringify({ contract_address, blockchain, ...receiver, metadata }))
+  const api = await fakeApi({
+    createnft: (body) => ({ ...createnft(body), headers: SUPPORTED }),
+    getnfts,
+    getisgdnnft: () => ({ status: 400, headers: SUPPORTED, body: {} }),
+  })
+  const mint = (...flags: string[]) =>
+    cli(['nft', 'mint', '-f', path('nft.json'), '--base-url', api.url, ...flags], options)
+  for (const flags of [[], ['--receiver', BOB]]) expect(await mint(...flags)).toMatchObject({ code: 0 })
+  const sent = api.bodies('createnft') as Record<string, unknown>[]
+  expect(sent.map((body) => [body.receiver_wallet_address, body.receiver_name])).toEqual([
+    [ALICE, 'alice.eth'],
+    [BOB, undefined],
+  ])
 })
 
 test('a repeated command whose ENS name moved resumes its accepted request, and says which address it has', async () => {

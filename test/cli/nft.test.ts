@@ -440,6 +440,16 @@ describe('the rate limit', () => {
 })
 
 describe('nft show', () => {
+  test('shows the ENS name of the owner under the address, cleaned for the terminal', async () => {
+    const receiver_name = 'alice\u001b]0;evil\u0007.eth'
+    const { url } = await fakeApi({ getnfts: knows(nft('a', { receiver_name })) })
+    const { stdout } = await cli(['nft', 'show', 'a', '--base-url', url], { env, tty: true })
+    expect(stdout).toMatch(new RegExp(`${OWNER}[^\\n]*\\n[^\\n]*receiver_name[^\\n]*alice`))
+    expect(stdout).not.toContain('\u001b]0')
+    const json = await cli(['nft', 'show', 'a', '--json', '--base-url', url], { env })
+    expect(JSON.parse(json.stdout)).toMatchObject({ receiver_wallet_address: OWNER, receiver_name })
+  })
+
   test('names IDs that the server does not know, prints the other NFTs, and exits with 5', async () => {
     const api = await fakeApi({ getnfts: knows(nft('a')) })
     const result = await cli(['nft', 'show', 'a', 'nope', '--base-url', api.url, '--json'], { env })

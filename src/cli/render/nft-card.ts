@@ -9,6 +9,7 @@ const ROWS = [
   'token_id',
   'sender_wallet_address',
   'receiver_wallet_address',
+  'receiver_name',
   'contract_address',
   'blockchain',
   'metadata_url',

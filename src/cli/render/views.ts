@@ -10,6 +10,7 @@ export const NFT_VIEW: View = {
     'status',
     'contract_address',
     'receiver_wallet_address',
+    'receiver_name',
     'metadata_url',
     'request_metadata',
     'error',

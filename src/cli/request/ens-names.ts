@@ -32,6 +32,15 @@ export function withWrittenNames(io: Io, content: unknown): unknown {
 
 const isSame = (value: unknown, address: string) => typeof value === 'string' && sameAddress(value, address)
 
+/** Returns a request with the ENS name of its receiver, if the receiver was written as one. */
+export function withReceiverName(io: Io, request: object): object {
+  const receiver = written.get(io)?.get('receiver_wallet_address')
+  if (receiver === undefined || !('receiver_wallet_address' in request)) return request
+  return isSame(request.receiver_wallet_address, receiver.address)
+    ? { ...request, receiver_name: receiver.name }
+    : request
+}
+
 /**
  * Says which ENS names had other addresses when the request of an operation was sent, which keeps these.
  *

@@ -21,7 +21,7 @@ import type { Connection, Deps, Spending, SpendingKind, SpendingRun } from '../d
 import { uuid } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
-import { noteMovedNames, withWrittenNames } from './ens-names.ts'
+import { noteMovedNames, withReceiverName, withWrittenNames } from './ens-names.ts'
 
 export interface OperationFlags {
   again?: boolean
@@ -115,7 +115,7 @@ export async function operateOnce(
       ...wanted,
       content: withWrittenNames(io, wanted.content),
       // `own` is set, because `permit` is called first.
-      request: () => wanted.request(own),
+      request: async () => withReceiverName(io, await wanted.request(own)),
       permit,
       again,
       operationId: operation ?? null,

@@ -122,6 +122,12 @@ function Words({ nft }: { nft: NftFacts }) {
           {!nft.burned && (
             <Fact name={status === 'deployed' ? 'Owner' : 'Receiver'}>
               <Owner address={nft.owner} />
+              {nft.owner_name !== null && (
+                <>
+                  {' '}
+                  <bdi>{nft.owner_name}</bdi>
+                </>
+              )}
             </Fact>
           )}
           {status === 'deployed' && nft.receiver_wallet_address !== nft.owner && (

@@ -1,6 +1,7 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import { seenCollections } from '../store/explorer-collections.ts'
 import { neighbors, seenNft } from '../store/explorer-nfts.ts'
+import { finalTransfers, receiverNameOf } from '../store/transfers.ts'
 import { refOf } from './collections.ts'
 import type { ExplorerDeps, Viewer } from './explorer.ts'
 import { coverOf, mediaOf } from './media.ts'
@@ -15,11 +16,12 @@ export async function showNft(explorer: ExplorerDeps, { accountId }: Viewer, id:
   if (row === undefined) return null
   const metadata = readMetadata(row.present_metadata)
   const fields = fileFields(metadata, row.present_files)
-  const [[collection], transactions, files, beside] = await Promise.all([
+  const [[collection], transactions, files, beside, finals] = await Promise.all([
     seenCollections(db, accountId, [row.collection_id]),
     transactionsOf(explorer, row),
     Promise.all(fields.map((field) => mediaOf(media, field))),
     neighbors(db, row),
+    finalTransfers(db, [row.id]),
   ])
   if (collection === undefined) return null
   return {
@@ -40,6 +42,7 @@ export async function showNft(explorer: ExplorerDeps, { accountId }: Viewer, id:
     step: row.step,
     next_attempt_at: row.step === 'files' && row.attempts > 0 ? isoTime(row.next_attempt_at) : null,
     receiver_wallet_address: row.receiver,
+    owner_name: receiverNameOf(row, finals.get(row.id)),
     description: metadata.description,
     attributes: metadata.attributes,
     media: files,

@@ -141,6 +141,8 @@ export interface NftDetails extends NftSummary {
   /** Time of the next attempt after a temporary error. */
   next_attempt_at: string | null
   receiver_wallet_address: string
+  /** The ENS name of the owner in the request of the mint or of the last transfer; null if there is none. Untrusted. */
+  owner_name: string | null
   description: string | null
   attributes: { trait_type: string; value: string | number | boolean | null }[]
   media: NftMedia[]

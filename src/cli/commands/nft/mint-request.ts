@@ -58,6 +58,8 @@ export async function nftRequest(
     contract_address: address ?? known?.contract,
     blockchain: flags.blockchain ?? fromFile.blockchain ?? known?.blockchain,
     receiver_wallet_address: flags.receiver ?? fromFile.receiver_wallet_address,
+    // A name in the file belongs to the receiver in the file.
+    receiver_name: flags.receiver === undefined ? fromFile.receiver_name : undefined,
   }
   return { kind: 'request', request: await resolved(deps, flags, settings, request, file), localFiles: [], file }
 }

@@ -73,8 +73,10 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
       }),
     ),
   }
+  // A name in the file belongs to the receiver in the file.
+  const { receiver_name, ...withoutName } = fromFile
   const fields = {
-    ...fromFile,
+    ...(flags.receiver === undefined ? fromFile : withoutName),
     ...Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)),
   }
   const placeOf = (flag: string, field: string): Place => (file === null ? { flag } : { file, field })
