@@ -201,6 +201,7 @@ describe.skipIf(CHROMIUM === undefined)('hostile content', () => {
     }
     await page.goto(`${backend.url}/nfts/${hostile.nfts.scripts}`)
     expect(await page.locator('h1 bdi').textContent()).toContain('<script>window.ran')
+    expect(await page.locator('.fact bdi').textContent()).toContain('<script>window.ran')
     for (const name of ['As sent', 'As stored']) {
       await page.getByRole('button', { name }).click()
       await page.waitForSelector('.json-string')

@@ -156,9 +156,19 @@ export async function mint(
   backend: TestBackend,
   { address, blockchain }: Pick<TestCollection, 'address' | 'blockchain'>,
   metadata: unknown,
-  { receiver = WALLETS[1], headers = {} }: { receiver?: string; headers?: Record<string, string> } = {},
+  {
+    receiver = WALLETS[1],
+    name,
+    headers = {},
+  }: { receiver?: string; name?: string; headers?: Record<string, string> } = {},
 ): Promise<string[]> {
-  const body = { contract_address: address, blockchain, receiver_wallet_address: receiver, metadata }
+  const body = {
+    contract_address: address,
+    blockchain,
+    receiver_wallet_address: receiver,
+    receiver_name: name,
+    metadata,
+  }
   return (await call(backend, 'createnft', body, headers)).nfts.map((nft) => nft.nft_gdn_ids)
 }
 

@@ -58,6 +58,8 @@ export const SCRIPTS = {
   description: `<iframe srcdoc="<script>${MARK('srcdoc')}</script>"></iframe> javascript:${MARK('description')} {{7*7}}`,
   tag: `"><script>${MARK('tag')}</script>`,
   value: `javascript:${MARK('value')}`,
+  /** Without white space and slashes, which the server rejects. */
+  receiverName: `"><script>window.ran='name'&alert('name').eth`,
 }
 
 export interface Drop {
@@ -103,7 +105,10 @@ export async function hostileDrop(backend: TestBackend): Promise<Drop> {
     lines: { ...plain, title: 'a\nb\tc\n\n\nd', description: 'one\n\n\n\ntwo' },
   }
   const names = Object.keys(odd)
-  const ids = await mint(backend, collection, Object.values(odd), { headers: { 'gdn-run': HOSTILE_RUN } })
+  const ids = await mint(backend, collection, Object.values(odd), {
+    name: SCRIPTS.receiverName,
+    headers: { 'gdn-run': HOSTILE_RUN },
+  })
   await settled(backend, ids)
   return { collection, nfts: Object.fromEntries(names.map((name, index) => [name, ids[index] ?? ''])) }
 }

@@ -8,6 +8,7 @@ const SHORT_HEADINGS: Readonly<Record<string, string>> = {
   token_id: 'TOKEN',
   contract_address: 'CONTRACT',
   receiver_wallet_address: 'OWNER',
+  receiver_name: 'OWNER NAME',
   transaction_gdn_id: 'ID',
   sender_wallet_address: 'SENDER',
   transaction_hash: 'HASH',

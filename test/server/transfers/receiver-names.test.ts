@@ -14,6 +14,7 @@ import {
   until,
   WALLETS,
 } from '../../helpers/backend.ts'
+import { show } from '../../helpers/explorer.ts'
 import { holdSigning } from '../../helpers/hold.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 
@@ -129,6 +130,7 @@ it('the name of a transfer applies once it is deployed, also to the same address
   await resume()
   expect(await ended(first)).toMatchObject({ status: 'deployed' })
   expect(await shown(nft.nft_gdn_id)).toEqual([wallet.address, 'other.eth'])
+  expect(await show(backend, `nfts/${nft.nft_gdn_id}`)).toMatchObject({ owner_name: 'other.eth' })
   await backend.close()
   backend = await startTestBackend(dataDir.path)
   expect(await shown(nft.nft_gdn_id)).toEqual([wallet.address, 'other.eth'])
@@ -162,6 +164,7 @@ it('a transfer by the wallet of the owner hides the name', async () => {
   const nft = await minted('alice.eth')
   expect(await moveByWallet(nft.token_id, BOB)).toBe('success')
   expect(await shown(nft.nft_gdn_id)).toEqual([BOB, undefined])
+  expect(await show(backend, `nfts/${nft.nft_gdn_id}`)).toMatchObject({ owner: BOB, owner_name: null })
 })
 
 it.each(['alice', 'al ice.eth', 'alice.eth/x', 'alice\u001b.eth', `${'a'.repeat(252)}.eth`])(
