@@ -1,7 +1,7 @@
 import { sameAddress } from '../../api/same-address.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
-import { isEnsName } from '../../ens/ens-name.ts'
+import { isEnsName } from '../../api/ens-name.ts'
 import type { Deps } from '../deps.ts'
 import { type EnsFlags, type NameNetwork, networkOf } from '../flags/ens.ts'
 import { type Io, safe } from '../io/io.ts'

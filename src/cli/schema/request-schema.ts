@@ -9,7 +9,7 @@ import {
   textPattern,
 } from '../../api/openapi/fields-schema.ts'
 import { type Json, jsonSchema } from '../../api/openapi/json-schema.ts'
-import { ENS_FORM } from '../../ens/ens-name.ts'
+import { ENS_FORM } from '../../api/ens-name.ts'
 import { NAME_FORM, SCHEMA_FIELD } from '../../manifest/json-schema.ts'
 import { NAMED_FIELDS } from '../request/named-addresses.ts'
 

@@ -1,6 +1,6 @@
 import { addressProblem } from '../../../api/address.ts'
 import { type Blockchain, isBlockchain, isEvm } from '../../../api/blockchains.ts'
-import { isEnsName } from '../../../ens/ens-name.ts'
+import { isEnsName } from '../../../api/ens-name.ts'
 import type { Deps } from '../../deps.ts'
 import { wrongAddress } from '../../flag-errors.ts'
 import { askWhether } from '../../prompt/ask-for.ts'
