@@ -1,0 +1,42 @@
+// Look-alikes within one script (UTS #39) that ENSIP-15 permits. It rejects most others.
+const ALIKE: readonly (readonly [RegExp, string])[] = [
+  [/rn/g, 'm'],
+  [/vv/g, 'w'],
+  [/0/g, 'o'],
+  [/[1i]/g, 'l'],
+]
+/** Katakana that look like kanji. */
+const KATAKANA = new Map(
+  [...'ロ口ニ二ハ八カ力タ夕エ工ト卜'.matchAll(/(.)(.)/gu)].map(([, kana = '', kanji = '']) => [kana, kanji]),
+)
+
+/** Returns a text that is equal for names that look alike. */
+function skeletonOf(name: string): string {
+  const latin = ALIKE.reduce((text, [pattern, letter]) => text.replace(pattern, letter), name)
+  return latin.replace(/[ロニハカタエト]/gu, (letter) => KATAKANA.get(letter) ?? letter)
+}
+
+type Named = readonly [name: string, address: string]
+
+/** Returns pairs of different names that look alike and have different addresses. */
+export const namesAlike = (names: readonly Named[], limit: number): [Named, Named][] =>
+  pairsBy(names, ([name]) => skeletonOf(name), limit).filter(
+    ([[, first], [, second]]) => first.toLowerCase() !== second.toLowerCase(),
+  )
+
+/** Returns pairs of different names that have the same address. */
+export const namesOfOneAddress = (names: readonly Named[], limit: number): [Named, Named][] =>
+  pairsBy(names, ([, address]) => address.toLowerCase(), limit)
+
+/** Pairs each name with the first one that has the same key. */
+function pairsBy(names: readonly Named[], keyOf: (name: Named) => string, limit: number): [Named, Named][] {
+  const first = new Map<string, Named>()
+  const pairs: [Named, Named][] = []
+  for (const name of names) {
+    const key = keyOf(name)
+    const other = first.get(key)
+    if (other === undefined) first.set(key, name)
+    else if (pairs.length < limit) pairs.push([other, name])
+  }
+  return pairs
+}
