@@ -104,9 +104,10 @@ function foundRequests(adopted: readonly Adopted[]) {
     pieces.map((piece) => ({
       receiver,
       sender,
-      rows: piece.map(({ row: { key, content, row }, nftGdnId }) => ({
+      rows: piece.map(({ row: { key, content, plain, row }, nftGdnId }) => ({
         key,
         content,
+        plain,
         line: row.line,
         nftGdnId,
         // The URL of a local file is not known.

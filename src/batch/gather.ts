@@ -7,6 +7,7 @@ import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { type Drop, type FileIdentity, isOfList } from '../state/drops.ts'
 import type { Relocated } from '../state/edited-rows.ts'
+import { rowsNamedTwice } from '../state/pinned-names.ts'
 import { statesOf } from '../state/row-outcomes.ts'
 import {
   addRows,
@@ -26,12 +27,15 @@ import {
 } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
 import { relocated as relocatedRows } from './identity/moved-files.ts'
+import { keepNames } from './identity/pinned-names.ts'
 import { type RequestPlan, RequestPlanBuilder } from './request-plan.ts'
 import { leaveBurnedCopies } from './rows/burned-copies.ts'
+import { namedTwiceIssue } from './rows/duplicate-rows.ts'
 import { type KeptRow, keptRow, RowNamer } from './rows/manifest-row.ts'
 import { withRoomForMarker } from './rows/marker.ts'
 import { noCounts, STATUS, withTotal } from './rows/row-counts.ts'
 import { isContentKey, shownKey } from './rows/row-key.ts'
+import { hasNames } from './rows/row-text.ts'
 import type { StoredRun } from './runs/stored-run.ts'
 import type { BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
 
@@ -51,6 +55,8 @@ export interface Gathered {
   unsent: RequestPlanBuilder | null
   /** How the operations of all rows are found. Determined when the rows are planned. */
   foundBy: FoundBy
+  /** The addresses of the manifest's ENS names. Empty if it wasn't read. */
+  names: ReadonlyMap<string, string>
   /** Notes about the manifest for the user. */
   notes: readonly string[]
 }
@@ -61,6 +67,7 @@ type Options = Pick<BatchOptions, 'reconcileOnly' | 'retryFailed' | 'retryAbsent
 const MAX_LOCAL_FILES = 10_000
 export const MAX_EXAMPLES = 50
 const MAX_ISSUES = 10_000
+const MAX_NAME_NOTES = 10
 /** Number of rows that are entered into the draft together. With 10,000, the heap grows by 35 MB. */
 const ENTERED_TOGETHER = 1_000
 /**
@@ -86,10 +93,11 @@ export const noManifestChanges = (): ManifestChanges => ({
 export async function gather(
   { readManifest }: Pick<BatchDeps, 'readManifest'>,
   store: StoredRun,
-  { writes }: { writes: boolean },
+  { writes, ensNames }: { writes: boolean } & Pick<BatchOptions, 'ensNames'>,
 ): Promise<Gathered> {
   const { drop } = store
   const { setId, fingerprint, localFiles } = drop
+  const kept = await keepNames(store, { ensNames })
   if (readManifest === null) {
     if (setId !== null) return storedRows(drop, setId)
     throw new GdnError('not_found_locally', `the rows of the run ${drop.name} are not stored on this machine`, {
@@ -102,10 +110,18 @@ export async function gather(
     fingerprint !== null &&
     (await items.fingerprint?.()) === fingerprint &&
     (await areUnchanged(localFiles))
-  if (isUnchanged) return storedRows(drop, setId)
+  if (isUnchanged) {
+    await reportMovedNames(kept, drop, ensNames)
+    return storedRows(drop, setId)
+  }
   const rows: RowsIn = writes ? { set: await store.write((sql) => newSet(sql, drop.id)) } : 'draft'
   const unsent = setId === null ? new RequestPlanBuilder() : null
-  const paths = await readManifestRows(store, withRoomForMarker(items, drop.marker ?? undefined), rows, unsent)
+  const { paths, names, notes } = await readManifestRows(
+    store,
+    withRoomForMarker(items, drop.marker ?? undefined),
+    rows,
+    unsent,
+  )
   const files = await identitiesOf(paths)
   const { changes, relocated } =
     setId === null ? { changes: noManifestChanges(), relocated: [] } : await changesFrom(store, rows, setId)
@@ -119,8 +135,20 @@ export async function gather(
     changed: [],
     unsent,
     foundBy: 'identity',
-    notes: items.notes?.() ?? [],
+    names,
+    notes: [...(items.notes?.() ?? []), ...notes],
   }
+}
+
+/** Reports the names that got another address since the run began. The run keeps the earlier address. */
+async function reportMovedNames(
+  kept: ReadonlyMap<string, string>,
+  { blockchain }: Drop,
+  ensNames: BatchOptions['ensNames'],
+): Promise<void> {
+  if (kept.size === 0) return
+  await ensNames?.open(new Set(kept.keys()), blockchain)
+  await ensNames?.close()
 }
 
 const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered => ({
@@ -133,14 +161,24 @@ const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered =>
   changed: [],
   unsent: null,
   foundBy: 'identity',
+  names: new Map(),
   notes: [],
 })
+
+/** The files and names of the rows that were read from a manifest. */
+interface ReadRows {
+  /** The paths of all local files. */
+  paths: ReadonlySet<string>
+  /** The addresses of ENS names. */
+  names: ReadonlyMap<string, string>
+  /** Notes about the names for the user. */
+  notes: readonly string[]
+}
 
 /**
  * Reads a manifest into a new set of the run, or into the draft.
  *
  * @param planned receives each row
- * @returns the paths of all local files
  * @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issue_count }`
  */
 export async function readManifestRows(
@@ -148,8 +186,9 @@ export async function readManifestRows(
   items: Items,
   to: RowsIn,
   planned: RequestPlanBuilder | null = null,
-): Promise<ReadonlySet<string>> {
+): Promise<ReadRows> {
   await store.state.scratch(emptyDraft)
+  const names = new Map<string, string>()
   const namer = new RowNamer()
   const paths = new Set<string>()
   const issues: ManifestIssue[] = []
@@ -183,6 +222,7 @@ export async function readManifestRows(
         continue
       }
       for (const { path } of row.localFiles) paths.add(path)
+      if (hasNames(row)) addNames(names, row)
       count++
       planned?.add(record)
       if (issueCount === 0) {
@@ -197,11 +237,29 @@ export async function readManifestRows(
   if (count === 0) throw new GdnError('invalid_manifest', 'the manifest has no rows')
   await flush()
   await move()
+  if (names.size > 0) await refuseNamedTwice(store, to)
   if (store.drop.setId !== null) {
     const leave = (sql: Sql) => leaveBurnedCopies(sql, store.drop, to)
     await (to === 'draft' ? store.state.scratch(leave) : store.write(leave))
   }
-  return paths
+  const notes = [...names].flatMap(([name, address]) =>
+    namer.hasReceiver(address) ? [`${name} has the address ${address}, which other rows have as their receiver`] : [],
+  )
+  return { paths, names, notes: notes.slice(0, MAX_NAME_NOTES) }
+}
+
+function addNames(names: Map<string, string>, { receiver, receiverName, sender, senderName }: ManifestRow): void {
+  if (receiverName !== undefined) names.set(receiverName, receiver)
+  if (senderName !== undefined && sender !== null) names.set(senderName, sender)
+}
+
+/** @throws GdnError `invalid_manifest` if rows differ only in an ENS name and its address */
+async function refuseNamedTwice(store: StoredRun, rows: RowsIn): Promise<void> {
+  const twice = await store.read((sql) => rowsNamedTwice(sql, rows, MAX_ISSUES))
+  if (twice.length === 0) return
+  const file = store.drop.manifest ?? undefined
+  const issues = twice.map((pair) => namedTwiceIssue(file, pair))
+  throw issuesError('invalid_manifest', issues, issues.length)
 }
 
 const sameId = ({ id, line }: ManifestRow): ManifestIssue => ({

@@ -4,10 +4,11 @@ import { isUnrevealed, readDrop } from '../state/drops.ts'
 import { openStateIfThere, type StateReader } from '../state/open-state.ts'
 import { areOnOtherLines, pageOf, pagesOf, rowsAt } from '../state/rows.ts'
 import { changesFrom, readManifestRows } from './gather.ts'
+import { keepNames } from './identity/pinned-names.ts'
 import { keptRow } from './rows/manifest-row.ts'
 import { shownKey } from './rows/row-key.ts'
 import { StoredRun } from './runs/stored-run.ts'
-import type { Items, ManifestChanges, Run } from './types.ts'
+import type { BatchOptions, Items, ManifestChanges, Run } from './types.ts'
 
 type IsCommitted = (row: ManifestRow, n: number) => Promise<boolean>
 
@@ -34,16 +35,17 @@ export interface ChangesSince {
  */
 export async function changesSince(
   { stateDir, id }: Run,
-  manifest: Items,
+  { items, ensNames }: { items: Items } & Pick<BatchOptions, 'ensNames'>,
   committed: () => Promise<IsCommitted | null>,
 ): Promise<ChangesSince | null> {
   const state = await openStateIfThere(stateDir)
   try {
     const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
     if (state === null || drop === null || drop.setId === null) return null
-    if (drop.fingerprint !== null && drop.fingerprint === (await manifest.fingerprint?.())) return null
+    if (drop.fingerprint !== null && drop.fingerprint === (await items.fingerprint?.())) return null
     const store = new StoredRun(state, drop, null)
-    await readManifestRows(store, manifest, 'draft')
+    await keepNames(store, { ensNames })
+    await readManifestRows(store, items, 'draft')
     const isCommitted = isUnrevealed(drop) ? await committed() : null
     const same = isCommitted === null ? [] : await committedRows(state, drop.setId, isCommitted)
     const { changes, differing } = await changesFrom(store, 'draft', drop.setId, same)

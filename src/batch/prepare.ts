@@ -7,6 +7,7 @@ import { findReplacedRows, pairRows, type RowPairs } from './identity/check-rows
 import { refuseClaimed } from './identity/claim.ts'
 import { WITHOUT_LABEL } from './identity/other-labels.ts'
 import { type Pair, renamedOf } from './identity/pairing.ts'
+import { refuseRenamed } from './identity/pinned-names.ts'
 import { refuseRenumbered } from './identity/renumbered.ts'
 import { type EarlierMints, findEarlierMints } from './minted/earlier-mints.ts'
 import { labelsOfMoved } from './minted/moved-labels.ts'
@@ -49,12 +50,13 @@ export async function prepare(
   const { restored, notes } = await checkBackend(store, options, deps, writes)
   const sends = options.reconcileOnly !== true
   const isNew = store.drop.setId === null
-  const gathered = await gather(deps, store, { writes })
+  const gathered = await gather(deps, store, { writes, ensNames: options.ensNames })
   let plan = await planRows(store, gathered, options)
   if (!gathered.isRead) gathered.changes = await changedRows(store, gathered, plan, options.editedRows)
   if (options.backend !== undefined && deps.client !== null) refuseSilentBackend(options.backend)
   if (!isNew && sends) await checkEdits(store, options, gathered, { writes, restored })
   const hasNew = gathered.isRead && sends && (isNew || gathered.changes.added > 0)
+  if (hasNew && !isNew) await refuseRenamed(store, gathered.rows, gathered.names)
   const { pairs, renamed, pairedOnServer, replaced } = await pairNewRows(store, options, deps, gathered, hasNew)
   if (pairs.length > 0)
     plan = withoutMinted(store, plan, { renamed: keptRows(renamed), adopted: keptRows(pairedOnServer) })

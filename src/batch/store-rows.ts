@@ -26,7 +26,7 @@ type Deps = Pick<BatchDeps, 'client' | 'pacer' | 'now' | 'sleep'> & { readManife
  */
 export async function storeRows(options: BatchOptions, deps: Deps): Promise<void> {
   await withLeasedRun(options, {}, async (store) => {
-    const gathered = await gather(deps, store, { writes: true })
+    const gathered = await gather(deps, store, { writes: true, ensNames: options.ensNames })
     const plan = await planRows(store, gathered, options)
     if (plan.rows === 0 || !gathered.isRead) return await enterFinished(store, gathered)
     // The plan has already checked the rows and labels, and replaced the labels of adopted rows.

@@ -9,6 +9,7 @@ import type { ErrorCode } from '../core/errors.ts'
 import type { ExitCode } from '../core/exit-codes.ts'
 import type { LockTiming } from '../core/lock-holder.ts'
 import type { Now } from '../core/time.ts'
+import type { EnsNames } from '../manifest/options.ts'
 import type { ManifestItem, ManifestReading } from '../manifest/read.ts'
 import type { RawDatabase } from '../sqlite/driver.ts'
 
@@ -106,6 +107,8 @@ export interface BatchOptions extends RunOptionFlags {
   runName?: string | undefined
   /** The label of the reference IDs, see `runLabel`. Null or absent for none. */
   label?: string | null
+  /** Resolves the ENS names of the manifest. Gets the addresses that the run keeps. */
+  ensNames?: EnsNames | undefined
   /** Whether an NFT certainly belongs to another drop, even if it has the content of a row. */
   isOfOtherDrop?: ((metadata: unknown) => boolean) | undefined
   /** Returns the row number, from 1, of an NFT that any run minted for this unrevealed drop; null for other NFTs. */

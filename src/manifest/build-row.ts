@@ -1,8 +1,10 @@
+import { isEnsName } from '../api/ens-name.ts'
 import type { FieldIssue } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import { type Column, IGNORED, ROW_KEYS } from './columns.ts'
 import { ContractCheck } from './contract-check.ts'
 import { FileFields, withoutSamples } from './file-fields.ts'
+import { beginsAsAddress } from './names-in-rows.ts'
 import type { ManifestOptions } from './options.ts'
 import { nameMessage, RowReport } from './report.ts'
 import type { ManifestIssue, ManifestRow } from './row.ts'
@@ -41,6 +43,8 @@ export class RowBuilder {
   readonly #target: TargetCheck
   readonly #contract = new ContractCheck()
   readonly #missing: ReadonlySet<string>
+  /** The ENS name of the address that `#party` returned last. */
+  #name: string | null = null
   #report: RowReport
 
   /**
@@ -210,7 +214,9 @@ export class RowBuilder {
   ): Built {
     const { line, id, title, metadata, localFiles } = found
     const receiver = this.#party('receiver', found.receiver, report)
+    const receiverName = this.#name
     const sender = this.#party('sender', found.sender, report)
+    const senderName = this.#name
     if (sender !== null && this.#options.dynamic === true) {
       report.add(found.sender?.column ?? 'sender', "sender can't be used with --dynamic")
     }
@@ -218,25 +224,38 @@ export class RowBuilder {
       report.add('receiver', 'receiver is required', 'Fill in the receiver, or add --receiver <address>.')
     if (report.issues.length > 0 || receiver === null || metadata === null)
       return { issues: report.issues, line, title, localFiles: this.#options.localFiles ? localFiles : NO_FILES }
-    return { row: { line, id, receiver, sender, metadata: withoutSamples(metadata, localFiles), localFiles } }
+    const row: ManifestRow = {
+      line,
+      id,
+      receiver,
+      sender,
+      metadata: withoutSamples(metadata, localFiles),
+      localFiles,
+    }
+    if (receiverName !== null) row.receiverName = receiverName
+    if (senderName !== null) row.senderName = senderName
+    return { row }
   }
 
+  /** Returns the address of a receiver or sender, and sets `#name` to its ENS name. */
   #party(kind: 'receiver' | 'sender', given: Cell | undefined, report: RowReport): string | null {
     const typed = given?.value ?? this.#options[kind] ?? null
-    const address = typed?.startsWith('@') ? this.#addressOf(kind, typed, given?.column ?? null, report) : typed
+    this.#name = null
+    if (typed === null) return null
+    const address = beginsAsAddress(typed) ? typed : this.#addressOf(kind, typed, given?.column ?? null, report)
     if (address !== null) this.#target.checkAddress(kind, address, given?.column ?? null, report)
     return address
   }
 
-  /**
-   * Returns the address of a cell. The row stores the address, because a name may get another address before the row is
-   * sent.
-   */
-  #addressOf(kind: 'receiver' | 'sender', name: string, column: Column | null, report: RowReport): string | null {
-    const { addressOf } = this.#options
-    if (addressOf === undefined) return name
+  /** Returns the address of a text that may be a name. Returns null and reports the problem of a name without one. */
+  #addressOf(kind: 'receiver' | 'sender', text: string, column: Column | null, report: RowReport): string | null {
+    const { addressOf, ensNames } = this.#options
     try {
-      return addressOf(name)
+      if (text.startsWith('@') && addressOf !== undefined) return addressOf(text)
+      if (ensNames === undefined || !isEnsName(text)) return text
+      const { name, address } = ensNames.of(text)
+      this.#name = name
+      return address
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
       report.add(column ?? kind, nameMessage(kind, error), error.hint)

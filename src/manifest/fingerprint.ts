@@ -15,7 +15,7 @@ export class Fingerprint {
 
   constructor(source: ManifestSource, options: ManifestOptions) {
     this.#source = source
-    this.#options = options
+    this.#options = { ...options, ensNames: undefined }
   }
 
   /**

@@ -1,10 +1,12 @@
 import { KNOWN_NAMES, OWN_NAME } from '../api/blockchains.ts'
 import { createnft } from '../api/endpoints/createnft.ts'
+import { ENS_FORM } from '../api/ens-name.ts'
 import { FILE_URL_FORMS } from '../api/file-url.ts'
 import { MAX_KEY_LENGTH, nftMetadata } from '../api/metadata.ts'
 import {
   ADDRESS_FORMS,
   addressesOfBlockchain,
+  EVM_ADDRESS,
   fieldRules,
   REFUSED_KEYS,
   textPattern,
@@ -18,9 +20,10 @@ type Name = (typeof COLUMN_NAMES)[number]
 export const COLUMN_NOTES: Readonly<Record<Name, string>> = {
   title: 'Title of the NFT; required',
   description: 'Description of the NFT; required',
-  receiver: 'Owner of the NFT. `--receiver` sets the receiver of all rows that have none',
+  receiver:
+    'Owner of the NFT: an address, `@name` or ENS name. `--receiver` sets the receiver of all rows that have none',
   sender:
-    'First owner of the NFT, before the server transfers it to the receiver. `--sender` sets the sender of all rows that have none. Without a sender, the server mints the NFT to the receiver',
+    'First owner of the NFT (an address, `@name` or ENS name), before the server transfers it to the receiver. `--sender` sets the sender of all rows that have none. Without a sender, the server mints the NFT to the receiver',
   id: 'Identifier of the row. Without an `id`, gdn identifies the row by its content',
   contract_address: 'Contract address of the collection, instead of `--contract`. It must be the same in every row',
   blockchain: 'Blockchain, instead of `--blockchain`. It must be the same in every row',
@@ -42,7 +45,7 @@ const cell = (...forms: readonly string[]): Json => ({
 
 const REQUIRED: Json = { type: 'string', pattern: '\\S' }
 const FILE = cell(...FILE_URL_FORMS, PATH)
-const PARTY = cell(...ADDRESS_FORMS, NAME_FORM)
+const PARTY = cell(...ADDRESS_FORMS, NAME_FORM, ENS_FORM)
 
 const CELLS: Readonly<Record<Name, Json>> = {
   title: REQUIRED,
@@ -100,7 +103,9 @@ function columnsSchema(own: Json): Json {
       ...(['title', 'description'] as const).map((name) =>
         when({ propertyNames: { not: { pattern: `^${spellings(name)}$` } } }, { required: [name] }),
       ),
-      ...addressesOfBlockchain(['receiver', 'sender'], (form) => cell(form, NAME_FORM)),
+      ...addressesOfBlockchain(['receiver', 'sender'], (form) =>
+        cell(form, NAME_FORM, ...(form === EVM_ADDRESS ? [ENS_FORM] : [])),
+      ),
       ...addressesOfBlockchain(['contract_address'], (form) => cell(form)),
     ],
   }
@@ -136,7 +141,7 @@ function requestManifest(): Json {
   } & Json
   const party = (description: unknown) => ({
     type: 'string',
-    ...textPattern([...ADDRESS_FORMS, NAME_FORM]),
+    ...textPattern([...ADDRESS_FORMS, NAME_FORM, ENS_FORM]),
     description,
   })
   const metadata = { $ref: '#/$defs/metadata' }

@@ -37,7 +37,7 @@ const SOLANA_PLACEHOLDER = '1nc1nerator11111111111111111111111111111111'
 
 /**
  * Reads a manifest with one row, and a list of receivers. Yields the row for each receiver, as often as its count says.
- * The ID of each row is the address and a number, such as `0xabc…#2`.
+ * The ID of each row is the address or ENS name and a number, such as `0xabc…#2`.
  *
  * @param path the manifest: JSON with one row, without its receiver and ID
  */
@@ -46,7 +46,7 @@ export function readListRows(
   { source, merge, check, skipsContracts }: ReceiverList,
   options: ManifestOptions & { blockchain: Blockchain },
 ): ManifestReading {
-  const { blockchain } = options
+  const { blockchain, ensNames } = options
   const receiver = isEvm(blockchain) ? PLACEHOLDER : SOLANA_PLACEHOLDER
   // The address identifies a row, so the row needs no ID.
   const onRow: ManifestOptions['onRow'] = (row, from) => options.onRow?.({ ...row, id: row.id ?? '#1' }, from)
@@ -91,17 +91,20 @@ export function readListRows(
           items.push(entry)
           continue
         }
-        const { line, receiver: address } = entry
+        const { line, receiver: address, name } = entry
         const count = counts.of(entry)
         if (typeof count !== 'number') {
           items.push(count)
           continue
         }
-        const key = receiverKey(address)
-        if (leftOut.has(key)) continue
+        if (leftOut.has(receiverKey(address))) continue
+        // The name identifies the receiver, because it may get another address.
+        const key = name ?? receiverKey(address)
         for (let n = 1; n <= count; n++) {
           const id = `${key}#${merge ? numbers.increment(key) : n}`
-          items.push({ row: { ...row, line, id, receiver: address } })
+          const listed: ManifestRow = { ...row, line, id, receiver: address }
+          if (name !== null) listed.receiverName = name
+          items.push({ row: listed })
           if (items.length < BLOCK) continue
           yield items
           items = []
@@ -110,6 +113,7 @@ export function readListRows(
       yield items
       await fastKeccakLoaded()
     }
+    await ensNames?.close()
   }
 
   return {

@@ -3,6 +3,28 @@ import type { Place } from '../core/errors.ts'
 import type { ColumnMapping, ColumnNaming } from './columns.ts'
 import type { ManifestIssue, ManifestRow, RowProblem } from './row.ts'
 
+/** A normalized ENS name and its address on the network of a manifest. */
+export interface EnsAddress {
+  name: string
+  address: string
+}
+
+/** Resolves the ENS names of manifests. Resolves each name once, even if several manifests are read. */
+export interface EnsNames {
+  /** Sets addresses that names keep, by normalized name. */
+  pin(addresses: ReadonlyMap<string, string>): void
+  /**
+   * Resolves names as the manifest spells them.
+   *
+   * @throws GdnError if none can be resolved, for example because no node is configured
+   */
+  open(names: ReadonlySet<string>, blockchain: unknown): Promise<void>
+  /** Returns the address of a name that was opened. @throws GdnError if the name has none */
+  of(name: string): EnsAddress
+  /** Reports what is noticed about all names. Called after the last row. */
+  close(): Promise<void>
+}
+
 export interface ManifestOptions extends ColumnNaming {
   /** Null if a column of the manifest specifies it. */
   blockchain: Blockchain | null
@@ -21,6 +43,8 @@ export interface ManifestOptions extends ColumnNaming {
   addressOf?: (name: string) => string
   /** Called once before `addressOf`, and only if the manifest may contain a name. */
   openNames?: () => Promise<void>
+  /** Resolves ENS names such as `alice.eth`. Undefined if they aren't allowed. */
+  ensNames?: EnsNames | undefined
   /** Whether local files can be uploaded. */
   localFiles: boolean
   /** Folders whose files are allowed, in addition to the manifest's own folder. */

@@ -120,6 +120,7 @@ async function* read(source: ManifestSource, context: ReadContext, fingerprint: 
     isEmpty = false
     yield [{ issue: error.issue }]
   }
+  await context.options.ensNames?.close()
   if (isEmpty) yield [{ issue: { place: { file }, message: 'has no rows', hint: 'Add at least one NFT.' } }]
 }
 

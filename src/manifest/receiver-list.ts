@@ -1,5 +1,6 @@
 import { addressProblem, canonicalAddress } from '../api/address.ts'
 import { type Blockchain, isEvm } from '../api/blockchains.ts'
+import { isEnsName } from '../api/ens-name.ts'
 import { GdnError, type Place } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
 import { unescapeCell } from '../core/spreadsheet-text.ts'
@@ -8,6 +9,7 @@ import { type CsvFile, type CsvRecord, openCsv } from './csv.ts'
 import { HashTable } from './hash-table.ts'
 import { withOneLineEnding } from './line-ending.ts'
 import { ManifestError } from './manifest-error.ts'
+import { beginsAsAddress } from './names-in-rows.ts'
 import type { ManifestOptions } from './options.ts'
 import { nameMessage } from './report.ts'
 import type { ManifestIssue } from './row.ts'
@@ -24,16 +26,19 @@ export class ListLine {
   readonly line: number
   /** The address in the usual spelling of its blockchain. */
   readonly receiver: string
+  /** The normalized ENS name that the list has in place of the address; null for none. */
+  readonly name: string | null
   readonly #file: string
   readonly #columns: Columns
   readonly #cells: readonly string[]
 
   constructor(
     { line, cells }: { line: number; cells: readonly string[] },
-    { file, columns, receiver }: { file: string; columns: Columns; receiver: string },
+    { file, columns, receiver, name }: { file: string; columns: Columns; receiver: string; name: string | null },
   ) {
     this.line = line
     this.receiver = receiver
+    this.name = name
     this.#file = file
     this.#columns = columns
     this.#cells = cells
@@ -65,12 +70,12 @@ export interface ListOptions {
   merge?: boolean | undefined
   /** Whether the list may have the columns `price` and `currency`. */
   prices?: boolean
-  /** Resolves names such as `@alice`. Undefined if the command accepts only addresses. */
+  /** Resolves names. Undefined if the command accepts only addresses. */
   names?: ListNames | undefined
 }
 
-export interface ListNames extends Pick<ManifestOptions, 'addressOf' | 'openNames'> {
-  /** Whether a cell is a name. Default: if it begins with `@`. */
+export interface ListNames extends Pick<ManifestOptions, 'addressOf' | 'openNames' | 'ensNames'> {
+  /** Whether `addressOf` resolves a cell. Default: if it begins with `@`. */
   isName?: (cell: string) => boolean
 }
 
@@ -86,33 +91,31 @@ export const receiverKey = (receiver: string): string => (/^0x/i.test(receiver) 
 export async function* readReceiverList(
   text: AsyncIterable<string>,
   file: string,
-  { blockchain, merge, prices = false, names }: ListOptions,
+  { blockchain, merge, prices = false, names = {} }: ListOptions,
 ): AsyncGenerator<readonly (ListLine | { issue: ManifestIssue })[], void, undefined> {
   const csv = await openCsv(withOneLineEnding(text), file, (name) => columnOf(name, prices) !== null)
   const isWithoutHeader = isPlain(csv, names)
   const columns = isWithoutHeader ? { receiver: 0 } : findColumns(csv, file, prices)
-  const lines = new HashTable({ foldHex: isEvm(blockchain) })
+  const receivers = new ListedReceivers({ blockchain, merge, hasNames: names.ensNames !== undefined })
 
   const read = (record: CsvRecord): ListLine | { issue: ManifestIssue } => {
     if ('issue' in record) return record
     const { line, cells } = record
-    const place = () => placeOf(file, line, 'receiver', columns)
-    const found = withoutName(cellAt(cells, columns.receiver), names)
-    if ('message' in found) return { issue: { place: place(), ...found } }
-    const { address } = found
+    const fail = (message: string, hint?: string) => ({
+      issue: { place: placeOf(file, line, 'receiver', columns), message, hint },
+    })
+    const found = addressOf(cellAt(cells, columns.receiver), names)
+    if (found instanceof GdnError) return fail(nameMessage('receiver', found), found.hint)
+    const { name, address } = found
     const problem = address === '' ? 'is required' : addressProblem(address, blockchain)
-    if (problem !== null) return { issue: { place: place(), message: `receiver ${problem}` } }
-    const first = merge === true ? undefined : lines.getOrAdd(address, line)
-    if (first !== undefined) {
-      const hint = `Remove one of the lines${merge === undefined ? '' : ', or add --merge to add their counts'}.`
-      return { issue: { place: place(), message: `receiver is already on line ${first}`, hint } }
-    }
-    return new ListLine(record, { file, columns, receiver: canonicalAddress(address, blockchain) })
+    if (problem !== null) return fail(`receiver ${problem}`)
+    const repeated = receivers.add({ address, name, line })
+    if (repeated !== null) return fail(repeated.message, repeated.hint)
+    return new ListLine(record, { file, columns, receiver: canonicalAddress(address, blockchain), name })
   }
-
   const readAll = async (records: readonly CsvRecord[]) => {
-    const isNamed = records.some((record) => 'cells' in record && isName(cellAt(record.cells, columns.receiver)))
-    if (isNamed) await names?.openNames?.()
+    const cells = records.flatMap((record) => ('cells' in record ? cellAt(record.cells, columns.receiver) : []))
+    await openAll(cells, names, blockchain)
     return records.map(read)
   }
 
@@ -122,17 +125,64 @@ export async function* readReceiverList(
 
 const isName = (cell: string): boolean => cell.startsWith('@')
 
-/** Returns the address of a cell, which may be a name such as `@alice`, or why the name has none. */
-function withoutName(
+/** Prepares the names among cells, so that `addressOf` returns their addresses. */
+async function openAll(cells: readonly string[], { openNames, ensNames }: ListNames, blockchain: Blockchain) {
+  if (openNames !== undefined && cells.some(isName)) await openNames()
+  if (ensNames === undefined) return
+  const opened = new Set(cells.filter((cell) => !beginsAsAddress(cell) && isEnsName(cell)))
+  if (opened.size > 0) await ensNames.open(opened, blockchain)
+}
+
+/** Returns the address of a cell, and its name if it is an ENS name. Returns the error for a name without address. */
+function addressOf(
   cell: string,
-  names: ListNames | undefined,
-): { address: string } | Pick<ManifestIssue, 'message' | 'hint'> {
-  if (names?.addressOf === undefined || !(names.isName ?? isName)(cell)) return { address: cell }
+  { addressOf: resolve, ensNames, isName: isKnown = isName }: ListNames,
+): { name: string | null; address: string } | GdnError {
+  if (beginsAsAddress(cell)) return { name: null, address: cell }
   try {
-    return { address: names.addressOf(cell) }
+    if (resolve !== undefined && isKnown(cell)) return { name: null, address: resolve(cell) }
+    return ensNames !== undefined && isEnsName(cell) ? ensNames.of(cell) : { name: null, address: cell }
   } catch (error) {
-    if (!(error instanceof GdnError)) throw error
-    return { message: nameMessage('receiver', error), hint: error.hint }
+    if (error instanceof GdnError) return error
+    throw error
+  }
+}
+
+/** The receivers of a list. Each has one line, unless their counts are merged. */
+class ListedReceivers {
+  readonly #lines: HashTable
+  /** The addresses of names, with the first name of each. */
+  readonly #names = new Map<string, string>()
+  readonly #merge: boolean | undefined
+  readonly #hasNames: boolean
+
+  constructor({ blockchain, merge, hasNames }: Pick<ListOptions, 'blockchain' | 'merge'> & { hasNames: boolean }) {
+    this.#lines = new HashTable({ foldHex: isEvm(blockchain) })
+    this.#merge = merge
+    this.#hasNames = hasNames
+  }
+
+  /** Adds a receiver. Returns the problem if an earlier line has it. */
+  add({ address, name, line }: { address: string; name: string | null; line: number }): {
+    message: string
+    hint: string
+  } | null {
+    if (this.#merge === true && !this.#hasNames) return null
+    const first = this.#lines.getOrAdd(address, line)
+    const key = address.toLowerCase()
+    const other = this.#names.size === 0 ? undefined : this.#names.get(key)
+    if (name !== null && first === undefined) this.#names.set(key, name)
+    if (first === undefined) return null
+    if (other !== (name ?? undefined)) {
+      const [here, there] = [name ?? address, other ?? address]
+      return {
+        message: `receiver ${quoted(here)} has the address ${address}, which line ${first} already has${there === address ? '' : ` as ${quoted(there)}`}`,
+        hint: 'Remove one of the lines.',
+      }
+    }
+    if (this.#merge === true) return null
+    const hint = `Remove one of the lines${this.#merge === undefined ? '' : ', or add --merge to add their counts'}.`
+    return { message: `receiver is already on line ${first}`, hint }
   }
 }
 
@@ -147,9 +197,10 @@ function columnOf(name: string, prices: boolean): ListColumn | null {
 /** Whether a cell is meant as an address, even if a digit is missing or wrong, or as the name of one. */
 const isLikeAddress = (cell: string): boolean => /^(?:0x[0-9a-f]*|@.*|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(cell.trim())
 
-/** Whether the first line is an address, so that the list has no header. */
-const isPlain = ({ header: { names } }: CsvFile, { isName: isKnown = isName }: ListNames = {}): boolean =>
-  names.length === 1 && names.every((cell) => isLikeAddress(cell) || isKnown(cell))
+/** Whether the first line is an address or a name that the command accepts, so that the list has no header. */
+const isPlain = ({ header: { names } }: CsvFile, { isName: isKnown = isName, ensNames }: ListNames): boolean =>
+  names.length === 1 &&
+  names.every((cell) => isLikeAddress(cell) || isKnown(cell) || (ensNames !== undefined && isEnsName(cell.trim())))
 
 /** Finds the columns of a list by its header. @throws ManifestError */
 function findColumns({ header: { line, names } }: CsvFile, file: string, prices: boolean): Columns {

@@ -1,5 +1,7 @@
+import { isBlockchain, isEvm } from '../api/blockchains.ts'
 import { createnft } from '../api/endpoints/createnft.ts'
 import { createnfttrans } from '../api/endpoints/createnfttrans.ts'
+import { isEnsName } from '../api/ens-name.ts'
 import { sameAddress } from '../api/same-address.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
@@ -8,6 +10,10 @@ import type { ManifestOptions } from './options.ts'
 import { nameMessage } from './report.ts'
 import type { ManifestIssue } from './row.ts'
 
+/** Replaces an ENS name while the other members are checked. */
+const SAMPLE_ADDRESS = `0x${'1'.repeat(40)}`
+const SOLANA_SAMPLE = '1nc1nerator11111111111111111111111111111111'
+const ADDRESSES = ['receiver_wallet_address', 'sender_wallet_address']
 const SAMPLE_METADATA = [{ title: 'x', description: 'x', file_fields: [] }]
 
 /**
@@ -44,7 +50,8 @@ export function applyRequest(
     }
   }
   const isTransferred = Object.hasOwn(request, 'sender_wallet_address')
-  const checked = isTransferred ? validate(createnfttrans.request, request) : validate(createnft.request, request)
+  const sample = withoutEnsNames(request, options)
+  const checked = isTransferred ? validate(createnfttrans.request, sample) : validate(createnft.request, sample)
   if (!checked.ok) return { options, issues: checked.issues.map(({ field, message }) => issue(field, message)) }
   const issues = Object.keys(given)
     .filter((field) => !sameAddress(String(given[field]), String(request[field])))
@@ -55,11 +62,24 @@ export function applyRequest(
       ...options,
       blockchain: value.blockchain,
       contractAddress: value.contract_address,
-      receiver: value.receiver_wallet_address,
+      receiver: String(request.receiver_wallet_address),
       sender: isTransferred ? String(request.sender_wallet_address) : null,
     },
     issues,
   }
+}
+
+/** Returns a request with addresses in place of ENS names, which are resolved when its rows are read. */
+function withoutEnsNames(
+  request: Readonly<Record<string, unknown>>,
+  { ensNames }: ManifestOptions,
+): Readonly<Record<string, unknown>> {
+  if (ensNames === undefined) return request
+  const { blockchain } = request
+  const isSolana = typeof blockchain === 'string' && isBlockchain(blockchain) && !isEvm(blockchain)
+  const sample = isSolana ? SOLANA_SAMPLE : SAMPLE_ADDRESS
+  const named = ADDRESSES.filter((field) => isEnsName(request[field])).map((field) => [field, sample])
+  return { ...request, ...Object.fromEntries(named) }
 }
 
 /** Returns the members with names such as `@alice` replaced by their addresses. */
@@ -69,7 +89,7 @@ function withAddresses(
 ): { members: Record<string, unknown>; problems: { field: string; error: GdnError }[] } {
   const named: Record<string, unknown> = { ...members }
   const problems: { field: string; error: GdnError }[] = []
-  for (const field of ['receiver_wallet_address', 'sender_wallet_address']) {
+  for (const field of ADDRESSES) {
     const value = members[field]
     if (typeof value !== 'string' || !value.startsWith('@') || addressOf === undefined) continue
     try {

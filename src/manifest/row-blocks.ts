@@ -7,6 +7,7 @@ import type { CsvFile, CsvRecord } from './csv.ts'
 import type { JsonFile, JsonRecord } from './json.ts'
 import { createFileCheck, type InspectFile } from './local-files.ts'
 import { ManifestError } from './manifest-error.ts'
+import { NamesInRows, nameColumns } from './names-in-rows.ts'
 import type { ManifestOptions } from './options.ts'
 import { applyRequest } from './request.ts'
 import type { InvalidRow, ManifestIssue, ManifestItem, RowProblem } from './row.ts'
@@ -47,7 +48,11 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   const check = createFileCheck([open.folder, ...(options.fileFolders ?? [])])
   const { checkRow, onFileWarning, onRow } = options
   const settling: Settling = { file: open.name, check, checkRow, onFileWarning, onRow }
+  const names = new NamesInRows(options, flagOf)
+  const named = nameColumns(columns)
   for await (const records of continued(first, reader)) {
+    for (const record of records) if ('cells' in record) names.add(record.cells, named)
+    await names.open()
     const items: ManifestItem[] = []
     for (const record of records) {
       if ('issue' in record) items.push({ issue: record.issue })
@@ -65,6 +70,8 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
     yield items
   }
 }
+
+const flagOf = (kind: string): Place => ({ flag: `--${kind}` })
 
 /** Returns the cells without the `'` that exports for spreadsheets add before formulas. */
 function unescaped(
@@ -209,35 +216,49 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
   const { checkRow, onFileWarning, onRow } = applied.options
   const settling: Settling = { file: open.name, check, checkRow, onFileWarning, onRow }
   const readKeys = createKeyReader(open.name, open.folder, applied.options)
-  const buildItem = async (record: JsonRecord, items: ManifestItem[]) => {
-    if ('issue' in record) return items.push(record)
+  const names = new NamesInRows(applied.options, (kind) =>
+    request === null ? flagOf(kind) : { file: open.name, line: request.line, field: `${kind}_wallet_address` },
+  )
+  /** Reads the keys of a record, and returns a function that builds its row. */
+  const prepare = async (record: JsonRecord) => {
+    if ('issue' in record) return async (items: ManifestItem[]) => void items.push(record)
     const { line, value } = record
     if (request !== null || Object.hasOwn(value, 'file_fields')) {
-      return await settle(builder.fromMetadata(line, value), null, settling, items)
+      return async (items: ManifestItem[]) => await settle(builder.fromMetadata(line, value), null, settling, items)
     }
     const { columns, issues } = await readKeys(line, value)
-    items.push(...issues.map((issue) => ({ issue })))
-    if (issues.length >= MAX_KEY_ISSUES) return
-    const built = builder.fromCells({ line, columns, cells: Object.values(value), trusted: false })
-    // A row with invalid keys is only read to find its other problems.
-    if (issues.length > 0 && 'row' in built) return
-    return await settle(built, columns, settling, items)
+    const cells = Object.values(value)
+    names.add(cells, nameColumns(columns))
+    return async (items: ManifestItem[]) => {
+      items.push(...issues.map((issue) => ({ issue })))
+      if (issues.length >= MAX_KEY_ISSUES) return
+      const built = builder.fromCells({ line, columns, cells, trusted: false })
+      // A row with invalid keys is only read to find its other problems.
+      if (issues.length > 0 && 'row' in built) return
+      await settle(built, columns, settling, items)
+    }
   }
-  let items: ManifestItem[] = []
+  const build = async (prepared: readonly ((items: ManifestItem[]) => Promise<void>)[]) => {
+    await names.open()
+    const items: ManifestItem[] = []
+    for (const addTo of prepared) await addTo(items)
+    context.target = builder.target
+    return items
+  }
+  let prepared: Awaited<ReturnType<typeof prepare>>[] = []
   let fatal: ManifestError | null = null
   try {
     for await (const record of records) {
-      await buildItem(record, items)
-      if (items.length < JSON_BLOCK) continue
-      context.target = builder.target
-      yield items
-      items = []
+      prepared.push(await prepare(record))
+      if (prepared.length < JSON_BLOCK) continue
+      yield await build(prepared)
+      prepared = []
     }
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error
     fatal = error
   }
-  context.target = builder.target
+  const items = await build(prepared)
   if (fatal !== null) items.push({ issue: fatal.issue })
   if (items.length > 0) yield items
 }

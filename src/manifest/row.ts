@@ -10,8 +10,12 @@ export interface ManifestRow {
   /** The value of the column `id`, if there is one. */
   id: string | null
   receiver: string
+  /** The normalized ENS name that the manifest has in place of the receiver's address. */
+  receiverName?: string | undefined
   /** If set, the row is sent with createnfttrans. */
   sender: string | null
+  /** The normalized ENS name that the manifest has in place of the sender's address. */
+  senderName?: string | undefined
   /** Metadata for createnft. The URL of a local file is `''` until it is uploaded. */
   metadata: {
     title: string

@@ -3,6 +3,7 @@ import { readManifestRows } from '../batch/gather.ts'
 import { findReplacedRows, pairRows, type RowPairs } from '../batch/identity/check-rows.ts'
 import { refuseClaimed, refuseNftsOfOthers } from '../batch/identity/claim.ts'
 import { refuseExchanged } from '../batch/identity/exchanged.ts'
+import { keepNames, refuseRenamed } from '../batch/identity/pinned-names.ts'
 import { refuseRenumbered } from '../batch/identity/renumbered.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import { newDuplicates } from '../batch/rows/duplicate-rows.ts'
@@ -65,11 +66,14 @@ export async function withPlan<Result>(
     }
     const saved = new SavedChanges(store.state)
     await saved.begin()
-    await readManifestRows(store, withRoomForMarker(deps.readManifest(saved), drop.marker ?? undefined), 'draft')
+    await keepNames(store, options)
+    const items = withRoomForMarker(deps.readManifest(saved), drop.marker ?? undefined)
+    const { names, notes } = await readManifestRows(store, items, 'draft')
     await saved.flush()
     await learnSupport(deps.client, options.signal)
     const pairs = await pairRows(store, options, deps.client, 'draft')
     const planner = new Planner(store, options, deps, saved, pairs)
+    planner.notes.push(...notes)
     await planner.run()
     return await use({
       run: plannedRun(drop),
@@ -80,7 +84,10 @@ export async function withPlan<Result>(
       relabeled: planner.relabeled,
       paired: planner.paired,
       ...(await planner.recorded()),
-      refuseEdited: () => planner.refuseEdited(),
+      async refuseEdited() {
+        if (drop.setId !== null) await refuseRenamed(store, 'draft', names)
+        await planner.refuseEdited()
+      },
       seen: () => planner.seen(),
       duplicates: () => planner.duplicates(),
       changes: () => plannedChanges(store, deps.contents),

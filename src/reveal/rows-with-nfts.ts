@@ -3,6 +3,7 @@ import { hasFailed } from '../api/nft-status.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
 import { readManifestRows } from '../batch/gather.ts'
 import { findPairs, type Pair } from '../batch/identity/pairing.ts'
+import { keepNames } from '../batch/identity/pinned-names.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { learnSupport } from '../client/learn-support.ts'
@@ -41,6 +42,7 @@ export async function withOpenRows<Result>(
   use: (rows: OpenRows) => Promise<Result>,
 ): Promise<Result> {
   return await lookingAtRun(options, async (store) => {
+    await keepNames(store, options)
     await readManifestRows(store, items, 'draft')
     await learnSupport(client, options.signal)
     const { contractAddress, blockchain, signal } = options

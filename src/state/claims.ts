@@ -1,6 +1,7 @@
 // Queries for the rows and NFTs of other runs in a collection.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
+import { hasPinnedNames } from './pinned-names.ts'
 import { type RowsIn, tableOf } from './rows.ts'
 import { createTables } from './temporary-tables.ts'
 
@@ -8,15 +9,16 @@ import { createTables } from './temporary-tables.ts'
 const CLAIMED = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
   OR o.retried_by IS NOT NULL)`
 
-/** Stores the rows at these positions as the rows that a run would send. */
-export function enterChecked(sql: Sql, rows: RowsIn, positions: readonly number[]): void {
+/** Stores the rows at these positions as the rows that a run would send. Returns whether any has an ENS name. */
+export function enterChecked(sql: Sql, rows: RowsIn, positions: readonly number[]): boolean {
   createTables(sql, 'checked')
   sql.run(
     `INSERT INTO temp.checked SELECT r.key, r.line, coalesce(r.portable, r.content), r.files,
-        CASE WHEN r.files > 0 THEN r.body END
+        CASE WHEN r.files > 0 THEN r.body END, r.plain
       FROM json_each(?) p CROSS JOIN ${tableOf(rows)} r ON r.position = p.value`,
     JSON.stringify(positions),
   )
+  return sql.get('SELECT 1 FROM temp.checked WHERE plain IS NOT NULL LIMIT 1') !== undefined
 }
 
 /** A row that two runs have. */
@@ -29,37 +31,70 @@ export interface SharedRow {
   otherKey: string
   otherPortable: string
   otherBody: Uint8Array | null
+  /** Whether the rows differ only in whether they have an ENS name or its address. */
+  isSameAddress: number
 }
 
 /**
  * Returns the rows stored by `enterChecked` that another run has. Rows with the same key come first, then rows with the
- * same content and a different key.
+ * same content and a different key, then rows that differ only in an ENS name and its address.
+ *
+ * @param which.hasNames whether the stored rows have ENS names
+ * @param which.areLists whether both runs have lists of receivers
  */
-export function sharedRows(sql: Sql, { id, scope, setId }: Drop): SharedRow[] {
+export function sharedRows(
+  sql: Sql,
+  { id, scope, setId }: Drop,
+  { hasNames, areLists }: { hasNames: boolean; areLists: boolean },
+): SharedRow[] {
   createTables(sql, 'claimed')
   sql.run(
-    `INSERT INTO temp.claimed SELECT r.key, coalesce(r.portable, r.content), CASE WHEN r.files > 0 THEN r.body END
+    `INSERT INTO temp.claimed SELECT r.key, coalesce(r.portable, r.content), CASE WHEN r.files > 0 THEN r.body END, r.plain
       FROM rows r LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
       WHERE r.set_id = ? AND (o.id IS NULL OR (${CLAIMED}))`,
     ...[id, scope, setId ?? -1],
   )
   sql.run(
-    `INSERT INTO temp.claimed SELECT substr(o.identity, ?), o.content, NULL FROM operations o
+    `INSERT INTO temp.claimed SELECT substr(o.identity, ?), o.content, NULL, o.plain FROM operations o
       WHERE o.run_id = ? AND ${CLAIMED} AND substr(o.identity, ?) NOT IN (SELECT key FROM temp.claimed)`,
     ...[scope.length + 1, id, scope.length + 1],
   )
   const columns =
     'c.key, c.line, c.portable, c.body, x.key AS otherKey, x.portable AS otherPortable, x.body AS otherBody'
-  const shared = sql.all<SharedRow>(`SELECT ${columns} FROM temp.claimed x JOIN temp.checked c ON c.key = x.key`)
+  const plain = (table: string) => `coalesce(${table}.plain, ${table}.portable)`
+  const shared = sql.all<SharedRow>(
+    `SELECT ${columns}, ${plain('c')} = ${plain('x')} AS isSameAddress
+      FROM temp.claimed x JOIN temp.checked c ON c.key = x.key`,
+  )
   sql.script('CREATE INDEX temp.checked_by_portable ON checked (portable)')
   // Rows with different IDs are different rows, even with the same content.
   const equals = sql.all<SharedRow>(
-    `SELECT ${columns} FROM temp.claimed x JOIN temp.checked c ON c.portable = x.portable AND c.key <> x.key
+    `SELECT ${columns}, 0 AS isSameAddress
+      FROM temp.claimed x JOIN temp.checked c ON c.portable = x.portable AND c.key <> x.key
       WHERE NOT (c.key LIKE 'id:%' AND x.key LIKE 'id:%')
         AND NOT (c.key LIKE 'row:%' AND x.key LIKE 'row:%' AND c.body IS NULL AND substr(c.key, 1, 24) = substr(x.key, 1, 24))`,
   )
+  const named = hasNames || hasPinnedNames(sql, id) ? rowsOfOtherNames(sql, columns, areLists) : []
   sql.script('DROP INDEX temp.checked_by_portable')
-  return [...shared, ...equals]
+  return [...shared, ...equals, ...named]
+}
+
+/** Returns the rows that differ only in an ENS name and its address, or in two names of the same address. */
+function rowsOfOtherNames(sql: Sql, columns: string, areLists: boolean): SharedRow[] {
+  const copy = (key: string) => `substr(${key}, length(rtrim(${key}, '0123456789')) + 1)`
+  sql.script('CREATE INDEX temp.checked_by_plain ON checked (plain) WHERE plain IS NOT NULL')
+  const rows = sql.all<SharedRow>(
+    `SELECT ${columns}, 1 AS isSameAddress FROM (
+        SELECT c.key AS checked, x.rowid AS claimed FROM temp.claimed x JOIN temp.checked c
+            ON c.plain = coalesce(x.plain, x.portable) AND c.plain IS NOT NULL
+          UNION ALL SELECT c.key, x.rowid FROM temp.claimed x JOIN temp.checked c ON c.portable = x.plain AND c.plain IS NULL
+      ) p CROSS JOIN temp.claimed x ON x.rowid = p.claimed CROSS JOIN temp.checked c ON c.key = p.checked
+      WHERE c.portable <> x.portable AND c.key <> x.key
+        AND (NOT (c.key LIKE 'id:%' AND x.key LIKE 'id:%') OR ? AND ${copy('c.key')} = ${copy('x.key')})`,
+    areLists ? 1 : 0,
+  )
+  sql.script('DROP INDEX temp.checked_by_plain')
+  return rows
 }
 
 /**

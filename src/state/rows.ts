@@ -24,6 +24,10 @@ export interface RowRecord {
    * `content`. See `copyHash`.
    */
   portable: string | null
+  /**
+   * The hash that a copy with addresses in place of ENS names has. Null for a row without names, whose own hash it is.
+   */
+  plain: string | null
   /** Rows with the same number may share a request, because they have the same receiver and sender. */
   receivers: number
   /** The number of its local files. */
@@ -50,7 +54,7 @@ export const BY_IDENTITY = 'INDEXED BY operations_by_run'
 
 /** The columns without a default. */
 const USUAL = 'position, line, key, content, receivers, body'
-const COLUMNS = `${USUAL}, reference, portable, files`
+const COLUMNS = `${USUAL}, reference, portable, files, plain`
 
 /** Number of rows in one INSERT. With libsql, a statement for each row took twice as long. */
 const ROWS_PER_INSERT = 100
@@ -60,15 +64,17 @@ export const emptyDraft = (sql: Sql): void => createTables(sql, 'draft')
 
 /** Adds rows to the draft. Leaves out default values: with libsql, passing a value takes longer than storing it. */
 export function addRows(sql: Sql, rows: readonly RowRecord[]): void {
-  const hasRare = rows.some(({ reference, portable, files }) => reference !== null || portable !== null || files > 0)
-  const [columns, values] = hasRare ? [COLUMNS, '(?, ?, ?, ?, ?, ?, ?, ?, ?)'] : [USUAL, '(?, ?, ?, ?, ?, ?)']
+  const hasRare = rows.some(
+    ({ reference, portable, files, plain }) => reference !== null || portable !== null || files > 0 || plain !== null,
+  )
+  const [columns, values] = hasRare ? [COLUMNS, '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'] : [USUAL, '(?, ?, ?, ?, ?, ?)']
   for (let from = 0; from < rows.length; ) {
     const size = rows.length - from < ROWS_PER_INSERT ? 1 : ROWS_PER_INSERT
     const parameters: SqlValue[] = []
     for (const row of rows.slice(from, from + size)) {
-      const { position, line, key, content, receivers, body, reference, portable, files } = row
+      const { position, line, key, content, receivers, body, reference, portable, files, plain } = row
       parameters.push(position, line, key, content, receivers, body)
-      if (hasRare) parameters.push(reference, portable, files)
+      if (hasRare) parameters.push(reference, portable, files, plain)
     }
     sql.run(`INSERT INTO temp.draft (${columns}) VALUES ${Array(size).fill(values).join(', ')}`, ...parameters)
     from += size

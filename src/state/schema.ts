@@ -140,10 +140,19 @@ CREATE TABLE rows (
   reference TEXT,
   content TEXT NOT NULL,
   portable TEXT,
+  plain TEXT,
   receivers INTEGER NOT NULL,
   files INTEGER NOT NULL,
   body BLOB NOT NULL,
   PRIMARY KEY (set_id, position)
+) WITHOUT ROWID;
+
+-- The addresses of ENS names, which a run keeps even if the names get other addresses.
+CREATE TABLE pinned_names (
+  run_id TEXT NOT NULL REFERENCES runs ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  address TEXT NOT NULL,
+  PRIMARY KEY (run_id, name)
 ) WITHOUT ROWID;
 
 CREATE TABLE uploads (
@@ -200,6 +209,7 @@ CREATE TABLE operations (
   position INTEGER NOT NULL DEFAULT 0,
   line INTEGER,
   content TEXT,
+  plain TEXT,
   retried_by INTEGER,
   is_replaced INTEGER NOT NULL DEFAULT 0,
   was_deployed INTEGER NOT NULL DEFAULT 0,

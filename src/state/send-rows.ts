@@ -16,7 +16,8 @@ export interface NewRowRequest {
   body: string
   /** Whether the server honors Idempotency-Key; null if unknown. */
   honorsKey: boolean | null
-  rows: readonly { key: string; line: number; content: string }[]
+  /** `plain` is the row's hash without ENS names; null or absent for a row without names. */
+  rows: readonly { key: string; line: number; content: string; plain?: string | null | undefined }[]
 }
 
 /**
@@ -69,7 +70,7 @@ function enterRow(
   sql: Sql,
   { id, scope, collectionId }: Drop,
   kind: MintEndpoint,
-  { key, line, content }: NewRowRequest['rows'][number],
+  { key, line, content, plain = null }: NewRowRequest['rows'][number],
   { request, position, now }: { request: number; position: number; now: number },
 ): string {
   const identity = scope + key
@@ -81,8 +82,8 @@ function enterRow(
   )
   const operation = randomUUID()
   sql.run(
-    `INSERT INTO operations (id, run_id, server_id, collection_id, kind, identity, state, request_id, position, line, content)
-      SELECT ?, ?, server_id, id, ?, ?, 'planned', ?, ?, ?, ? FROM collections WHERE id = ?`,
+    `INSERT INTO operations (id, run_id, server_id, collection_id, kind, identity, state, request_id, position, line, content, plain)
+      SELECT ?, ?, server_id, id, ?, ?, 'planned', ?, ?, ?, ?, ? FROM collections WHERE id = ?`,
     operation,
     id,
     kind === 'creatednft' ? 'createnft' : kind,
@@ -91,6 +92,7 @@ function enterRow(
     position,
     line,
     content,
+    plain,
     collectionId,
   )
   return operation

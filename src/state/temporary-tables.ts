@@ -11,7 +11,7 @@ const TABLES = {
    * `rowsOfOther`.
    */
   draft: `(position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL, reference TEXT, content TEXT NOT NULL,
-    portable TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)`,
+    portable TEXT, plain TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)`,
   /**
    * The changes of rows. `addChanges` fills it; `changedPage` and `rowsOfOther` read it with the draft, `exchangedRows`
    * with any rows, and `exchangedFields` alone.
@@ -56,9 +56,10 @@ const TABLES = {
   /** The operations whose rows got an ID. Only `renameStoredRows` uses it. */
   renaming: '(key TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, operation TEXT NOT NULL) WITHOUT ROWID',
   /** The rows that a run would send. `enterChecked` fills it, and `sharedRows` and `rowsWithOtherIds` read it. */
-  checked: '(key TEXT PRIMARY KEY, line INTEGER NOT NULL, portable TEXT NOT NULL, files INTEGER NOT NULL, body BLOB)',
+  checked: `(key TEXT PRIMARY KEY, line INTEGER NOT NULL, portable TEXT NOT NULL, files INTEGER NOT NULL, body BLOB,
+    plain TEXT)`,
   /** The rows that another run claims. `sharedRows` fills it, and `rowsWithOtherIds` reads it. */
-  claimed: '(key TEXT NOT NULL, portable TEXT NOT NULL, body BLOB)',
+  claimed: '(key TEXT NOT NULL, portable TEXT NOT NULL, body BLOB, plain TEXT)',
 }
 
 /** Creates empty temporary tables, and drops earlier tables with these names. */

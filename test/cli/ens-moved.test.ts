@@ -6,28 +6,31 @@ import { GdnError } from '../../src/core/errors.ts'
 import { startEnsNode } from '../helpers/ens-node.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { fakeApi, type Reply } from './fake-api.ts'
-import { type CliOptions, cli, errorOf, timeUpWhileWaiting } from './harness.ts'
+import { type CliOptions, cli, timeUpWhileWaiting } from './harness.ts'
 
 const ALICE = '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e'
 const BOB = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const POLYGON = '2147483785'
 
 /** A mint of a manifest to alice.eth that stops after the first row, and whose name then has another address. */
-async function movedAfterFirstRow(manifest: string) {
+async function movedAfterFirstRow(manifest: string, receiver: readonly string[] = ['--receiver', 'alice.eth']) {
   const node = await startEnsNode({ 'alice.eth': { [POLYGON]: ALICE } })
   onTestFinished(node.close)
   const { path, options } = await folder({})
   await writeFile(path('drop.csv'), manifest)
   const api = await fakeApi(service())
   const env = { ...options.env, GDN_ENS_RPC_URL: node.url, GDN_API_KEY: 'key' }
-  const flags = ['--receiver', 'alice.eth', '--in-order', '--chunk-size', '1', '--rate', '1000', '--base-url', api.url]
-  const mint = (more: CliOptions = {}) =>
-    cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...flags, '-o', 'ndjson'], { ...options, env, ...more })
+  const flags = ['--in-order', '--chunk-size', '1', '--rate', '1000', '--base-url', api.url]
+  const mint = (more: CliOptions = {}, output: readonly string[] = []) =>
+    cli(['batch', 'mint', path('drop.csv'), ...receiver, ...TARGET, ...flags, ...output], { ...options, env, ...more })
+  const write = (text: string) => writeFile(path('drop.csv'), text)
+  const withoutNode = { env: { ...env, GDN_ENS_RPC_URL: '' } }
+  const resume = () =>
+    cli(['batch', 'resume', 'drop.csv', '--rate', '1000', '-o', 'ndjson'], { ...options, ...withoutNode })
   const over = new AbortController()
-  const stopped = await mint({
-    signal: over.signal,
-    onStdout: (line) => line.includes('"answered"') && over.abort(new GdnError('interrupted', 'interrupted')),
-  })
+  const onStdout = (line: string) =>
+    void (line.includes('"answered"') && over.abort(new GdnError('interrupted', 'interrupted')))
+  const stopped = await mint({ signal: over.signal, onStdout }, ['-o', 'ndjson'])
   expect(stopped.code, stopped.stderr).toBe(130)
   node.records['alice.eth'] = { [POLYGON]: BOB }
   const sent = () =>
@@ -35,19 +38,38 @@ async function movedAfterFirstRow(manifest: string) {
       ({ receiver_wallet_address: receiver, metadata: [row] }) => `${row?.title} ${receiver}`,
     )
   expect(sent()).toEqual([`A ${ALICE}`])
-  return { mint, sent }
+  return { mint, sent, write, resume, withoutNode }
 }
 
-test('a resumed mint to an ENS name that moved sends no row twice', async () => {
-  const { mint, sent } = await movedAfterFirstRow('id,title,description\na,A,x\nb,B,x\nc,C,x\n')
-  expect(await mint()).toMatchObject({ code: 0, stdout: expect.stringContaining('1 edited row was already sent') })
-  expect(sent()).toEqual([`A ${ALICE}`, `B ${BOB}`, `C ${BOB}`])
+const NAMED = 'title,description,receiver\nA,x,alice.eth\nB,x,alice.eth\nC,x,alice.eth\n'
+const TO_ALICE = [`A ${ALICE}`, `B ${ALICE}`, `C ${ALICE}`]
+const MOVED = `alice.eth now has the address ${BOB}. The run keeps the address ${ALICE}.`
+
+test.each<[string, string, string[] | undefined]>([
+  ['of a column', NAMED, []],
+  ['of --receiver', 'title,description\nA,x\nB,x\nC,x\n', undefined],
+  ['of rows with IDs', 'id,title,description\na,A,x\nb,B,x\nc,C,x\n', undefined],
+])('a resumed mint keeps the address of an ENS name %s that moved, and says so once', async (_, manifest, receiver) => {
+  const { mint, sent } = await movedAfterFirstRow(manifest, receiver)
+  const resumed = await mint()
+  expect(resumed.code, resumed.stderr).toBe(0)
+  expect(sent()).toEqual(TO_ALICE)
+  expect(resumed.stderr.replaceAll(/\s+/g, ' ').split(MOVED), resumed.stderr).toHaveLength(2)
 })
 
-test('a resumed mint of rows without IDs to an ENS name that moved is refused', async () => {
-  const { mint, sent } = await movedAfterFirstRow('title,description\nA,x\nB,x\nC,x\n')
-  expect(errorOf(await mint())).toMatchObject({ code: 'edited_rows' })
-  expect(sent()).toEqual([`A ${ALICE}`])
+test('batch resume needs no Ethereum node for the names of the run', async () => {
+  const { resume, sent } = await movedAfterFirstRow(NAMED, [])
+  const resumed = await resume()
+  expect(resumed.code, resumed.stderr).toBe(0)
+  expect(sent()).toEqual(TO_ALICE)
+})
+
+test('an edited manifest needs no Ethereum node for the names that the run has', async () => {
+  const { mint, write, sent, withoutNode } = await movedAfterFirstRow(NAMED, [])
+  await write(`${NAMED}D,x,alice.eth\n`)
+  const resumed = await mint(withoutNode)
+  expect(resumed.code, resumed.stderr).toBe(0)
+  expect(sent()).toEqual([...TO_ALICE, `D ${ALICE}`])
 })
 
 /** A single command whose receiver is alice.eth, at a server with these responses. */

@@ -41,7 +41,7 @@ test.each([
   [
     'vitalik.eth',
     'is an ENS name, and no Ethereum node is configured to resolve it',
-    "is a name, not an address: names aren't resolved, so use the address",
+    'vitalik.eth is an ENS name, and no Ethereum node is configured to resolve it',
   ],
 ])('an address of another form gets a sentence of its own: %s', async (address, inFlag, inManifest) => {
   const result = await cli(['nft', 'mint', '--title', 'Dawn', ...TARGET, '--receiver', address, '--json'], {
@@ -69,13 +69,13 @@ test('warns of quotes around a title, in a manifest and in a flag', async () => 
 
 test('prints many equal errors as one, with their number and the first places', async () => {
   const row = (id: number, receiver: string) => `${id},T,x,${receiver},https://example.com/${id}.png\n`
-  const rows = Array.from({ length: 50 }, (_, i) => row(i, 'vitalik.eth')).join('')
-  const manifest = `id,title,description,receiver,image\n${rows}${row(50, '0x12')}`
+  const rows = Array.from({ length: 50 }, (_, i) => row(i, 'me@example.com')).join('')
+  const manifest = `id,title,description,receiver,image\n${rows}${row(50, '“0x12”')}`
   const { path, options } = await folder({ 'drop.csv': manifest })
   const { stderr } = await cli(['batch', 'validate', path('drop.csv'), '-b', 'polygon'], options)
   expect(stderr.split('\n').slice(0, 3)).toEqual([
-    expect.stringMatching(/drop\.csv:2:4: receiver is a name, .* \(50 times: on lines 2, 3, 4, 5, 6, …\)$/),
-    expect.stringMatching(/^ {2}.*drop\.csv:52:4: receiver must have 40 hex digits/),
+    expect.stringMatching(/drop\.csv:2:4: receiver .*40 hex digits.* \(50 times: on lines 2, 3, 4, 5, 6, …\)$/),
+    expect.stringMatching(/^ {2}.*drop\.csv:52:4: receiver is in quotes/),
     '  Run `gdn help manifest` for columns and formats.',
   ])
 })

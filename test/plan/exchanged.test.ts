@@ -375,7 +375,15 @@ type Edit = readonly [from: string | null, to: string | null, field?: string]
 async function judge(edits: readonly Edit[], named = edits.length): Promise<string[]> {
   return await machine.state((sql) => {
     createTables(sql, 'draft', 'changes', 'drifted')
-    const bare = { reference: null, content: '', portable: null, receivers: 0, files: 0, body: Buffer.from('') }
+    const bare = {
+      reference: null,
+      content: '',
+      portable: null,
+      plain: null,
+      receivers: 0,
+      files: 0,
+      body: Buffer.from(''),
+    }
     addRows(
       sql,
       edits.map((_, position) => ({ position, line: position + 2, key: `id:${position}`, ...bare })),

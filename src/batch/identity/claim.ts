@@ -66,6 +66,7 @@ interface Checked {
  * - Rows are the same if their keys are: the ID, or the content and the number of the copy.
  * - Two runs with different names and manifests are different drops (`isAnotherDrop`). They may use the same IDs, so
  *   their rows are the same only if their content is.
+ * - An ENS name and its address are the same receiver: rows that differ only in them are the same.
  * - Rows that match only by content are still different if their local files have different sizes.
  * - A second drop (`--again`) repeats rows on purpose. Once it has begun, only rows that were added afterwards are
  *   compared.
@@ -96,7 +97,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
   const renamed = new Set(checked.renamed.map(({ row }) => row.key))
   const positions = [...checked.pending, ...checked.renamed.map(({ row }) => row.position)]
   if (positions.length === 0) return
-  enterChecked(sql, checked.rows, positions)
+  const hasNames = enterChecked(sql, checked.rows, positions)
   const isNew = drop.setId === null && options.lookup !== false
   const alike = new Map<string, NamedRow>()
   let added: Set<string> | null = null
@@ -114,9 +115,9 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
     const move = howToMove(drop, other, others)
     const goOn = howToGoOn(drop, other)
     let isOneManifest = false
-    for (const row of sharedRows(sql, other)) {
+    for (const row of sharedRows(sql, other, { hasNames, areLists: isOfList(drop) && isOfList(other) })) {
       // Rows of different drops, or with different keys, are the same only by their content.
-      if (isOtherDrop && row.portable !== row.otherPortable) continue
+      if (isOtherDrop && row.portable !== row.otherPortable && row.isSameAddress !== 1) continue
       if ((isOtherDrop || row.key !== row.otherKey) && haveOtherFiles(row)) continue
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey

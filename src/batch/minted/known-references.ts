@@ -68,7 +68,7 @@ export async function knownReferences(
       const { reference_label } = mint
       labeled.push(...labeledRow(record, { nftGdnId, operation, reference, label: reference_label }, options.label))
       // The reference ID of a row without an ID includes its content.
-      const isSame = row.row.id === null || digest === digestOf(operation, row, markers)
+      const isSame = row.row.id === null || digestsOf(operation, row, markers).includes(digest)
       ;(isSame || keepEdited === true ? adopted : doubtful).push(nft)
     }
   }
@@ -101,16 +101,23 @@ async function refuseOthers(client: BatchClient, adopted: readonly Adopted[], si
   })
 }
 
-function digestOf(
+/**
+ * Returns the digests of a row: of the request with its ENS name, and of one without, which a server that doesn't
+ * support names gets.
+ */
+function digestsOf(
   operation: MintOperation,
   { key, row }: Adopted['row'],
   markers: ReturnType<typeof markerOf>,
-): string {
-  const { receiver: receiver_wallet_address, sender: sender_wallet_address } = row
+): (string | null | undefined)[] {
+  const { receiver: receiver_wallet_address, receiverName, sender: sender_wallet_address } = row
   const metadata = withMarker(row.metadata, markers(key))
-  return sender_wallet_address === null
-    ? operationDigest('createnft', { metadata, receiver_wallet_address })
-    : operationDigest(operation, { metadata, receiver_wallet_address, sender_wallet_address })
+  const names = receiverName === undefined ? [undefined] : [receiverName, undefined]
+  return names.map((receiver_name) =>
+    sender_wallet_address === null
+      ? operationDigest('createnft', { metadata, receiver_wallet_address, receiver_name })
+      : operationDigest(operation, { metadata, receiver_wallet_address, receiver_name, sender_wallet_address }),
+  )
 }
 
 type Identified = Adopted & GivenId

@@ -10,7 +10,7 @@ import type { KeptRow } from '../rows/manifest-row.ts'
 type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
 
 /** An NFT that matches a row, with its current holder and the hash of its complete metadata. */
-type FoundNft = Match & { holder: string | null; content: string }
+type FoundNft = Match & { holder: string | null; name: string | null; content: string }
 
 /** The numbers of NFTs in one search of the collection; see `RowLookup.read`. */
 export interface SearchCounts {
@@ -25,9 +25,13 @@ export interface FoundRow {
   match: FoundNft
 }
 
-/** Whether an NFT was minted to an owner of its row or belongs to one now. True if the NFT's owner isn't known yet. */
-export function hasOwnerOf({ row, match: { owner, holder } }: FoundRow): boolean {
+/**
+ * Whether an NFT was minted to an owner of its row or belongs to one now, or to the row's ENS name, which may have got
+ * another address since. True if the NFT's owner isn't known yet.
+ */
+export function hasOwnerOf({ row, match: { owner, holder, name } }: FoundRow): boolean {
   const owners = ownersOf(row.row)
+  if (name !== null && name === row.row.receiverName) return true
   return owner === null || owners.includes(owner) || (holder !== null && owners.includes(holder))
 }
 
@@ -55,7 +59,8 @@ function foundNft(nft: NftRecord): FoundNft {
   const holder = currentOwnerOf(nft)
   // The NFT may have been transferred or burned since its mint.
   const owner = nft.minted_to ? addressKey(nft.minted_to) : holder
-  return { id: nft.nft_gdn_id, owner, holder, content: metadataHash(nft.request_metadata) }
+  const name = nft.receiver_name ?? null
+  return { id: nft.nft_gdn_id, owner, holder, name, content: metadataHash(nft.request_metadata) }
 }
 
 /** Returns an NFT's metadata without the marker of its row, or null if the server has no metadata yet. */
@@ -160,7 +165,9 @@ export class RowLookup {
   /** Returns the keys of the NFTs that a row matches. */
   #keysOf(row: ManifestRow): string[] {
     const content = contentOfRow(row)
-    return this.#byOwner ? [...ownersOf(row).map((owner) => content + owner), content] : [content]
+    if (!this.#byOwner) return [content]
+    const owners = [...ownersOf(row), ...(row.receiverName === undefined ? [] : [row.receiverName])]
+    return [...owners.map((owner) => content + owner), content]
   }
 
   #sort(nft: NftRecord): void {
@@ -171,7 +178,8 @@ export class RowLookup {
       return
     }
     const owner = this.#byOwner && nft.minted_to ? addressKey(nft.minted_to) : ''
-    const key = this.#isOfOtherDrop(nft.request_metadata) ? null : this.#keyOf(metadata, owner)
+    const byName = this.#byOwner && nft.receiver_name ? this.#keyOf(metadata, nft.receiver_name) : null
+    const key = this.#isOfOtherDrop(nft.request_metadata) ? null : (byName ?? this.#keyOf(metadata, owner))
     if (key === null) return
     const matches = this.#matches.get(key) ?? []
     this.#matches.set(key, matches)
@@ -193,15 +201,16 @@ export class RowLookup {
 }
 
 /**
- * Removes and returns the NFT that fits the row best: one that belongs to an owner of the row, then one that was minted
- * to an owner, then one whose owner isn't known yet, then any.
+ * Removes and returns the NFT that fits the row best: one of the row's ENS name, then one that belongs to an owner of
+ * the row, then one that was minted to an owner, then one whose owner isn't known yet, then any.
  */
 function takeFor(matches: FoundNft[], row: ManifestRow): FoundNft | null {
   const owners = ownersOf(row)
+  const named = matches.findIndex(({ name }) => name !== null && name === row.receiverName)
   const held = matches.findIndex(({ holder }) => holder !== null && owners.includes(holder))
   const minted = matches.findIndex(({ owner }) => owner !== null && owners.includes(owner))
   const untold = matches.findIndex(({ owner }) => owner === null)
-  const [match] = matches.splice([held, minted, untold].find((at) => at >= 0) ?? 0, 1)
+  const [match] = matches.splice([named, held, minted, untold].find((at) => at >= 0) ?? 0, 1)
   return match ?? null
 }
 

@@ -1,25 +1,51 @@
 import { HashTable } from '../../manifest/hash-table.ts'
-import type { ManifestRow } from '../../manifest/row.ts'
+import type { ManifestIssue, ManifestRow } from '../../manifest/row.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import type { Drop } from '../../state/drops.ts'
+import type { NamedTwice } from '../../state/pinned-names.ts'
 import { copiesOf, type RowsIn } from '../../state/rows.ts'
 import type { DuplicateRow, Duplicates } from '../types.ts'
-import { contentHash } from './row-text.ts'
+import { contentHash, hasNames, withoutNames } from './row-text.ts'
 
 export const MAX_DUPLICATES = 50
+
+/** Returns the problem of a row that differs from another one only in an ENS name and its address. */
+export const namedTwiceIssue = (file: string | undefined, { line, otherLine }: NamedTwice): ManifestIssue => ({
+  place: { file, line, field: 'receiver' },
+  message: `the row equals line ${otherLine}, except that one has an ENS name and the other its address or another name`,
+  hint: 'Remove one of the rows, or give each an ID.',
+})
 
 /** Finds rows without an ID that equal an earlier one. Stores a 64-bit hash and a line number for each row. */
 export class DuplicateRows implements Duplicates {
   readonly #lines = new HashTable()
+  /** Rows with ENS names, as they would be with addresses. */
+  readonly #plain = new HashTable()
+  /** Rows that differ from an earlier one only in an ENS name and its address. */
+  readonly namedTwice: NamedTwice[] = []
   count = 0
   readonly rows: DuplicateRow[] = []
 
   readonly add = (row: ManifestRow): void => {
     if (row.id !== null) return
-    const equals = this.#lines.getOrAdd(contentHash(row), row.line)
-    if (equals === undefined) return
+    const content = contentHash(row)
+    const equals = this.#lines.getOrAdd(content, row.line)
+    if (equals === undefined) {
+      this.#checkNames(row, content)
+      return
+    }
     this.count++
     if (this.rows.length < MAX_DUPLICATES) this.rows.push({ line: row.line, equals })
+  }
+
+  #checkNames(row: ManifestRow, content: string): void {
+    const isNamed = hasNames(row)
+    if (!isNamed && this.#plain.size === 0) return
+    const plain = isNamed ? contentHash(withoutNames(row)) : content
+    const named = isNamed ? this.#plain.getOrAdd(plain, row.line) : this.#plain.get(plain)
+    const otherLine = named ?? (isNamed ? this.#lines.get(plain) : undefined)
+    if (otherLine !== undefined && this.namedTwice.length < MAX_DUPLICATES)
+      this.namedTwice.push({ line: row.line, otherLine })
   }
 }
 

@@ -24,7 +24,7 @@ export async function refuseEditedListRow(
   if (!isOfList(drop) || setId === null) return
   const first = async (from: RowsIn) => {
     const [record] = await state.read((sql) => pageOf(sql, from, -1, 1))
-    return record === undefined ? null : { ...keptRow(record).row, receiver: '' }
+    return record === undefined ? null : { ...keptRow(record).row, receiver: '', receiverName: undefined }
   }
   const [was, now] = [await first({ set: setId }), await first(rows)]
   if (was === null || now === null || copyHash(was) === copyHash(now)) return
@@ -70,9 +70,9 @@ function editedFields(was: ManifestRow, now: ManifestRow): string[] {
   return [...new Set([...before.keys(), ...after.keys()])].filter((field) => before.get(field) !== after.get(field))
 }
 
-function fieldsOf({ metadata, localFiles, sender }: ManifestRow): Map<string, string> {
+function fieldsOf({ metadata, localFiles, sender, senderName }: ManifestRow): Map<string, string> {
   const fields = metadataFields(metadata)
   for (const { key, path } of localFiles) fields.set(fileFieldName(key), path)
-  if (sender !== null) fields.set('sender', sender)
+  if (sender !== null) fields.set('sender', senderName ?? sender)
   return fields
 }

@@ -175,15 +175,18 @@ function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowF
     const row = stored.get(sent.key)
     const body = applied.get(sent.id)
     const last = body ?? row?.body
-    const localFiles = last === undefined ? [] : rowOfParts(splitRowText(last)).localFiles
+    const { localFiles, receiverName } = last === undefined ? NOTHING : rowOfParts(splitRowText(last))
+    const named = receiverName === undefined ? {} : { receiver: receiverName }
     return {
       line: row?.line ?? sent.line,
-      fields: { ...idField(sent), ...(body === undefined ? requestFields(sql, sent) : textFields(body)) },
+      fields: { ...idField(sent), ...(body === undefined ? requestFields(sql, sent) : textFields(body)), ...named },
       files: namesOf(localFiles, drop.manifest),
       gone: new Set(localFiles.flatMap((file) => (existsSync(existingPath(file.path)) ? [] : fileFieldName(file.key)))),
     }
   })
 }
+
+const NOTHING: Pick<ManifestRow, 'localFiles' | 'receiverName'> = { localFiles: [] }
 
 const namesOf = (files: ManifestRow['localFiles'], manifest: string | null): Fields =>
   Object.fromEntries(files.map(({ key, path }) => [fileFieldName(key), shownName(manifest, path)]))
@@ -215,13 +218,13 @@ function requestFields(sql: Sql, { request_id, outcome, position }: VanishedRow)
 }
 
 function textFields(body: Uint8Array): Fields {
-  const { receiver, metadata } = rowOfParts(splitRowText(body))
-  return { receiver, ...fieldsOf(metadata) }
+  const { receiver, receiverName, metadata } = rowOfParts(splitRowText(body))
+  return { receiver: receiverName ?? receiver, ...fieldsOf(metadata) }
 }
 
 function rowFields({ key, row }: KeptRow, manifest: string | null): RowFields {
-  const { receiver, metadata, localFiles } = row
-  const fields = { ...idField({ key }), receiver, ...fieldsOf(metadata) }
+  const { receiver, receiverName, metadata, localFiles } = row
+  const fields = { ...idField({ key }), receiver: receiverName ?? receiver, ...fieldsOf(metadata) }
   return { fields, files: namesOf(localFiles, manifest) }
 }
 

@@ -24,8 +24,8 @@ function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
     if (own.includes(key)) continue
     cells.push([fileFieldName(key), paths.get(key) ?? url])
   }
-  cells.push(['receiver', row.receiver])
-  if (row.sender !== null) cells.push(['sender', row.sender])
+  cells.push(['receiver', row.receiverName ?? row.receiver])
+  if (row.sender !== null) cells.push(['sender', row.senderName ?? row.sender])
   if (row.id !== null) cells.push(['id', row.id])
   for (const { tag, value } of metadata.attribute ?? []) cells.push([`attr:${tag}`, value])
   for (const [key, value] of Object.entries(metadata)) {

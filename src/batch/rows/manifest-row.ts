@@ -3,7 +3,18 @@ import { HashTable } from '../../manifest/hash-table.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { RowRecord } from '../../state/rows.ts'
 import { rowKey } from './row-key.ts'
-import { contentHash, copyHash, hashOfText, isCopyHashContent, rowOfParts, rowTexts, splitRowText } from './row-text.ts'
+import {
+  contentHash,
+  copyHash,
+  hashOfText,
+  hasNames,
+  isCopyHashContent,
+  partiesOf,
+  rowOfParts,
+  rowTexts,
+  splitRowText,
+  withoutNames,
+} from './row-text.ts'
 
 /** A row as the run stores it. */
 export interface KeptRow {
@@ -11,6 +22,8 @@ export interface KeptRow {
   content: string
   position: number
   row: ManifestRow
+  /** See `RowRecord.plain`. */
+  plain?: string | null | undefined
 }
 
 /** A row that is already minted, and its NFT. */
@@ -51,10 +64,16 @@ export class RowNamer {
       reference: reference === key ? null : reference,
       content,
       portable: portable === content ? null : portable,
+      plain: plainHash(named),
       receivers: this.#groupOf(parties),
       files: localFiles.length,
       body: Buffer.from(kept),
     }
+  }
+
+  /** Whether a row without a sender has this address, and no name, as its receiver. */
+  hasReceiver(address: string): boolean {
+    return this.#pairs.has(partiesOf({ receiver: address, sender: null }))
   }
 
   /** Returns a row's number among rows with the same portable hash. `copy` is its number among equal rows. */
@@ -69,11 +88,17 @@ export class RowNamer {
   }
 }
 
+/**
+ * Returns the hash that a copy of a row without ENS names has: see `copyHash`. Null for a row without names, whose own
+ * hash it is.
+ */
+export const plainHash = (row: ManifestRow): string | null => (hasNames(row) ? copyHash(withoutNames(row)) : null)
+
 /** Restores a row from its record. @throws GdnError `data_dir` if the record is damaged */
-export function keptRow({ position, line, key, content, body }: RowRecord): KeptRow {
+export function keptRow({ position, line, key, content, plain, body }: RowRecord): KeptRow {
   const row: ManifestRow = { line, id: key.startsWith('id:') ? key.slice('id:'.length) : null, ...parse(body) }
   if (contentHash(row) !== content) throw damaged()
-  return { key, content, position, row }
+  return { key, content, position, row, plain }
 }
 
 function parse(body: Uint8Array): ReturnType<typeof rowOfParts> {

@@ -22,21 +22,48 @@ export function contentText(row: ManifestRow): string {
   return partiesOf(row) + nftText(row, extraKeys(row.metadata).sort())
 }
 
-/** Returns the addresses of a row as text, which is equal for rows that can be in the same request. */
-export const partiesOf = ({ receiver, sender }: Pick<ManifestRow, 'receiver' | 'sender'>): string =>
-  addressKey(receiver) + SEPARATOR + addressKey(sender ?? '')
+type Parties = Pick<ManifestRow, 'receiver' | 'receiverName' | 'sender' | 'senderName'>
 
 /**
- * Returns a row's content text, stored text and addresses. The stored text keeps the addresses as the manifest spells
- * them and the extra keys in the row's own order. Neither distinguishes rows. `parties` are the addresses as in the
- * content text.
+ * Returns the receiver and sender of a row as text, which is equal for rows that can be in the same request. An ENS
+ * name replaces its address, because the row stays the same if the name gets another address.
+ */
+export const partiesOf = ({ receiver, receiverName, sender, senderName }: Parties): string =>
+  (receiverName ?? addressKey(receiver)) + SEPARATOR + (senderName ?? addressKey(sender ?? ''))
+
+/** Separates an address and its ENS name in a stored text. Neither contains it. */
+const BEFORE_NAME = ' '
+
+const storedParty = (address: string, name: string | undefined): string =>
+  name === undefined ? address : address + BEFORE_NAME + name
+
+/** Returns the address and the ENS name of a receiver or sender in a stored text. */
+export function partyIn(text: string): { address: string; name: string | undefined } {
+  const end = text.indexOf(BEFORE_NAME)
+  return end === -1 ? { address: text, name: undefined } : { address: text.slice(0, end), name: text.slice(end + 1) }
+}
+
+/** Returns a row with the addresses of its ENS names in place of the names. */
+export const withoutNames = (row: ManifestRow): ManifestRow => ({
+  ...row,
+  receiverName: undefined,
+  senderName: undefined,
+})
+
+export const hasNames = ({ receiverName, senderName }: Parties): boolean =>
+  receiverName !== undefined || senderName !== undefined
+
+/**
+ * Returns a row's content text, stored text, and receiver with sender. The stored text keeps the addresses as the
+ * manifest spells them, and the extra keys in the row's own order. Neither distinguishes rows. It also keeps the
+ * addresses of ENS names. `parties` are the receiver and sender as in the content text.
  */
 export function rowTexts(row: ManifestRow): { content: string; kept: string; parties: string } {
-  const { receiver, sender } = row
+  const { receiver, receiverName, sender, senderName } = row
   const parties = partiesOf(row)
   const own = extraKeys(row.metadata)
   const nft = nftText(row, own)
-  const kept = receiver + SEPARATOR + (sender ?? '') + nft
+  const kept = storedParty(receiver, receiverName) + SEPARATOR + storedParty(sender ?? '', senderName) + nft
   return { content: parties + (isSorted(own) ? nft : nftText(row, own.sort())), kept, parties }
 }
 
@@ -124,9 +151,7 @@ export function mixedRow(before: Uint8Array, row: Uint8Array, part: 'metadata' |
 }
 
 /** Restores a row from the parts of its stored text. @throws RangeError if they are damaged */
-export function rowOfParts(
-  parts: readonly string[],
-): Pick<ManifestRow, 'receiver' | 'sender' | 'metadata' | 'localFiles'> {
+export function rowOfParts(parts: readonly string[]): Parties & Pick<ManifestRow, 'metadata' | 'localFiles'> {
   let at = 0
   const next = () => {
     const part = parts[at++]
@@ -139,11 +164,16 @@ export function rowOfParts(
     if (!(Number(length) <= parts.length)) throw new RangeError('no length')
     return Array.from({ length: Number(length) }, () => [next(), next()] as const)
   }
-  const [receiver, from, title, description] = [next(), next(), next(), next()]
+  const { address: receiver, name: receiverName } = partyIn(next())
+  const { address: from, name: senderName } = partyIn(next())
+  const [title, description] = [next(), next()]
   const metadata: Metadata = { title, description, file_fields: (pairs() ?? []).map(([key, url]) => ({ key, url })) }
   const attribute = pairs()?.map(([tag, value]) => ({ tag, value }))
   if (attribute !== undefined) metadata.attribute = attribute
   const localFiles = (pairs() ?? []).map(([key, path]) => ({ key, path }))
   while (at < parts.length) metadata[next()] = next()
-  return { receiver, sender: from === '' ? null : from, metadata, localFiles }
+  const row: ReturnType<typeof rowOfParts> = { receiver, sender: from === '' ? null : from, metadata, localFiles }
+  if (receiverName !== undefined) row.receiverName = receiverName
+  if (senderName !== undefined) row.senderName = senderName
+  return row
 }

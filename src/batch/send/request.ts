@@ -45,7 +45,7 @@ export function buildRequest(
   collection: { contractAddress: string; blockchain: Blockchain; dynamic?: boolean },
   rows: readonly ManifestRow[],
   urlOf: FileUrlOf,
-  markers: readonly (ReturnType<MarkerOf> | undefined)[] = [],
+  { markers = [], names = false }: { markers?: readonly (ReturnType<MarkerOf> | undefined)[]; names?: boolean } = {},
 ): { endpoint: MintEndpoint; body: Record<string, unknown> } {
   const [first] = rows
   if (first === undefined) throw new Error('a request without rows')
@@ -55,6 +55,7 @@ export function buildRequest(
     blockchain: collection.blockchain,
     ...(first.sender === null ? {} : { sender_wallet_address: first.sender }),
     receiver_wallet_address: first.receiver,
+    ...(names && first.receiverName !== undefined ? { receiver_name: first.receiverName } : {}),
     metadata: rows.map((row, index) => withMarker(requestMetadata(row, urlOf), markers[index])),
   }
   const checked = validate(endpoint.request, body)
@@ -89,14 +90,17 @@ export interface Naming {
   references: boolean
   /** The run's label, which is sent with the kind of each reference ID. Null if the server stores neither. */
   labels: { label: string | null } | null
+  /** Whether the server stores the ENS names of receivers. */
+  names: boolean
 }
 
-export const UNNAMED: Naming = { references: false, labels: null }
+export const UNNAMED: Naming = { references: false, labels: null, names: false }
 
 /** Returns how requests identify their rows, as far as the server supports it. */
 export const namingOf = (client: BatchClient, { label = null }: BatchOptions): Naming => ({
   references: client.supports('references') === true,
   labels: client.supports('labels') === true ? { label } : null,
+  names: client.supports('names') === true,
 })
 
 export type BuildRequest = (piece: RequestPart, naming: Naming) => Promise<Outgoing>
@@ -106,18 +110,13 @@ export function requestsOf({ store, rows, plan, urlOf }: Source): BuildRequest {
   const { drop } = store
   const markers = markerOf(drop)
   const collection = { contractAddress: drop.contract, blockchain: drop.blockchain, dynamic: drop.dynamic }
-  return async ({ request, from, size }, { references, labels }) => {
+  return async ({ request, from, size }, { references, labels, names }) => {
     const positions = plan.rowsOf(request).slice(from, from + size)
     const records = await store.read((sql) => rowsAt(sql, rows, positions))
     const kept = records.map(keptRow)
     const manifestRows = kept.map(({ row }) => row)
     refuseMixedAddresses(manifestRows)
-    const built = buildRequest(
-      collection,
-      manifestRows,
-      urlOf,
-      kept.map(({ key }) => markers(key)),
-    )
+    const built = buildRequest(collection, manifestRows, urlOf, { markers: kept.map(({ key }) => markers(key)), names })
     const reference_ids = records.map((record) => referenceOf(drop, record))
     const reference_kinds = records.map(({ key }): ReferenceKind => (isContentKey(key) ? 'content' : 'id'))
     const label = labels?.label ?? null
@@ -170,6 +169,10 @@ async function* eachMint(store: StoredRun, rows: RowsIn, plan: RequestPlan): Asy
  * compares the addresses themselves.
  */
 function refuseMixedAddresses(rows: readonly ManifestRow[]): void {
-  const pairs = new Set(rows.map(({ receiver, sender }) => `${addressKey(receiver)} ${addressKey(sender ?? '')}`))
+  const pairs = new Set(
+    rows.map(({ receiver, receiverName = '', sender }) =>
+      [addressKey(receiver), receiverName, addressKey(sender ?? '')].join(' '),
+    ),
+  )
   if (pairs.size > 1) throw new Error('rows of several receivers were planned for one request')
 }

@@ -128,7 +128,7 @@ export class Sender {
     const { store, client, newKey, options } = this.#context
     const honorsKey = client.supports('idempotency')
     const { endpoint, body, rows: kept } = await this.#requestOf(part, namingOf(client, options))
-    const rows = kept.map(({ key, content, row }) => ({ key, content, line: row.line }))
+    const rows = kept.map(({ key, content, plain, row }) => ({ key, content, plain, line: row.line }))
     const request = { endpoint, body: JSON.stringify(body), rows, key: newKey(), honorsKey }
     const slot = await this.#context.take(endpoint)
     if (slot === null) return

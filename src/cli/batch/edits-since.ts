@@ -11,6 +11,7 @@ import { type Io, safe } from '../io/io.ts'
 import { changesText, exampleText } from './changes-text.ts'
 import { manifestOptions } from './manifest-options.ts'
 import { listFlagsAgain, listOf, type StoredList } from './receiver-list.ts'
+import { StoredNames } from './stored-names.ts'
 
 const MAX_SHOWN = 5
 
@@ -43,7 +44,8 @@ interface Edits {
 export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   const { manifestPath, blockchain, contractAddress } = run
   if (manifestPath === null || !existsSync(manifestPath)) return null
-  const options = { ...manifestOptions(deps, {}), ...run.reading, blockchain, contractAddress }
+  const ensNames = new StoredNames()
+  const options = { ...manifestOptions(deps, {}), ...run.reading, blockchain, contractAddress, ensNames }
   const list = listOf(run)
   if (list !== null && !isThere(list.path)) return null
   const file = shellWord(safe(manifestPath))
@@ -59,7 +61,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
           options,
         )
   try {
-    const edits = await changesSince(run, items, async () => {
+    const edits = await changesSince(run, { items, ensNames }, async () => {
       const { commitmentOf, committedRows } = await import('../../reveal/unrevealed.ts')
       const commitment = commitmentOf(run)
       return commitment && (await committedRows(run.stateDir, commitment))

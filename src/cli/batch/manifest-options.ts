@@ -1,16 +1,15 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { anyAddressProblem } from '../../api/address.ts'
-import type { Blockchain } from '../../api/blockchains.ts'
+import { isEnsName } from '../../api/ens-name.ts'
 import type { Settings } from '../../config/settings.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
-import { isEnsName } from '../../api/ens-name.ts'
 import { type ColumnMapping, meaningProblem } from '../../manifest/columns.ts'
 import type { ManifestOptions, ManifestSource } from '../../manifest/read.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
-import { resolveEnsFields } from '../request/ens-names.ts'
+import { RowNames } from '../request/row-names.ts'
 import type { BatchMintFlags } from './flags.ts'
 
 type TargetFlags = Pick<
@@ -21,8 +20,8 @@ type TargetFlags = Pick<
 type ColumnSettings = Pick<Settings, 'columnMap' | 'unknownColumns'>
 
 /**
- * Returns the options for reading a manifest, from the flags and the project's file. `withoutEnsNames` replaces ENS
- * names of flags when the blockchain is known.
+ * Returns the options for reading a manifest, from the flags and the project's file. ENS names are errors without
+ * `withEnsNames`.
  *
  * @throws GdnError `invalid_config`, `usage`
  */
@@ -54,17 +53,13 @@ export function manifestOptions(
   }
 }
 
-/** Replaces the ENS names of `--receiver` and `--sender` with addresses on the manifest's blockchain. */
-export async function withoutEnsNames(
+/** Returns the options with the ENS names of rows and flags permitted. Use them for all readings of a command. */
+export const withEnsNames = (
   deps: Deps,
   settings: Settings,
   flags: TargetFlags,
-  { options, blockchain }: { options: ManifestOptions; blockchain: Blockchain | null },
-): Promise<ManifestOptions> {
-  const { receiver = null, sender = null } = options
-  const place = (field: string) => ({ flag: `--${field}` })
-  return { ...options, ...(await resolveEnsFields(deps, { settings, flags, blockchain }, { receiver, sender }, place)) }
-}
+  options: ManifestOptions,
+): ManifestOptions & { ensNames: RowNames } => ({ ...options, ensNames: new RowNames(deps, settings, flags) })
 
 /**
  * Rejects an address that is invalid on every blockchain. Whether it suits the row's blockchain is checked for each

@@ -23,7 +23,7 @@ import { FileUrls } from './check-files.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { flagsAgain, unrevealedAgain } from './flags-again.ts'
 import { LocalFiles } from './local-files.ts'
-import { MappedColumns, manifestOptions, manifestPath, manifestSource, withoutEnsNames } from './manifest-options.ts'
+import { MappedColumns, manifestOptions, manifestPath, manifestSource, withEnsNames } from './manifest-options.ts'
 import { printEditedRows } from './print-edited-rows.ts'
 import { checkListFlags, hasList, listFlagsAgain, listRunName, type StoredList } from './receiver-list.ts'
 import { collectionOfRuns, refuseRunOfOther } from './run-collection.ts'
@@ -133,7 +133,7 @@ export async function openManifest(
   const origin = runOrigin(server, backend)
   const named = { stateDir: settings.stateDir, origin, manifestPath: path, runName }
   const collection = await targetOf(deps, manifest, { ...given, onMapped: mapped.add }, { settings, server, named })
-  const fromFlags = await withoutEnsNames(deps, settings, flags, { options: given, blockchain: collection.blockchain })
+  const fromFlags = withEnsNames(deps, settings, flags, given)
   if (server.loopback) await refuseRunOfOther(deps, { settings, server, named, backend }, collection)
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()
@@ -163,6 +163,7 @@ export async function openManifest(
     manifestPath: path,
     runName,
     label: await labelOf(path, runName),
+    ensNames: fromFlags.ensNames,
     reading: list === null ? readingOf(fromFlags) : { ...readingOf(fromFlags), list },
     // A list has no edited rows that could be mistaken for new ones.
     newRows: list === null ? flags.newRows : true,
@@ -246,7 +247,7 @@ async function checkReceivers({ addresses }: Pick<Deps, 'addresses'>, to: string
 }
 
 /** Returns the options that shape a manifest's rows, for the state database. */
-const readingOf = ({ addressOf, openNames, fileFolders, ...shaping }: ManifestOptions) => shaping
+const readingOf = ({ addressOf, openNames, ensNames, fileFolders, ...shaping }: ManifestOptions) => shaping
 
 interface Target {
   settings: Settings

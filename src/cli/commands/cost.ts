@@ -5,7 +5,7 @@ import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { validateManifest } from '../../manifest/read.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
-import { MappedColumns, manifestOptions, manifestSource, withoutEnsNames } from '../batch/manifest-options.ts'
+import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../batch/manifest-options.ts'
 import { GdnCommand, switchFlag } from '../command.ts'
 import { namedNode } from '../connect/open-network.ts'
 import { addReaderFlags } from '../connect/open-verifier.ts'
@@ -78,7 +78,7 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   const settings = await deps.settings(flags)
   const given = manifestOptions(deps, flags, settings)
   const blockchain = given.blockchain ?? settings.blockchain?.value ?? null
-  const options = await withoutEnsNames(deps, settings, flags, { options: given, blockchain })
+  const options = withEnsNames(deps, settings, flags, given)
   const groups = new Map<string, { receiver: string; sender: string | null; count: number }>()
   const found = await validateManifest(
     manifestSource(deps, manifest),

@@ -1,7 +1,7 @@
+import { isEnsName } from '../../api/ens-name.ts'
 import { sameAddress } from '../../api/same-address.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
-import { isEnsName } from '../../api/ens-name.ts'
 import type { Deps } from '../deps.ts'
 import { type EnsFlags, type NameNetwork, networkOf } from '../flags/ens.ts'
 import { type Io, safe } from '../io/io.ts'
@@ -124,9 +124,11 @@ const keyOf = (name: string, network: NameNetwork): string => `${network.chainId
 
 /** Errors about the node have a place of their own. */
 const placed = (error: unknown, place: Place): unknown =>
-  error instanceof GdnError && error.place === undefined ? error.with({ place }) : error
+  error instanceof GdnError && !isPlaced(error) ? error.with({ place }) : error
 
-function noNode({ name, place }: { name: string; place: Place }): GdnError {
+export const isPlaced = ({ place }: GdnError): boolean => place !== undefined
+
+export function noNode({ name, place }: { name: string; place?: Place | undefined }): GdnError {
   return new GdnError('usage', `${safe(name)} is an ENS name, and no Ethereum node is configured to resolve it`, {
     place,
     hint: 'Set GDN_ENS_RPC_URL to the JSON-RPC URL of an Ethereum mainnet node, or run `gdn config set ens_rpc_url <url>`. Otherwise, use the address.',

@@ -1,6 +1,6 @@
+import { isEnsName } from '../../api/ens-name.ts'
 import type { Settings } from '../../config/settings.ts'
 import { flagError, type Place } from '../../core/errors.ts'
-import { isEnsName } from '../../api/ens-name.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
 import { nameProblem } from '../../wallet/names.ts'
 import type { GdnCommand } from '../command.ts'

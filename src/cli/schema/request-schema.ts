@@ -1,4 +1,5 @@
 import { type EndpointName, loadEndpoint } from '../../api/endpoints.ts'
+import { ENS_FORM } from '../../api/ens-name.ts'
 import { nftMetadata } from '../../api/metadata.ts'
 import { ENDPOINT_NOTES } from '../../api/openapi/field-notes.ts'
 import {
@@ -9,7 +10,6 @@ import {
   textPattern,
 } from '../../api/openapi/fields-schema.ts'
 import { type Json, jsonSchema } from '../../api/openapi/json-schema.ts'
-import { ENS_FORM } from '../../api/ens-name.ts'
 import { NAME_FORM, SCHEMA_FIELD } from '../../manifest/json-schema.ts'
 import { NAMED_FIELDS } from '../request/named-addresses.ts'
 

@@ -14,7 +14,7 @@ import {
   manifestOptions,
   manifestPath,
   manifestSource,
-  withoutEnsNames,
+  withEnsNames,
 } from '../../batch/manifest-options.ts'
 import { printDuplicates } from '../../batch/row-warnings.ts'
 import { whichServer } from '../../batch/which-server.ts'
@@ -104,7 +104,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const mapped = new MappedColumns(io, settings)
   const blockchain =
     given.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain
-  const options = await withoutEnsNames(deps, settings, flags, { options: given, blockchain: blockchain ?? null })
+  const options = withEnsNames(deps, settings, flags, given)
   const reading = readManifest(manifestSource(deps, manifest), {
     ...options,
     blockchain: blockchain ?? null,

@@ -13,6 +13,7 @@ import { cellsOfFile } from '../../batch/ignored-cells.ts'
 import { manifestOptions } from '../../batch/manifest-options.ts'
 import { chooseFields, columnsLike, printResultsCsv, type ResultRecord } from '../../batch/results-csv.ts'
 import { verifyFailed } from '../../batch/run-error.ts'
+import { StoredNames } from '../../batch/stored-names.ts'
 import { recordsOf as presentRecords, rowVerifyText, type VerifiedRow, verifyRows } from '../../batch/verify-rows.ts'
 import { VerifyTally } from '../../batch/verify-tally.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
@@ -160,7 +161,13 @@ async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
 function readingOf(deps: Deps, run: Run, settings: Settings): ManifestOptions {
   const { blockchain, contractAddress, reading } = run
   const project = manifestOptions(deps, {}, settings)
-  const options: ManifestOptions = { ...project, ...reading, blockchain, contractAddress }
+  const options: ManifestOptions = {
+    ...project,
+    ...reading,
+    blockchain,
+    contractAddress,
+    ensNames: new StoredNames(),
+  }
   return { ...options, defaultMap: project.defaultMap ?? options.defaultMap }
 }
 

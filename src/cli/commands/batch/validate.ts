@@ -1,6 +1,6 @@
 import { addressProblem } from '../../../api/address.ts'
 import type { Blockchain } from '../../../api/blockchains.ts'
-import { DuplicateRows } from '../../../batch/rows/duplicate-rows.ts'
+import { DuplicateRows, namedTwiceIssue } from '../../../batch/rows/duplicate-rows.ts'
 import { openRun, type Run, runStatus } from '../../../batch/runs/runs.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
@@ -19,7 +19,7 @@ import {
   TARGET_ALIASES,
 } from '../../batch/flags.ts'
 import { flagsAgain, unrevealedAgain } from '../../batch/flags-again.ts'
-import { MappedColumns, manifestOptions, manifestSource, withoutEnsNames } from '../../batch/manifest-options.ts'
+import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../../batch/manifest-options.ts'
 import { duplicateWarnings } from '../../batch/row-warnings.ts'
 import { configuredServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
@@ -94,7 +94,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const preview = flags.preview && output.mode === 'table' ? previewOf(deps) : null
   const blockchain =
     given.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain ?? null
-  const options = await withoutEnsNames(deps, settings, flags, { options: given, blockchain })
+  const options = withEnsNames(deps, settings, flags, given)
   const rowWarnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest)
   const duplicates = new DuplicateRows()
   const { onRow, onFileWarning, onUnescaped } = rowWarnings.begin()
@@ -120,7 +120,8 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const warnings = [...rowWarnings.all, ...duplicateWarnings(rowWarnings.file, duplicates), ...(check?.warnings ?? [])]
   printWarnings(deps.io, { warnings })
   const { rows, receivers, files, target } = found
-  throwProblems(found, { errors: check?.errors ?? [], warnings })
+  const namedTwice = duplicates.namedTwice.map((pair) => namedTwiceIssue(rowWarnings.file, pair))
+  throwProblems(found, { errors: [...namedTwice, ...(check?.errors ?? [])], warnings })
   const contractAddress = target.contractAddress ?? settings.contract?.value ?? null
   if (unrevealed !== undefined && target.blockchain !== null) {
     await drop?.openPlaceholder(deps, unrevealed, target.blockchain)

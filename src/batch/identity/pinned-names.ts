@@ -1,0 +1,62 @@
+import { GdnError } from '../../core/errors.ts'
+import { isObject } from '../../core/json.ts'
+import { type Drop, isOfList } from '../../state/drops.ts'
+import { pinnedNames, renamedInList, renamedReceivers } from '../../state/pinned-names.ts'
+import type { RowsIn } from '../../state/rows.ts'
+import { shownKey } from '../rows/row-key.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
+import type { BatchOptions } from '../types.ts'
+
+type Names = ReadonlyMap<string, string>
+
+/** Passes the addresses that a run keeps for ENS names to the reader of its manifest. Returns them. */
+export async function keepNames(store: StoredRun, { ensNames }: Pick<BatchOptions, 'ensNames'>): Promise<Names> {
+  const kept = await store.read((sql) => pinnedNames(sql, store.id))
+  ensNames?.pin(kept)
+  return kept
+}
+
+const MAX_SHOWN = 50
+
+/** Returns the path of a run's list of receivers; null without a list, or for one from standard input. */
+const listPath = ({ reading: { list } }: Drop): string | null =>
+  isObject(list) && typeof list.path === 'string' ? list.path : null
+
+/**
+ * Refuses new rows that would go to the address of a sent row, if only an ENS name was replaced by its address or
+ * another name, or vice versa. Such a row would be minted a second time, because the name identifies it.
+ *
+ * @param names the addresses of the names in the manifest
+ * @throws GdnError `edited_rows`
+ */
+export async function refuseRenamed(store: StoredRun, rows: RowsIn, names: Names): Promise<void> {
+  const { drop } = store
+  const kept = await store.read((sql) => pinnedNames(sql, store.id))
+  if (kept.size === 0 && names.size === 0) return
+  const renamed = isOfList(drop)
+    ? (await store.read((sql) => renamedInList(sql, drop, rows, new Map([...kept, ...names])))).map(
+        ({ sentText, ...row }) => ({ ...row, was: sentText }),
+      )
+    : (await store.read((sql) => renamedReceivers(sql, drop, rows))).map(({ key, ...row }) => ({
+        ...row,
+        text: shownKey(key),
+        was: null,
+      }))
+  const [first] = renamed
+  if (first === undefined) return
+  const { line, sentLine, text, was } = first
+  const what =
+    was === null
+      ? `the row equals line ${sentLine}, which the run has sent, except for an ENS name and its address`
+      : `receiver ${JSON.stringify(text)} has the same address as ${JSON.stringify(was)} on line ${sentLine}, which the run has sent`
+  const more = renamed.length > 1 ? ` (and ${renamed.length - 1} more)` : ''
+  throw new GdnError('edited_rows', `${what}${more}`, {
+    place: { file: listPath(drop) ?? drop.manifest ?? undefined, line, field: 'receiver' },
+    hint: 'Nothing was sent. Restore the receivers as they were sent, because gdn would mint the row a second time.',
+    details: {
+      run: drop.name,
+      rows: renamed.slice(0, MAX_SHOWN).map(({ line, sentLine }) => ({ line, sent_line: sentLine })),
+      count: renamed.length,
+    },
+  })
+}

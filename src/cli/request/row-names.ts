@@ -1,0 +1,146 @@
+import type { Settings } from '../../config/settings.ts'
+import { count } from '../../core/count.ts'
+import { GdnError, type Place } from '../../core/errors.ts'
+import type { EnsAddress, EnsNames } from '../../manifest/options.ts'
+import type { Deps } from '../deps.ts'
+import { type EnsFlags, type NameNetwork, networkOf } from '../flags/ens.ts'
+import { safe } from '../io/io.ts'
+import { isPlaced, noNode } from './ens-names.ts'
+
+/** Names that are printed. The others are counted. */
+const MAX_PRINTED = 20
+/** Names with the same address, or that look alike, that are printed. */
+const MAX_WARNINGS = 10
+
+/** Resolves the ENS names of a manifest's rows or of a list, each once, and prints them before anything is sent. */
+export class RowNames implements EnsNames {
+  readonly #deps: Pick<Deps, 'env' | 'io' | 'signals'>
+  readonly #settings: Pick<Settings, 'ensRpcUrl'>
+  readonly #flags: EnsFlags
+  #pins: ReadonlyMap<string, string> = new Map()
+  /** The name and address of each text, or why it has none. */
+  readonly #texts = new Map<string, EnsAddress | GdnError>()
+  /** The addresses of normalized names, or why they have none. */
+  readonly #names = new Map<string, string | GdnError>()
+  #printed = 0
+  #closedWith = 0
+
+  constructor(
+    deps: Pick<Deps, 'env' | 'io' | 'signals'>,
+    settings: Pick<Settings, 'ensRpcUrl'>,
+    { ccip }: { ccip?: boolean | undefined },
+  ) {
+    this.#deps = deps
+    this.#settings = settings
+    this.#flags = ccip === undefined ? {} : { ccip }
+  }
+
+  pin(addresses: ReadonlyMap<string, string>): void {
+    this.#pins = addresses
+    this.#texts.clear()
+    for (const [name, address] of addresses) {
+      const found = this.#names.get(name)
+      if (found === undefined) continue
+      if (typeof found === 'string') this.#warnIfMoved(name, address, found)
+      this.#names.set(name, address)
+    }
+  }
+
+  async open(texts: ReadonlySet<string>, blockchain: unknown): Promise<void> {
+    const { normalizeName } = await import('../../ens/normalize-name.ts')
+    const opened: { text: string; name: string }[] = []
+    const wanted = new Map<string, NameNetwork>()
+    for (const text of texts) {
+      if (this.#texts.has(text)) continue
+      try {
+        const name = normalizeName(text, NO_PLACE)
+        const network = networkOf(name, blockchain, NO_PLACE)
+        opened.push({ text, name })
+        if (!this.#names.has(name)) wanted.set(name, network)
+      } catch (error) {
+        if (!(error instanceof GdnError)) throw error
+        this.#texts.set(text, error)
+      }
+    }
+    await this.#resolve(wanted)
+    for (const { text, name } of opened) {
+      const address = this.#names.get(name) ?? ''
+      this.#texts.set(text, typeof address === 'string' ? { name, address } : address)
+    }
+    this.#print([...wanted.keys()])
+  }
+
+  of(text: string): EnsAddress {
+    const found = this.#texts.get(text)
+    if (found === undefined) throw new Error('the name was not opened')
+    if (found instanceof GdnError) throw found
+    return found
+  }
+
+  async close(): Promise<void> {
+    if (this.#names.size === this.#closedWith) return
+    this.#closedWith = this.#names.size
+    const { io } = this.#deps
+    const found = [...this.#names].filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+    if (this.#printed > MAX_PRINTED) io.note(`and ${count(this.#printed - MAX_PRINTED, 'other name')}`)
+    const { namesAlike, namesOfOneAddress } = await import('../../ens/look-alike.ts')
+    for (const [first, second] of namesAlike(found, MAX_WARNINGS)) {
+      io.warn(`${shown(first)} and ${shown(second)} look alike, and are different names.`)
+    }
+    for (const [[name, address], [other]] of namesOfOneAddress(found, MAX_WARNINGS)) {
+      io.warn(`${safe(name)} and ${safe(other)} are names of the same address, ${address}.`)
+    }
+  }
+
+  async #resolve(wanted: ReadonlyMap<string, NameNetwork>): Promise<void> {
+    const node = this.#settings.ensRpcUrl
+    for (const name of wanted.keys()) {
+      const pinned = this.#pins.get(name)
+      if (pinned !== undefined) this.#names.set(name, pinned)
+      else if (node === null) throw noNode({ name })
+    }
+    if (node === null || wanted.size === 0) return
+    const { withEns } = await import('../connect/open-ens.ts')
+    await withEns(this.#deps, node, this.#flags, async (resolver) => {
+      const progress = await this.#deps.io.progress('Resolving ENS names')
+      try {
+        const entries = [...wanted]
+        const results = await Promise.allSettled(entries.map(([name, network]) => resolver.resolve(name, network)))
+        for (const [index, result] of results.entries()) this.#take(entries[index]?.[0] ?? '', result)
+      } finally {
+        progress.stop()
+      }
+    })
+  }
+
+  #take(name: string, result: PromiseSettledResult<string>): void {
+    const pinned = this.#pins.get(name)
+    if (result.status === 'fulfilled') {
+      if (pinned === undefined) this.#names.set(name, result.value)
+      else this.#warnIfMoved(name, pinned, result.value)
+      return
+    }
+    const { reason } = result
+    // A name that the run keeps needs no node.
+    if (pinned !== undefined && reason instanceof GdnError) return
+    if (!(reason instanceof GdnError) || isPlaced(reason)) throw reason
+    this.#names.set(name, reason)
+  }
+
+  #warnIfMoved(name: string, pinned: string, now: string): void {
+    if (pinned === now) return
+    this.#deps.io.warn(`${safe(name)} now has the address ${safe(now)}. The run keeps the address ${safe(pinned)}.`)
+  }
+
+  #print(names: readonly string[]): void {
+    for (const name of names) {
+      const address = this.#names.get(name)
+      if (typeof address !== 'string') continue
+      if (this.#printed++ < MAX_PRINTED) this.#deps.io.note(`${safe(name)} → ${safe(address)}`)
+    }
+  }
+}
+
+const NO_PLACE: Place = {}
+
+const shown = ([name, address]: readonly [string, string]): string => `${safe(name)} (${address})`

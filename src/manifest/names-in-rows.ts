@@ -1,0 +1,79 @@
+import { isEnsName } from '../api/ens-name.ts'
+import { GdnError, type Place } from '../core/errors.ts'
+import { unescapeCell } from '../core/spreadsheet-text.ts'
+import type { Column } from './columns.ts'
+import type { EnsNames, ManifestOptions } from './options.ts'
+
+const ZERO = 48
+const X = 120
+
+/** Whether a text begins with `0x`, as most receivers do. The fast check comes before all others. */
+export const beginsAsAddress = (text: string): boolean => text.charCodeAt(0) === ZERO && text.charCodeAt(1) === X
+
+/** Collects the ENS names of a block of rows, so that they are resolved together. */
+export class NamesInRows {
+  readonly #ensNames: EnsNames | undefined
+  readonly #names = new Set<string>()
+  /** The names that rows without a receiver or sender have. */
+  #defaults: readonly { name: string; place: Place }[]
+  #blockchain: unknown
+
+  /** @param placeOf returns where the options have a receiver or sender from */
+  constructor({ ensNames, blockchain, receiver, sender }: ManifestOptions, placeOf: (kind: PartyKind) => Place) {
+    this.#ensNames = ensNames
+    this.#blockchain = blockchain
+    const given = { receiver, sender }
+    this.#defaults = (['receiver', 'sender'] as const).flatMap((kind) => {
+      const name = given[kind]
+      return ensNames !== undefined && isEnsName(name) ? { name, place: placeOf(kind) } : []
+    })
+  }
+
+  /** Adds the names in the cells of a row. The first row determines a blockchain that no flag sets. */
+  add(cells: readonly unknown[], { parties, chain }: NameColumns): void {
+    for (let at = 0; at < parties.length; at++) {
+      const cell = cells[parties[at] ?? -1]
+      if (typeof cell === 'string' && !beginsAsAddress(cell)) this.#addText(unescapeCell(cell.trim()))
+    }
+    if (chain !== -1) this.#blockchain ??= cells[chain]
+  }
+
+  #addText(text: string): void {
+    if (isEnsName(text)) this.#names.add(text)
+  }
+
+  /** Resolves the names that were added. @throws GdnError if none can be resolved, or for a name of the options */
+  async open(): Promise<void> {
+    const defaults = this.#defaults
+    this.#defaults = []
+    for (const { name } of defaults) this.#names.add(name)
+    if (this.#names.size === 0) return
+    const names = new Set(this.#names)
+    this.#names.clear()
+    await this.#ensNames?.open(names, this.#blockchain)
+    // Reported once, because it isn't a problem of a row.
+    for (const { name, place } of defaults) this.#check(name, place)
+  }
+
+  #check(name: string, place: Place): void {
+    try {
+      this.#ensNames?.of(name)
+    } catch (error) {
+      throw error instanceof GdnError ? error.with({ place }) : error
+    }
+  }
+}
+
+type PartyKind = 'receiver' | 'sender'
+
+/** The positions of the columns that matter for names. `chain` is -1 without a column for the blockchain. */
+interface NameColumns {
+  parties: readonly number[]
+  chain: number
+}
+
+export function nameColumns(columns: readonly (Column | undefined)[]): NameColumns {
+  const kinds = columns.map((column) => column?.role.kind)
+  const parties = kinds.flatMap((kind, index) => (kind === 'receiver' || kind === 'sender' ? index : []))
+  return { parties, chain: kinds.indexOf('blockchain') }
+}

@@ -1,0 +1,111 @@
+// The addresses that runs keep for ENS names, and rows that differ only in whether they have a name or an address.
+import type { Sql } from '../sqlite/shared-database.ts'
+import type { Drop } from './drops.ts'
+import { type RowsIn, tableOf } from './rows.ts'
+
+/** Returns the addresses that a run keeps, by name. */
+export function pinnedNames(sql: Sql, runId: string): Map<string, string> {
+  const rows = sql.all<{ name: string; address: string }>(
+    'SELECT name, address FROM pinned_names WHERE run_id = ? ORDER BY name',
+    runId,
+  )
+  return new Map(rows.map(({ name, address }) => [name, address]))
+}
+
+/** Whether a run has had rows with ENS names. */
+export const hasPinnedNames = (sql: Sql, runId: string): boolean =>
+  sql.get('SELECT 1 FROM pinned_names WHERE run_id = ? LIMIT 1', runId) !== undefined
+
+/** Stores the addresses of a run's names. A name keeps its first address. */
+export function pinNames(sql: Sql, runId: string, addresses: ReadonlyMap<string, string>): void {
+  for (const [name, address] of addresses) {
+    sql.run('INSERT OR IGNORE INTO pinned_names (run_id, name, address) VALUES (?, ?, ?)', runId, name, address)
+  }
+}
+
+/** Two rows without an ID that are equal except that they name the same receiver or sender differently. */
+export interface NamedTwice {
+  line: number
+  otherLine: number
+}
+
+/** Returns rows of a manifest that differ only in an ENS name and its address. */
+export const rowsNamedTwice = (sql: Sql, rows: RowsIn, limit: number): NamedTwice[] =>
+  sql.all(
+    `WITH same AS (SELECT coalesce(plain, portable, content) AS hash, min(line) AS otherLine, max(line) AS line
+        FROM ${tableOf(rows)} WHERE key LIKE 'row:%' GROUP BY hash
+        HAVING count(plain) > 0 AND count(DISTINCT coalesce(portable, content)) > 1)
+      SELECT line, otherLine FROM same ORDER BY line LIMIT ?`,
+    limit,
+  )
+
+/** A row that was sent to the same address under another name, or by its address. */
+export interface RenamedReceiver {
+  line: number
+  key: string
+  sentLine: number
+  sentKey: string
+}
+
+const SENT = "o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')"
+
+/**
+ * Returns the new rows of a manifest that equal a sent row which left the manifest, except that one has an ENS name and
+ * the other its address or another name.
+ */
+export const renamedReceivers = (sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): RenamedReceiver[] =>
+  sql.all(
+    `WITH gone AS MATERIALIZED (
+        SELECT coalesce(o.plain, s.portable, o.content) AS hash, o.plain, o.line, substr(o.identity, ?) AS key
+          FROM operations o LEFT JOIN rows s ON s.set_id = ? AND s.key = substr(o.identity, ?)
+          WHERE o.run_id = ? AND ${SENT} AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})),
+      fresh AS MATERIALIZED (
+        SELECT r.line, r.key, r.plain, coalesce(r.plain, r.portable, r.content) AS hash FROM ${tableOf(rows)} r
+          WHERE NOT EXISTS (SELECT 1 FROM operations o WHERE o.run_id = ? AND o.identity = ? || r.key
+            AND o.released_at IS NULL))
+      SELECT f.line, f.key, g.line AS sentLine, g.key AS sentKey FROM fresh f JOIN gone g ON g.hash = f.hash
+        WHERE (f.plain IS NOT NULL OR g.plain IS NOT NULL) AND f.key <> g.key
+          AND NOT (f.key LIKE 'id:%' AND g.key LIKE 'id:%')
+        GROUP BY f.key ORDER BY f.line`,
+    ...[scope.length + 1, setId ?? -1, scope.length + 1, id, scope.length + 1, id, scope],
+  )
+
+/** A receiver of a list that was sent under another name of the same address, or by its address. */
+export interface RenamedInList {
+  line: number
+  text: string
+  sentLine: number
+  sentText: string
+}
+
+/** Returns SQL for the receiver in the key of a list's row, such as `id:alice.eth#2`. */
+const receiverIn = (key: string): string =>
+  `substr(rtrim(${key}, '0123456789'), 4, length(rtrim(${key}, '0123456789')) - 4)`
+
+/**
+ * Returns the receivers of a list that are new to its run, but whose address the run has sent to under another text.
+ *
+ * @param names the addresses of all names of the list and the run
+ */
+export const renamedInList = (
+  sql: Sql,
+  { id, scope }: Drop,
+  rows: RowsIn,
+  names: ReadonlyMap<string, string>,
+): RenamedInList[] =>
+  sql.all(
+    `WITH named AS (SELECT lower(j.value ->> 1) AS address, j.value ->> 0 AS text FROM json_each(?) j),
+      texts AS MATERIALIZED (SELECT * FROM named UNION SELECT address, address FROM named),
+      sent AS MATERIALIZED (
+        SELECT ${receiverIn('k')} AS text, min(line) AS line
+          FROM (SELECT substr(o.identity, ?) AS k, o.line FROM operations o WHERE o.run_id = ? AND ${SENT}) GROUP BY 1),
+      fresh AS MATERIALIZED (
+        SELECT ${receiverIn('r.key')} AS text, min(r.line) AS line FROM ${tableOf(rows)} r
+          WHERE NOT EXISTS (SELECT 1 FROM operations o WHERE o.run_id = ? AND o.identity = ? || r.key
+            AND o.released_at IS NULL) GROUP BY 1)
+      SELECT f.line, f.text, s.line AS sentLine, s.text AS sentText
+        FROM fresh f JOIN texts a ON a.text = f.text JOIN texts b ON b.address = a.address AND b.text <> a.text
+          JOIN sent s ON s.text = b.text
+        GROUP BY f.text ORDER BY f.line`,
+    ...[JSON.stringify([...names]), scope.length + 1, id, id, scope],
+  )
