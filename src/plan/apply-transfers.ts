@@ -58,7 +58,7 @@ async function transfer(
   state: State,
   change: PlannedChange,
 ): Promise<Transfer> {
-  const { nftGdnId, tokenId, reference, fields, transfers } = change
+  const { nftGdnId, tokenId, reference, fields, transfers, receiverName } = change
   const [{ from: sender, to: receiver } = { from: null, to: null }] = fields
   if (nftGdnId === null || reference === null || sender === null || receiver === null) {
     throw new Error('a transfer without NFT, owner or reference ID was planned')
@@ -89,6 +89,7 @@ async function transfer(
         token_id: tokenId,
         ...parties,
         ...(transfers === null ? {} : { replaces_transfers: transfers }),
+        ...(receiverName !== undefined && client.supports('names') === true ? { receiver_name: receiverName } : {}),
       }),
     },
     // The operation stays open. `endOperation` ends it once its outcome is known.

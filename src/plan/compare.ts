@@ -38,6 +38,8 @@ export interface NftChange {
   reference: string | null
   /** The salt of a revealed NFT. An update must keep it, because the row doesn't have it. */
   salt?: unknown
+  /** The ENS name of the receiver, for a transfer to a name. */
+  receiverName?: string | undefined
 }
 
 /** The NFT of a row with the facts that determine its changes. */
@@ -66,7 +68,7 @@ export interface Abilities {
 }
 
 /** The part of a row that is compared. */
-export type ComparedRow = Pick<ManifestRow, 'receiver' | 'sender'> & ComparedMetadata
+export type ComparedRow = Pick<ManifestRow, 'receiver' | 'receiverName' | 'sender'> & ComparedMetadata
 
 /** The reason of a change that was accepted before and hasn't ended. */
 export const IN_PROGRESS = 'in progress'
@@ -93,7 +95,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
   }
   const owner = nft.receiver_wallet_address ?? null
   const fields = rowMetadataChanges(row, nft, can.marker)
-  const receiverChange = hasOtherOwner(row, owner, can) ? [{ field: 'receiver', from: owner, to: row.receiver }] : []
+  const receiverChange = hasOtherOwner(row, nft, can) ? [{ field: 'receiver', from: owner, to: row.receiver }] : []
   if (nft.burned === true) {
     const all = [...fields, ...receiverChange]
     return [{ ...base, action: 'drift', want: 'transfer', fields: all, reason: BURNED }]
@@ -121,6 +123,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
       want: 'transfer',
       fields: receiverChange,
       reason: isGoingOn ? IN_PROGRESS : reason,
+      ...(row.receiverName === undefined ? {} : { receiverName: row.receiverName }),
     })
   }
   return changes
@@ -140,12 +143,16 @@ export const revisionOf = ({ revision }: NftRecord): number | null => (typeof re
 export const ownership = ({ transfers, receiver_wallet_address: owner }: NftRecord): string =>
   `${transfers ?? 0} ${owner?.toLowerCase() ?? ''}`
 
+/**
+ * Whether an NFT belongs to another wallet than its row says. While the row has the ENS name with which the NFT was
+ * sent to its owner, the owner is the receiver, even if the name has another address now.
+ */
 export function hasOtherOwner(
-  row: Pick<ComparedRow, 'receiver' | 'sender'>,
-  owner: string | null,
+  row: Pick<ComparedRow, 'receiver' | 'receiverName' | 'sender'>,
+  { receiver_wallet_address: owner, receiver_name: name }: NftRecord,
   { sendersOwn }: Pick<Abilities, 'sendersOwn'>,
 ): boolean {
-  if (owner === null) return false
+  if (owner == null || (name != null && name === row.receiverName)) return false
   const owners = sendersOwn ? ownersOf(row) : [row.receiver]
   return !owners.some((one) => sameAddress(one, owner))
 }

@@ -254,7 +254,7 @@ class Planner {
     const moved = candidates.flatMap((candidate) => {
       const nft = nftOf(candidate)
       if (nft === undefined || nft.burned === true) return []
-      return hasOtherOwner(candidate.row.row, nft.receiver_wallet_address ?? null, can) ? [{ candidate, nft }] : []
+      return hasOtherOwner(candidate.row.row, nft, can) ? [{ candidate, nft }] : []
     })
     const histories = await ownerHistories(this.#store, source, scope, moved)
     if (moved.length > 0) this.#noTransfersReason ??= await this.#options.noTransfers()

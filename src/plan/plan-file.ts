@@ -55,7 +55,9 @@ const line = z.object({
     line: z.number(),
     id: z.string().nullable(),
     receiver: z.string(),
+    receiverName: z.string().optional(),
     sender: z.string().nullable(),
+    senderName: z.string().optional(),
     metadata: z.looseObject({
       title: z.string(),
       description: z.string(),
