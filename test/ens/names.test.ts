@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { chainIdOf, KNOWN_EVM_NAMES } from '../../src/api/blockchains.ts'
-import { coinTypeOf } from '../../src/ens/coin-type.ts'
 import { ENS_FORM, isEnsName } from '../../src/api/ens-name.ts'
+import { coinTypeOf } from '../../src/ens/coin-type.ts'
 import { normalizeName } from '../../src/ens/normalize-name.ts'
 
 const normalized = (name: string) => normalizeName(name, { flag: '--receiver' })
