@@ -3,7 +3,6 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { CID } from 'multiformats/cid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { GdnError } from '../../src/core/errors.ts'
 import { folder } from '../cli/drop.ts'
 import { cli } from '../cli/harness.ts'
 import {
@@ -16,14 +15,13 @@ import {
   until,
   WALLETS,
 } from '../helpers/backend.ts'
-import { type HttpServer, type SeenRequest, startHttpServer } from '../helpers/http-server.ts'
+import { type Kill, type KillingRelay, startKillingRelay } from '../helpers/killing-relay.ts'
 import { report } from '../helpers/seed.ts'
 
 const LIVES = process.env.GDN_SOAK === '1' ? Number(process.env.GDN_SOAK_STEPS ?? 300) : 1
 const [ALICE, BOB] = WALLETS
 
-/** The change at which a command is killed, and whether the backend executes it. */
-const kill = fc.oneof(
+const kill: fc.Arbitrary<Kill | null> = fc.oneof(
   { weight: 4, arbitrary: fc.constant(null) },
   { weight: 1, arbitrary: fc.record({ at: fc.nat(5), isDone: fc.boolean() }) },
 )
@@ -101,45 +99,18 @@ const REFUSED = [
 
 let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
-let relay: HttpServer
-/** The command in progress: the number of its changes, and how to interrupt it. */
-let now = { changes: [] as string[], kill: null as Command['kill'], stop: new AbortController() }
+let relay: KillingRelay
 
 beforeAll(async () => {
   data = await freshDataDir()
   backend = await startTestBackend(data.path)
-  relay = await startHttpServer(async (request) => {
-    const { method, path } = request
-    if (method === 'GET' || /\/get\w+$/.test(path) || path.startsWith('/rpc/')) return await forwarded(request)
-    const n = now.changes.push(path) - 1
-    if (n !== now.kill?.at) return await forwarded(request)
-    if (now.kill.isDone) await forwarded(request)
-    now.stop.abort(new GdnError('interrupted', 'interrupted by this test'))
-    return 'drop'
-  })
+  relay = await startKillingRelay(backend)
 })
 afterAll(async () => {
   await relay?.close()
   await backend?.close()
   await data?.remove()
 })
-
-/** Requests in flight to the backend, including those of a killed command. */
-const open = new Set<Promise<unknown>>()
-
-function forwarded(request: SeenRequest) {
-  const answer = forward(request).finally(() => open.delete(answer))
-  open.add(answer)
-  return answer
-}
-
-async function forward({ method, path, headers, body }: SeenRequest) {
-  const { host: _, connection: __, 'content-length': ___, 'transfer-encoding': ____, ...kept } = headers
-  const init = { method, headers: Object.fromEntries(Object.entries(kept).map(([key, value]) => [key, String(value)])) }
-  const answer = await fetch(`${backend.url}${path}`, method === 'GET' ? init : { ...init, body: new Uint8Array(body) })
-  const { 'content-encoding': _5, 'content-length': _6, ...sent } = Object.fromEntries(answer.headers)
-  return { status: answer.status, headers: sent, body: Buffer.from(await answer.arrayBuffer()) }
-}
 
 /** A row in a manifest. `n` identifies it independently of its ID and content. */
 interface Row {
@@ -241,7 +212,7 @@ async function live(life: Life): Promise<void> {
 
   /** Waits until nothing is in progress. */
   const settled = async () => {
-    while (open.size > 0) await Promise.allSettled(open)
+    await relay.idle()
     await until(
       () => hashesOf(collection),
       (all) => all.every(({ status }) => status !== 'initiated'),
@@ -304,22 +275,18 @@ async function live(life: Life): Promise<void> {
     const hashesBefore = new Set((await hashesOf(collection)).map(({ provenance }) => provenance))
     const before = await nftsOf(collection)
 
-    now = { changes: [], kill, stop: new AbortController() }
+    const signal = relay.begin(kill)
     const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
-    const { code, stdout, stderr } = await cli([...argv, ...more, ...target], {
-      ...options,
-      env,
-      signal: now.stop.signal,
-    })
+    const { code, stdout, stderr } = await cli([...argv, ...more, ...target], { ...options, env, signal })
     const nfts = await settled()
 
     const what = `command ${step} of ${JSON.stringify({ ...life, commands: commands.slice(0, step + 1) })}\n${stdout}${stderr}`
     const error = code === 0 ? null : (JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error.code as string)
-    count(`${kind}: ${now.stop.signal.aborted ? 'killed' : (error ?? 'ok')}`)
-    if (error !== null && !now.stop.signal.aborted) expect(REFUSED, what).toContain(error)
-    const isRefused = error !== null && !now.stop.signal.aborted
+    count(`${kind}: ${relay.isKilled ? 'killed' : (error ?? 'ok')}`)
+    if (error !== null && !relay.isKilled) expect(REFUSED, what).toContain(error)
+    const isRefused = error !== null && !relay.isKilled
     if (isRefused || (flag === '--dry-run' && isFlag)) {
-      expect(now.changes, what).toEqual([])
+      expect(relay.changes, what).toEqual([])
       expect(nfts, what).toEqual(before)
     }
     for (const { provenance } of await hashesOf(collection)) {
