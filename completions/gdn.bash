@@ -226,10 +226,10 @@ __gdn_bundles() {
     'nft history') REPLY='server-12647a output-31b492' ;;
     'nft verify') REPLY='flags-0ea566 verifying-2dc4e2 server-12647a output-31b492' ;;
     'batch template') REPLY='flags-588edd server-da4928 output-d9d285' ;;
-    'batch validate') REPLY='flags-6945f5 server-12647a output-31b492' ;;
-    'batch preview') REPLY='flags-f8a233 server-12647a output-31b492' ;;
-    'batch rehearse') REPLY='flags-defa65 run-d6aedf server-da4928 output-31b492' ;;
-    'batch mint') REPLY='flags-6769a5 receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch validate') REPLY='flags-62a2a6 server-12647a output-31b492' ;;
+    'batch preview') REPLY='flags-949698 server-12647a output-31b492' ;;
+    'batch rehearse') REPLY='flags-fa8e02 run-d6aedf server-da4928 output-31b492' ;;
+    'batch mint') REPLY='flags-5b2450 receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
     'batch status') REPLY='flags-eee414 server-12647a output-31b492' ;;
     'batch resume') REPLY='flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
@@ -238,10 +238,10 @@ __gdn_bundles() {
     'batch results') REPLY='flags-7cfe0f verifying-4972e5 server-12647a output-31b492' ;;
     'batch report') REPLY='flags-c0a8b1 server-12647a output-31b492' ;;
     'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
-    'plan') REPLY='flags-f971c9 server-12647a output-7bedd8' ;;
-    'apply') REPLY='flags-e4da76 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
-    'reveal') REPLY='flags-82f094 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492' ;;
-    'cost') REPLY='flags-43d804 cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
+    'plan') REPLY='flags-f7d028 server-12647a output-7bedd8' ;;
+    'apply') REPLY='flags-e669ce cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
+    'reveal') REPLY='flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492' ;;
+    'cost') REPLY='flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
     'wallet generate') REPLY='flags-e8321b server-12647a output-31b492' ;;
     'wallet import') REPLY='flags-081201 server-da4928 output-31b492' ;;
     'wallet url') REPLY='flags-6d551a server-12647a output-31b492' ;;
@@ -495,21 +495,21 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-6945f5') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-62a2a6') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
 --preview - - Draw the images of the first rows (terminal only)' ;;
-    'flags-f8a233') REPLY='--to - file File to write (<manifest>-preview.html)
+    'flags-949698') REPLY='--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
 --open - - Open the file in the browser
 --remote-images - - Let the page load images from the web
@@ -517,21 +517,21 @@ __gdn_flags() {
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' ;;
-    'flags-defa65') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-fa8e02') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -557,14 +557,14 @@ __gdn_flags() {
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)
 --in-order - - Send rows in the manifest'\''s order' ;;
-    'flags-6769a5') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-5b2450') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -630,14 +630,14 @@ __gdn_flags() {
     'flags-a1e007') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt' ;;
-    'flags-f971c9') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-f7d028') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -660,14 +660,14 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-e4da76') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-e669ce') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -685,14 +685,14 @@ __gdn_flags() {
 --price - text Price of the network'\''s coin: 3100 (USD) or 3100EUR' ;;
     'sending-and-waiting-50fb0b') REPLY='--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
-    'flags-82f094') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-a463d6') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -701,14 +701,14 @@ __gdn_flags() {
     'sending-and-waiting-ed2143') REPLY='--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
-    'flags-43d804') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-4b1adf') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)

@@ -314,13 +314,13 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-588edd server-da4928 output-d9d285'
     case 'batch validate'
-      printf '%s\n' 'flags-6945f5 server-12647a output-31b492'
+      printf '%s\n' 'flags-62a2a6 server-12647a output-31b492'
     case 'batch preview'
-      printf '%s\n' 'flags-f8a233 server-12647a output-31b492'
+      printf '%s\n' 'flags-949698 server-12647a output-31b492'
     case 'batch rehearse'
-      printf '%s\n' 'flags-defa65 run-d6aedf server-da4928 output-31b492'
+      printf '%s\n' 'flags-fa8e02 run-d6aedf server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-6769a5 receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-5b2450 receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
@@ -338,13 +338,13 @@ function __gdn_bundles
     case 'batch rm'
       printf '%s\n' 'flags-a1e007 server-12647a output-31b492'
     case 'plan'
-      printf '%s\n' 'flags-f971c9 server-12647a output-7bedd8'
+      printf '%s\n' 'flags-f7d028 server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-e4da76 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
+      printf '%s\n' 'flags-e669ce cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-82f094 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
     case 'cost'
-      printf '%s\n' 'flags-43d804 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
       printf '%s\n' 'flags-e8321b server-12647a output-31b492'
     case 'wallet import'
@@ -689,22 +689,22 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-6945f5'
+    case 'flags-62a2a6'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--sender - @wallets First owner for rows without a sender: an address, @name or ENS name' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name' \
+        '--receiver - @wallets Receiver for rows without one' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time' \
         '--unrevealed - file Also check the placeholder and the rules of an unrevealed drop' \
         '--preview - - Draw the images of the first rows (terminal only)'
-    case 'flags-f8a233'
+    case 'flags-949698'
       printf '%s\n' '--to - file File to write (<manifest>-preview.html)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open the file in the browser' \
@@ -713,22 +713,22 @@ function __gdn_flags
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--sender - @wallets First owner for rows without a sender: an address, @name or ENS name' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name' \
+        '--receiver - @wallets Receiver for rows without one' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    case 'flags-defa65'
+    case 'flags-fa8e02'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--sender - @wallets First owner for rows without a sender: an address, @name or ENS name' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name' \
+        '--receiver - @wallets Receiver for rows without one' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
@@ -755,15 +755,15 @@ function __gdn_flags
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order'
-    case 'flags-6769a5'
+    case 'flags-5b2450'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--sender - @wallets First owner for rows without a sender: an address, @name or ENS name' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name' \
+        '--receiver - @wallets Receiver for rows without one' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
@@ -844,15 +844,15 @@ function __gdn_flags
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--finished - - Delete all finished runs, or only those on the selected server or in the selected collection' \
         '--yes -y - Delete without a prompt'
-    case 'flags-f971c9'
+    case 'flags-f7d028'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--sender - @wallets First owner for rows without a sender: an address, @name or ENS name' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name' \
+        '--receiver - @wallets Receiver for rows without one' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
@@ -876,15 +876,15 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-e4da76'
+    case 'flags-e669ce'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--sender - @wallets First owner for rows without a sender: an address, @name or ENS name' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name' \
+        '--receiver - @wallets Receiver for rows without one' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
@@ -904,15 +904,15 @@ function __gdn_flags
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-82f094'
+    case 'flags-a463d6'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--sender - @wallets First owner for rows without a sender: an address, @name or ENS name' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name' \
+        '--receiver - @wallets Receiver for rows without one' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
@@ -922,15 +922,15 @@ function __gdn_flags
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-43d804'
+    case 'flags-4b1adf'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--receiver - @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name' \
-        '--sender - @wallets First owner for rows without a sender: an address, @name or ENS name' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name' \
+        '--receiver - @wallets Receiver for rows without one' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \

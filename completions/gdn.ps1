@@ -222,10 +222,10 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft history' = 'server-12647a output-31b492'
     'nft verify' = 'flags-0ea566 verifying-2dc4e2 server-12647a output-31b492'
     'batch template' = 'flags-588edd server-da4928 output-d9d285'
-    'batch validate' = 'flags-6945f5 server-12647a output-31b492'
-    'batch preview' = 'flags-f8a233 server-12647a output-31b492'
-    'batch rehearse' = 'flags-defa65 run-d6aedf server-da4928 output-31b492'
-    'batch mint' = 'flags-6769a5 receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+    'batch validate' = 'flags-62a2a6 server-12647a output-31b492'
+    'batch preview' = 'flags-949698 server-12647a output-31b492'
+    'batch rehearse' = 'flags-fa8e02 run-d6aedf server-da4928 output-31b492'
+    'batch mint' = 'flags-5b2450 receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     'batch list' = 'flags-adadad server-12647a output-31b492'
     'batch status' = 'flags-eee414 server-12647a output-31b492'
     'batch resume' = 'flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
@@ -234,10 +234,10 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch results' = 'flags-7cfe0f verifying-4972e5 server-12647a output-31b492'
     'batch report' = 'flags-c0a8b1 server-12647a output-31b492'
     'batch rm' = 'flags-a1e007 server-12647a output-31b492'
-    'plan' = 'flags-f971c9 server-12647a output-7bedd8'
-    'apply' = 'flags-e4da76 cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
-    'reveal' = 'flags-82f094 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
-    'cost' = 'flags-43d804 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
+    'plan' = 'flags-f7d028 server-12647a output-7bedd8'
+    'apply' = 'flags-e669ce cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
+    'reveal' = 'flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
+    'cost' = 'flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     'wallet generate' = 'flags-e8321b server-12647a output-31b492'
     'wallet import' = 'flags-081201 server-da4928 output-31b492'
     'wallet url' = 'flags-6d551a server-12647a output-31b492'
@@ -488,21 +488,21 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-6945f5' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-62a2a6' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
 --preview - - Draw the images of the first rows (terminal only)'
-    'flags-f8a233' = '--to - file File to write (<manifest>-preview.html)
+    'flags-949698' = '--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
 --open - - Open the file in the browser
 --remote-images - - Let the page load images from the web
@@ -510,21 +510,21 @@ mcp Serve the commands to coding agents as MCP tools'
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    'flags-defa65' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-fa8e02' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -550,14 +550,14 @@ mcp Serve the commands to coding agents as MCP tools'
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection''s list is up to date (30s, longer if the list lags)
 --in-order - - Send rows in the manifest''s order'
-    'flags-6769a5' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-5b2450' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -623,14 +623,14 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-a1e007' = '--contract -c @collections Address or name of the collection, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt'
-    'flags-f971c9' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-f7d028' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -653,14 +653,14 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-e4da76' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-e669ce' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -678,14 +678,14 @@ mcp Serve the commands to coding agents as MCP tools'
 --price - text Price of the network''s coin: 3100 (USD) or 3100EUR'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'flags-82f094' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-a463d6' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -694,14 +694,14 @@ mcp Serve the commands to coding agents as MCP tools'
     'sending-and-waiting-ed2143' = '--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'flags-43d804' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-4b1adf' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
---receiver - @wallets Receiver for rows without one: an address, @name or ENS name
---receiver-wallet-address ~ @wallets Receiver for rows without one: an address, @name or ENS name
---sender - @wallets First owner for rows without a sender: an address, @name or ENS name
---sender-wallet-address ~ @wallets First owner for rows without a sender: an address, @name or ENS name
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)

@@ -68,10 +68,10 @@ export const PACE_ALIASES = { '--batch-size': '--chunk-size' }
 export function addTargetFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '-c, --contract <address>', "Address or name of the drop's collection", { parse: notEmpty })
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  valueFlag(command, '--receiver <address>', 'Receiver for rows without one: an address, @name or ENS name', {
+  valueFlag(command, '--receiver <address>', 'Receiver for rows without one', {
     parse: addressOrName,
   })
-  valueFlag(command, '--sender <address>', 'First owner for rows without a sender: an address, @name or ENS name', {
+  valueFlag(command, '--sender <address>', 'First owner for rows without a sender', {
     parse: addressOrName,
   })
   addEnsFlags(command)
