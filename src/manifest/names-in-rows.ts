@@ -46,20 +46,21 @@ export class NamesInRows {
   async open(): Promise<void> {
     const defaults = this.#defaults
     this.#defaults = []
-    for (const { name } of defaults) this.#names.add(name)
+    // Reported once with the flag, because it isn't a problem of a row.
+    for (const { name, place } of defaults) await this.#openDefault(name, place)
     if (this.#names.size === 0) return
     const names = new Set(this.#names)
     this.#names.clear()
     await this.#ensNames?.open(names, this.#blockchain)
-    // Reported once, because it isn't a problem of a row.
-    for (const { name, place } of defaults) this.#check(name, place)
   }
 
-  #check(name: string, place: Place): void {
+  async #openDefault(name: string, place: Place): Promise<void> {
     try {
+      await this.#ensNames?.open(new Set([name]), this.#blockchain)
       this.#ensNames?.of(name)
     } catch (error) {
-      throw error instanceof GdnError ? error.with({ place }) : error
+      const isPlaced = error instanceof GdnError && Object.keys(error.place ?? {}).length > 0
+      throw error instanceof GdnError && !isPlaced ? error.with({ place }) : error
     }
   }
 }

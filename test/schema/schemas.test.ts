@@ -48,6 +48,7 @@ const manifest: Read = async (value) => {
     receiver: ALICE,
     contractAddress: BOB,
     addressOf: () => ALICE,
+    ensNames: { pin() {}, async open() {}, of: (name) => ({ name, address: ALICE }), async close() {} },
   })
   return issues.map(({ message }) => message)
 }
