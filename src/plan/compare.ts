@@ -123,7 +123,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
       want: 'transfer',
       fields: receiverChange,
       reason: isGoingOn ? IN_PROGRESS : reason,
-      ...(row.receiverName === undefined ? {} : { receiverName: row.receiverName }),
+      receiverName: row.receiverName,
     })
   }
   return changes

@@ -176,10 +176,14 @@ function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowF
     const body = applied.get(sent.id)
     const last = body ?? row?.body
     const { localFiles, receiverName } = last === undefined ? NOTHING : rowOfParts(splitRowText(last))
-    const named = receiverName === undefined ? {} : { receiver: receiverName }
+    const fields: Record<string, string> = {
+      ...idField(sent),
+      ...(body === undefined ? requestFields(sql, sent) : textFields(body)),
+    }
+    if (receiverName !== undefined) fields.receiver = receiverName
     return {
       line: row?.line ?? sent.line,
-      fields: { ...idField(sent), ...(body === undefined ? requestFields(sql, sent) : textFields(body)), ...named },
+      fields,
       files: namesOf(localFiles, drop.manifest),
       gone: new Set(localFiles.flatMap((file) => (existsSync(existingPath(file.path)) ? [] : fileFieldName(file.key)))),
     }

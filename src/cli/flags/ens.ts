@@ -6,7 +6,7 @@ import { safe } from '../io/io.ts'
 /** Flags of commands that resolve ENS names. */
 export interface EnsFlags {
   /** False with --no-ccip. */
-  ccip?: boolean
+  ccip?: boolean | undefined
 }
 
 /** Adds `--no-ccip`. */

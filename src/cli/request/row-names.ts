@@ -25,14 +25,10 @@ export class RowNames implements EnsNames {
   #printed = 0
   #closedWith = 0
 
-  constructor(
-    deps: Pick<Deps, 'env' | 'io' | 'signals'>,
-    settings: Pick<Settings, 'ensRpcUrl'>,
-    { ccip }: { ccip?: boolean | undefined },
-  ) {
+  constructor(deps: Pick<Deps, 'env' | 'io' | 'signals'>, settings: Pick<Settings, 'ensRpcUrl'>, flags: EnsFlags) {
     this.#deps = deps
     this.#settings = settings
-    this.#flags = ccip === undefined ? {} : { ccip }
+    this.#flags = flags
   }
 
   pin(addresses: ReadonlyMap<string, string>): void {
