@@ -23,6 +23,7 @@ const CONTRACTS = {
   getprovenances: async () => (await import('./endpoints/getprovenances.ts')).getprovenances,
   gettransactions: async () => (await import('./endpoints/gettransactions.ts')).gettransactions,
   getnfthistory: async () => (await import('./endpoints/getnfthistory.ts')).getnfthistory,
+  getnftowners: async () => (await import('./endpoints/getnftowners.ts')).getnftowners,
   getreferences: async () => (await import('./endpoints/getreferences.ts')).getreferences,
   getcontentreferences: async () => (await import('./endpoints/getcontentreferences.ts')).getcontentreferences,
   relabelreferences: async () => (await import('./endpoints/relabelreferences.ts')).relabelreferences,

@@ -46,6 +46,8 @@ export const CAPABILITIES = {
   runFees: 'run-max-fee-supported',
   /** The server has `getnfthistory`. */
   history: 'nft-history-supported',
+  /** The server has `getnftowners`. */
+  owners: 'nft-owners-supported',
   /** The server holds the response of a lookup with `Prefer: wait` while one of its records is pending. */
   waits: 'prefer-wait-supported',
   /** The server stores the ENS name of a receiver (`receiver_name`). */

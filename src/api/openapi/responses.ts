@@ -39,6 +39,7 @@ export const USUAL_HEADERS: Readonly<Record<string, Json>> = {
     'yes',
   ),
   'Run-Max-Fee-Supported': header('Extension: this server limits the fees of a run with setrunmaxfee.', 'yes'),
+  'Nft-Owners-Supported': header('Extension: this server has getnftowners.', 'yes'),
   'Nft-History-Supported': header('Extension: this server has getnfthistory.', 'yes'),
   'Prefer-Wait-Supported': header(
     'Extension: this server holds the responses of lookups with the request header Prefer.',

@@ -207,6 +207,7 @@ describe('the examples, sent with real IDs', () => {
       getcollectionsettings: { transaction_gdn_ids: [collection.id] },
       gettransactions: { transaction_gdn_ids: [collection.id] },
       getnfthistory: { nft_gdn_id: ids[0], offset: 0 },
+      getnftowners: { contract_address: collection.address, after: undefined },
       getreferences: { contract_address: collection.address },
       getcontentreferences: { contract_address: collection.address },
       relabelreferences: { contract_address: collection.address },

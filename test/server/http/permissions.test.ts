@@ -37,6 +37,7 @@ const REQUIRED = {
   getcollections: { permissions: ['nft:read'], form: 'A' },
   gettransactions: { permissions: ['nft:read'], form: 'A' },
   getnfthistory: { permissions: ['nft:read'], form: 'A' },
+  getnftowners: { permissions: ['nft:read'], form: 'A' },
   getreferences: { permissions: ['nft:read'], form: 'A' },
   getcontentreferences: { permissions: ['nft:read'], form: 'A' },
   relabelreferences: { permissions: ['nft:create'], form: 'A' },
