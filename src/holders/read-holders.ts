@@ -158,8 +158,9 @@ function decoded(logs: RawLog[], standard: Standard, doubts: Set<string>): Chang
   return changes
 }
 
-async function compareWithContract(
-  { reader, store, contract, block, update }: ReadOptions,
+/** Counts the holders and compares them with the contract. @throws GdnError `verify_failed` if something differs */
+export async function compareWithContract(
+  { reader, store, contract, block, update }: Omit<ReadOptions, 'sleep' | 'onProgress' | 'onReorg'>,
   standard: Standard,
   doubts: readonly string[],
 ): Promise<string> {

@@ -141,9 +141,11 @@ export async function holders(deps: Deps, typed: string | undefined, flags: Hold
     import('./holders/print.ts'),
   ])
   const { stateDir } = settings
+  const isAsked = server !== null && wanted === null
+  const connect = isAsked ? async () => (await deps.connect(settings)).client : null
   await withHolders(
     deps,
-    { contract: contract.toLowerCase(), blockchain, server, flags, wanted, stateDir },
+    { contract: contract.toLowerCase(), blockchain, server, flags, wanted, stateDir, connect },
     async (read) => {
       const view = read.standard === 'erc20' ? withoutTokens(VIEW) : VIEW
       await printHolders(deps.io, { ...read, flags, excluded, output: createOutput(deps.io, flags, view) })

@@ -1,9 +1,11 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Blockchain } from '../../../../api/blockchains.ts'
+import type { ApiClient } from '../../../../client/api-client.ts'
 import type { Server } from '../../../../config/server.ts'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { makePrivateFolder } from '../../../../core/private-file.ts'
+import { askOwners, type OwnersOptions } from '../../../../holders/ask-owners.ts'
 import { type Block, blockFor, isDevelopmentNode, type WantedBlock } from '../../../../holders/block-of.ts'
 import { patientReader } from '../../../../holders/patient-reader.ts'
 import { NoCode, type Reading, readHolders } from '../../../../holders/read-holders.ts'
@@ -26,6 +28,8 @@ export interface ChainTarget {
   flags: ReaderFlags & { requestsPerSecond?: number }
   wanted: WantedBlock
   stateDir: string
+  /** Connects to the server, which may know the owners. Null if the holders have to be read from logs. */
+  connect: (() => Promise<Pick<ApiClient, 'call' | 'supports' | 'learnIdempotency'>>) | null
 }
 
 /** Days after which the file of a stopped reading is removed. */
@@ -61,6 +65,8 @@ export async function withHolders(
         const onProgress = progressLine(steadyNow, update)
         const onReorg = () => io.note('A reorg replaced a block that was read. Reading again from the start.')
         const common = { reader, store, contract, block, sleep, signal: signals.signal }
+        const known = await knownOwners(target, { ...common, update })
+        if (known !== null) return known
         return await readHolders({ ...common, onProgress, update, onReorg })
       })
       await print({ ...read, block, store })
@@ -79,6 +85,30 @@ export async function withHolders(
     throw chain.isEmbedded ? error : withNodeHint(error)
   } finally {
     await chain.close()
+  }
+}
+
+/**
+ * Returns what the server knows, or null if the holders have to be read from logs: for any error of the server, and if
+ * the contract differs from its answer.
+ */
+async function knownOwners(
+  { connect, blockchain }: Pick<ChainTarget, 'connect' | 'blockchain'>,
+  options: Omit<OwnersOptions, 'client' | 'blockchain'>,
+): Promise<Reading | null> {
+  if (connect === null) return null
+  const { store, signal } = options
+  try {
+    const client = await connect()
+    if (client.supports('owners') === null) await client.learnIdempotency({ signal })
+    if (client.supports('owners') !== true) return null
+    const known = await askOwners({ ...options, client, blockchain })
+    if (known === null) store.clear()
+    return known
+  } catch (error) {
+    if (!(error instanceof GdnError) || signal?.aborted === true) throw error
+    store.clear()
+    return null
   }
 }
 

@@ -1,0 +1,147 @@
+/** @module-tag slow */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ResponseOf } from '../../src/client/api-client.ts'
+import { askOwners } from '../../src/holders/ask-owners.ts'
+import { blockAt } from '../../src/holders/block-of.ts'
+import { listHolders } from '../../src/holders/holder-table.ts'
+import { ReadingStore } from '../../src/holders/reading-store.ts'
+import { cli, tempHome } from '../cli/harness.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  until,
+  WALLETS,
+} from '../helpers/backend.ts'
+import { newWallet, rpcOf } from '../helpers/rpc-wallets.ts'
+
+const [ALICE, BOB] = WALLETS
+const wallet = newWallet()
+type Page = ResponseOf<'getnftowners'>
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let collection: TestCollection
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gdn-owners-'))
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+  collection = await createTestCollection(backend, { enable_burn: true, enable_transfer: true })
+  await mintTo(ALICE, 2)
+  const [moved, burned] = await mintTo(wallet.address, 3)
+  const { address } = collection
+  const at = address as `0x${string}`
+  const args = [wallet.address, BOB as `0x${string}`, BigInt(moved ?? 0)]
+  await rpcOf(backend).send(wallet, at, { functionName: 'transferFrom', args })
+  await rpcOf(backend).send(wallet, at, { functionName: 'burn', args: [wallet.address, BigInt(burned ?? 0)] })
+  await until(page, ({ nfts }) => nfts.length === 4 && nfts.some(({ owner }) => owner === BOB))
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+  await rm(folder, { recursive: true })
+})
+
+async function mintTo(receiver: string, count: number) {
+  const nfts = await settled(backend, await mint(backend, collection, plainMetadata(count), { receiver }))
+  return nfts.map(({ token_id }) => token_id)
+}
+
+const ask = async (request: object): Promise<Page> => (await backend.post('/api/v1/getnftowners', request)).json
+const page = () => ask({ contract_address: collection.address, blockchain: 'polygon' })
+
+async function rpc(method: string, params: unknown[]) {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const headers = { 'content-type': 'application/json' }
+  return (await (await fetch(`${backend.url}/rpc/polygon`, { method: 'POST', headers, body })).json()) as {
+    result: string
+  }
+}
+
+const reader = {
+  origin: 'the node',
+  request: rpc,
+  call: (calls: readonly { to: string; data: string }[], block = 'latest') =>
+    Promise.all(
+      calls.map(async (one) => ({ kind: 'value' as const, data: (await rpc('eth_call', [one, block])).result })),
+    ),
+}
+
+/** Asks for pages of two NFTs. `change` changes each page by its number. */
+async function askPages(change: (page: Page, number: number) => Page | Promise<Page>) {
+  const store = new ReadingStore(join(folder, `${crypto.randomUUID()}.db`))
+  const block = await blockAt(reader, 'latest')
+  if (block === null) throw new Error('the chain has no block')
+  let pages = 0
+  try {
+    const read = await askOwners({
+      ...{ reader, store, block, contract: collection.address.toLowerCase(), blockchain: 'polygon', pageSize: 2 },
+      client: { call: async (_name: string, request: object) => (await change(await ask(request), ++pages)) as never },
+      sleep: async () => {},
+      signal: undefined,
+      update: () => {},
+    })
+    const holders = [...listHolders(store)].map(({ owner, count }) => [owner, Number(count)])
+    return { read, pages, holders: Object.fromEntries(holders) as Record<string, number> }
+  } finally {
+    store.close({ remove: true })
+  }
+}
+
+const key = (address: string) => address.slice(2).toLowerCase()
+
+test('collection holders prints the same holders from the backend as from the logs', async () => {
+  const home = await tempHome()
+  const env = { ...home.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_BLOCKCHAIN: 'polygon' }
+  const run = (...flags: string[]) =>
+    cli(['collection', 'holders', collection.address, '--base-url', backend.url, '--json', '--debug', ...flags], {
+      env,
+      cwd: home.dir,
+    })
+  const asked = await run()
+  expect(asked.code, asked.stderr).toBe(0)
+  const rows = JSON.parse(asked.stdout) as { receiver: string; count: string; block_number: number }[]
+  expect(rows.map(({ receiver, count }) => [receiver, count])).toContainEqual([BOB, '1'])
+  const read = await run('--block', String(rows[0]?.block_number))
+  expect(asked.stdout).toBe(read.stdout)
+  expect([asked, read].map(({ stderr }) => stderr.includes('getnftowners'))).toEqual([true, false])
+})
+
+test('reads several pages, without burned NFTs', async () => {
+  const { read, pages, holders } = await askPages((one) => one)
+  expect(read?.checked).toContain('the sum equals totalSupply')
+  expect(pages).toBe(2)
+  expect(holders).toEqual({ [key(ALICE)]: 2, [key(BOB)]: 1, [key(wallet.address)]: 1 })
+})
+
+test('reads the logs after 3 restarts', async () => {
+  const { read, pages } = await askPages((one, number) => ({ ...one, change: String(number) }))
+  expect([read, pages]).toEqual([null, 8])
+})
+
+test('rejects owners that are not those of the contract', async () => {
+  const withoutFirst = askPages((one, number) => (number === 1 ? { ...one, nfts: one.nfts.slice(1) } : one))
+  await expect(withoutFirst).rejects.toMatchObject({ code: 'verify_failed' })
+})
+
+test('starts again if an NFT is minted between two pages', async () => {
+  const { read, pages, holders } = await askPages(async (one, number) => {
+    if (number > 1) return one
+    await mintTo(ALICE, 1)
+    const head = Number((await blockAt(reader, 'latest'))?.number)
+    await until(page, ({ block }) => Number(block?.number) >= head)
+    return one
+  })
+  expect(read).not.toBeNull()
+  expect([pages, holders[key(ALICE)]]).toEqual([5, 3])
+})
