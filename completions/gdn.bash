@@ -1149,6 +1149,7 @@ commitprovenance
 getprovenances
 gettransactions
 getnfthistory
+getnftowners
 getreferences
 getcontentreferences
 relabelreferences

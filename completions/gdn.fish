@@ -1444,6 +1444,7 @@ function __gdn_values
         'getprovenances' \
         'gettransactions' \
         'getnfthistory' \
+        'getnftowners' \
         'getreferences' \
         'getcontentreferences' \
         'relabelreferences' \

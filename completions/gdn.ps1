@@ -1139,6 +1139,7 @@ commitprovenance
 getprovenances
 gettransactions
 getnfthistory
+getnftowners
 getreferences
 getcontentreferences
 relabelreferences

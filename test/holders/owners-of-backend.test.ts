@@ -41,8 +41,11 @@ beforeAll(async () => {
   const [moved, burned] = await mintTo(wallet.address, 3)
   const { address } = collection
   const at = address as `0x${string}`
-  const args = [wallet.address, BOB as `0x${string}`, BigInt(moved ?? 0)]
-  await rpcOf(backend).send(wallet, at, { functionName: 'transferFrom', args })
+  const to = BOB as `0x${string}`
+  await rpcOf(backend).send(wallet, at, {
+    functionName: 'transferFrom',
+    args: [wallet.address, to, BigInt(moved ?? 0)],
+  })
   await rpcOf(backend).send(wallet, at, { functionName: 'burn', args: [wallet.address, BigInt(burned ?? 0)] })
   await until(page, ({ nfts }) => nfts.length === 4 && nfts.some(({ owner }) => owner === BOB))
 })
@@ -86,7 +89,7 @@ async function askPages(change: (page: Page, number: number) => Page | Promise<P
   try {
     const read = await askOwners({
       ...{ reader, store, block, contract: collection.address.toLowerCase(), blockchain: 'polygon', pageSize: 2 },
-      client: { call: async (_name: string, request: object) => (await change(await ask(request), ++pages)) as never },
+      client: { call: async (_name, request) => (await change(await ask(Object(request)), ++pages)) as never },
       sleep: async () => {},
       signal: undefined,
       update: () => {},
