@@ -3,6 +3,7 @@ import type { ApiClient, ResponseOf } from '../client/api-client.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
 import { type Block, blockAt } from './block-of.ts'
+import { NOT_CHECKED } from './check.ts'
 import { compareWithContract, type Reading, type ReadOptions } from './read-holders.ts'
 import type { Change } from './transfers.ts'
 
@@ -22,7 +23,7 @@ const BACKOFF = { firstMs: 200, maxMs: 1000 }
 
 /**
  * Reads the owners of a collection from its backend into the store, and compares them with the contract. Starts again
- * if an owner changes meanwhile, or if the backend has not read the newest block yet. Returns null after 3 restarts.
+ * if the chain moves on meanwhile, or if the backend has not read the newest block yet. Returns null after 3 restarts.
  *
  * @throws GdnError `verify_failed` if the contract differs; the errors of `call`
  */
@@ -30,7 +31,9 @@ export async function askOwners(options: OwnersOptions): Promise<Reading | null>
   const { reader, block, sleep, signal } = options
   for (let restart = 0; ; restart++) {
     if (await readPages(options)) {
-      return { standard: 'erc721', checked: await compareWithContract(options, 'erc721', []) }
+      const checked = await compareWithContract(options, 'erc721', [])
+      // An embedded chain has only the state of its newest block.
+      if (checked !== NOT_CHECKED) return { standard: 'erc721', checked }
     }
     if (restart === RESTARTS) return null
     await sleep(backoffMs(restart + 1, BACKOFF), signal)
@@ -44,14 +47,12 @@ async function readPages(options: OwnersOptions): Promise<boolean> {
   // A reading from logs that resumes with this state starts at the first block.
   const state = { contract, block: block.number, hash: block.hash, next: 0, standard: 'erc721' as const }
   store.clear()
-  let change: string | null = null
   let events = 0
   for (let after: string | null | undefined; after !== null; ) {
     const request = { contract_address: contract, blockchain, after, limit: pageSize }
     const page: ResponseOf<'getnftowners'> = await client.call('getnftowners', request, { signal })
-    change ??= page.change
-    if (page.change !== change || !isAt(page, block)) return false
-    const changes = page.nfts.map(changeOf)
+    if (!isAt(page, block)) return false
+    const changes = page.nfts.flatMap(changesOf)
     events += changes.length
     store.apply(changes, { ...state, doubts: [], events, upgrades: 0 })
     update(`Reading owners: ${events}`)
@@ -60,14 +61,15 @@ async function readPages(options: OwnersOptions): Promise<boolean> {
   return true
 }
 
-/** Whether the backend knows all transfers up to the block, and none of a later one. */
+/** Whether the backend knew all transfers up to the block, and no later one of the page's NFTs. */
 function isAt(page: ResponseOf<'getnftowners'>, { number, hash }: Block): boolean {
-  if (page.block === null || page.block.number < number || (page.changed_block ?? 0) > number) return false
+  if (page.block === null || page.block.number < number || page.nfts.some((nft) => nft.block > number)) return false
   return page.block.number > number || page.block.hash.toLowerCase() === hash
 }
 
-function changeOf({ token_id, owner }: ResponseOf<'getnftowners'>['nfts'][number]): Change {
+function changesOf({ token_id, owner }: ResponseOf<'getnftowners'>['nfts'][number]): Change[] {
+  if (owner === null) return []
   if (/^[0-9]{1,78}$/.test(token_id) && /^0x[0-9a-f]{40}$/i.test(owner))
-    return { kind: 'token', token: BigInt(token_id), to: owner.slice(2).toLowerCase() }
+    return [{ kind: 'token', token: BigInt(token_id), to: owner.slice(2).toLowerCase() }]
   throw new GdnError('bad_answer', 'the server returned an invalid token ID or owner')
 }

@@ -127,7 +127,7 @@ async function useUpdates(
   await ended([await call(backend, 'commitprovenance', { contract_address, provenance: `0x${'ab'.repeat(32)}` })])
   await call(backend, 'getprovenances', { contract_address })
   await call(backend, 'getnfthistory', { nft_gdn_id: first })
-  await call(backend, 'getnftowners', { contract_address, blockchain: 'polygon' })
+  await call(backend, 'getnftowners', { contract_address, blockchain: 'polygon', limit: 500 })
   return update?.response.transaction_gdn_id ?? ''
 
   function ended(answers: readonly { response: { transaction_gdn_id: string } }[]) {

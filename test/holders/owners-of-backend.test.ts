@@ -47,7 +47,11 @@ beforeAll(async () => {
     args: [wallet.address, to, BigInt(moved ?? 0)],
   })
   await rpcOf(backend).send(wallet, at, { functionName: 'burn', args: [wallet.address, BigInt(burned ?? 0)] })
-  await until(page, ({ nfts }) => nfts.length === 4 && nfts.some(({ owner }) => owner === BOB))
+  await until(
+    page,
+    ({ nfts }) =>
+      nfts.length === 5 && nfts.some(({ owner }) => owner === null) && nfts.some(({ owner }) => owner === BOB),
+  )
 })
 afterAll(async () => {
   await backend?.close()
@@ -68,6 +72,7 @@ async function rpc(method: string, params: unknown[]) {
   const headers = { 'content-type': 'application/json' }
   return (await (await fetch(`${backend.url}/rpc/polygon`, { method: 'POST', headers, body })).json()) as {
     result: string
+    error?: { message: string }
   }
 }
 
@@ -76,7 +81,10 @@ const reader = {
   request: rpc,
   call: (calls: readonly { to: string; data: string }[], block = 'latest') =>
     Promise.all(
-      calls.map(async (one) => ({ kind: 'value' as const, data: (await rpc('eth_call', [one, block])).result })),
+      calls.map(async (one) => {
+        const { result: data, error } = await rpc('eth_call', [one, block])
+        return error === undefined ? { kind: 'value' as const, data } : { kind: 'failed' as const, ...error }
+      }),
     ),
 }
 
@@ -123,13 +131,14 @@ test('collection holders prints the same holders from the backend as from the lo
 test('reads several pages, without burned NFTs', async () => {
   const { read, pages, holders } = await askPages((one) => one)
   expect(read?.checked).toContain('the sum equals totalSupply')
-  expect(pages).toBe(2)
+  expect(pages).toBe(3)
   expect(holders).toEqual({ [key(ALICE)]: 2, [key(BOB)]: 1, [key(wallet.address)]: 1 })
 })
 
 test('reads the logs after 3 restarts', async () => {
-  const { read, pages } = await askPages((one, number) => ({ ...one, change: String(number) }))
-  expect([read, pages]).toEqual([null, 8])
+  const later = (nfts: Page['nfts']) => nfts.map((nft) => ({ ...nft, block: nft.block + 1_000_000 }))
+  const { read, pages } = await askPages((one) => ({ ...one, nfts: later(one.nfts) }))
+  expect([read, pages]).toEqual([null, 4])
 })
 
 test('rejects owners that are not those of the contract', async () => {
@@ -137,14 +146,38 @@ test('rejects owners that are not those of the contract', async () => {
   await expect(withoutFirst).rejects.toMatchObject({ code: 'verify_failed' })
 })
 
+/** Waits until the backend has read the newest block. */
+async function followed() {
+  const head = Number((await blockAt(reader, 'latest'))?.number)
+  await until(page, ({ block }) => Number(block?.number) >= head)
+}
+
 test('starts again if an NFT is minted between two pages', async () => {
   const { read, pages, holders } = await askPages(async (one, number) => {
     if (number > 1) return one
     await mintTo(ALICE, 1)
-    const head = Number((await blockAt(reader, 'latest'))?.number)
-    await until(page, ({ block }) => Number(block?.number) >= head)
+    await followed()
     return one
   })
   expect(read).not.toBeNull()
-  expect([pages, holders[key(ALICE)]]).toEqual([5, 3])
+  expect([pages, holders[key(ALICE)]]).toEqual([6, 3])
+})
+
+test('starts again if an NFT is transferred between two pages, or after its page', async () => {
+  const { nfts } = await page()
+  const at = nfts.findIndex(({ owner }) => owner === wallet.address)
+  const [token, pageOfToken] = [BigInt(nfts[at]?.token_id ?? 0), Math.ceil((at + 1) / 2)]
+  expect(pageOfToken).toBeGreaterThan(1)
+  const moveAfter = (pageNumber: number, to: string) => async (one: Page, number: number) => {
+    if (number !== pageNumber) return one
+    const args = [wallet.address, to as `0x${string}`, token] as [`0x${string}`, `0x${string}`, bigint]
+    await rpcOf(backend).send(wallet, collection.address, { functionName: 'transferFrom', args })
+    await followed()
+    return one
+  }
+  const between = await askPages(moveAfter(1, wallet.address))
+  expect([between.pages, between.holders[key(wallet.address)]]).toEqual([pageOfToken + 3, 1])
+  // The pages are right at their block, but the chain has no state of this block to compare them with.
+  const after = await askPages(moveAfter(3, BOB))
+  expect([after.pages, after.holders[key(wallet.address)]]).toEqual([6, undefined])
 })

@@ -35,11 +35,15 @@ export const getnftowners = defineEndpoint({
     requests: z.looseObject({ contract_address: z.string(), blockchain: z.string() }),
     /** The last block whose transfers the backend has read; null before the first. */
     block: z.looseObject({ number: z.number(), hash: z.string() }).nullable(),
-    /** The block of the newest known transfer of a deployed NFT; null if there is none. */
-    changed_block: z.number().nullable(),
-    /** A text that changes whenever an owner changes or an NFT is deployed. Pages with one text belong together. */
-    change: z.string(),
-    nfts: z.array(z.looseObject({ token_id: z.string(), owner: z.string() })),
+    nfts: z.array(
+      z.looseObject({
+        token_id: z.string(),
+        /** Null if the NFT is burned. */
+        owner: z.string().nullable(),
+        /** Number of the block of the mint or transfer that set the owner. */
+        block: z.number(),
+      }),
+    ),
     /** The `after` value for the next page; null on the last page. */
     next: z.string().nullable(),
   }),
@@ -48,9 +52,7 @@ export const getnftowners = defineEndpoint({
     response: {
       requests: request,
       block: { number: 1289, hash: '0x4c3f7d9e0b1a2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5' },
-      changed_block: 1201,
-      change: '2 1 1201 1201',
-      nfts: [{ token_id: '1', owner: '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e' }],
+      nfts: [{ token_id: '1', owner: '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e', block: 1201 }],
       next: null,
     },
   },

@@ -124,15 +124,14 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   },
   getnftowners: {
     after: 'The next value of the previous response.',
-    block: 'The last block whose transfers the backend has read. Null before the first.',
-    change: 'A text that changes whenever an owner changes or an NFT is deployed. Pages with one text belong together.',
-    changed_block: 'Number of the block of the newest known transfer of the NFTs. Null if there is none.',
+    block:
+      'The last block whose transfers the backend has read; null before the first. In an NFT, the number of the block of the mint or transfer that set its owner.',
     hash: 'Hash of the block.',
     limit: 'Number of NFTs per page: at most 10000, which is the default.',
     next: 'The after value for the next page; null on the last page.',
-    nfts: 'Deployed NFTs, in the order of their acceptance. Burned NFTs are left out.',
+    nfts: 'Deployed NFTs, in the order of their acceptance.',
     number: 'Number of the block.',
-    owner: 'Wallet address of the owner.',
+    owner: 'Wallet address of the owner. Null if the NFT is burned.',
     token_id: 'Token ID: decimal digits in a string.',
   },
   createcollection: {

@@ -1,45 +1,60 @@
-import { sql } from 'kysely'
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { Db } from './schema.ts'
 
-/** Returns the owners of deployed NFTs of a collection in the order of acceptance. Leaves out burned NFTs. */
+/** A deployed NFT on an EVM chain. */
+type Owned = {
+  token_id: string
+  /** Null if it is burned. */
+  owner: string | null
+  /** The block of the mint or transfer that set the owner. */
+  block: number
+}
+
+/**
+ * Returns deployed NFTs of a collection, with their owners, in the order of acceptance. Reads at most `limit` NFTs of
+ * any status. `next` is the `after` value for the next page; null on the last page.
+ */
 export async function listOwners(
   db: Db,
   collectionId: string,
   { after, limit }: { after: number; limit: number },
-): Promise<{ seq: number; token_id: string | null; owner: string | null }[]> {
-  return await db
+): Promise<{ nfts: Owned[]; next: string | null }> {
+  // A settled transfer whose event the follower hasn't read yet has its block only in the NFT. An event that was read
+  // before its NFT was deployed is only in the table of events.
+  const found = await db
     .selectFrom('nfts')
-    .select(['seq', 'token_id', 'owner'])
+    .select(['seq', 'status', 'token_id', 'owner', 'owner_block'])
+    .select((eb) => [
+      eb
+        .selectFrom('transactions')
+        .select('transactions.block_number')
+        .whereRef('transactions.id', '=', 'nfts.transaction_id')
+        .as('mint_block'),
+      eb
+        .selectFrom('owner_events')
+        .select('owner_events.block_number')
+        .whereRef('owner_events.collection_id', '=', 'nfts.collection_id')
+        .whereRef('owner_events.token_id', '=', 'nfts.token_id')
+        .orderBy('owner_events.block_number', 'desc')
+        .limit(1)
+        .as('event_block'),
+    ])
     .where('collection_id', '=', collectionId)
     .where('seq', '>', after)
-    .where('status', '=', 'deployed')
-    .where('owner', '!=', ZERO_ADDRESS)
     .orderBy('seq')
-    .limit(limit)
+    .limit(limit + 1)
     .execute()
-}
-
-/**
- * Returns the block of the newest transfer in a collection, and a text that changes with every owner. Both consider the
- * owners of settled transfers, which the follower may read later, and the events of NFTs that were deployed later.
- */
-export async function ownerChange(db: Db, collectionId: string): Promise<{ block: number | null; marker: string }> {
-  const nfts = await db
-    .selectFrom('nfts')
-    .select(({ fn }) => [fn.countAll().as('count'), fn.max('owner_block').as('block'), fn.sum('owner_block').as('sum')])
-    .where('collection_id', '=', collectionId)
-    .where('status', '=', 'deployed')
-    .executeTakeFirstOrThrow()
-  const events = await db
-    .selectFrom('owner_events')
-    .select(({ fn }) => [fn.countAll().as('count'), fn.max('block_number').as('block')])
-    .where('collection_id', '=', collectionId)
-    .where('token_id', 'is not', sql.lit(null))
-    .executeTakeFirstOrThrow()
-  const blocks = [nfts.block, events.block].filter((block) => block !== null).map(Number)
-  return {
-    block: blocks.length === 0 ? null : Math.max(...blocks),
-    marker: [nfts.count, events.count, nfts.sum ?? 0, ...blocks].join(' '),
-  }
+  const page = found.slice(0, limit)
+  const nfts = page.flatMap(({ status, token_id, owner, owner_block, mint_block, event_block }) =>
+    status !== 'deployed' || token_id === null
+      ? []
+      : [
+          {
+            token_id,
+            owner: owner === ZERO_ADDRESS ? null : owner,
+            block: Math.max(...[owner_block, mint_block, event_block].map(Number)),
+          },
+        ],
+  )
+  return { nfts, next: found.length > limit ? String(page.at(-1)?.seq) : null }
 }

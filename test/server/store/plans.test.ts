@@ -99,6 +99,8 @@ const NEED_STATISTICS = [
   /^select number, timestamp from chain_blocks where/,
   // The watch for burned tokens on Solana.
   /^select seq, id, token_id, owner from nfts where collection_id = \? and seq > \? order by seq limit/,
+  // A page of owners.
+  /^select seq, status, token_id, owner, owner_block, /,
   // Metrics, and the removal of deliveries pending for removed listeners.
   /^delete from webhook_deliveries where state = 'waiting' and webhook_id not in/,
   /^select count\(\*\) as count from webhook_deliveries where state = 'waiting'$/,
