@@ -31,8 +31,9 @@ export interface AskedCall {
 }
 
 /**
- * Checks the signed transactions on a public network once, where all of them have reverted in a final block.
+ * Checks the signed transactions on a network once, where all of them have reverted in a final block.
  *
+ * @param options.isEmbedded whether the network is an embedded chain. Default: a public network
  * @param options.missing hashes of transactions that are in no block
  * @param options.warn receives the messages of warnings
  */
@@ -40,7 +41,11 @@ export async function lookAtReverts(
   store: Store,
   now: number,
   answer: (asked: AskedCall) => Hex,
-  { missing = [], warn = () => {} }: { missing?: readonly string[]; warn?: (message: string) => void } = {},
+  {
+    isEmbedded = false,
+    missing = [],
+    warn = () => {},
+  }: { isEmbedded?: boolean; missing?: readonly string[]; warn?: (message: string) => void } = {},
 ): Promise<void> {
   const publicNetwork: PublicNetwork = {
     ...{
@@ -59,7 +64,8 @@ export async function lookAtReverts(
     suggestFees: async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }),
   }
   const network: EvmNetwork = {
-    ...{ blockchain: 'polygon', chainId: 137, confirmations: 3, publicNetwork, broadcast: async () => [] },
+    ...{ blockchain: 'polygon', chainId: 137, confirmations: 3, broadcast: async () => [] },
+    ...(isEmbedded ? {} : { publicNetwork }),
     receipts: async (hashes) =>
       hashes.map((transactionHash): EvmReceipt | null => {
         if (missing.includes(transactionHash)) return null

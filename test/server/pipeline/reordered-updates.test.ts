@@ -78,6 +78,7 @@ interface Chain {
   /** Whether the same update would succeed now. */
   takes?: boolean
   frozen?: boolean
+  isEmbedded?: boolean
 }
 
 function answerOf({ count, takes = false, frozen = false }: Chain, { from, data }: { from?: string; data: Hex }): Hex {
@@ -111,7 +112,8 @@ async function judged(chain: Chain) {
   await addUpdatesOf({ title: 'A', token: '1' })
   await assignUpdates(store.db, [1], 't')
   await store.db.updateTable('collections').set({ update_count: 5 }).execute()
-  await lookAtReverts(store, NOW, ({ call: asked }) => answerOf(chain, asked))
+  const { isEmbedded = false } = chain
+  await lookAtReverts(store, NOW, ({ call: asked }) => answerOf(chain, asked), { isEmbedded })
   const [update] = await updates()
   return { ...update, count: await updateCount() }
 }
@@ -125,8 +127,8 @@ it.each([
   expect(await judged({ count })).toMatchObject({ ...WAITS, attempts: 0, count: 4 })
 })
 
-it('signs an update again that would succeed now, and counts the revert', async () => {
-  expect(await judged({ count: 4, takes: true })).toMatchObject({ ...WAITS, attempts: 1, count: 4 })
+it.each([false, true])('signs an update again that would succeed now (embedded: %s)', async (isEmbedded) => {
+  expect(await judged({ count: 4, takes: true, isEmbedded })).toMatchObject({ ...WAITS, attempts: 1, count: 4 })
 })
 
 it('fails an update that the network rejects in its turn', async () => {

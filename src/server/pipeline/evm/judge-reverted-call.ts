@@ -15,7 +15,7 @@ export interface Call {
 
 /**
  * What a final revert means for the next attempt:
- * - `again`: the call would succeed now. A reorg had placed it before a transaction that it depends on.
+ * - `again`: the call would succeed now. It was executed before a transaction that it depends on, as after a reorg.
  * - `wait`: it fails only in a state that a reorg can still change.
  * - `never`: it would revert again.
  */
@@ -24,11 +24,11 @@ export type RevertVerdict = 'again' | 'wait' | 'never'
 /** Judges a reverted call in the newest state and in the newest final state. */
 export async function judgeRevertedCall(network: EvmNetwork, call: Call): Promise<RevertVerdict> {
   const { publicNetwork } = network
-  // If every block is final immediately, no revert is temporary.
+  if (await succeeds(network, call, 'latest')) return 'again'
+  // If every block is final immediately, the newest state is the only one.
   if (publicNetwork === undefined) return 'never'
   // A lagging node may not have the transaction that the call depends on, so the call is also tried in the newest known
   // block. A node without that block returns an error.
-  if (await succeeds(network, call, 'latest')) return 'again'
   if (await succeeds(network, call, numberToHex(await publicNetwork.head()))) return 'again'
   return (await atFinality(publicNetwork, (block) => succeeds(network, call, block))) === true ? 'wait' : 'never'
 }
