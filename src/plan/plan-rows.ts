@@ -15,13 +15,14 @@ import type { PlannedChange, RowChanges } from './planned.ts'
 export async function* plannedChanges(store: StoredRun, contents: LocalContents): AsyncGenerator<PlannedChange> {
   const { manifest } = store.drop
   for await (const { row, changes } of rowsOf(store, 'JOIN')) {
-    const { line, metadata, localFiles, receiver } = row.row
+    const { line, metadata, localFiles, receiver, receiverName } = row.row
+    const named = receiverName === undefined ? receiver : `${receiverName} (${receiver})`
     const names = new Map(localFiles.map(({ key, path }) => [fileFieldName(key), shownName(manifest, path)]))
     for (const change of changes) {
       const shown = change.fields.map(({ field, from, to }) => ({
         field,
         from: isFileField(field) && from !== null ? nameOf(from) : from,
-        to: names.get(field) ?? to,
+        to: field === 'receiver' ? named : (names.get(field) ?? to),
       }))
       yield {
         ...change,
@@ -29,7 +30,7 @@ export async function* plannedChanges(store: StoredRun, contents: LocalContents)
         line,
         title: metadata.title,
         shown,
-        receiver: change.action === 'mint' ? receiver : undefined,
+        receiver: change.action === 'mint' ? named : undefined,
       }
     }
   }

@@ -69,9 +69,9 @@ export interface PlannedChange extends NftChange {
   /** Null for the burn of an NFT whose row was removed. */
   line: number | null
   title: string
-  /** The receiver of the NFT, for a mint. */
+  /** The receiver of the NFT, with its ENS name, for a mint. */
   receiver?: string | undefined
-  /** The fields to display, with names of local files instead of their URLs. Default: `fields`. */
+  /** The fields to display, with names of local files and receivers instead of their URLs and addresses. Default: `fields`. */
   shown?: FieldChange[] | undefined
 }
 

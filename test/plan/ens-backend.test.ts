@@ -111,6 +111,9 @@ test('a row whose name was edited is transferred, and the NFT gets the name', as
   await first.write(withId('bob.eth'))
   const plan = await succeeded(first.plan('-o', 'ndjson'))
   expect(JSON.parse(plan.stdout)).toMatchObject({ action: 'transfer', changes: [{ from: ALICE, to: BOB }] })
+  // The output for people also has the name.
+  const forPeople = await succeeded(first.plan('-o', 'table'))
+  expect(forPeople.stdout + forPeople.stderr).toContain(`bob.eth (${BOB})`)
   await succeeded(first.apply())
   expect(await receiversOf(collection)).toEqual([`${BOB} bob.eth`])
   node.records['bob.eth'] = { [POLYGON]: CAROL }
