@@ -1,7 +1,10 @@
 import { RpcRequestError } from 'viem'
+import { RETRIES, retryAfterMs } from '../client/retry.ts'
 import { type Transport, TransportError } from '../client/transport.ts'
+import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
+import { sleep } from '../core/time.ts'
 
 /** The Ethereum node that names are resolved with. */
 export interface EnsNode {
@@ -15,6 +18,11 @@ const MAX_BYTES = 8 * 2 ** 20
 const MAX_MESSAGE = 300
 /** A failed request is sent once more, because all requests only read. */
 const ATTEMPTS = 2
+/** How often a throttled request is sent again. With these waits, it ends before the time limit of a name. */
+const THROTTLED_RETRIES = 6
+const MAX_WAIT_MS = 8000
+/** HTTP status and JSON-RPC codes of a node that throttles. */
+const THROTTLED = [429, -32_005]
 /** JSON-RPC codes of a call that the contract reverted. */
 const REVERTED = 3
 
@@ -38,7 +46,7 @@ export async function requestNode(
 ): Promise<unknown> {
   const body = { jsonrpc: '2.0', id: 1, method, params }
   const headers = { 'content-type': 'application/json', accept: 'application/json', 'user-agent': userAgent }
-  for (let attempt = 1; ; attempt++) {
+  for (let failures = 0, throttled = 0; ; ) {
     signal.throwIfAborted()
     try {
       const response = await transport.request({
@@ -52,6 +60,12 @@ export async function requestNode(
       })
       const answer = asRecord(parseJson(response.body))
       const error = asRecord(answer?.error)
+      if (THROTTLED.some((code) => code === response.status || code === error?.code) && throttled < THROTTLED_RETRIES) {
+        const asked = retryAfterMs(response.headers, Date.now()) ?? backoffMs(throttled + 1, RETRIES)
+        throttled += 1
+        await sleep(Math.min(asked, MAX_WAIT_MS), signal)
+        continue
+      }
       if (error !== null) throw errorOf(node, error, body)
       if (response.status === 200 && answer !== null && 'result' in answer) return answer.result
       const what = response.status === 200 ? 'a response that is not JSON-RPC' : `HTTP ${response.status}`
@@ -59,7 +73,7 @@ export async function requestNode(
     } catch (error) {
       if (signal.aborted) throw signal.reason
       const failure = error instanceof TransportError ? nodeFailed(node, `did not respond: ${error.message}`) : error
-      if (!(failure instanceof GdnError) || attempt === ATTEMPTS) throw failure
+      if (!(failure instanceof GdnError) || ++failures === ATTEMPTS) throw failure
     }
   }
 }

@@ -39,7 +39,7 @@ export interface EnsResolver {
    * names at a time.
    *
    * @throws GdnError `usage` if the node isn't one of Ethereum; `refused` if the name has no such record or can't be
-   * resolved; the signal's reason once it is aborted
+   * resolved, or if the node has failed; the signal's reason once it is aborted
    */
   resolve(name: string, network: EnsNetwork): Promise<Address>
 }
@@ -99,6 +99,8 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
     requestNode({ node, transport, userAgent, timeoutMs: nodeTimeoutMs }, body, signal)
 
   let checking: Promise<void> | undefined
+  /** The failure of the node that ends the resolution of all other names. */
+  let failure: GdnError | null = null
   async function checkChain(): Promise<void> {
     const chainId = await request({ method: 'eth_chainId', params: [] }, outer)
     if (typeof chainId !== 'string' || !/^0x[0-9a-f]{1,16}$/i.test(chainId)) {
@@ -148,7 +150,10 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
     } catch (error) {
       if (signal.aborted) throw abortReason(name, trace, signal)
       if (error instanceof GdnError) throw error
-      if (trace.nodeFailure !== null) throw trace.nodeFailure
+      if (trace.nodeFailure !== null) {
+        failure ??= trace.nodeFailure
+        throw trace.nodeFailure
+      }
       const problem = problemOf(name, error, trace)
       if (problem === null) return null
       throw problem
@@ -175,6 +180,7 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
   }
 
   async function find(name: string, network: EnsNetwork, signal: AbortSignal): Promise<Address> {
+    if (failure !== null) throw failure
     checking ??= checkChain()
     await checking
     const coinType = coinTypeOf(network.chainId)

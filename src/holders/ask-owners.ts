@@ -44,8 +44,9 @@ export async function askOwners(options: OwnersOptions): Promise<Reading | null>
 /** Reads all pages. Returns false if they are not the owners at the block. */
 async function readPages(options: OwnersOptions): Promise<boolean> {
   const { client, store, contract, blockchain, block, signal, update, pageSize } = options
-  // A reading from logs that resumes with this state starts at the first block.
-  const state = { contract, block: block.number, hash: block.hash, next: 0, standard: 'erc721' as const }
+  // A reading from logs never resumes after this block, because these owners may be of a later one than it wants.
+  const next = Number.MAX_SAFE_INTEGER
+  const state = { contract, block: block.number, hash: block.hash, next, standard: 'erc721' as const }
   store.clear()
   let events = 0
   for (let after: string | null | undefined; after !== null; ) {

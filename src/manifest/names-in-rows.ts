@@ -7,8 +7,12 @@ import type { EnsNames, ManifestOptions } from './options.ts'
 const ZERO = 48
 const X = 120
 
-/** Whether a text begins with `0x`, as most receivers do. The fast check comes before all others. */
-export const beginsAsAddress = (text: string): boolean => text.charCodeAt(0) === ZERO && text.charCodeAt(1) === X
+/**
+ * Whether a text begins with `0x` and has no dot, as most receivers, so that it isn't a name such as `0xalice.eth`. The
+ * fast check comes before all others.
+ */
+export const beginsAsAddress = (text: string): boolean =>
+  text.charCodeAt(0) === ZERO && text.charCodeAt(1) === X && !text.includes('.')
 
 /** Collects the ENS names of a block of rows, so that they are resolved together. */
 export class NamesInRows {
@@ -33,9 +37,13 @@ export class NamesInRows {
   add(cells: readonly unknown[], { parties, chain }: NameColumns): void {
     for (let at = 0; at < parties.length; at++) {
       const cell = cells[parties[at] ?? -1]
-      if (typeof cell === 'string' && !beginsAsAddress(cell)) this.#addText(unescapeCell(cell.trim()))
+      if (typeof cell !== 'string' || beginsAsAddress(cell)) continue
+      const text = cell.trim()
+      this.#addText(text)
+      // A CSV file has escaped cells. Other manifests mean the text as it is.
+      this.#addText(unescapeCell(text))
     }
-    if (chain !== -1) this.#blockchain ??= cells[chain]
+    if (this.#blockchain === undefined) this.#blockchain = textIn(cells[chain])
   }
 
   #addText(text: string): void {
@@ -64,6 +72,9 @@ export class NamesInRows {
     }
   }
 }
+
+const textIn = (cell: unknown): string | undefined =>
+  typeof cell === 'string' && cell.trim() !== '' ? cell.trim() : undefined
 
 type PartyKind = 'receiver' | 'sender'
 

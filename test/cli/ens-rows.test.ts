@@ -117,6 +117,21 @@ describe('reading', () => {
     expect(refused.stderr).toContain(message)
   })
 
+  test('takes names that begin with 0x, in rows and lists', async () => {
+    node.records = { ...RECORDS, '0xalice.eth': RECORDS['alice.eth'] }
+    const { mint, sent } = await minter()
+    await rows('A,x,0xalice.eth')
+    expect(await mint([path('drop.csv')])).toMatchObject({ code: 0 })
+    expect(await mint([...(await list('0xalice.eth'))])).toMatchObject({ code: 0 })
+    expect(sent()).toEqual([`A ${ALICE}`, `Dawn ${ALICE}`])
+  })
+
+  test('reports a JSON receiver that would be an escaped cell of a CSV file', async () => {
+    await writeFile(path('drop.json'), JSON.stringify([{ title: 'A', description: 'x', receiver: "'-alice.eth" }]))
+    const refused = await gdn(['batch', 'validate', path('drop.json'), '-b', 'polygon'])
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('is not a valid ENS name')])
+  })
+
   test('takes the names of a list, which needs no header', async () => {
     const { mint, sent } = await minter()
     expect(await mint(await list('alice.eth', BOB))).toMatchObject({ code: 0 })

@@ -285,6 +285,7 @@ async function startNode(answer: (method: string, params: unknown) => unknown): 
       const { id, method, params } = JSON.parse(text)
       const body = await answer(method, params)
       if (body === 'hang') return
+      if (body === 'throttle') return void response.writeHead(429, { 'retry-after': '0' }).end()
       if (typeof body === 'string') return void response.writeHead(503).end(body)
       response.end(JSON.stringify({ jsonrpc: '2.0', id, ...(body as object) }))
     })
@@ -295,6 +296,12 @@ async function startNode(answer: (method: string, params: unknown) => unknown): 
     server.close()
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v2/a-key-that-is-secret`
+}
+
+async function fromAnvil(method: string, params: unknown): Promise<object> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const headers = { 'content-type': 'application/json' }
+  return (await (await fetch(world.anvil.url, { method: 'POST', headers, body })).json()) as object
 }
 
 describe('nodes', () => {
@@ -309,9 +316,9 @@ describe('nodes', () => {
     ['rejects a node that fails', () => 'busy', 'refused', /returned HTTP 503 to eth_chainId$/],
     [
       'rejects a node that returns an error',
-      () => ({ error: { code: -32005, message: 'limit exceeded' } }),
+      () => ({ error: { code: -32000, message: 'out of order' } }),
       'refused',
-      /returned an error to eth_chainId: limit exceeded$/,
+      /returned an error to eth_chainId: out of order$/,
     ],
     [
       'rejects a node that fails after the check of its chain',
@@ -335,14 +342,32 @@ describe('nodes', () => {
 
   test('repeats a failed request once', async () => {
     let failures = 1
-    const url = await startNode(async (method, params) => {
-      if (failures-- > 0) return 'busy'
-      const { anvil } = world
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-      const headers = { 'content-type': 'application/json' }
-      return await (await fetch(anvil.url, { method: 'POST', headers, body })).json()
-    })
+    const url = await startNode((method, params) => (failures-- > 0 ? 'busy' : fromAnvil(method, params)))
     expect(await resolver({ url }).resolve('alice.eth', POLYGON)).toBe(getAddress(B))
+  })
+
+  test.each([
+    ['HTTP 429', () => 'throttle'],
+    ['the JSON-RPC code -32005', () => ({ error: { code: -32_005, message: 'limit exceeded' } })],
+  ])('waits and repeats a request that the node throttles with %s', async (_title, throttled) => {
+    let left = 3
+    const url = await startNode((method, params) => (left-- > 0 ? throttled() : fromAnvil(method, params)))
+    expect(await resolver({ url }).resolve('alice.eth', POLYGON)).toBe(getAddress(B))
+  })
+
+  test('asks for no further name after the node has failed', async () => {
+    let calls = 0
+    const url = await startNode(async (method) => {
+      if (method === 'eth_chainId') return { result: '0x1' }
+      calls += 1
+      return 'hang'
+    })
+    const from = resolver({ url, nodeTimeoutMs: 200 })
+    const names = Array.from({ length: 100 }, (_, index) => from.resolve(`name${index}.eth`, POLYGON))
+    const results = await Promise.allSettled(names)
+    expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['rejected']))
+    // 20 at a time, each of which is repeated once.
+    expect(calls).toBeLessThanOrEqual(40)
   })
 
   test('asks once for each name and network, and for at most 20 names at a time', async () => {

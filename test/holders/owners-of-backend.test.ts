@@ -7,6 +7,7 @@ import type { ResponseOf } from '../../src/client/api-client.ts'
 import { askOwners } from '../../src/holders/ask-owners.ts'
 import { blockAt } from '../../src/holders/block-of.ts'
 import { listHolders } from '../../src/holders/holder-table.ts'
+import { readHolders } from '../../src/holders/read-holders.ts'
 import { ReadingStore } from '../../src/holders/reading-store.ts'
 import { cli, tempHome } from '../cli/harness.ts'
 import {
@@ -180,4 +181,25 @@ test('starts again if an NFT is transferred between two pages, or after its page
   // The pages are right at their block, but the chain has no state of this block to compare them with.
   const after = await askPages(moveAfter(3, BOB))
   expect([after.pages, after.holders[key(wallet.address)]]).toEqual([6, undefined])
+})
+
+test('a reading of an earlier block does not resume a stopped reading from the backend', async () => {
+  const [first] = (await page()).nfts
+  const [newest, earlier] = [await blockAt(reader, 'latest'), await blockAt(reader, first?.block ?? 0)]
+  if (newest === null || earlier === null) throw new Error('the chain has no such block')
+  const store = new ReadingStore(join(folder, 'stopped.db'))
+  const signal = undefined
+  const common = { reader, store, contract: collection.address.toLowerCase(), sleep: async () => {}, update: () => {} }
+  await askOwners({
+    ...common,
+    client: { call: async (_name, request) => (await ask(request as object)) as never },
+    blockchain: 'polygon',
+    block: newest,
+    signal,
+  })
+  await readHolders({ ...common, block: earlier, signal, onProgress: () => {}, onReorg: () => {} })
+  const holders = [...listHolders(store)].map(({ owner, count }) => [owner, Number(count)])
+  store.close({ remove: true })
+  // The first block has the two NFTs that were minted first.
+  expect(holders).toEqual([[key(ALICE), 2]])
 })
