@@ -71,7 +71,7 @@ export interface PlannedChange extends NftChange {
   title: string
   /** The receiver of the NFT, with its ENS name, for a mint. */
   receiver?: string | undefined
-  /** The fields to display, with names of local files and receivers instead of their URLs and addresses. Default: `fields`. */
+  /** The fields to display, with the names of local files and receivers. Default: `fields`. */
   shown?: FieldChange[] | undefined
 }
 
