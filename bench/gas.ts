@@ -153,6 +153,7 @@ async function deployOurs(node: DevNode) {
       enableBurn: false,
       royaltyReceiver: zeroAddress,
       royaltyBps: 0n,
+      maxSupply: 0n,
       ...changes,
     }
     const collectionGas = await spend(node, { from: operator, to: factory, data: encodeMake(init) })

@@ -40,6 +40,7 @@ const state = encodeFunctionResult({
     revoked: false,
     locked: false,
     nextTokenId: 1n,
+    maxSupply: 0n,
   },
 })
 

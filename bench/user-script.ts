@@ -130,7 +130,7 @@ function timeReadyBatches(count: number): Promise<number> {
     const factory = factoryAddress(wallet.account.address)
     const requestId: Hex = `0x${'1'.repeat(64)}`
     const flags = { enableApi: true, enableTransfer: true, locked: false, dynamic: false, enableBurn: false }
-    const options = { ...flags, royaltyReceiver: zeroAddress, royaltyBps: 0n }
+    const options = { ...flags, royaltyReceiver: zeroAddress, royaltyBps: 0n, maxSupply: 0n }
     const init: CollectionInit = { requestId, name: 'Bench', symbol: 'BEN', owner: WALLET, ...options }
     const deployment = await wallet.sendTransaction({ data: encodeDeployFactory([operator.account.address]) })
     await receiptOf(chain, deployment)

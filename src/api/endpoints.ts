@@ -24,6 +24,7 @@ const CONTRACTS = {
   gettransactions: async () => (await import('./endpoints/gettransactions.ts')).gettransactions,
   getnfthistory: async () => (await import('./endpoints/getnfthistory.ts')).getnfthistory,
   getnftowners: async () => (await import('./endpoints/getnftowners.ts')).getnftowners,
+  getsupply: async () => (await import('./endpoints/getsupply.ts')).getsupply,
   getreferences: async () => (await import('./endpoints/getreferences.ts')).getreferences,
   getcontentreferences: async () => (await import('./endpoints/getcontentreferences.ts')).getcontentreferences,
   relabelreferences: async () => (await import('./endpoints/relabelreferences.ts')).relabelreferences,

@@ -48,6 +48,8 @@ export const CAPABILITIES = {
   history: 'nft-history-supported',
   /** The server has `getnftowners`. */
   owners: 'nft-owners-supported',
+  /** The server limits the supply of collections (`max_supply`), and has `getsupply`. */
+  maxSupply: 'max-supply-supported',
   /** The server holds the response of a lookup with `Prefer: wait` while one of its records is pending. */
   waits: 'prefer-wait-supported',
   /** The server stores the ENS name of a receiver (`receiver_name`). */
@@ -85,6 +87,12 @@ export const VALUE_ERRORS = {
 export const CHAIN_ERRORS = {
   /** 503: the blockchain's signers lack funds, or it isn't set up. Only the backend's operator can change that. */
   notReady: 'blockchain_not_ready',
+} as const
+
+/** Values of the header `Error-Code`: why NFTs of a collection are rejected. The request had no effect. */
+export const SUPPLY_ERRORS = {
+  /** 409: with the NFTs, the collection would have more than its maximum supply. */
+  maxSupply: 'max_supply',
 } as const
 
 /** Values of the header `Error-Code`: why rows of a run are rejected. The request had no effect. */

@@ -40,6 +40,7 @@ export interface OperationFields {
     enable_burn?: true | undefined
     royalty_bps?: number | undefined
     royalty_receiver?: string | undefined
+    max_supply?: number | undefined
   }
 }
 

@@ -19,7 +19,7 @@ export const POSTGRES = [
   'test/server/postgres/**/*.test.ts',
   'test/server/database/*.test.ts',
   'test/server/store/{leases,plans,runs-of-lost,transfers}.test.ts',
-  'test/server/http/{held-reads,idempotency,max-cost-of-changes,reference-aliases,reference-labels,references}.test.ts',
+  'test/server/http/{held-reads,idempotency,max-cost-of-changes,max-supply,reference-aliases,reference-labels,references}.test.ts',
   'test/server/pipeline/{max-cost-property,reordered-transfers}.test.ts',
   'test/cli/mcp/max-cost-property.test.ts',
   'test/server/transfers/{owner-block,receiver-names}.test.ts',

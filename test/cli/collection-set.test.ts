@@ -75,7 +75,7 @@ beforeEach(async () => {
     requestId: `0x${String(++made).padStart(64, '0')}` as Hex,
     ...{ name: 'Tide', symbol: 'TIDE', owner: owner.address },
     ...{ enableApi: true, enableTransfer: false, locked: false, dynamic: false, enableBurn: false },
-    ...{ royaltyReceiver: zeroAddress, royaltyBps: 0n },
+    ...{ royaltyReceiver: zeroAddress, royaltyBps: 0n, maxSupply: 0n },
   }
   await send(operator, factory, encodeMake(init))
   contract = predictCollection(factory, init)

@@ -42,7 +42,8 @@ export async function addChangeable(db: Db): Promise<void> {
 function answer(data: Hex): Hex {
   const { functionName } = decodeFunctionData({ abi, data })
   const [owner, holder] = [OWNER as Hex, BOB as Hex]
-  const rights = { owner, enableApi: true, enableTransfer: false, revoked: false, locked: false, nextTokenId: 2n }
+  const flags = { enableApi: true, enableTransfer: false, revoked: false, locked: false }
+  const rights = { owner, ...flags, nextTokenId: 2n, maxSupply: 0n }
   const common = { version: 2n, dynamic: true, enableBurn: true, frozen: false }
   const lifecycle = { ...common, updateCount: 0, pendingOwner: zeroAddress }
   switch (functionName) {

@@ -12,7 +12,7 @@ import type { Store } from '../../src/server/store/open-store.ts'
 const RIGHTS = { enableApi: true, enableTransfer: true, revoked: false, locked: false }
 const WITHOUT_TOKENS = encodeFunctionResult({
   ...{ abi: gdnCollection.abi, functionName: 'state' },
-  result: { owner: zeroAddress, ...RIGHTS, nextTokenId: 1n },
+  result: { owner: zeroAddress, ...RIGHTS, nextTokenId: 1n, maxSupply: 0n },
 })
 
 const absent = () => Promise.reject(new Error('the chain is not there'))

@@ -26,6 +26,7 @@ export const COLLECTION_ABI = parseAbi([
   'function freezeMetadata()',
   'function setContractURI(string)',
   'function setDefaultRoyalty(address,uint96)',
+  'function setMaxSupply(uint64)',
   'function ownerOf(uint256) view returns (address)',
   'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
 ])
@@ -34,6 +35,7 @@ export type OwnersCall =
   | { functionName: 'setEnableApi' | 'setEnableTransfer'; args: [boolean] }
   | { functionName: 'revokeService' | 'renounceOwnership' | 'acceptOwnership' | 'freezeMetadata'; args?: [] }
   | { functionName: 'transferOwnership'; args: [Hex] }
+  | { functionName: 'setMaxSupply'; args: [bigint] }
   | { functionName: 'burn'; args: [Hex, bigint] }
   | { functionName: 'setContractURI'; args: [string] }
   | { functionName: 'setDefaultRoyalty'; args: [Hex, bigint] }

@@ -48,6 +48,7 @@ export async function useEverything(dataDir: string): Promise<void> {
   try {
     await withStore(dataDir, listen)
     const collection = await createTestCollection(backend, {
+      max_supply: 1_000_000,
       ...{ enable_transfer: true, enable_burn: true, wallet_address: ARTIST },
     })
     const ids = await useApi(backend, collection)
@@ -128,6 +129,7 @@ async function useUpdates(
   await call(backend, 'getprovenances', { contract_address })
   await call(backend, 'getnfthistory', { nft_gdn_id: first })
   await call(backend, 'getnftowners', { contract_address, blockchain: 'polygon', limit: 500 })
+  await call(backend, 'getsupply', { contract_address, blockchain: 'polygon' })
   return update?.response.transaction_gdn_id ?? ''
 
   function ended(answers: readonly { response: { transaction_gdn_id: string } }[]) {

@@ -41,6 +41,7 @@ export const createcollection = defineCreatingEndpoint({
         .max(10_000, { error: 'must be at most 10000, which is 100 %' })
         .optional(),
       royalty_receiver: z.optional(address),
+      max_supply: z.int().min(1, { error: 'must be 1 or more' }).optional(),
       reference_id: referenceId.optional(),
     })
     .check(checkAddresses('wallet_address', 'royalty_receiver'))

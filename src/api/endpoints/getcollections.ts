@@ -20,6 +20,7 @@ export const collectionRecord = z.looseObject({
   enable_burn: z.boolean().nullish(),
   royalty_bps: z.number().nullish(),
   royalty_receiver: z.string().nullish(),
+  max_supply: z.number().nullish(),
   error: z.string().nullish(),
   pending_reason: z.string().nullish(),
 })
@@ -61,6 +62,7 @@ export const getcollections = defineEndpoint({
           enable_burn: false,
           royalty_bps: 500,
           royalty_receiver: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+          max_supply: 500,
         },
       ],
     },

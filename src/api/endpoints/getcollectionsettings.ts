@@ -20,6 +20,8 @@ export const collectionSettings = z.looseObject({
   is_frozen: z.boolean(),
   royalty_bps: z.number(),
   royalty_receiver: z.string().nullable(),
+  /** How many NFTs can ever be minted, including burned ones; null for any number. */
+  max_supply: z.number().nullable(),
   /** The URI of the collection's metadata (ERC-7572), if its owner has set one. */
   contract_uri: z.string().nullable(),
   description: z.string().nullable(),
@@ -55,6 +57,7 @@ export const getcollectionsettings = defineEndpoint({
           is_frozen: false,
           royalty_bps: 750,
           royalty_receiver: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+          max_supply: 500,
           contract_uri: 'ipfs://bafkreidivzimqfqtoqxkrpge6bjyhlvxqs3rhe73owtmdulaxr5do5in7u',
           description: 'Hours of the tide',
           image: 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy',

@@ -137,6 +137,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   createcollection: {
     blockchain: 'Blockchain to create the collection on.',
     description: 'Description of the collection. Required on Solana.',
+    max_supply: 'How many NFTs can ever be minted, including burned ones: 1 or more. Default: any number.',
     name: 'Name of the collection.',
   },
   getreferences: { reference_ids: 'Reference IDs to look up. Those of createcollection are unique in the account.' },
@@ -156,6 +157,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     is_frozen: 'Whether the owner has frozen the metadata of all NFTs in the collection.',
     royalty_bps: 'Royalty at creation, in basis points of the sale price (100 = 1 %).',
     royalty_receiver: 'Wallet address that was set at creation to receive royalties; null if none was set.',
+    max_supply: 'How many NFTs can ever be minted, including burned ones; null for any number.',
   },
   getcollectionsettings: {
     contract_uri: 'URI of the metadata of the collection (ERC-7572); null if the owner has set none.',
@@ -171,6 +173,13 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
       'Why the contract or its metadata was not read; null if both were read, before the deployment, and on Solana.',
     royalty_bps: 'Royalty in basis points of the sale price (100 = 1 %).',
     royalty_receiver: 'Wallet address that receives the royalty; null if there is none.',
+    max_supply: 'How many NFTs can ever be minted, including burned ones; null for any number.',
+  },
+  getsupply: {
+    accepted: 'Number of accepted NFTs that are not minted yet. Failed NFTs are not counted.',
+    left: 'How many more NFTs the collection can have; null if it has no maximum supply.',
+    max_supply: 'How many NFTs can ever be minted, including burned ones; null for any number.',
+    minted: 'Number of NFTs that were ever minted, including burned ones.',
   },
   getprovenances: {
     reference_id: 'The reference ID of the request that made the commitment. Null if it had none.',

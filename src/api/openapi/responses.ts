@@ -39,6 +39,10 @@ export const USUAL_HEADERS: Readonly<Record<string, Json>> = {
     'yes',
   ),
   'Run-Max-Fee-Supported': header('Extension: this server limits the fees of a run with setrunmaxfee.', 'yes'),
+  'Max-Supply-Supported': header(
+    'Extension: this server limits the supply of collections (max_supply), and has getsupply.',
+    'yes',
+  ),
   'Nft-Owners-Supported': header('Extension: this server has getnftowners.', 'yes'),
   'Nft-History-Supported': header('Extension: this server has getnfthistory.', 'yes'),
   'Prefer-Wait-Supported': header(

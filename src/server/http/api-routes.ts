@@ -48,6 +48,7 @@ const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: () => Promi
   gettransactions: async () => (await import('../services/get-transactions.ts')).getTransactions,
   getnfthistory: async () => (await import('../services/get-nft-history.ts')).getNftHistory,
   getnftowners: async () => (await import('../services/get-nft-owners.ts')).getNftOwners,
+  getsupply: async () => (await import('../services/get-supply.ts')).getSupply,
   getreferences: async () => (await import('../services/get-references.ts')).getReferences,
   getcontentreferences: async () => (await import('../services/get-content-references.ts')).getContentReferences,
   relabelreferences: async () => (await import('../services/relabel-references.ts')).relabelReferences,

@@ -65,7 +65,7 @@ export interface ContractFacts {
 type ContractSettings = Pick<
   CollectionSettings,
   | ('wallet_address' | 'pending_wallet_address' | 'enable_api' | 'enable_transfer' | 'is_frozen')
-  | ('royalty_bps' | 'royalty_receiver')
+  | ('royalty_bps' | 'royalty_receiver' | 'max_supply')
 > & { contract_uri: string }
 
 export interface GasFacts {

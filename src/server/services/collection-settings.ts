@@ -29,6 +29,7 @@ type Row = Pick<
   | 'frozen'
   | 'royalty_bps'
   | 'royalty_receiver'
+  | 'max_supply'
   | 'description'
   | 'image'
 >
@@ -93,6 +94,7 @@ function recordedSettings(row: Row): CollectionSettings {
     is_frozen: row.frozen === 1,
     royalty_bps: row.royalty_bps,
     royalty_receiver: row.royalty_receiver,
+    max_supply: row.max_supply === null ? null : Number(row.max_supply),
     contract_uri: null,
     description: row.description,
     image: row.image,

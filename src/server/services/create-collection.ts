@@ -25,6 +25,7 @@ const OPTIONAL = [
   'enable_burn',
   'royalty_bps',
   'royalty_receiver',
+  'max_supply',
   'reference_id',
 ] as const
 
@@ -82,6 +83,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
         enable_burn: parsed.enable_burn ? 1 : 0,
         royalty_bps: parsed.royalty_bps ?? 0,
         royalty_receiver: royaltyReceiverOf(parsed),
+        max_supply: parsed.max_supply === undefined ? null : String(parsed.max_supply),
         description: parsed.description ?? null,
         image: parsed.image ?? null,
         next_token_id: '1',

@@ -23,6 +23,7 @@ import { badRequest } from './refusal.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import { requireExplained } from './require-explained.ts'
+import { reserveSupply } from './reserve-supply.ts'
 import { refuseUnlessTransferable } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
@@ -66,7 +67,7 @@ async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: MintEnd
       return existing && responseFor(request, endpoint, acceptedAt, existing)
     },
     prepare: async () => await checkNfts(deps, request, endpoint, await findCollection()),
-    async write(db, requestId, { collectionId, sender, asDynamic, files, costCheck }) {
+    async write(db, requestId, { collectionId, maxSupply, sender, asDynamic, files, costCheck }) {
       const ids = parsed.metadata.map(() => newId())
       const claims = references.map((reference, index) => ({ ...reference, target_id: ids[index] ?? '' }))
       const existing = await claimReferences(db, scopeIn(collectionId, endpoint), claims)
@@ -80,6 +81,7 @@ async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: MintEnd
         dynamic: asDynamic ? 1 : 0,
         next_attempt_at: acceptedAt,
       })
+      if (maxSupply !== null && rows.length > 0) await reserveSupply(db, collectionId, rows.length)
       if (run !== null && rows.length > 0) {
         await joinRun(db, { account_id: accountId, run, collection_id: collectionId, started_at: acceptedAt })
         const { isGrant } = ENDPOINTS[endpoint]
@@ -150,7 +152,8 @@ async function checkNfts(deps: ServiceDeps, request: Request, endpoint: MintEndp
   const sender = isGrant ? checksumAddress(sender_wallet_address ?? firstOwnerIn(collection)) : null
   // In a dynamic collection, all NFTs are dynamic, and a plain mint costs less.
   const asDynamic = isDynamic && collection.dynamic !== 1
-  return { collectionId: collection.id, sender, asDynamic, files, costCheck }
+  const { id: collectionId, max_supply: maxSupply } = collection
+  return { collectionId, maxSupply, sender, asDynamic, files, costCheck }
 }
 
 /** Returns rows for the NFTs that don't exist yet. */

@@ -10,7 +10,7 @@ export type CollectionRow = Selectable<CollectionsTable>
 export type NewCollection = Pick<
   CollectionRow,
   | ('id' | 'name' | 'symbol' | 'wallet_address' | 'enable_api' | 'enable_transfer' | 'is_locked' | 'dynamic')
-  | ('enable_burn' | 'royalty_bps' | 'royalty_receiver')
+  | ('enable_burn' | 'royalty_bps' | 'royalty_receiver' | 'max_supply')
 >
 
 export async function findCollectionById(db: Db, id: string): Promise<CollectionRow | null> {
@@ -202,6 +202,7 @@ export const lifecycleOf = (row: CollectionRow) => ({
   enable_burn: row.enable_burn === 1,
   royalty_bps: row.royalty_bps,
   royalty_receiver: row.royalty_receiver,
+  max_supply: row.max_supply === null ? null : Number(row.max_supply),
 })
 
 /** Returns the fields that getcollections and collection events share. */

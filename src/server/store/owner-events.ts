@@ -132,7 +132,9 @@ async function write(db: Db, changes: readonly Change[]): Promise<void> {
     const { collection_id: id, kind, token_id: token, value } = change
     if (kind === 'transfer') owners.set(`${id} ${token}`, change)
     else if (kind === 'owner') collections.set(id, { ...collections.get(id), wallet_address: value })
-    else collections.set(id, { ...collections.get(id), [kind]: Number(value) })
+    else if (kind === 'max_supply') {
+      collections.set(id, { ...collections.get(id), max_supply: value === '0' ? null : value })
+    } else collections.set(id, { ...collections.get(id), [kind]: Number(value) })
   }
   const rows = [...owners.values()]
   for (const chunk of chunksOf(rows, ROWS_AT_ONCE)) {

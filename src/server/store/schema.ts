@@ -128,6 +128,11 @@ export interface CollectionsTable extends Work {
   royalty_bps: Generated<number>
   /** Null if there is no royalty. */
   royalty_receiver: Generated<string | null>
+  /**
+   * How many tokens can ever be minted, including burned ones; null for any number. Text, because an owner may set
+   * numbers above 2^53.
+   */
+  max_supply: Generated<string | null>
   /** 1 if the owner has permanently revoked all rights of the service. */
   revoked: Generated<number>
   /** 1 if the owner has permanently frozen the metadata of all its tokens. */
@@ -363,9 +368,16 @@ export interface OperationReferencesTable {
   alias: string | null
 }
 
-export type OwnerEventKind = 'transfer' | 'owner' | 'enable_api' | 'enable_transfer' | 'revoked' | 'frozen'
+export type OwnerEventKind =
+  | 'transfer'
+  | 'owner'
+  | 'enable_api'
+  | 'enable_transfer'
+  | 'revoked'
+  | 'frozen'
+  | 'max_supply'
 
-/** A change on chain with the previous value, so that it can be rolled back. Flags are '0' or '1'. */
+/** A change on chain with the previous value, so that it can be rolled back. Flags are '0' or '1', no limit is '0'. */
 export interface OwnerEventsTable {
   blockchain: string
   block_number: number

@@ -21,11 +21,11 @@ const USUAL: Readonly<Record<string, string>> = {
   block_date: 'getnfthistory',
   block_number: 'getprovenances',
   blockchain:
-    'creatednft getnftowners getreferences getcontentreferences relabelreferences aliasreferences setrunmaxcost setrunmaxfee',
+    'creatednft getnftowners getsupply getreferences getcontentreferences relabelreferences aliasreferences setrunmaxcost setrunmaxfee',
   changes: 'getnfthistory',
   changes_left_out: 'getnfthistory',
   contract_address:
-    'creatednft updatednft getcollections freezenft burnnft commitprovenance getprovenances getnftowners getreferences getcontentreferences relabelreferences aliasreferences setrunmaxcost setrunmaxfee',
+    'creatednft updatednft getcollections freezenft burnnft commitprovenance getprovenances getnftowners getsupply getreferences getcontentreferences relabelreferences aliasreferences setrunmaxcost setrunmaxfee',
   created: 'creatednft updatednft freezenft burnnft commitprovenance',
   currency: 'gettransactions getnfthistory getfees getruncosts',
   description: 'creatednft updatednft',

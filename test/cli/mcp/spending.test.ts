@@ -103,7 +103,7 @@ test.each([
   const collection = {
     ...{ id: 'c', name, symbol: symbolOf(name), wallet_address: WALLET, factory_address: WALLET },
     ...{ enable_api: 1, enable_transfer: 0, is_locked: 0, dynamic: 0, enable_burn: 0 },
-    ...{ royalty_bps: royaltyBps, royalty_receiver: null },
+    ...{ royalty_bps: royaltyBps, royalty_receiver: null, max_supply: null },
   }
   const init = collectionInit(collection)
   const bytes = ENVELOPE_BYTES + size(encodeMake(init))

@@ -77,6 +77,7 @@ describe('the settings of a collection', () => {
       ...{ transaction_gdn_id: collection.id, is_read_from_chain: true, problem: null, ...CREATION },
       ...{ wallet_address: owner.address, pending_wallet_address: null, enable_api: true, enable_transfer: false },
       ...{ is_frozen: false, royalty_bps: 100, royalty_receiver: owner.address, contract_uri: null },
+      max_supply: null,
     })
     expect(await show(backend, `collections/${collection.id}`)).toMatchObject({
       ...{ royalty_bps: 100, description: CREATION.description, is_read_from_chain: true, settings_problem: null },

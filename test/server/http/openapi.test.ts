@@ -208,6 +208,7 @@ describe('the examples, sent with real IDs', () => {
       gettransactions: { transaction_gdn_ids: [collection.id] },
       getnfthistory: { nft_gdn_id: ids[0], offset: 0 },
       getnftowners: { contract_address: collection.address, after: undefined },
+      getsupply: { contract_address: collection.address },
       getreferences: { contract_address: collection.address },
       getcontentreferences: { contract_address: collection.address },
       relabelreferences: { contract_address: collection.address },

@@ -38,6 +38,7 @@ const REQUIRED = {
   gettransactions: { permissions: ['nft:read'], form: 'A' },
   getnfthistory: { permissions: ['nft:read'], form: 'A' },
   getnftowners: { permissions: ['nft:read'], form: 'A' },
+  getsupply: { permissions: ['nft:read'], form: 'A' },
   getreferences: { permissions: ['nft:read'], form: 'A' },
   getcontentreferences: { permissions: ['nft:read'], form: 'A' },
   relabelreferences: { permissions: ['nft:create'], form: 'A' },

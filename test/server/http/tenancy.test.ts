@@ -80,6 +80,7 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
   gettransactions: ({ transaction }) => ({ transaction_gdn_ids: [transaction] }),
   getnfthistory: ({ nft }) => ({ nft_gdn_id: nft }),
   getnftowners: ({ contract }) => ({ contract_address: contract, blockchain: 'polygon' }),
+  getsupply: ({ contract }) => ({ contract_address: contract, blockchain: 'polygon' }),
   getreferences: ({ contract, reference }) => ({
     ...{ operation: 'createnft', contract_address: contract, blockchain: 'polygon' },
     reference_ids: [reference],

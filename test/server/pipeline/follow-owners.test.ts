@@ -64,7 +64,7 @@ async function deployCollection(): Promise<{ id: string; address: Hex }> {
   const id = `c${++collections}`
   const factory = factoryAddress(admin)
   const flags = { enable_api: 1, enable_transfer: 1, is_locked: 0, dynamic: 0, enable_burn: 0 }
-  const made = { factory_address: factory, royalty_bps: 0, royalty_receiver: null }
+  const made = { factory_address: factory, royalty_bps: 0, royalty_receiver: null, max_supply: null }
   const facts = { id, name: 'Followed', symbol: 'F', wallet_address: owner, ...flags, ...made }
   const address = collectionAddress(facts)
   await insertCollection(store.db, {

@@ -81,7 +81,15 @@ const stateWith = (nextTokenId: bigint) =>
   encodeFunctionResult({
     abi: gdnCollection.abi,
     functionName: 'state',
-    result: { owner: ALICE as Hex, enableApi: true, enableTransfer: true, revoked: false, locked: false, nextTokenId },
+    result: {
+      owner: ALICE as Hex,
+      enableApi: true,
+      enableTransfer: true,
+      revoked: false,
+      locked: false,
+      nextTokenId,
+      maxSupply: 0n,
+    },
   })
 
 /**

@@ -84,7 +84,7 @@ const encodeState = (rights: Partial<Rights> | null) =>
     ? '0x'
     : encodeFunctionResult({
         ...{ abi: gdnCollection.abi, functionName: 'state' },
-        result: { owner: ALICE as Hex, locked: false, ...RIGHTS, ...rights },
+        result: { owner: ALICE as Hex, locked: false, maxSupply: 0n, ...RIGHTS, ...rights },
       })
 
 /** Checks signed transactions once; they have reverted. */

@@ -95,6 +95,7 @@ const STATE = encodeFunctionResult({
     revoked: false,
     locked: false,
     nextTokenId: 2n,
+    maxSupply: 0n,
   },
 })
 

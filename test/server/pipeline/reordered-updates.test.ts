@@ -89,7 +89,7 @@ function answerOf({ count, takes = false, frozen = false }: Chain, { from, data 
   const { functionName } = decodeFunctionData({ abi, data })
   if (functionName === 'state') {
     const rights = { owner: ALICE as Hex, enableApi: true, enableTransfer: true, revoked: false, locked: false }
-    return encodeFunctionResult({ abi, functionName, result: { ...rights, nextTokenId: 3n } })
+    return encodeFunctionResult({ abi, functionName, result: { ...rights, nextTokenId: 3n, maxSupply: 0n } })
   }
   if (functionName === 'metadataState') {
     return encodeFunctionResult({ abi, functionName, result: { revision: 0, dynamic: true, frozen } })

@@ -12,8 +12,9 @@ const EVENTS = [
   'EnableTransferChanged',
   'ServiceRevoked',
   'MetadataFrozen',
+  'MaxSupplyChanged',
 ] as const
-/** Topics of the events about owners and flags. */
+/** Topics of the events about owners, flags and limits. */
 export const EVENT_TOPICS = EVENTS.map(topicOf)
 /** Topics of the ERC-4906 events that updates emit. */
 export const updateTopics = (['MetadataUpdate', 'BatchMetadataUpdate'] as const).map(
@@ -27,6 +28,7 @@ export type CollectionChange =
   | { kind: 'transfer'; tokenId: bigint; from: Hex; to: Hex }
   | { kind: 'owner'; previous: Hex; next: Hex }
   | { kind: 'enable_api' | 'enable_transfer'; enabled: boolean }
+  | { kind: 'max_supply'; previous: bigint; next: bigint }
   | { kind: 'revoked' | 'frozen' }
 
 export interface CollectionEvent {
@@ -109,6 +111,9 @@ function changeOf({ topics, data }: RawLog): CollectionChange | null {
   if (eventName === 'EnableApiChanged') return { kind: 'enable_api', enabled: args.enabled }
   if (eventName === 'EnableTransferChanged') return { kind: 'enable_transfer', enabled: args.enabled }
   if (eventName === 'ServiceRevoked') return { kind: 'revoked' }
+  if (eventName === 'MaxSupplyChanged') {
+    return { kind: 'max_supply', previous: args.previous, next: args.maxSupply }
+  }
   return eventName === 'MetadataFrozen' ? { kind: 'frozen' } : null
 }
 

@@ -20,6 +20,7 @@ export function collectionInit(collection: CollectionFacts): CollectionInit {
     enableBurn: collection.enable_burn === 1,
     royaltyReceiver: (collection.royalty_receiver ?? zeroAddress) as Hex,
     royaltyBps: BigInt(collection.royalty_bps),
+    maxSupply: BigInt(collection.max_supply ?? 0),
   }
 }
 

@@ -20,6 +20,8 @@ export interface CollectionAtBlock {
   revoked: boolean
   locked: boolean
   nextTokenId: bigint
+  /** How many tokens can ever be minted, including burned ones; 0 for any number. */
+  maxSupply: bigint
 }
 
 /** The changes that a collection permits after tokens are minted. */
@@ -55,7 +57,7 @@ export async function readOwnerOf(
 }
 
 /**
- * Returns owner, flags and next token ID. Reads them in one call, so that they are consistent. Null if no contract is
+ * Returns owner, flags, limit and next token ID. Reads them in one call, so that they are consistent. Null if no contract is
  * deployed.
  */
 export async function readCollectionState(

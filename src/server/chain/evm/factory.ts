@@ -32,6 +32,8 @@ export interface CollectionInit {
   royaltyReceiver: Hex
   /** Royalty in basis points of the sale price; 0 for none. */
   royaltyBps: bigint
+  /** How many tokens can ever be minted; 0 for any number. */
+  maxSupply: bigint
 }
 
 const MAKE = getAbiItem({ abi: gdnFactory.abi, name: 'make' })

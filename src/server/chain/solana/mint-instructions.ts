@@ -43,6 +43,8 @@ export interface MintSpec {
   locked: boolean
   /** True if the service can update the token's metadata. */
   dynamic?: boolean
+  /** Maximum number of members of a group. Absent for any number. */
+  maxSize?: bigint | undefined
   /** True if the service can burn the token, because it is the permanent delegate of the mint. */
   burnable?: boolean
 }
@@ -105,7 +107,7 @@ export async function mintInstructions(
     ),
     ...(dynamic ? [] : [toMint([authority], UPDATE_METADATA_AUTHORITY, NOBODY)]),
     group === null
-      ? toMint([readMint, authority], INITIALIZE_GROUP, signer.bytes, u64(NO_LIMIT))
+      ? toMint([readMint, authority], INITIALIZE_GROUP, signer.bytes, u64(spec.maxSize ?? NO_LIMIT))
       : toMint([readMint, authority, writable(group), authority], INITIALIZE_MEMBER),
     {
       program: associatedToken,

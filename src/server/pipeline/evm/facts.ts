@@ -77,6 +77,7 @@ const contractFacts = (network: AskNetwork): ContractFacts => ({
       enable_api: found.enableApi,
       enable_transfer: found.enableTransfer,
       is_frozen: found.frozen,
+      max_supply: found.maxSupply === null ? null : Number(found.maxSupply),
       royalty_bps: found.royalty?.basisPoints ?? 0,
       royalty_receiver: found.royalty?.receiver ?? null,
       contract_uri: found.contractUri,

@@ -148,6 +148,9 @@ async function rowsOf(db: Db, blockchain: EvmBlockchain, events: readonly Collec
 function valuesOf(change: CollectionChange): Pick<OwnerEventRow, 'token_id' | 'previous' | 'next'> {
   if (change.kind === 'transfer') return { token_id: String(change.tokenId), previous: change.from, next: change.to }
   if (change.kind === 'owner') return { token_id: null, previous: change.previous, next: change.next }
+  if (change.kind === 'max_supply') {
+    return { token_id: null, previous: String(change.previous), next: String(change.next) }
+  }
   const on = !('enabled' in change) || change.enabled
   return { token_id: null, previous: on ? '0' : '1', next: on ? '1' : '0' }
 }

@@ -15,9 +15,11 @@ export function collectionFile({ name, symbol, description, image }: CollectionR
 
 /** Returns the specification of a collection's own token: the group, held by the collection's wallet. */
 export function specOfCollection(collection: CollectionRow, directory: string): MintSpec {
-  const { id, name, symbol, wallet_address: receiver } = collection
+  const { id, name, symbol, wallet_address: receiver, max_supply } = collection
+  const maxSize = max_supply === null ? undefined : BigInt(max_supply)
+  const uri = `ipfs://${directory}/${COLLECTION_FILE}`
   // The owner of a collection may transfer it even if its NFTs can't be transferred.
-  return { id, group: null, name, symbol, uri: `ipfs://${directory}/${COLLECTION_FILE}`, receiver, locked: false }
+  return { id, group: null, name, symbol, uri, receiver, locked: false, maxSize }
 }
 
 /** Returns the specification of an NFT's token, which is a member of its collection's group. */

@@ -6,5 +6,5 @@ import type { Migration } from 'kysely'
  */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   // The name ends with a digest of its statements, so that a database with another initial schema is recognized.
-  '0001-initial-a4c48169': { up: async (db) => (await import('./0001-initial/index.ts')).createInitialSchema(db) },
+  '0001-initial-c7ddf790': { up: async (db) => (await import('./0001-initial/index.ts')).createInitialSchema(db) },
 }

@@ -16,4 +16,6 @@ struct CollectionInit {
     address royaltyReceiver;
     /// Royalty in parts of 10,000 of the sale price; 0 for none.
     uint96 royaltyBps;
+    /// How many tokens can ever be minted; 0 for any number.
+    uint64 maxSupply;
 }

@@ -9,4 +9,6 @@ struct CollectionState {
     bool revoked;
     bool locked;
     uint256 nextTokenId;
+    /// How many tokens can ever be minted; 0 for any number.
+    uint256 maxSupply;
 }

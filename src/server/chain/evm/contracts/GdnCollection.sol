@@ -38,6 +38,16 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     /// The factory that deployed the implementation. It is stored in the code because every mint reads it.
     IOperatorRegistry public immutable registry;
 
+    // Bits of `_flags`.
+    uint256 private constant ENABLE_API = 1;
+    uint256 private constant ENABLE_TRANSFER = 2;
+    uint256 private constant REVOKED = 4;
+    uint256 private constant LOCKED = 8;
+    uint256 private constant DYNAMIC = 16;
+    uint256 private constant ENABLE_BURN = 32;
+    uint256 private constant FROZEN = 64;
+    uint256 private constant HAS_FROZEN_TOKENS = 128;
+
     /// A slot of a mapping, whose place is computed once for a read and a write.
     struct Word {
         uint256 value;
@@ -45,15 +55,10 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
 
     // One storage slot, read once by every mint.
     address private _owner;
-    bool public enableApi;
-    bool public enableTransfer;
-    bool public isRevoked;
-    bool public isLocked;
-    bool private _isDynamic;
-    bool private _enableBurn;
-    bool public isFrozen;
-    bool private _hasFrozenTokens;
+    uint8 private _flags;
     uint24 private _updateCount;
+    /// How many tokens can ever be minted, including burned ones; 0 for any number.
+    uint64 public maxSupply;
 
     mapping(uint256 batchHead => bytes32 digest) private _digests;
     /// sha2-256 of the IPFS directory with `<token ID>.json` of each token of an update.
@@ -79,6 +84,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     event BatchMetadataUpdate(uint256 _fromTokenId, uint256 _toTokenId);
     event TokensFrozen(uint256 fromTokenId, uint256 toTokenId);
     event MetadataFrozen();
+    event MaxSupplyChanged(uint256 previous, uint256 maxSupply);
     event ProvenanceCommitted(bytes32 indexed provenance, uint256 nextTokenId);
 
     error NotRegistry();
@@ -89,6 +95,8 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     error ServiceIsRevoked();
     error StaleStartId(uint256 given, uint256 next);
     error StaleSequence(uint256 given, uint256 next);
+    error MaxSupplyExceeded(uint256 maxSupply);
+    error InvalidMaxSupply();
     error NotMinted(uint256 tokenId);
     error NotDynamic(uint256 tokenId);
     error TokenFrozen(uint256 tokenId);
@@ -107,7 +115,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     error OwnableInvalidOwner(address owner);
 
     modifier onlyOwner() {
-        if (msg.sender != _owner) revert OwnableUnauthorizedAccount(msg.sender);
+        _requireOwner();
         _;
     }
 
@@ -129,11 +137,14 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         base._name = init.name;
         base._symbol = init.symbol;
         base._currentIndex = _startTokenId();
-        enableApi = init.enableApi;
-        enableTransfer = init.enableTransfer;
-        isLocked = init.locked;
-        _isDynamic = init.dynamic;
-        _enableBurn = init.enableBurn;
+        _flags = uint8(
+            (init.enableApi ? ENABLE_API : 0) |
+                (init.enableTransfer ? ENABLE_TRANSFER : 0) |
+                (init.locked ? LOCKED : 0) |
+                (init.dynamic ? DYNAMIC : 0) |
+                (init.enableBurn ? ENABLE_BURN : 0)
+        );
+        maxSupply = init.maxSupply;
         if (init.royaltyBps != 0) _setDefaultRoyalty(init.royaltyReceiver, init.royaltyBps);
         _owner = init.owner;
         emit OwnershipTransferred(address(0), init.owner);
@@ -166,8 +177,8 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         uint256[] calldata counts,
         bytes32 digest
     ) private returns (uint256 total) {
-        bool isLocked_ = _openBatch(startId, receivers.length, digest);
-        if (receivers.length != counts.length) revert LengthMismatch();
+        (bool isLocked_, uint256 max) = _openBatch(startId, receivers.length, digest);
+        _requireLengths(receivers.length, counts.length);
         for (uint256 i; i < receivers.length; ++i) {
             uint256 count = counts[i];
             if (count > MAX_BATCH - total) revert BatchTooLarge();
@@ -175,6 +186,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
             for (; count > MAX_RUN; count -= MAX_RUN) _mint(receivers[i], MAX_RUN);
             _mint(receivers[i], count);
         }
+        _requireSupply(startId + total, max);
         if (isLocked_) {
             for (uint256 id = startId; id < startId + total; ++id) emit Locked(id);
         }
@@ -182,8 +194,10 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
 
     /// Mints a token to `sender` for each receiver and transfers it: two Transfer events per token, in order.
     function grant(uint256 startId, address sender, address[] calldata receivers, bytes32 digest) external {
-        if (_openBatch(startId, receivers.length, digest)) revert TokenLocked();
-        if (!enableTransfer) revert TransferDisabled();
+        (bool isLocked_, uint256 max) = _openBatch(startId, receivers.length, digest);
+        if (isLocked_) revert TokenLocked();
+        if (!enableTransfer()) revert TransferDisabled();
+        _requireSupply(startId + receivers.length, max);
         _mint(sender, receivers.length);
         for (uint256 i; i < receivers.length; ++i) transferFrom(sender, receivers[i], startId + i);
     }
@@ -192,26 +206,48 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     /// retry.
     ///
     /// @return isLocked_ Whether the collection is locked.
-    function _openBatch(uint256 startId, uint256 receivers, bytes32 digest) private returns (bool isLocked_) {
-        isLocked_ = _requireService();
+    /// @return max The collection's `maxSupply`.
+    function _openBatch(
+        uint256 startId,
+        uint256 receivers,
+        bytes32 digest
+    ) private returns (bool isLocked_, uint256 max) {
+        (isLocked_, max) = _requireService();
         if (startId != _nextTokenId()) revert StaleStartId(startId, _nextTokenId());
         if (receivers == 0) revert EmptyBatch();
         if (receivers > MAX_BATCH) revert BatchTooLarge();
-        if (digest == 0) revert EmptyDigest();
+        _requireDigest(digest);
         _digests[startId] = digest;
     }
 
-    /// The caller is an operator, and the collection's owner lets the service work. The flags are read together, so that
-    /// the compiler reads their slot once.
+    /// The tokens before `nextId` are no more than the collection may have.
+    function _requireSupply(uint256 nextId, uint256 max) private pure {
+        // Without a limit, max - 1 is the largest of all numbers here. The first ID is 1.
+        unchecked {
+            if (nextId - 2 > max - 1) revert MaxSupplyExceeded(max);
+        }
+    }
+
+    /// The caller is an operator, and the collection's owner lets the service work. The flags and the limit are read
+    /// together, so that the compiler reads their slot once.
     ///
     /// @return isLocked_ Whether the collection is locked.
-    function _requireService() private view returns (bool isLocked_) {
-        bool isRevoked_ = isRevoked;
-        bool enableApi_ = enableApi;
-        isLocked_ = isLocked;
-        if (isRevoked_) revert ServiceIsRevoked();
-        if (!enableApi_) revert ApiDisabled();
+    /// @return max The collection's `maxSupply`.
+    function _requireService() private view returns (bool isLocked_, uint256 max) {
+        uint256 flags = _flags;
+        max = maxSupply;
+        isLocked_ = flags & LOCKED != 0;
+        if (flags & REVOKED != 0) revert ServiceIsRevoked();
+        if (flags & ENABLE_API == 0) revert ApiDisabled();
         if (!registry.isOperator(msg.sender)) revert NotOperator(msg.sender);
+    }
+
+    function _requireLengths(uint256 a, uint256 b) private pure {
+        if (a != b) revert LengthMismatch();
+    }
+
+    function _requireDigest(bytes32 digest) private pure {
+        if (digest == 0) revert EmptyDigest();
     }
 
     function nextTokenId() external view returns (uint256) {
@@ -219,7 +255,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     }
 
     function state() external view returns (CollectionState memory) {
-        return CollectionState(_owner, enableApi, enableTransfer, isRevoked, isLocked, _nextTokenId());
+        return CollectionState(_owner, enableApi(), enableTransfer(), isRevoked(), isLocked(), _nextTokenId(), maxSupply);
     }
 
     function _startTokenId() internal pure override returns (uint256) {
@@ -238,12 +274,12 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         _requireService();
         // Read together, so that the compiler reads their slot once.
         uint256 next = _updateCount;
-        bool isFrozen_ = isFrozen;
+        uint256 flags = _flags;
         // The bitmaps are read only where a token may be refused.
-        bool areChecked = _hasFrozenTokens || !_isDynamic;
-        if (isFrozen_) revert MetadataIsFrozen();
+        bool areChecked = flags & (HAS_FROZEN_TOKENS | DYNAMIC) != DYNAMIC;
+        if (flags & FROZEN != 0) revert MetadataIsFrozen();
         if (sequence != ++next) revert StaleSequence(sequence, next);
-        if (digest == 0) revert EmptyDigest();
+        _requireDigest(digest);
         _requireRuns(firsts, counts);
         _updateCount = sequence;
         updateDigest[sequence] = digest;
@@ -266,7 +302,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     function freeze(uint256[] calldata firsts, uint256[] calldata counts) external {
         _requireService();
         _requireRuns(firsts, counts);
-        _hasFrozenTokens = true;
+        _setFlag(HAS_FROZEN_TOKENS, true);
         uint256 left = MAX_BATCH;
         uint256 minted = _nextTokenId();
         for (uint256 i; i < firsts.length; ++i) {
@@ -280,7 +316,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
 
     /// Makes the metadata of all tokens final, including those that will be minted.
     function freezeMetadata() external onlyOwner {
-        isFrozen = true;
+        _setFlag(FROZEN, true);
         emit MetadataFrozen();
     }
 
@@ -288,29 +324,29 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     /// was minted.
     function commitProvenance(bytes32 provenance) external {
         _requireService();
-        if (provenance == 0) revert EmptyDigest();
+        _requireDigest(provenance);
         if (provenanceOf[provenance] != 0) revert AlreadyCommitted(provenance);
         provenanceOf[provenance] = _nextTokenId();
         emit ProvenanceCommitted(provenance, _nextTokenId());
     }
 
     function lifecycle() external view returns (CollectionLifecycle memory) {
-        return CollectionLifecycle(2, _isDynamic, _enableBurn, isFrozen, _updateCount, pendingOwner);
+        return CollectionLifecycle(2, _is(DYNAMIC), _is(ENABLE_BURN), isFrozen(), _updateCount, pendingOwner);
     }
 
     function metadataState(uint256 tokenId) external view returns (MetadataState memory) {
         return
             MetadataState(
                 _revisionOf(tokenId),
-                _isDynamic || _has(_dynamicTokens, tokenId),
-                isFrozen || _has(_frozenTokens, tokenId)
+                _is(DYNAMIC) || _has(_dynamicTokens, tokenId),
+                isFrozen() || _has(_frozenTokens, tokenId)
             );
     }
 
     /// There is at least one run, and as many counts as first tokens.
     function _requireRuns(uint256[] calldata firsts, uint256[] calldata counts) private pure {
         if (firsts.length == 0) revert EmptyBatch();
-        if (firsts.length != counts.length) revert LengthMismatch();
+        _requireLengths(firsts.length, counts.length);
     }
 
     /// All tokens of the run were minted, and no more than `left` are in it and the runs after it.
@@ -354,7 +390,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     }
 
     function _requireUpdatable(uint256 tokenId, uint256 count) private view {
-        uint256 refused = _isDynamic ? 0 : _find(_dynamicTokens, tokenId, count, false);
+        uint256 refused = _is(DYNAMIC) ? 0 : _find(_dynamicTokens, tokenId, count, false);
         if (refused != 0) revert NotDynamic(refused);
         refused = _find(_frozenTokens, tokenId, count, true);
         if (refused != 0) revert TokenFrozen(refused);
@@ -408,7 +444,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         if (ownerOf(tokenId) != holder) revert NotHolder(holder);
         if (msg.sender != holder) {
             _requireService();
-            if (!_enableBurn) revert BurnDisabled();
+            if (!_is(ENABLE_BURN)) revert BurnDisabled();
         }
         _burn(tokenId);
     }
@@ -419,13 +455,13 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     function isApprovedForAll(address holder, address operator) public view override returns (bool) {
         return
             super.isApprovedForAll(holder, operator) ||
-            (enableTransfer && !isLocked && registry.isOperator(operator));
+            (enableTransfer() && !isLocked() && registry.isOperator(operator));
     }
 
     /// The service's operators may transfer but not approve: an approval would outlive their right.
     function approve(address to, uint256 tokenId) public payable override {
         _refuseValue();
-        if (isLocked) revert TokenLocked();
+        _requireUnlocked();
         address holder = ownerOf(tokenId);
         if (msg.sender != holder && !super.isApprovedForAll(holder, msg.sender)) {
             revert ApprovalCallerNotOwnerNorApproved();
@@ -434,7 +470,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     }
 
     function setApprovalForAll(address operator, bool approved) public override {
-        if (isLocked) revert TokenLocked();
+        _requireUnlocked();
         if (operator == address(0)) revert InvalidOperator();
         super.setApprovalForAll(operator, approved);
     }
@@ -442,7 +478,11 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     function _beforeTokenTransfers(address from, address to, uint256, uint256) internal view override {
         if (from == address(0)) return;
         _refuseValue();
-        if (isLocked && to != address(0)) revert TokenLocked();
+        if (to != address(0)) _requireUnlocked();
+    }
+
+    function _requireUnlocked() private view {
+        if (isLocked()) revert TokenLocked();
     }
 
     /// ERC-721 has payable functions; money sent to them could never leave this contract.
@@ -452,7 +492,7 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
 
     function locked(uint256 tokenId) external view override returns (bool) {
         if (!_exists(tokenId)) revert OwnerQueryForNonexistentToken();
-        return isLocked;
+        return isLocked();
     }
 
     // Metadata
@@ -490,13 +530,33 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
             interfaceId == 0x7f5828d0 || // ERC-173, ownership
             interfaceId == 0x49064906 || // ERC-4906, metadata updates
             // A token that was never locked needs no lock event, so mints emit no Unlocked event.
-            (isLocked && interfaceId == type(IERC5192).interfaceId);
+            (isLocked() && interfaceId == type(IERC5192).interfaceId);
     }
 
     // The owner's rights
 
     function owner() external view returns (address) {
         return _owner;
+    }
+
+    function enableApi() public view returns (bool) {
+        return _is(ENABLE_API);
+    }
+
+    function enableTransfer() public view returns (bool) {
+        return _is(ENABLE_TRANSFER);
+    }
+
+    function isRevoked() public view returns (bool) {
+        return _is(REVOKED);
+    }
+
+    function isLocked() public view returns (bool) {
+        return _is(LOCKED);
+    }
+
+    function isFrozen() public view returns (bool) {
+        return _is(FROZEN);
     }
 
     /// Offers the ownership to an account, which has to accept it, so that a mistyped address changes nothing. The zero
@@ -516,21 +576,21 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     }
 
     function setEnableApi(bool enabled) external onlyOwner {
-        if (isRevoked) revert ServiceIsRevoked();
+        _requireNotRevoked();
         _setEnableApi(enabled);
     }
 
     function setEnableTransfer(bool enabled) external onlyOwner {
-        if (isRevoked) revert ServiceIsRevoked();
+        _requireNotRevoked();
         _setEnableTransfer(enabled);
     }
 
     /// Permanently revokes all rights of the service. Afterwards nothing can be minted.
     function revokeService() external onlyOwner {
-        if (isRevoked) revert ServiceIsRevoked();
+        _requireNotRevoked();
         _setEnableApi(false);
         _setEnableTransfer(false);
-        isRevoked = true;
+        _setFlag(REVOKED, true);
         emit ServiceRevoked();
     }
 
@@ -543,6 +603,38 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
         _deleteDefaultRoyalty();
     }
 
+    /// Lowers the number of tokens that can ever be minted. It can't be raised, and burned tokens give nothing back.
+    function setMaxSupply(uint64 newMaxSupply) external onlyOwner {
+        uint256 previous = maxSupply;
+        unchecked {
+            // 0 - 1 is the largest of all numbers here: no limit is above all others, and 0 can't be set.
+            if (uint256(newMaxSupply) - 1 >= previous - 1 || newMaxSupply < _nextTokenId() - _startTokenId()) {
+                revert InvalidMaxSupply();
+            }
+        }
+        maxSupply = newMaxSupply;
+        emit MaxSupplyChanged(previous, newMaxSupply);
+    }
+
+    /// A function, because the code of a modifier is copied to each function that has it.
+    function _requireOwner() private view {
+        if (msg.sender != _owner) revert OwnableUnauthorizedAccount(msg.sender);
+    }
+
+    function _requireNotRevoked() private view {
+        if (_is(REVOKED)) revert ServiceIsRevoked();
+    }
+
+    function _is(uint256 flag) private view returns (bool) {
+        return _flags & flag != 0;
+    }
+
+    /// @return isChanged Whether the flag had the other value.
+    function _setFlag(uint256 flag, bool enabled) private returns (bool isChanged) {
+        isChanged = _is(flag) != enabled;
+        if (isChanged) _flags ^= uint8(flag);
+    }
+
     function _setOwner(address newOwner) private {
         address previous = _owner;
         _owner = newOwner;
@@ -551,14 +643,10 @@ contract GdnCollection is ERC721AUpgradeable, ERC2981, IERC5192 {
     }
 
     function _setEnableApi(bool enabled) private {
-        if (enableApi == enabled) return;
-        enableApi = enabled;
-        emit EnableApiChanged(enabled);
+        if (_setFlag(ENABLE_API, enabled)) emit EnableApiChanged(enabled);
     }
 
     function _setEnableTransfer(bool enabled) private {
-        if (enableTransfer == enabled) return;
-        enableTransfer = enabled;
-        emit EnableTransferChanged(enabled);
+        if (_setFlag(ENABLE_TRANSFER, enabled)) emit EnableTransferChanged(enabled);
     }
 }

@@ -32,7 +32,7 @@ contract GdnFactory is IOperatorRegistry {
     error AlreadyMade(address collection);
 
     modifier onlyAdmin() {
-        if (msg.sender != admin) revert NotAdmin(msg.sender);
+        _requireAdmin();
         _;
     }
 
@@ -82,6 +82,10 @@ contract GdnFactory is IOperatorRegistry {
         emit AdminChanged(admin, msg.sender);
         admin = msg.sender;
         pendingAdmin = address(0);
+    }
+
+    function _requireAdmin() private view {
+        if (msg.sender != admin) revert NotAdmin(msg.sender);
     }
 
     function _setOperator(address account, bool enabled) private {

@@ -11,7 +11,7 @@ import { type DropGas, ENVELOPE_BYTES } from './drop-gas.ts'
 
 const WORD = 32
 /** Upper bound for the selector, offsets, lengths and scalar arguments of any call. */
-const HEAD_BYTES = 4 + 12 * WORD
+const HEAD_BYTES = 4 + 13 * WORD
 
 type Facts = Pick<UnsignedChange, 'kind' | 'tokenIds'> & {
   /** The collection to deploy. */

@@ -44,9 +44,9 @@ const SELECTOR = 4
 /** The words before the lists of a mint: start ID, two offsets and digest. */
 const HEAD_WORDS = 4
 /**
- * The words of a deployment without its texts: request ID, the offset of the rest, ten fields, and two text lengths.
+ * The words of a deployment without its texts: request ID, the offset of the rest, eleven fields, and two text lengths.
  */
-const MAKE_WORDS = 14
+const MAKE_WORDS = 15
 
 /** Used for a collection whose name isn't known yet. */
 const SOME_COLLECTION = { name: 'A collection', symbol: 'NAME', royaltyBps: 0n }

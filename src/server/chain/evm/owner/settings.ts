@@ -12,6 +12,8 @@ const ABI = parseAbi([
   'function contractURI() view returns (string)',
   'function pendingOwner() view returns (address)',
   'function isFrozen() view returns (bool)',
+  'function maxSupply() view returns (uint64)',
+  'function nextTokenId() view returns (uint256)',
   'function setEnableApi(bool enabled)',
   'function setEnableTransfer(bool enabled)',
   'function setDefaultRoyalty(address receiver, uint96 feeNumerator)',
@@ -20,6 +22,7 @@ const ABI = parseAbi([
   'function transferOwnership(address newOwner)',
   'function acceptOwnership()',
   'function freezeMetadata()',
+  'function setMaxSupply(uint64 newMaxSupply)',
 ])
 
 /** The sale price in basis points. Royalties are parts of it (ERC-2981). */
@@ -40,6 +43,10 @@ export interface OwnerSettings {
   pendingOwner: Hex | null
   /** Whether no NFT's metadata can be updated. */
   frozen: boolean
+  /** How many NFTs can ever be minted, including burned ones; null for any number. */
+  maxSupply: bigint | null
+  /** How many NFTs were ever minted, including burned ones. */
+  minted: bigint
 }
 
 export interface Royalty {
@@ -59,6 +66,7 @@ export type OwnerCall =
   | { kind: 'offer_ownership'; to: Hex }
   | { kind: 'accept_ownership' }
   | { kind: 'freeze' }
+  | { kind: 'max_supply'; maxSupply: bigint }
 
 /** Returns the call data of a change. */
 export function encodeOwnerCall(call: OwnerCall): Hex {
@@ -81,6 +89,8 @@ export function encodeOwnerCall(call: OwnerCall): Hex {
       return encodeFunctionData({ abi, functionName: 'acceptOwnership' })
     case 'freeze':
       return encodeFunctionData({ abi, functionName: 'freezeMetadata' })
+    case 'max_supply':
+      return encodeFunctionData({ abi, functionName: 'setMaxSupply', args: [call.maxSupply] })
   }
 }
 
@@ -109,18 +119,25 @@ export async function readOwnerSettings(
     const call = { abi, functionName } as const
     return decodeFunctionResult({ ...call, data: await read(encodeFunctionData(call)) })
   }
+  const number = async (functionName: 'maxSupply' | 'nextTokenId') => {
+    const call = { abi, functionName } as const
+    return decodeFunctionResult({ ...call, data: await read(encodeFunctionData(call)) })
+  }
   const owner = await account('owner')
   const asksRoyalty = { abi, functionName: 'royaltyInfo', args: [1n, BigInt(WHOLE_PRICE)] } as const
   const asksUri = { abi, functionName: 'contractURI' } as const
-  const [enableApi, enableTransfer, revoked, frozen, pending, royalty, contractUri] = await Promise.all([
-    flag('enableApi'),
-    flag('enableTransfer'),
-    flag('isRevoked'),
-    flag('isFrozen'),
-    account('pendingOwner'),
-    read(encodeFunctionData(asksRoyalty)).then((data) => decodeFunctionResult({ ...asksRoyalty, data })),
-    read(encodeFunctionData(asksUri)).then((data) => decodeFunctionResult({ ...asksUri, data })),
-  ])
+  const [enableApi, enableTransfer, revoked, frozen, maxSupply, nextTokenId, pending, royalty, contractUri] =
+    await Promise.all([
+      flag('enableApi'),
+      flag('enableTransfer'),
+      flag('isRevoked'),
+      flag('isFrozen'),
+      number('maxSupply'),
+      number('nextTokenId'),
+      account('pendingOwner'),
+      read(encodeFunctionData(asksRoyalty)).then((data) => decodeFunctionResult({ ...asksRoyalty, data })),
+      read(encodeFunctionData(asksUri)).then((data) => decodeFunctionResult({ ...asksUri, data })),
+    ])
   const [receiver, basisPoints] = royalty
   return {
     owner,
@@ -129,6 +146,8 @@ export async function readOwnerSettings(
     revoked,
     contractUri,
     frozen,
+    maxSupply: maxSupply === 0n ? null : maxSupply,
+    minted: nextTokenId - 1n,
     pendingOwner: isAddressEqual(pending, zeroAddress) ? null : pending,
     royalty: isAddressEqual(receiver, zeroAddress) ? null : { receiver, basisPoints: Number(basisPoints) },
   }

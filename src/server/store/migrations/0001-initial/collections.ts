@@ -21,6 +21,7 @@ export async function createCollections(db: Kysely<unknown>, dialect: InitialDia
     .addColumn('enable_burn', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('royalty_bps', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('royalty_receiver', 'text')
+    .addColumn('max_supply', 'text')
     .addColumn('revoked', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('frozen', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('update_count', 'integer', (c) => c.notNull().defaultTo(0))

@@ -57,6 +57,7 @@ describe('reads', () => {
       revoked: false,
       locked: false,
       nextTokenId: 3n,
+      maxSupply: 0n,
     })
   })
 
@@ -177,7 +178,12 @@ describe('gas limits', () => {
   })
 
   test('suffice to create a collection with a royalty', async () => {
-    const init = anInit(dear(20), { requestId: dear(32), royaltyReceiver: dear(20), royaltyBps: 750n })
+    const init = anInit(dear(20), {
+      requestId: dear(32),
+      royaltyReceiver: dear(20),
+      royaltyBps: 750n,
+      maxSupply: 2n ** 64n - 1n,
+    })
     const call = { from: chain.operator, to: chain.factory, data: encodeMake(init) }
     expect(await fits(call, makeGasLimit(init))).toBeLessThan(LOOSE)
   })

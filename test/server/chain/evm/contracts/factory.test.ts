@@ -57,6 +57,7 @@ describe('predicted addresses', () => {
       enableBurn: fc.boolean(),
       royaltyReceiver: fc.constant(chain.carol),
       royaltyBps: fc.bigInt({ min: 0n, max: 10_000n }),
+      maxSupply: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
     })
     await fc.assert(
       fc.asyncProperty(inits, async (init) => {
@@ -86,6 +87,7 @@ describe('predicted addresses', () => {
             revoked: false,
             locked: init.locked,
             nextTokenId: 1n,
+            maxSupply: init.maxSupply,
           },
           chain.factory,
         ])
@@ -109,6 +111,7 @@ describe('predicted addresses', () => {
       { enableBurn: true },
       { royaltyReceiver: chain.alice },
       { royaltyBps: 1n },
+      { maxSupply: 1n },
       // The same bytes split differently between fields.
       { name: 'SunriseS', symbol: 'UN' },
     ]

@@ -102,6 +102,7 @@ export function anInit(owner: Hex, changes: Partial<CollectionInit> = {}): Colle
     enableBurn: false,
     royaltyReceiver: ZERO,
     royaltyBps: 0n,
+    maxSupply: 0n,
     ...changes,
   }
 }

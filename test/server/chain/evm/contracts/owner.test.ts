@@ -72,6 +72,7 @@ describe('ownership', () => {
         collection.revertOf(from, 'setDefaultRoyalty', [from, 500n]),
         collection.revertOf(from, 'deleteDefaultRoyalty', []),
         collection.revertOf(from, 'freezeMetadata', []),
+        collection.revertOf(from, 'setMaxSupply', [10n]),
       ])
       expect(new Set(reverts)).toEqual(new Set(['OwnableUnauthorizedAccount']))
     }

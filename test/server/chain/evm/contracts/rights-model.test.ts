@@ -29,7 +29,14 @@ afterAll(() => chain.node.stop())
 const KINDS = [
   ...(['mint', 'mint', 'mintDynamic', 'mintDynamic', 'grant', 'update', 'update', 'update', 'freeze'] as const),
   ...(['burn', 'burn', 'transferFrom', 'transferFrom', 'approve', 'setApprovalForAll', 'commitProvenance'] as const),
-  ...(['setEnableApi', 'setEnableTransfer', 'transferOwnership', 'acceptOwnership', 'setOperator'] as const),
+  ...([
+    'setEnableApi',
+    'setEnableTransfer',
+    'transferOwnership',
+    'acceptOwnership',
+    'setOperator',
+    'setMaxSupply',
+  ] as const),
   ...(['setDefaultRoyalty', 'setContractURI', 'freezeMetadata', 'revokeService', 'renounceOwnership'] as const),
 ]
 /** Rare, so that most runs have many steps without them. */
@@ -50,6 +57,7 @@ const step = fc.record({
 })
 const setup = fc.record({
   ...{ enableTransfer: fc.boolean(), locked: fc.boolean(), dynamic: fc.boolean(), enableBurn: fc.boolean() },
+  maxSupply: fc.constantFrom(0n, 0n, 40n, 500n),
   steps: fc.array(step, { minLength: 20, maxLength: 60 }),
 })
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
@@ -90,6 +98,7 @@ test('any account may do what its rights allow, and nothing else, after any sequ
       const tokens: Token[] = []
       const state = { owner: creator as Hex, pending: ZERO, api: true, transfer: flags.enableTransfer, revoked: false }
       let [isFrozen, updates, royalty, uri] = [false, 0, { receiver: ZERO, amount: 0n }, '']
+      let max = Number(flags.maxSupply)
       const operators = new Set<Hex>([operator])
       const forAll = new Set<string>()
       const provenances = new Map<Hex, number>()
@@ -125,6 +134,7 @@ test('any account may do what its rights allow, and nothing else, after any sequ
         const missing: RevertName | null = given.includes(undefined) ? 'NotMinted' : null
         const tooMany: RevertName | null = length > 200 ? 'BatchTooLarge' : null
         const stale: RevertName | null = shift === 0 ? null : 'StaleStartId'
+        const isFull = (more: number) => max !== 0 && tokens.length + more > max
         const noToken: RevertName | null = token?.owner ? null : 'OwnerQueryForNonexistentToken'
         switch (kind) {
           case 'mint':
@@ -133,7 +143,7 @@ test('any account may do what its rights allow, and nothing else, after any sequ
             const runs = [{ receiver: to, count: length }]
             return {
               data: encodeMint({ startId, runs, digest, dynamic }),
-              error: service(from) ?? stale ?? tooMany,
+              error: service(from) ?? stale ?? tooMany ?? (isFull(length) ? 'MaxSupplyExceeded' : null),
               gas: mintGasLimit(runs, flags.locked, dynamic),
               apply: () =>
                 add(
@@ -148,7 +158,7 @@ test('any account may do what its rights allow, and nothing else, after any sequ
             const closed = flags.locked ? 'TokenLocked' : state.transfer ? null : 'TransferDisabled'
             return {
               data: encodeGrant({ startId, sender: carol, receivers, digest }),
-              error: service(from) ?? stale ?? closed,
+              error: service(from) ?? stale ?? closed ?? (isFull(2) ? 'MaxSupplyExceeded' : null),
               gas: grantGasLimit(receivers),
               apply: () => add(receivers, digest, flags.dynamic),
             }
@@ -283,6 +293,17 @@ test('any account may do what its rights allow, and nothing else, after any sequ
               },
             }
           }
+          case 'setMaxSupply': {
+            const value = Math.max(0, tokens.length + (on ? length : shift))
+            const isLower = value > 0 && (max === 0 || value < max) && value >= tokens.length
+            return {
+              data: encodeCall('setMaxSupply', [BigInt(value)]),
+              error: ofOwner(from) ?? (isLower ? null : 'InvalidMaxSupply'),
+              apply() {
+                max = value
+              },
+            }
+          }
           case 'setContractURI':
             return {
               data: encodeCall('setContractURI', [digest]),
@@ -353,7 +374,7 @@ test('any account may do what its rights allow, and nothing else, after any sequ
       expect(await read.totalSupply()).toBe(BigInt(tokens.filter(({ owner }) => owner !== null).length))
       expect(await read.state()).toEqual({
         ...{ owner: state.owner, enableApi: state.api, enableTransfer: state.transfer, revoked: state.revoked },
-        ...{ locked: flags.locked, nextTokenId: BigInt(tokens.length + 1) },
+        ...{ locked: flags.locked, nextTokenId: BigInt(tokens.length + 1), maxSupply: BigInt(max) },
       })
       expect(await read.lifecycle()).toEqual({
         ...{ version: 2n, dynamic: flags.dynamic, enableBurn: flags.enableBurn, frozen: isFrozen },

@@ -111,11 +111,11 @@ describe('an update', () => {
   test('is refused after 16,777,215 others, and none begins at 0 again', async () => {
     await mint(2)
     const LAST = 2 ** 24 - 1
-    // The slot with the owner has the number of updates above all flags.
+    // The slot with the owner has the number of updates above the flags.
     const at = { address: collection.address, slot: numberToHex(2, { size: 32 }) }
     const word = BigInt(await chain.node.request<Hex>('eth_getStorageAt', [at.address, at.slot, 'latest']))
     expect(word & (2n ** 160n - 1n)).toBe(BigInt(chain.owner))
-    const value = numberToHex(word | (BigInt(LAST - 1) << 224n), { size: 32 })
+    const value = numberToHex(word | (BigInt(LAST - 1) << 168n), { size: 32 })
     await chain.node.request('anvil_setStorageAt', [at.address, at.slot, value])
     const before = await collection.read.state()
     await collection.update([1n], { sequence: LAST })

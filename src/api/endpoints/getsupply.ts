@@ -1,0 +1,30 @@
+import * as z from 'zod'
+import { checkAddresses } from '../check-addresses.ts'
+import { defineEndpoint } from '../endpoint.ts'
+import { address, blockchain } from '../fields.ts'
+
+const request = {
+  contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  blockchain: 'polygon' as const,
+}
+
+export const getsupply = defineEndpoint({
+  name: 'getsupply',
+  summary: "Get a collection's maximum supply, and how much of it is left",
+  tag: 'Collections',
+  origin: 'extension',
+  permissions: ['nft:read'],
+  request: z.strictObject({ contract_address: address, blockchain }).check(checkAddresses('contract_address')),
+  response: z.looseObject({
+    requests: z.looseObject({ contract_address: z.string(), blockchain: z.string() }),
+    /** How many NFTs can ever be minted, including burned ones; null for any number. */
+    max_supply: z.number().nullable(),
+    /** Number of NFTs that were ever minted, including burned ones. */
+    minted: z.number(),
+    /** Number of accepted NFTs that aren't minted yet, without failed ones. */
+    accepted: z.number(),
+    /** How many more NFTs can be accepted; null for any number. */
+    left: z.number().nullable(),
+  }),
+  example: { request, response: { requests: request, max_supply: 500, minted: 310, accepted: 50, left: 140 } },
+})

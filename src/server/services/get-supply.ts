@@ -1,0 +1,16 @@
+import type * as z from 'zod'
+import type { getsupply } from '../../api/endpoints/getsupply.ts'
+import { supplyOf } from '../store/supply.ts'
+import { findOwnCollection } from './find-collection.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
+
+/** Returns how many NFTs a collection has, and how many more can be accepted. */
+export async function getSupply(
+  { store: { db } }: Pick<ServiceDeps, 'store'>,
+  { accountId, parsed }: ServiceRequest<z.output<typeof getsupply.request>>,
+) {
+  const { contract_address: contractAddress, blockchain } = parsed
+  const collection = await findOwnCollection(db, accountId, { contractAddress, blockchain })
+  const { max, minted, accepted, left } = await supplyOf(db, collection)
+  return { requests: parsed, max_supply: max, minted, accepted, left: left === null ? null : Math.max(0, left) }
+}

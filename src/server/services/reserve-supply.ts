@@ -1,0 +1,31 @@
+import { TITLES } from '../../api/errors.ts'
+import { HEADERS, SUPPLY_ERRORS } from '../../api/headers.ts'
+import { count } from '../../core/count.ts'
+import { findCollectionById } from '../store/collections.ts'
+import { lockUntilCommit } from '../store/dialect.ts'
+import type { Db } from '../store/schema.ts'
+import { supplyOf } from '../store/supply.ts'
+import { Refusal } from './refusal.ts'
+
+/**
+ * Reserves a part of a collection's maximum supply for new NFTs, in the transaction that adds them.
+ *
+ * @throws Refusal 409 if the collection would have more NFTs than its maximum supply
+ */
+export async function reserveSupply(db: Db, collectionId: string, nfts: number): Promise<void> {
+  // Concurrent requests wait for each other, because each reads the NFTs of all. The collection's row isn't locked, so
+  // that its mints can be signed in the meantime.
+  await lockUntilCommit(db, `supply ${collectionId}`)
+  const collection = await findCollectionById(db, collectionId)
+  if (collection === null) return
+  const { max, minted, accepted, left } = await supplyOf(db, collection)
+  if (left === null || nfts <= left) return
+  const used = `${minted} minted and ${accepted} accepted`
+  const most = left <= 0 ? 'none is left' : `only ${left} ${left === 1 ? 'is' : 'are'} left`
+  throw new Refusal(
+    409,
+    TITLES.conflict,
+    `the request has ${count(nfts, 'NFT')}, but ${most} of the collection's maximum supply of ${max} (${used}); nothing was accepted`,
+    { [HEADERS.errorCode]: SUPPLY_ERRORS.maxSupply },
+  )
+}

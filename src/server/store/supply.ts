@@ -1,0 +1,49 @@
+import { sql } from 'kysely'
+import type { CollectionRow } from './collections.ts'
+import { countsOfCollections, NO_NFTS } from './explorer-counts.ts'
+import type { Db } from './schema.ts'
+
+/** How many NFTs a collection has, and how many more it can have. */
+export interface Supply {
+  /** How many tokens can ever be minted, including burned ones; null for any number. */
+  max: number | null
+  /** Tokens that were ever minted, including burned ones. */
+  minted: number
+  /** Accepted NFTs that aren't minted yet. Failed NFTs aren't counted. */
+  accepted: number
+  /** How many more NFTs can be accepted; null for any number. Negative if the owner has lowered the limit since. */
+  left: number | null
+}
+
+/**
+ * Returns the supply of a collection. Reads counts, and never a row for each NFT.
+ *
+ * A token on chain has an NFT or is unknown to the database, and the chain may have tokens of NFTs that count as failed.
+ * Each of the two sums misses some tokens while transactions are pending again after a reorg, and none counts too many,
+ * so the larger one applies.
+ */
+export async function supplyOf(
+  db: Db,
+  { id, max_supply, next_token_id }: Pick<CollectionRow, 'id' | 'max_supply' | 'next_token_id'>,
+): Promise<Supply> {
+  const { files, waiting, deployed } = (await countsOfCollections(db, [id])).get(id) ?? NO_NFTS
+  const { rows } = await sql<{ count: number | string }>`
+    select coalesce(sum(token_count), 0) as count from unknown_mints where collection_id = ${id}
+    union all
+    select coalesce(sum(token_count), 0) from transactions
+      where collection_id = ${id} and state = 'signed' and start_id is not null`.execute(db)
+  const [unknown = 0, signed = 0] = rows.map(({ count }) => Number(count))
+  const accepted = files + waiting
+  const minted = Math.max(deployed + unknown, Number(next_token_id) - 1 - signed)
+  const max = max_supply === null ? null : Number(max_supply)
+  return { max, minted, accepted, left: max === null ? null : max - minted - accepted }
+}
+
+/** Returns how many more tokens transactions may be signed for, so that the contract accepts all that are signed. */
+export function mintableTokens({
+  max_supply,
+  next_token_id,
+}: Pick<CollectionRow, 'max_supply' | 'next_token_id'>): number {
+  if (max_supply === null) return Number.POSITIVE_INFINITY
+  return Math.max(0, Number(BigInt(max_supply) - BigInt(next_token_id) + 1n))
+}
