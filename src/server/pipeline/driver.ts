@@ -76,8 +76,11 @@ export class LostRace extends Error {}
 /** Prepares transactions with the current fees and signers. */
 export interface TransactionPreparer {
   collection(collection: CollectionRow): Promise<PreparedTransactions | { waitMs: number } | { error: string }>
-  /** Returns why nothing can be minted in a collection now; null if something can. */
-  delay(collection: CollectionRow): Promise<MintDelay | null>
+  /**
+   * Returns why nothing can be minted in a collection now; null if something can. Returns an error if no NFT without a
+   * transaction can ever be minted.
+   */
+  delay(collection: CollectionRow): Promise<MintDelay | { error: string } | null>
   /**
    * True if `mint` runs inside the commit and sends no request to the network. A process that loses a race then has
    * nothing to discard.
@@ -145,7 +148,7 @@ export interface TransactionOutcome {
   again?: boolean
 }
 
-type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_limit'>>
+type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_limit' | 'max_supply'>>
 
 /**
  * What an outcome means for the rows of a transaction:

@@ -2,7 +2,13 @@ import { chunksOf } from '../../core/chunks-of.ts'
 import { shuffled } from '../../core/shuffled.ts'
 import { assignToTransactions, failNftsOfCollection } from '../state/nfts.ts'
 import { putBlocks } from '../store/block-table.ts'
-import { type CollectionRow, findCollections, tryLockCollection, updateCollection } from '../store/collections.ts'
+import {
+  type CollectionRow,
+  findCollections,
+  lockCollection,
+  tryLockCollection,
+  updateCollection,
+} from '../store/collections.ts'
 import { collectionsWithMintable } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { unfinishedOf } from '../store/transactions.ts'
@@ -70,7 +76,9 @@ export function createMintStep(options: MintStepOptions): MintStep {
       const signFor = async (preparer: TransactionPreparer, collection: CollectionRow) => {
         const { id } = collection
         try {
-          const next = (await preparer.delay(collection)) ?? (await commit(options, preparer, collection))
+          const delay = await preparer.delay(collection)
+          if (typeof delay === 'object' && delay !== null) return await failUnsigned(store, collection, delay.error)
+          const next = delay ?? (await commit(options, preparer, collection))
           if (next === 'full') parked.add(id)
           if (next === 'unknown') onUnknown()
           const ms = WAITS[next]
@@ -141,6 +149,19 @@ async function commit(
   if (typeof committed === 'string') return committed
   onSigned(committed.signed, committed.mint.requests)
   return committed.mint.more ? 'more' : 'idle'
+}
+
+/**
+ * Marks the NFTs of a collection as failed because none of them can ever be minted. Does nothing while a signed
+ * transaction or an unknown mint may have them, or if another process has changed the collection.
+ */
+async function failUnsigned(store: Store, { id, next_token_id }: CollectionRow, error: string): Promise<void> {
+  await store.transaction(async (db) => {
+    const current = await lockCollection(db, id)
+    if (current?.next_token_id !== next_token_id) return
+    if ((await unfinishedOf(db, [id]))(id).count > 0 || (await withOpenMints(db, [id])).has(id)) return
+    await failNftsOfCollection(db, id, error)
+  })
 }
 
 /** Returns the collections for which a transaction may be signed now. */

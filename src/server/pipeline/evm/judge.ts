@@ -93,7 +93,7 @@ const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_lim
 /**
  * Decides on a reverted transaction based on the collection's state on chain. If rights were revoked, all pending NFTs
  * fail. If the bundle's start ID is used, the bundle is signed again. Any other bundle is halved until only the failing
- * NFT is left. On a network with reorgs, a bundle that would succeed by now is signed again too, because a reorg had
+ * NFT is left, and a bundle that exceeds the maximum supply is cut. On a network with reorgs, a bundle that would succeed by now is signed again too, because a reorg had
  * placed it before the bundle that it depends on.
  */
 async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<OutcomeVerdict> {
@@ -143,6 +143,10 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   if (reverted === 'again' && (await mostReverts(store.db, transaction.id)) < PASSING_REVERTS) {
     return { verdict: 'again', counted: true, collection: { next_token_id, ...oneAtATime(collection) } }
   }
+  const max_supply = await exceededSupply(network, collection, count)
+  if (max_supply !== null) {
+    return { verdict: 'again', collection: { next_token_id, max_supply, ...oneAtATime(collection) } }
+  }
   if (count > 1) {
     const batch_limit = Math.max(1, Math.floor(count / 2))
     return { verdict: 'again', collection: { next_token_id, batch_limit } }
@@ -178,6 +182,23 @@ async function isRefusedAtFinality(
     return state !== null && refusalOf(kind, state) !== null
   })
   return isRefused ?? true
+}
+
+/**
+ * Returns the final maximum supply of a collection if `count` more tokens exceed it; otherwise null. The database gets
+ * it here, because the follower may not have read the owner's change yet. A lower one that isn't final stays.
+ */
+async function exceededSupply(
+  network: EvmNetwork,
+  { contract_address, max_supply }: CollectionRow,
+  count: number,
+): Promise<string | null> {
+  const { publicNetwork } = network
+  const read = (block?: Hex) => readCollectionState(network, contract_address as Hex, block)
+  const state = publicNetwork === undefined ? await read() : await atFinality(publicNetwork, read)
+  const { maxSupply = 0n, nextTokenId = 1n } = state ?? {}
+  if (maxSupply === 0n || nextTokenId - 1n + BigInt(count) <= maxSupply) return null
+  return max_supply !== null && BigInt(max_supply) < maxSupply ? max_supply : String(maxSupply)
 }
 
 /**

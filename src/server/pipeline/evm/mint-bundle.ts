@@ -10,6 +10,7 @@ import { bucketsOf, firstSeqOf } from '../../store/explorer-counts.ts'
 import { listMintable } from '../../store/nfts.ts'
 import { type CostLimitedRun, type LimitedRun, limitedRuns } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
+import { mintableTokens } from '../../store/supply.ts'
 import { mintDirectory } from '../metadata-file.ts'
 import { feesWithin, waitingForCost } from './limit-fees.ts'
 import { ofOneRun } from './limited-runs.ts'
@@ -83,7 +84,8 @@ async function draftBundle(
   filter: Parameters<typeof listMintable>[3],
 ): Promise<BundleDraft | null> {
   const locked = collection.is_locked === 1
-  const limit = collection.batch_limit ?? MAX_TOKENS_PER_CALL
+  const limit = Math.min(collection.batch_limit ?? MAX_TOKENS_PER_CALL, mintableTokens(collection))
+  if (limit === 0) return null
   const rows = await listMintable(db, collection.id, limit, filter)
   const { rows: ofRun, run } = await ofOneRun(db, collection.id, ofOneKind(rows))
   const nfts = fitIntoGas(ofRun, payable, locked)

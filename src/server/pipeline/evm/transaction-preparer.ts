@@ -16,9 +16,11 @@ import { isBehind } from '../../store/followers.ts'
 import type { Store } from '../../store/open-store.ts'
 import { hasLimitedRuns } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
+import { mintableTokens } from '../../store/supply.ts'
 import { findFactoryTransaction, nonceOf, unfinishedOf } from '../../store/transactions.ts'
 import { addUnknownMints, lostMintsOf, nextKnownTokenId } from '../../store/unknown-mints.ts'
 import type { DriverOptions, OnSigned, PreparedTransactions, TransactionPreparer } from '../driver.ts'
+import { atFinality } from './judge-reverted-call.ts'
 import { feesFor, feesWithin } from './limit-fees.ts'
 import { limitedRunsOf, requireUnlimited } from './limited-runs.ts'
 import { MAX_BUNDLE_GAS, nextBundle } from './mint-bundle.ts'
@@ -101,6 +103,7 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
     async delay(collection) {
       // The follower will read the unknown tokens. The next sweep checks the collection again.
       if (behind || (await isAhead(options, collection))) return 'idle'
+      if (mintableTokens(collection) === 0) return (await beyondSupply(options, collection)) ?? 'idle'
       return pool.free().length === 0 ? 'full' : null
     },
 
@@ -199,6 +202,24 @@ async function isAhead(
   log.warn(facts, 'the chain has tokens that the database does not know: minting is paused until gdn has examined them')
   await findLostMints(store, network, id)
   return true
+}
+
+/**
+ * Returns the error of NFTs that exceed a collection's maximum supply, which no transaction can mint any more. Returns
+ * null while a reorg can remove minted tokens or the limit. A mined signing of such an NFT is on chain then, so the
+ * chain must have no token after those of the database.
+ */
+async function beyondSupply(
+  { chains, blockchain }: EvmPreparerOptions,
+  { contract_address, next_token_id }: CollectionRow,
+): Promise<{ error: string } | null> {
+  const network = await chains.network(blockchain)
+  const read = (block?: Hex) => readCollectionState(network, contract_address as Hex, block)
+  const { publicNetwork } = network
+  const state = publicNetwork === undefined ? await read() : await atFinality(publicNetwork, read)
+  if (state === null || state.maxSupply === 0n || state.nextTokenId <= state.maxSupply) return null
+  if (String(state.nextTokenId) !== next_token_id) return null
+  return { error: `the collection already has its maximum supply of ${state.maxSupply} NFTs` }
 }
 
 /** Records mints of a collection that are on chain but counted as lost, because no node had returned them. */
