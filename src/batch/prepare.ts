@@ -20,6 +20,7 @@ import type { KeptRow } from './rows/manifest-row.ts'
 import { isSharedScope, shownKey } from './rows/row-key.ts'
 import { refuseFinished } from './runs/open-stored-run.ts'
 import type { StoredRun } from './runs/stored-run.ts'
+import { refuseBeyondSupply } from './supply.ts'
 import type { BatchOptions, CheckDeps, Duplicates, ManifestChanges, PlannedEvent } from './types.ts'
 
 /** A run that passed every check and whose rows can be entered. */
@@ -76,6 +77,7 @@ export async function prepare(
     if (isNew && (options.label ?? null) === null && plan.rows > 0) mints.notes.push(WITHOUT_LABEL)
   }
   if (!isNew && sends) await refuseReplacedFiles(store, await store.rowsAt(gathered.rows, plan.withFiles.slice(0, 1)))
+  if (sends && deps.client !== null) await refuseBeyondSupply(deps.client, options, plan.rows)
   const duplicates = sends && plan.rows > 0 ? await duplicatesOf(store, gathered, mints) : { count: 0, rows: [] }
   const { changes } = gathered
   const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: mints.notes, duplicates }

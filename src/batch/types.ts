@@ -21,6 +21,7 @@ export type ReadEndpoint =
   | 'getcontentreferences'
   | 'relabelreferences'
   | 'aliasreferences'
+  | 'getsupply'
   | 'getruncosts'
   | 'setrunmaxcost'
   | 'setrunmaxfee'

@@ -1,4 +1,4 @@
-import { HEADERS, IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS } from '../api/headers.ts'
+import { HEADERS, IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, SUPPLY_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { isErrorForm, isForeignRefusal, isIdempotencyError, isNotNow, isNotReady } from './responses.ts'
 import { retryAfterMs } from './retry.ts'
@@ -74,8 +74,11 @@ export const UNKNOWN: Unknown = {
 /** In the API's error form, these statuses mean that the server processed the request and did nothing. */
 const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422])
 
-/** Error codes about reference IDs. A request that is rejected with one of them created nothing. */
-const REFERENCE_CODES: ReadonlySet<string | undefined> = new Set(Object.values(REFERENCE_ERRORS))
+/** Error codes of a 409 or 422 that proves that the request created nothing. */
+const REFUSED_CODES: ReadonlySet<string | undefined> = new Set([
+  ...Object.values(REFERENCE_ERRORS),
+  ...Object.values(SUPPLY_ERRORS),
+])
 
 /**
  * Determines what the response to a creating request proves. The outcome is unknown unless the response proves that the
@@ -107,7 +110,7 @@ export function attemptOutcome(sent: Sent, wallClock: number): AttemptOutcome {
   if (status === 403) return none('forbidden')
   const code = headers[HEADERS.errorCode]
   if (code === REFERENCE_ERRORS.otherLabel) return none('other_label')
-  if (REFERENCE_CODES.has(code)) return { outcome: 'refused', status }
+  if (REFUSED_CODES.has(code)) return { outcome: 'refused', status }
   if (code === RUN_ERRORS.maxCost) return none('max_cost')
   if (status === 422 && code === IDEMPOTENCY_ERRORS.reused) return { ...unknown, isKeyReused: true }
   const isAboutKey = isIdempotencyError(sent, text ?? JSON.stringify(json) ?? '')

@@ -8,6 +8,8 @@ export const OTHERS_UNREVEALED =
 /** The beginning of the reason for a row without an ID whose NFT got one. */
 export const HAS_ID = 'its NFT got an ID'
 export const FAILED = 'its last mint failed'
+/** The reason for the mint of a row that the server may have accepted. */
+export const UNRESOLVED = 'its outcome is unknown, so gdn resolves it before sending the row again'
 const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }
 
 /** Returns the change for a row without an ID whose NFT got one. `id` is null if gdn doesn't know the ID. */
@@ -28,7 +30,7 @@ export function mintOf({ nftGdnId, sent }: Candidate): NftChange | null {
 function whyAgain({ state, reason }: NonNullable<Candidate['sent']>): string | null {
   if (state === 'failed') return `${FAILED}: ${reason ?? 'the server returned no reason'}`
   const isOpen = state === 'sent' || state === 'unknown' || state === 'absent'
-  return isOpen ? 'its outcome is unknown, so gdn resolves it before sending the row again' : null
+  return isOpen ? UNRESOLVED : null
 }
 
 /** Returns the mint of a row whose NFT failed without effect; null for any other NFT. */

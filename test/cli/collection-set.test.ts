@@ -126,6 +126,15 @@ describe('gdn collection set', () => {
     expect(await nonce()).toBe(sent + 2)
   })
 
+  test('lowers the maximum supply without a server, and says that accepted NFTs were not compared', async () => {
+    const done = await set('--max-supply', '50', ...asOwner())
+    expect(done.code, done.stderr).toBe(0)
+    expect(done.stderr.match(/The server returned no number of accepted NFTs\./g)).toHaveLength(1)
+    expect(await set('--max-supply', '51', ...asOwner())).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining('--max-supply: can only be lowered, and is 50 now') },
+    })
+  })
+
   test('shows what would change and its cost with --dry-run, without a keystore', async () => {
     const { code, stdout, stderr } = await set('--royalty', '5%', '--no-enable-api', '--dry-run')
     expect(code, stderr).toBe(0)

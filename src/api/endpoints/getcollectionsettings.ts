@@ -21,7 +21,7 @@ export const collectionSettings = z.looseObject({
   royalty_bps: z.number(),
   royalty_receiver: z.string().nullable(),
   /** How many NFTs can ever be minted, including burned ones; null for any number. */
-  max_supply: z.number().nullable(),
+  max_supply: z.number().nullish(),
   /** The URI of the collection's metadata (ERC-7572), if its owner has set one. */
   contract_uri: z.string().nullable(),
   description: z.string().nullable(),

@@ -51,6 +51,7 @@ import {
   planLines,
   printPlanNotes,
 } from '../plan/plan-view.ts'
+import { refusePlanBeyondSupply } from '../plan/refuse-beyond-supply.ts'
 import { confirmNames, idsText, storeNames } from '../plan/store-names.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { createOutput } from '../render/output.ts'
@@ -254,11 +255,12 @@ type Opened = Awaited<ReturnType<typeof openPlanSource>>
 async function confirmPlan(
   deps: Deps,
   connection: Connection,
-  { options: { blockchain, newRows }, warnings, isSaved = false }: PlanSource,
+  { options, warnings, isSaved = false }: PlanSource,
   plan: ChangePlan,
   { manifest, ...flags }: ApplyFlags & Given & { manifest: string },
 ): Promise<boolean> {
   const { io } = deps
+  const { blockchain, newRows } = options
   const { counts } = plan
   const isList = !io.settings.machine && !io.settings.quiet
   const obstacles = await obstaclesOf(plan)
@@ -279,6 +281,7 @@ async function confirmPlan(
   if (counts.mint > 0) {
     // A saved plan includes the rows to mint. Without this check, the mint would refuse edited rows after the prompt.
     await plan.refuseEdited()
+    await refusePlanBeyondSupply(connection, { options }, plan)
     refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates(), warnings?.file)
   }
   const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)

@@ -33,6 +33,7 @@ import {
   planRecord,
   printPlanNotes,
 } from '../plan/plan-view.ts'
+import { refusePlanBeyondSupply } from '../plan/refuse-beyond-supply.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { createOutput } from '../render/output.ts'
 
@@ -119,6 +120,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       printPlanNotes(io, found, obstacles, { allText, onlyMint: onlyMintOf(apply, found.counts, flags.newRows) })
       // A plan whose edited rows `apply` would refuse isn't saved.
       if (found.counts.mint > 0) await found.refuseEdited()
+      await refusePlanBeyondSupply(connection, opened, found)
       if (saveAs !== null) {
         const allowDuplicates = flags.allowDuplicates === true
         await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true, allowDuplicates })

@@ -17,6 +17,7 @@ export const COLLECTION_VIEW: View = {
     'enable_burn',
     'royalty_bps',
     'royalty_receiver',
+    'max_supply',
     'description',
     'image',
     'transaction_gdn_id',

@@ -87,6 +87,11 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
               <span class="number">{count(collection.burned)}</span>
             </Fact>
           )}
+          {collection.max_supply !== null && (
+            <Fact name="Maximum supply">
+              <span class="number">{count(collection.max_supply)}</span>
+            </Fact>
+          )}
           {collection.royalty_bps > 0 && (
             <Fact name={collection.is_read_from_chain ? 'Royalty' : 'Royalty at creation'}>
               <span class="number">{collection.royalty_bps / 100} %</span>

@@ -71,6 +71,8 @@ export interface CollectionDetails extends CollectionSummary {
   /** In basis points. */
   royalty_bps: number
   royalty_receiver: string | null
+  /** How many NFTs can ever be minted, including burned ones; null for any number. */
+  max_supply: number | null
   /** True if royalty, description and image were read from the contract, false if from the creation request. */
   is_read_from_chain: boolean
   /** Why some or all of these values were not read from the contract. */

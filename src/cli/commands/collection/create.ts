@@ -14,7 +14,7 @@ import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
-import { addressOrName, blockchainName, notEmpty } from '../../flags/parse.ts'
+import { addressOrName, blockchainName, integer, notEmpty } from '../../flags/parse.ts'
 import { percentage } from '../../flags/percentage.ts'
 import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
@@ -45,6 +45,7 @@ export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, Operat
   /** The royalty in basis points (1/10,000). */
   royalty?: number
   royaltyReceiver?: string
+  maxSupply?: number
   file?: string
   dryRun?: boolean
   yes?: boolean
@@ -94,6 +95,9 @@ export function command(deps: Deps, run = create): GdnCommand {
       parse: addressOrName,
     },
   )
+  valueFlag(createCommand, '--max-supply <n>', 'Maximum number of NFTs, including burned ones (unlimited)', {
+    parse: integer(1, Number.MAX_SAFE_INTEGER),
+  })
   valueFlag(createCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
     parse: notEmpty,
   })
@@ -135,6 +139,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
     enable_api: flags.enableApi,
     royalty_bps: flags.royalty,
     royalty_receiver: flags.royaltyReceiver,
+    max_supply: flags.maxSupply,
   }
   const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
@@ -193,18 +198,22 @@ function withWalletHint(error: unknown, server: Server): unknown {
   )
 }
 
-/** Refuses rights that the server would ignore, because they can't be added to the collection later. */
+/** Refuses rights and limits that the server would ignore, because they can't be added to the collection later. */
 async function refuseUnlessKnown(
   { signals: { signal } }: Deps,
   { client, server }: Connection,
-  { dynamic, enable_burn }: z.output<typeof createcollection.request>,
+  { dynamic, enable_burn, max_supply }: z.output<typeof createcollection.request>,
 ): Promise<void> {
-  const flag = dynamic ? '--dynamic' : enable_burn ? '--enable-burn' : null
-  if (flag === null) return
-  if (client.supports('updates') === null) await client.learnIdempotency({ signal })
-  if (client.supports('updates') !== false) return
-  const what = dynamic ? 'update' : 'burn'
-  throw flagError(flag, `${safe(server.origin)} can't ${what} NFTs`, `Nothing was sent. Omit ${flag}.`)
+  const wanted = [
+    ...(dynamic ? ([['--dynamic', 'updates', 'update NFTs']] as const) : []),
+    ...(enable_burn ? ([['--enable-burn', 'updates', 'burn NFTs']] as const) : []),
+    ...(max_supply === undefined ? [] : ([['--max-supply', 'maxSupply', 'limit the supply of a collection']] as const)),
+  ]
+  for (const [flag, capability, what] of wanted) {
+    if (client.supports(capability) === null) await client.learnIdempotency({ signal })
+    if (client.supports(capability) !== false) continue
+    throw flagError(flag, `${safe(server.origin)} can't ${what}`, `Nothing was sent. Omit ${flag}.`)
+  }
 }
 
 interface Requested {

@@ -35,6 +35,7 @@ import { findKeystore } from '../../wallet/find-keystore.ts'
 import { knownPassword } from '../../wallet/password.ts'
 import { type SettingChange, settingChanges, settingText } from './changes.ts'
 import type { SetFlags } from './flags.ts'
+import { acceptedNfts } from './max-supply.ts'
 import { changeMetadata, readCreation } from './metadata.ts'
 
 /** How often an embedded chain is polled. Short, because embedded chains mine immediately. */
@@ -66,9 +67,11 @@ export async function applySettings(
     const compare = async () => {
       const current = await readOwnerSettings(network, contract)
       const metadata = await changeMetadata(deps, { connect, creation, uri: current.contractUri }, flags)
-      return { current, changes: settingChanges(flags, current, metadata) }
+      const accepted = flags.maxSupply === undefined ? 0 : await acceptedNfts(deps, connect, { contract, blockchain })
+      return { current, accepted, changes: settingChanges(flags, current, metadata, accepted ?? 0) }
     }
-    const { current, changes } = await compare()
+    const { current, accepted, changes } = await compare()
+    if (accepted === null) io.note(ACCEPTED_UNKNOWN)
     if (changes.length === 0) {
       await output.many([])
       return io.note('Nothing to change.')
@@ -155,6 +158,9 @@ export function withoutNode(error: unknown, blockchain: EvmBlockchain): unknown 
     hint: `Nothing was sent. Set GDN_RPC_URL to a node of ${blockchain}, or add --rpc-url-file <file>.`,
   })
 }
+
+const ACCEPTED_UNKNOWN =
+  'The server returned no number of accepted NFTs. Accepted NFTs that exceed the limit will fail.'
 
 const CHANGED_HINT = 'Nothing was sent. Run the same command again to see what differs now.'
 

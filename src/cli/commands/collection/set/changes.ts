@@ -4,6 +4,7 @@ import { flagError, GdnError } from '../../../../core/errors.ts'
 import type { OwnerCall, OwnerSettings, Royalty } from '../../../../server/chain/evm/owner/settings.ts'
 import { wrongAddress } from '../../../flag-errors.ts'
 import type { SetFlags } from './flags.ts'
+import { maxSupplyChange } from './max-supply.ts'
 import type { CollectionMetadataChange } from './metadata.ts'
 
 /** A setting whose value differs from what the flags request. */
@@ -26,12 +27,14 @@ const URI_LIKE = `ipfs://bafkrei${'a'.repeat(52)}`
  * Returns the changes in the order in which they are sent. The ownership is last, because only the owner can make the
  * other changes.
  *
+ * @param accepted number of NFTs that the server has accepted and that aren't minted yet
  * @throws GdnError `usage`; `refused` for changes that aren't possible
  */
 export function settingChanges(
   flags: SetFlags,
   current: OwnerSettings,
   metadata: CollectionMetadataChange | null,
+  accepted = 0,
 ): SettingChange[] {
   const plain = (setting: string, before: unknown, after: unknown, call: OwnerCall, final?: string): SettingChange => ({
     setting,
@@ -70,6 +73,12 @@ export function settingChanges(
   }
   if (flags.freeze && !current.frozen) {
     changes.push(plain('frozen', false, true, { kind: 'freeze' }, 'Freeze the metadata of all NFTs permanently'))
+  }
+  const limit = maxSupplyChange(flags.maxSupply, current, accepted)
+  if (limit !== null) {
+    const before = current.maxSupply === null ? null : Number(current.maxSupply)
+    const final = `Limit the collection to ${limit} NFTs`
+    changes.push(plain('max_supply', before, limit, { kind: 'max_supply', maxSupply: BigInt(limit) }, final))
   }
   changes.push(...ownershipOf(flags, current, plain))
   return changes

@@ -5,7 +5,7 @@ import type { NodeFlags } from '../../../connect/open-network.ts'
 import { addReaderFlags } from '../../../connect/open-verifier.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../../flags/common.ts'
 import { addEnsFlags, type EnsFlags } from '../../../flags/ens.ts'
-import { addressOrName, blockchainName, httpAddress, notEmpty } from '../../../flags/parse.ts'
+import { addressOrName, blockchainName, httpAddress, integer, notEmpty } from '../../../flags/parse.ts'
 import { percentage } from '../../../flags/percentage.ts'
 import { addTimeoutFlag } from '../../../flags/wait.ts'
 import { addPasswordFlag } from '../../wallet/password.ts'
@@ -25,6 +25,7 @@ export interface SettingFlags {
   newOwner?: string
   acceptOwner?: boolean
   freeze?: boolean
+  maxSupply?: number
 }
 
 export interface SetFlags extends SettingFlags, OutputFlags, ServerFlags, NodeFlags, EnsFlags {
@@ -56,6 +57,11 @@ export function addSetFlags(command: GdnCommand): void {
     'URI of the complete metadata; not with --image, --banner, --description or --external-link',
     notEmpty,
   )
+  setting(
+    '--max-supply <n>',
+    'Maximum number of NFTs, including burned ones; it can only be lowered',
+    integer(1, Number.MAX_SAFE_INTEGER),
+  )
   eitherFlag(command, 'enable-api', 'Let the API mint NFTs', "Don't let the API mint NFTs", SETTINGS)
   eitherFlag(command, 'enable-transfer', 'Let the API transfer NFTs', "Don't let the API transfer NFTs", SETTINGS)
   setting('--new-owner <address>', 'Offer ownership to this address, @name or ENS name', addressOrName)
@@ -83,8 +89,8 @@ export function checkSetFlags(flags: SetFlags): void {
       hint: 'Use --contract-uri alone, or --image, --banner, --description and --external-link.',
     })
   }
-  const { royalty, royaltyReceiver, enableApi, enableTransfer, freeze } = flags
-  const others = [royalty, royaltyReceiver, enableApi, enableTransfer, freeze, contractUri, newOwner]
+  const { royalty, royaltyReceiver, enableApi, enableTransfer, freeze, maxSupply } = flags
+  const others = [royalty, royaltyReceiver, enableApi, enableTransfer, freeze, maxSupply, contractUri, newOwner]
   const given = [...others, image, banner, description, externalLink].filter((value) => value !== undefined)
   if (acceptOwner && given.length > 0) {
     throw new GdnError('usage', "can't be combined with other settings", {

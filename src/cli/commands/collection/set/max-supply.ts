@@ -1,0 +1,49 @@
+import { count } from '../../../../core/count.ts'
+import { flagError, GdnError } from '../../../../core/errors.ts'
+import type { OwnerSettings } from '../../../../server/chain/evm/owner/settings.ts'
+import type { Connection, Deps } from '../../../deps.ts'
+
+const FLAG = '--max-supply'
+
+/**
+ * Returns the maximum supply to set; null if nothing changes.
+ *
+ * @throws GdnError `usage` if the limit would be raised, or is less than the NFTs that were minted or accepted
+ */
+export function maxSupplyChange(
+  wanted: number | undefined,
+  { maxSupply, minted }: Pick<OwnerSettings, 'maxSupply' | 'minted'>,
+  accepted: number,
+): number | null {
+  if (wanted === undefined || BigInt(wanted) === maxSupply) return null
+  if (maxSupply !== null && BigInt(wanted) > maxSupply) {
+    throw flagError(FLAG, `can only be lowered, and is ${maxSupply} now`, 'Nothing was sent. Use a lower number.')
+  }
+  const used = Number(minted) + accepted
+  if (wanted >= used) return wanted
+  const burned = `${count(Number(minted), 'NFT')} ${minted === 1n ? 'was' : 'were'} minted, including burned ones`
+  const pending = accepted === 0 ? '' : `, and ${accepted} more ${accepted === 1 ? 'was' : 'were'} accepted`
+  throw flagError(FLAG, `can't be ${wanted}: ${burned}${pending}`, `Nothing was sent. Use ${used} or more.`)
+}
+
+/**
+ * Returns how many NFTs the server has accepted that aren't minted yet; null without a server that can be asked. The
+ * contract compares the limit with the minted NFTs in any case.
+ */
+export async function acceptedNfts(
+  { io, signals: { signal } }: Deps,
+  connect: () => Promise<Connection>,
+  { contract: contract_address, blockchain }: { contract: string; blockchain: string },
+): Promise<number | null> {
+  try {
+    const { client } = await connect()
+    if (client.supports('maxSupply') === null) await client.learnIdempotency({ signal })
+    if (client.supports('maxSupply') === true) {
+      return (await client.call('getsupply', { contract_address, blockchain }, { signal })).accepted
+    }
+  } catch (error) {
+    if (!(error instanceof GdnError) || signal.aborted) throw error
+    io.debug(`can't read the accepted NFTs: ${error.message}`)
+  }
+  return null
+}
