@@ -114,7 +114,7 @@ async function instructionsOf(signerAddress: string, spec: MintSpec, balance: bi
           updateAuthority: signer.address,
           mint,
           mintAuthority: signer,
-          maxSize: NO_LIMIT,
+          maxSize: spec.maxSize ?? NO_LIMIT,
         })
       : getInitializeTokenGroupMemberInstruction({
           member: mint,

@@ -12,6 +12,7 @@ import {
   type TestBackend,
   until,
   WALLETS,
+  withStore,
 } from '../helpers/backend.ts'
 import { startFileServer, status } from '../helpers/file-server.ts'
 import { balanceOf, readChain, readMint, SOLANA_COLLECTION, solanaWallet } from '../helpers/solana.ts'
@@ -44,6 +45,17 @@ async function readIpfs(url: string): Promise<unknown> {
 }
 
 describe('a collection', () => {
+  it('has its maximum supply as the maximum size of its group, which refuses one more NFT', async () => {
+    const collection = await createOnSolana({ max_supply: 2 })
+    const two = await mint(backend, collection, plainMetadata(2), { receiver: RECEIVER })
+    expect((await settled(backend, two)).map((nft) => nft.status)).toEqual(['deployed', 'deployed'])
+    const machine = await readChain(dataDir.path)
+    expect(readMint(machine, collection.address)).toMatchObject({ group: { size: 2n, maxSize: 2n } })
+    const body = { contract_address: collection.address, blockchain: 'solana', receiver_wallet_address: RECEIVER }
+    const answer = await backend.post('/api/v1/createnft', { ...body, metadata: plainMetadata(1) })
+    expect([answer.status, answer.headers.get('error-code')]).toEqual([409, 'max_supply'])
+  })
+
   it('is a group mint with one token, owned by wallet_address', async () => {
     const collection = await createOnSolana({ name: 'First light' })
     expect(await deployed(collection.id)).toMatchObject({ status: 'deployed', contract_address: collection.address })
@@ -258,4 +270,27 @@ describe('an address', () => {
     expect(answer.status).toBe(400)
     expect(answer.json.error.message).toContain('wallet_address is not an EVM address')
   })
+})
+
+it('fails an NFT that exceeds the maximum size of the group, although the database does not know the limit', async () => {
+  // A chain of its own, because the test helper replays no failed transactions.
+  const own = await freshDataDir()
+  const other = await startTestBackend(own.path)
+  try {
+    const collection = await createTestCollection(other, { ...SOLANA_COLLECTION, max_supply: 1 })
+    await until(
+      () => showCollection(other, collection.id),
+      ({ status }) => status === 'deployed',
+    )
+    await withStore(own.path, ({ db }) => db.updateTable('collections').set({ max_supply: null }).execute())
+    const ids = await mint(other, collection, plainMetadata(2), { receiver: RECEIVER })
+    const nfts = await settled(other, ids)
+    expect(nfts.map((nft) => nft.status).sort()).toEqual(['deployed', 'failed'])
+    expect(nfts.find((nft) => nft.status === 'failed')?.error).toMatch(
+      /\(the collection already has its maximum supply\)$/,
+    )
+  } finally {
+    await other.close()
+    await own.remove()
+  }
 })

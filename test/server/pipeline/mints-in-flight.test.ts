@@ -102,6 +102,21 @@ it('signs for up to 16 full batches of a collection: one signer, and no gap betw
   expect(await signed()).toHaveLength(16)
 })
 
+it('cuts the last of 16 mints in flight at the maximum supply', async () => {
+  const limit = 16 * BATCH - 50
+  await store.db
+    .updateTable('collections')
+    .set({ max_supply: String(limit) })
+    .where('id', '=', 'c')
+    .execute()
+  await addNfts('c', 20 * BATCH)
+  await sign()
+  const counts = (await signed()).map(({ token_count }) => token_count)
+  expect(counts).toEqual([...Array(15).fill(BATCH), BATCH - 50])
+  await sign()
+  expect(await signed()).toHaveLength(16)
+})
+
 it('signs for more as soon as earlier ones are in a block', async () => {
   await addNfts('c', 20 * BATCH)
   await sign()

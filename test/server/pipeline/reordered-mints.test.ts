@@ -76,7 +76,7 @@ interface Chain {
   takes?: boolean
   takesAtFinality?: boolean
 }
-const RIGHTS = { enableApi: true, enableTransfer: true, revoked: false, nextTokenId: 1n }
+const RIGHTS = { enableApi: true, enableTransfer: true, revoked: false, nextTokenId: 1n, maxSupply: 0n }
 type Rights = typeof RIGHTS
 
 const encodeState = (rights: Partial<Rights> | null) =>
@@ -84,7 +84,7 @@ const encodeState = (rights: Partial<Rights> | null) =>
     ? '0x'
     : encodeFunctionResult({
         ...{ abi: gdnCollection.abi, functionName: 'state' },
-        result: { owner: ALICE as Hex, locked: false, maxSupply: 0n, ...RIGHTS, ...rights },
+        result: { owner: ALICE as Hex, locked: false, ...RIGHTS, ...rights },
       })
 
 /** Checks signed transactions once; they have reverted. */
@@ -187,6 +187,29 @@ it('reads revoked rights from the newest state if no node keeps older ones', asy
   await addMint('m', 1, '1')
   await look({ state: { enableApi: false }, finalState: 'unknown' })
   expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining('disabled minting') })
+})
+
+it('signs again for a mint beyond a maximum supply, and stores the limit, only once the limit is final', async () => {
+  const limit = async () => {
+    const row = await store.db.selectFrom('collections').select(['max_supply', 'batch_limit']).executeTakeFirstOrThrow()
+    return row
+  }
+  await addMint('m', 1, '5')
+  const state = { nextTokenId: 5n, maxSupply: 4n }
+  await look({ state, finalState: { nextTokenId: 5n }, takesAtFinality: true })
+  expect(await nft('m')).toEqual(PENDING)
+  expect(await limit()).toMatchObject({ max_supply: null })
+  await look({ state })
+  expect(await nft('m')).toEqual(WAITS)
+  expect(await limit()).toEqual({ max_supply: '4', batch_limit: 200 })
+})
+
+it('keeps a lower maximum supply that the follower has read and that is not final', async () => {
+  await addMint('m', 1, '5')
+  await store.db.updateTable('collections').set({ max_supply: '4' }).execute()
+  await look({ state: { nextTokenId: 5n, maxSupply: 4n }, finalState: { nextTokenId: 6n, maxSupply: 5n } })
+  expect(await nft('m')).toEqual(WAITS)
+  expect(await store.db.selectFrom('collections').select('max_supply').executeTakeFirst()).toEqual({ max_supply: '4' })
 })
 
 it("doesn't fail a mint that reverts only in blocks that are not final", async () => {

@@ -56,7 +56,11 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
   }
 }
 
+/** The error of Token-2022 if a group has its maximum size. */
+const GROUP_IS_FULL = '3406457177'
+
 function failure({ kind, hash }: TransactionRow, { error }: TransactionOutcome['seen']): OutcomeVerdict {
   const what = kind === 'collection' ? 'the collection could not be deployed' : `the network rejected the ${kind}`
-  return { verdict: 'failed', error: `${what}: its transaction ${hash} failed (${error})` }
+  const why = error?.includes(GROUP_IS_FULL) ? 'the collection already has its maximum supply' : error
+  return { verdict: 'failed', error: `${what}: its transaction ${hash} failed (${why})` }
 }

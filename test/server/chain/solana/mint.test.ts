@@ -69,6 +69,7 @@ describe('a transaction', () => {
       ...{ id: fc.uuid(), group: fc.option(fc.oneof(key, fc.constant(order.group))), receiver: fc.oneof(key, program) },
       ...{ name: fc.string({ unit: 'binary', maxLength: 200 }), symbol: fc.string({ maxLength: 10 }) },
       ...{ uri: fc.webUrl(), locked: fc.boolean(), dynamic: fc.boolean(), burnable: fc.boolean() },
+      maxSize: fc.option(fc.bigInt(1n, 2n ** 64n - 1n), { nil: undefined }),
     })
     const amounts = fc.record({ seed: fc.uint8Array({ minLength: 32, maxLength: 32 }), blockhash: key })
     const lamports = fc.tuple(fc.bigInt(0n, 2n ** 60n), fc.oneof(fc.constant(0n), fc.bigInt(1n, 2n ** 40n)))
