@@ -228,9 +228,10 @@ describe('on a network with reorgs', () => {
   })
 })
 
-it('mints no more than the limit in any order of requests, reorgs, lowered limits, burns and restores', async () => {
-  for (let run = 0; run < runs(1); run++) await schedule(60)
-})
+it.each(Array.from({ length: runs(1) }, (_, index) => index + 1))(
+  'mints no more than the limit in any order of requests, reorgs, lowered limits, burns and restores (%i)',
+  async () => await schedule(60),
+)
 
 /** Does random things, then checks that each NFT was minted, or failed when the collection was full for good. */
 async function schedule(steps: number): Promise<void> {
