@@ -211,7 +211,7 @@ __gdn_bundles() {
   case $1 in
     'collection create') REPLY='flags-f6c7a4 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492' ;;
     'collection show') REPLY='flags-883978 server-12647a output-31b492' ;;
-    'collection set') REPLY='settings-188b01 flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
+    'collection set') REPLY='settings-e42cd3 flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
     'collection holders') REPLY='flags-68dc64 reading-726635 choosing-c740a4 server-12647a output-31b492' ;;
     'nft mint') REPLY='flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
@@ -349,14 +349,14 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-883978') REPLY='--blockchain -b =blockchain Blockchain of the collections' ;;
-    'settings-188b01') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
+    'settings-e42cd3') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
 --royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)
 --description - text Description of the collection
 --image - text Image of the collection
 --banner - text Banner of the collection
 --external-link - text Website of the collection
 --contract-uri - text URI of the complete metadata; not with --image, --banner, --description or --external-link
---max-supply - text Maximum number of NFTs, including burned ones; it can only be lowered
+--max-supply - text Lower the maximum number of NFTs
 --enable-api - - Let the API mint NFTs
 --no-enable-api - - Don'\''t let the API mint NFTs
 --enable-transfer - - Let the API transfer NFTs

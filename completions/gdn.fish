@@ -284,7 +284,7 @@ function __gdn_bundles
     case 'collection show'
       printf '%s\n' 'flags-883978 server-12647a output-31b492'
     case 'collection set'
-      printf '%s\n' 'settings-188b01 flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'settings-e42cd3 flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
@@ -516,7 +516,7 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-883978'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections'
-    case 'settings-188b01'
+    case 'settings-e42cd3'
       printf '%s\n' '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty' \
         '--royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)' \
         '--description - text Description of the collection' \
@@ -524,7 +524,7 @@ function __gdn_flags
         '--banner - text Banner of the collection' \
         '--external-link - text Website of the collection' \
         '--contract-uri - text URI of the complete metadata; not with --image, --banner, --description or --external-link' \
-        '--max-supply - text Maximum number of NFTs, including burned ones; it can only be lowered' \
+        '--max-supply - text Lower the maximum number of NFTs' \
         '--enable-api - - Let the API mint NFTs' \
         '--no-enable-api - - Don\'t let the API mint NFTs' \
         '--enable-transfer - - Let the API transfer NFTs' \

@@ -53,6 +53,7 @@ export function sampleData(type: EventType, webhookId: string): object {
         enable_burn: false,
         royalty_bps: 0,
         royalty_receiver: null,
+        max_supply: null,
         ...ended,
       }
     case 'transfer':

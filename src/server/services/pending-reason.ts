@@ -1,8 +1,10 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { count } from '../../core/count.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
+import { findCollections } from '../store/collections.ts'
 import { limitedRuns, runsOfRequests, runsOfUnmined } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
+import { mintableTokens } from '../store/supply.ts'
 import { heldCollections } from '../store/transactions.ts'
 import { feesIfKnown } from './get-fees.ts'
 import type { ServiceDeps } from './services.ts'
@@ -44,7 +46,8 @@ async function blocksLeft({ remote }: Pick<Chains, 'remote'>, blockchain: Blockc
 }
 
 /**
- * Returns which earlier transaction the mints of collections wait for, by collection. Empty except on public networks.
+ * Returns what the unsigned mints of collections wait for, by collection: a transaction or a maximum supply that isn't
+ * final yet. Empty except on public networks.
  */
 export async function heldReasons(
   db: Db,
@@ -58,6 +61,10 @@ export async function heldReasons(
   )
   const held = onPublic.size === 0 ? [] : await heldCollections(db, [...onPublic.keys()])
   const reasons = new Map<string, string>()
+  for (const row of onPublic.size === 0 ? [] : await findCollections(db, [...onPublic.keys()])) {
+    if (mintableTokens(row) > 0) continue
+    reasons.set(row.id, `the collection has its maximum supply of ${row.max_supply} NFTs, which is not final yet`)
+  }
   for (const [id, { is, block }] of held) {
     const blockchain = onPublic.get(id)
     const left = blockchain === undefined || block === null ? null : await blocksLeft(chains, blockchain, block)

@@ -18,9 +18,9 @@ export interface Supply {
 /**
  * Returns the supply of a collection. Reads counts, and never a row for each NFT.
  *
- * A token on chain has an NFT or is unknown to the database, and the chain may have tokens of NFTs that count as failed.
- * Each of the two sums misses some tokens while transactions are pending again after a reorg, and none counts too many,
- * so the larger one applies.
+ * There are two sums of the minted tokens. The first adds deployed NFTs and unknown tokens, and misses tokens of NFTs
+ * that count as failed. The second follows from the next token ID, which is too low while a reverted mint is signed
+ * again. Neither counts a token twice, so the larger one applies.
  */
 export async function supplyOf(
   db: Db,

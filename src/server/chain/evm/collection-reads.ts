@@ -57,8 +57,8 @@ export async function readOwnerOf(
 }
 
 /**
- * Returns owner, flags, limit and next token ID. Reads them in one call, so that they are consistent. Null if no contract is
- * deployed.
+ * Returns owner, flags, limit and next token ID. Reads them in one call, so that they are consistent. Null if no
+ * contract is deployed.
  */
 export async function readCollectionState(
   network: Reader,

@@ -93,8 +93,8 @@ const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_lim
 /**
  * Decides on a reverted transaction based on the collection's state on chain. If rights were revoked, all pending NFTs
  * fail. If the bundle's start ID is used, the bundle is signed again. Any other bundle is halved until only the failing
- * NFT is left, and a bundle that exceeds the maximum supply is cut. On a network with reorgs, a bundle that would succeed by now is signed again too, because a reorg had
- * placed it before the bundle that it depends on.
+ * NFT is left, and a bundle that exceeds the maximum supply is cut. On a network with reorgs, a bundle that would
+ * succeed by now is signed again too, because a reorg had placed it before the bundle that it depends on.
  */
 async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<OutcomeVerdict> {
   const { kind, collection_id: collectionId, token_count: count, start_id } = transaction

@@ -57,11 +57,7 @@ export function addSetFlags(command: GdnCommand): void {
     'URI of the complete metadata; not with --image, --banner, --description or --external-link',
     notEmpty,
   )
-  setting(
-    '--max-supply <n>',
-    'Maximum number of NFTs, including burned ones; it can only be lowered',
-    integer(1, Number.MAX_SAFE_INTEGER),
-  )
+  setting('--max-supply <n>', 'Lower the maximum number of NFTs', integer(1, Number.MAX_SAFE_INTEGER))
   eitherFlag(command, 'enable-api', 'Let the API mint NFTs', "Don't let the API mint NFTs", SETTINGS)
   eitherFlag(command, 'enable-transfer', 'Let the API transfer NFTs', "Don't let the API transfer NFTs", SETTINGS)
   setting('--new-owner <address>', 'Offer ownership to this address, @name or ENS name', addressOrName)
