@@ -54,6 +54,8 @@ export const CAPABILITIES = {
   waits: 'prefer-wait-supported',
   /** The server stores the ENS name of a receiver (`receiver_name`). */
   names: 'receiver-names-supported',
+  /** The server publishes the `display_type` and `max_value` of attributes. */
+  traits: 'typed-traits-supported',
 } as const
 export type Capability = keyof typeof CAPABILITIES
 

@@ -13,7 +13,11 @@ function fieldsOf({ file_fields, attribute, ...others }: Partial<NftMetadata>): 
   return new Map<string, unknown>([
     ...Object.entries(others),
     ...(file_fields ?? []).map(({ key, url }) => [`file ${key}`, url] as const),
-    ...(attribute ?? []).map(({ tag, value }) => [`attribute ${tag}`, value] as const),
+    ...(attribute ?? []).flatMap(({ tag, value, display_type, max_value }) => [
+      [`attribute ${tag}`, value] as const,
+      ...(display_type === undefined ? [] : [[`type of attribute ${tag}`, display_type] as const]),
+      ...(max_value === undefined ? [] : [[`maximum of attribute ${tag}`, max_value] as const]),
+    ]),
   ])
 }
 

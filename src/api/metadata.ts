@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { fileUrlProblem } from './file-url.ts'
 import { shortText, text, textProblem } from './text.ts'
+import { isTraitType, parseMaximum, parseTraitValue, TRAIT_TYPES } from './traits.ts'
 
 /**
  * Maximum number of metadata items per NFT: title, description, each file field and each extra key (API reference v1.2,
@@ -39,7 +40,40 @@ export const fileUrl = text.check((context) => {
 
 export const fileField = z.strictObject({ key, url: fileUrl })
 
-const attribute = z.strictObject({ tag: key, value: text })
+/** A text that may be given as a JSON number if the attribute has a `display_type`. */
+export const attributeValue = text.check()
+
+export const attributeObject = z.strictObject({
+  tag: key,
+  value: attributeValue,
+  display_type: z.enum(TRAIT_TYPES).optional(),
+  max_value: z.optional(attributeValue),
+})
+
+/** Checks the numbers of a typed trait, and replaces them with their shortest texts. */
+function normalizeTrait(given: unknown, context: z.core.ParsePayload): unknown {
+  const { display_type: type, value, max_value } = Object(given) as Record<string, unknown>
+  if (type === undefined && max_value === undefined) return given
+  const add = (path: string, message: string) =>
+    context.issues.push({ code: 'custom', path: [path], message, input: given })
+  if (type === undefined) add('max_value', 'needs a display_type, such as number')
+  if (!isTraitType(type)) return given
+  const textOf = (number: unknown) => (typeof number === 'number' ? String(number) : number)
+  const trait: Record<string, unknown> = { ...Object(given), value: textOf(value) }
+  let max: string | undefined
+  if (max_value !== undefined) {
+    trait.max_value = textOf(max_value)
+    const parsed = typeof trait.max_value === 'string' ? parseMaximum(type, trait.max_value) : null
+    if (parsed !== null && 'problem' in parsed) add('max_value', parsed.problem)
+    else if (parsed !== null) trait.max_value = max = parsed.text
+  }
+  const parsed = typeof trait.value === 'string' ? parseTraitValue(type, max, trait.value) : null
+  if (parsed !== null && 'problem' in parsed) add('value', parsed.problem)
+  else if (parsed !== null) trait.value = parsed.text
+  return trait
+}
+
+const attribute = z.preprocess(normalizeTrait, attributeObject)
 
 function keyProblem(name: string, reserved: ReadonlySet<string>): string | null {
   if (UNSAFE.has(name)) return 'is not allowed as a key'

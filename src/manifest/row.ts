@@ -1,3 +1,4 @@
+import type { Attribute } from '../api/traits.ts'
 import type { Place } from '../core/errors.ts'
 
 /** One NFT of a manifest, valid according to the API contract. Its local files are still paths. */
@@ -21,7 +22,7 @@ export interface ManifestRow {
     title: string
     description: string
     file_fields: { key: string; url: string }[]
-    attribute?: { tag: string; value: string }[] | undefined
+    attribute?: Attribute[] | undefined
     [extra: string]: unknown
   }
   /** Local files: the key of the file field, and the absolute path of a file that was checked. */

@@ -5,6 +5,7 @@ import { dirname, extname, relative, resolve, sep } from 'node:path'
 import * as z from 'zod'
 import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
 import { referenceLabel } from '../api/reference-id.ts'
+import { TRAIT_TYPES } from '../api/traits.ts'
 import type { BatchOptions } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
@@ -62,7 +63,16 @@ const line = z.object({
       title: z.string(),
       description: z.string(),
       file_fields: z.array(z.object({ ...pair, url: z.string() })),
-      attribute: z.array(z.object({ tag: z.string(), value: z.string() })).optional(),
+      attribute: z
+        .array(
+          z.object({
+            tag: z.string(),
+            value: z.string(),
+            display_type: z.enum(TRAIT_TYPES).optional(),
+            max_value: z.string().optional(),
+          }),
+        )
+        .optional(),
     }),
     localFiles: z.array(z.object({ ...pair, path: z.string(), sha256: z.string() })),
   }),

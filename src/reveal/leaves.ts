@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { extraKeys } from '../api/metadata.ts'
+import { fileAttribute } from '../api/traits.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { isIpfsUrl } from '../core/ipfs-url.ts'
 import { PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
@@ -39,7 +40,7 @@ export function rowContentHash(
   const file: Record<string, unknown> = { name, description }
   for (const { key } of metadata.file_fields) file[key] = `sha256:${hashes.get(key) ?? ''}`
   for (const key of extraKeys(metadata)) file[key] = metadata[key]
-  if (attribute !== undefined) file.attributes = attribute.map(({ tag, value }) => ({ trait_type: tag, value }))
+  if (attribute !== undefined) file.attributes = attribute.map(fileAttribute)
   return sha256(canonicalJson(file))
 }
 

@@ -1,5 +1,6 @@
 import { CID } from 'multiformats/cid'
 import { extraKeys } from '../api/metadata.ts'
+import { type Attribute, fileAttribute } from '../api/traits.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 
 /** The metadata in the request of an NFT. */
@@ -7,7 +8,7 @@ export interface RequestedMetadata {
   title: string
   description: string
   file_fields: readonly { key: string; url: string }[]
-  attribute?: readonly { tag: string; value: string }[] | undefined
+  attribute?: readonly Attribute[] | undefined
   readonly [extra: string]: unknown
 }
 
@@ -28,7 +29,7 @@ export interface Difference {
 
 /**
  * Returns how the metadata file of a token differs from the request. The file follows the ERC-721 metadata schema: the
- * title is `name`, attributes are `{trait_type, value}`, and extra keys are unchanged. Files are copied from their URLs
+ * title is `name`, attributes are `{trait_type, value}` (typed traits are numbers), and extra keys are unchanged. Files are copied from their URLs
  * to IPFS, except files with ar URLs. For ipfs URLs, compares the CIDs and paths. For ar URLs, compares the URLs. For
  * others, only checks that the file has an ipfs URL. Ignores further keys of the metadata file.
  *
@@ -52,10 +53,7 @@ export function metadataDifferences(requested: RequestedMetadata, stored: unknow
   }
   for (const key of extraKeys(requested)) expect(key, requested[key])
   if (requested.attribute !== undefined) {
-    expect(
-      'attributes',
-      requested.attribute.map(({ tag, value }) => ({ trait_type: tag, value })),
-    )
+    expect('attributes', requested.attribute.map(fileAttribute))
   }
   return differences
 }

@@ -7,6 +7,8 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   aliased: 'Number of new aliases. Aliases that their NFT already had are not counted.',
   attribute:
     'Attributes: the traits (`attributes`) in the stored metadata, in the same order. A tag may be repeated. Attributes are not counted as metadata items.',
+  display_type:
+    'Extension: the attribute is a typed trait. The stored metadata contains its value as a JSON number, with this display_type. The value of a date is a Unix time in seconds.',
   block_date:
     'Time of the block that contains the event, in UTC; null while the event is pending, or if the blockchain does not respond.',
   block_number:
@@ -52,6 +54,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   key: 'Metadata key for the URL of the stored file.',
   kind: 'update, freeze, transfer or burn.',
   max_fee: 'Maximum gas price of the run in wei, as decimal digits.',
+  max_value: 'Extension: the maximum of a typed trait that is not a date, as a decimal number.',
   metadata: `The NFTs to create: at most ${MAX_NFTS_PER_REQUEST.toLocaleString('en-US')}. A larger request returns 413.`,
   metadata_url: 'The ipfs URL of the stored metadata; null until the NFT is deployed.',
   minted_to: 'Extension: the receiver in the mint request.',

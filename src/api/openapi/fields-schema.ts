@@ -3,6 +3,8 @@ import { KNOWN_EVM_NAMES, KNOWN_NAMES, OWN_NAME, SOLANA_BLOCKCHAINS } from '../b
 import { address, apiVersion, blockchain, transferBlockchain } from '../fields.ts'
 import { FILE_URL_FORMS } from '../file-url.ts'
 import {
+  attributeObject,
+  attributeValue,
   fileField,
   fileUrl,
   MAX_KEY_LENGTH,
@@ -36,6 +38,21 @@ const keysBut = (refused: readonly string[]): Json => ({
   not: { enum: refused },
 })
 
+/** The forms of a trait's number, and of its date, as regular expressions without ^ and $. */
+export const NUMBER_FORM = '-?(?:0|[1-9]\\d*)(?:\\.\\d+)?'
+export const DATE_FORM = '-?(?:0|[1-9]\\d{0,10})|\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}Z)?'
+
+/** Only an attribute with a `display_type` has a number, and a date has no maximum. */
+const TRAIT_RULES: Json = when(
+  { required: ['display_type'] },
+  when(
+    { properties: { display_type: { const: 'date' } } },
+    { properties: { value: textPattern([DATE_FORM]), max_value: false } },
+    { properties: { value: textPattern([NUMBER_FORM]), max_value: textPattern([NUMBER_FORM]) } },
+  ),
+  { properties: { value: { type: 'string' }, max_value: false } },
+)
+
 /** Returns what JSON Schema can express of the rules that are functions in the contract. */
 export function fieldRules(schema: z.core.$ZodType): Json | undefined {
   if (schema === address) return textPattern(ADDRESS_FORMS)
@@ -45,6 +62,8 @@ export function fieldRules(schema: z.core.$ZodType): Json | undefined {
   if (schema === apiVersion) return { type: ['string', 'number'], enum: [...API_VERSIONS, ...API_VERSIONS.map(Number)] }
   if (schema === fileUrl) return textPattern(FILE_URL_FORMS)
   if (schema === fileField) return { allOf: [{ properties: { key: keysBut(REFUSED_KEYS.file) } }] }
+  if (schema === attributeValue) return { type: ['string', 'number'] }
+  if (schema === attributeObject) return TRAIT_RULES
   if (schema !== metadataObject) return undefined
   return { propertyNames: { maxLength: MAX_KEY_LENGTH, ...keysBut(REFUSED_KEYS.extra) } }
 }

@@ -53,6 +53,10 @@ export const USUAL_HEADERS: Readonly<Record<string, Json>> = {
     'Extension: this server stores the ENS names of receivers (receiver_name).',
     'yes',
   ),
+  'Typed-Traits-Supported': header(
+    'Extension: this server publishes the display_type and max_value of attributes.',
+    'yes',
+  ),
   'Blockchains-Without-Value': header(
     'Extension: the blockchains whose coins have no value on this server, such as embedded chains; * for all. Requests on other blockchains may cost money.',
     'polygon-amoy, base',

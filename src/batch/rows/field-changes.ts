@@ -55,11 +55,13 @@ export function metadataFields({ file_fields, attribute, ...texts }: Readonly<Re
     fields.set(name === 'title' || name === 'description' ? name : `extra:${name}`, textOrJson(value))
   }
   for (const { key, url } of pairsIn(file_fields)) fields.set(fileFieldName(textOrJson(key)), textOrJson(url))
-  for (const { tag, value } of pairsIn(attribute)) {
+  for (const { tag, value, display_type, max_value } of pairsIn(attribute)) {
     const name = textOrJson(tag)
     let field = `attr:${name}`
     for (let copy = 2; fields.has(field); copy++) field = `attr#${copy}:${name}`
     fields.set(field, textOrJson(value))
+    if (display_type !== undefined) fields.set(`type of ${field}`, textOrJson(display_type))
+    if (max_value !== undefined) fields.set(`maximum of ${field}`, textOrJson(max_value))
   }
   return fields
 }

@@ -1,5 +1,6 @@
 import { hash as hashOnce } from 'node:crypto'
 import { basename } from 'node:path'
+import { type Attribute, isTraitType } from '../../api/traits.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { addressKey } from '../../operations/reconcile/owners.ts'
 
@@ -9,6 +10,8 @@ type Metadata = ManifestRow['metadata']
 // row counts as a copy of the first and is still sent, so no row is lost.
 const CONTENT_DIGITS = 20
 const NO_LIST = '-'
+/** Precedes the length of a list of attributes with a typed trait. Each of its attributes has four parts. */
+const TYPED = 'typed:'
 
 /** Separates the parts of a row's text. The contract doesn't accept text that contains it. */
 const SEPARATOR = '\0'
@@ -128,8 +131,12 @@ function nftText({ metadata, localFiles }: ManifestRow, extras: readonly string[
   const { title, description, file_fields, attribute } = metadata
   let text = SEPARATOR + title + SEPARATOR + description + SEPARATOR + file_fields.length
   for (const { key, url } of file_fields) text += SEPARATOR + key + SEPARATOR + url
-  text += SEPARATOR + (attribute === undefined ? NO_LIST : attribute.length)
-  if (attribute !== undefined) for (const { tag, value } of attribute) text += SEPARATOR + tag + SEPARATOR + value
+  const isTyped = attribute?.some(({ display_type }) => display_type !== undefined) === true
+  text += SEPARATOR + (attribute === undefined ? NO_LIST : isTyped ? TYPED + attribute.length : attribute.length)
+  for (const { tag, value, display_type = '', max_value = '' } of attribute ?? []) {
+    text += SEPARATOR + tag + SEPARATOR + value
+    if (isTyped) text += SEPARATOR + display_type + SEPARATOR + max_value
+  }
   text += SEPARATOR + localFiles.length
   for (const { key, path } of localFiles) text += SEPARATOR + key + SEPARATOR + path
   for (const key of extras) text += SEPARATOR + key + SEPARATOR + String(metadata[key])
@@ -158,18 +165,26 @@ export function rowOfParts(parts: readonly string[]): Parties & Pick<ManifestRow
     if (part === undefined) throw new RangeError('too few parts')
     return part
   }
-  const pairs = () => {
-    const length = next()
+  const list = <Item>(length: string, item: () => Item) => {
     if (length === NO_LIST) return null
     if (!(Number(length) <= parts.length)) throw new RangeError('no length')
-    return Array.from({ length: Number(length) }, () => [next(), next()] as const)
+    return Array.from({ length: Number(length) }, item)
   }
+  const pairs = () => list(next(), () => [next(), next()] as const)
   const { address: receiver, name: receiverName } = partyIn(next())
   const { address: from, name: senderName } = partyIn(next())
   const [title, description] = [next(), next()]
   const metadata: Metadata = { title, description, file_fields: (pairs() ?? []).map(([key, url]) => ({ key, url })) }
-  const attribute = pairs()?.map(([tag, value]) => ({ tag, value }))
-  if (attribute !== undefined) metadata.attribute = attribute
+  const length = next()
+  const isTyped = length.startsWith(TYPED)
+  const attribute = list(isTyped ? length.slice(TYPED.length) : length, () => {
+    const one: Attribute = { tag: next(), value: next() }
+    const [type, max] = isTyped ? [next(), next()] : []
+    if (isTraitType(type)) one.display_type = type
+    if (max !== undefined && max !== '') one.max_value = max
+    return one
+  })
+  if (attribute !== null) metadata.attribute = attribute
   const localFiles = (pairs() ?? []).map(([key, path]) => ({ key, path }))
   while (at < parts.length) metadata[next()] = next()
   const row: ReturnType<typeof rowOfParts> = { receiver, sender: from === '' ? null : from, metadata, localFiles }

@@ -1,6 +1,7 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { createnft } from '../../api/endpoints/createnft.ts'
 import { extraKeys } from '../../api/metadata.ts'
+import { shownValue } from '../../api/traits.ts'
 import { dryRunBatch } from '../../batch/dry-run.ts'
 import type { BatchOptions, DryRun, PlannedEvent, PlannedMint, PlannedMints } from '../../batch/types.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
@@ -336,7 +337,7 @@ function firstPairs(request: unknown): [string, unknown][] | null {
   if (first === undefined) return null
   const sender = body.sender_wallet_address
   const keys: [string, unknown][] = [
-    ...(first.attribute ?? []).map(({ tag, value }): [string, unknown] => [`attr ${tag}`, value]),
+    ...(first.attribute ?? []).map((one): [string, unknown] => [`attr ${one.tag}`, shownValue(one)]),
     ...extraKeys(first).map((key): [string, unknown] => [`extra ${key}`, first[key]]),
   ]
   const more = [

@@ -1,3 +1,4 @@
+import { isTraitType, readAttribute, shownValue } from '../../api/traits.ts'
 import { isRecord } from '../../core/json.ts'
 import type { DataRecord } from './cells.ts'
 import type { CardRow, RecordCard } from './view.ts'
@@ -46,17 +47,25 @@ export function nftCard(record: DataRecord): RecordCard {
 function listsOf(metadata: Json, notStored: unknown): RecordCard {
   const extras = Object.entries(metadata).filter(([key]) => !NAMED.has(key))
   return [
-    ['files', markNotStored(pairs(metadata.file_fields, 'key', 'url'), notStored)],
-    ['attributes', pairs(metadata.attribute, 'tag', 'value')],
+    [
+      'files',
+      markNotStored(
+        pairs(metadata.file_fields, 'key', ({ url }) => url),
+        notStored,
+      ),
+    ],
+    ['attributes', pairs(metadata.attribute, 'tag', shownOf)],
     ['extras', extras],
   ]
 }
 
 /** Converts a list of objects, such as `[{key, url}]`, to pairs. Returns any other value unchanged. */
-function pairs(list: unknown, key: string, value: string): unknown {
+function pairs(list: unknown, key: string, textOf: (one: Json) => unknown): unknown {
   if (!Array.isArray(list) || !list.every(isRecord)) return list
-  return list.map((one): [unknown, unknown] => [one[key], one[value]])
+  return list.map((one): [unknown, unknown] => [one[key], textOf(one)])
 }
+
+const shownOf = (one: Json): unknown => (isTraitType(one.display_type) ? shownValue(readAttribute(one)) : one.value)
 
 /** Marks the files that the server doesn't store. */
 function markNotStored(files: unknown, notStored: unknown): unknown {

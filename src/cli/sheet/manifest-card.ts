@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { shownValue } from '../../api/traits.ts'
 import type { ResultRow } from '../../batch/types.ts'
 import { formatPlace } from '../../core/errors.ts'
 import type { InvalidRow, ManifestIssue, ManifestRow } from '../../manifest/row.ts'
@@ -43,7 +44,7 @@ export function rowCard(
     where: outcomeOf(outcome) + whereOf(line, id),
     title,
     description,
-    tags: attribute.map(({ tag, value }) => [tag, value]),
+    tags: attribute.map((one) => [one.tag, shownValue(one)]),
     problems: outcome === null || outcome.error === null ? '' : errorList(outcome.error),
     more: [
       ['Receiver', `<code>${escapeHtml(receiver)}</code>`],

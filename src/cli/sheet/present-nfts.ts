@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { NftRecord } from '../../api/nft-record.ts'
 import { sameAddress } from '../../api/same-address.ts'
+import { TRAIT_TYPES } from '../../api/traits.ts'
 import { type RunRow, runRowPages } from '../../batch/runs/run-rows.ts'
 import type { Run } from '../../batch/types.ts'
 import type { ApiClient } from '../../client/api-client.ts'
@@ -16,7 +17,16 @@ const MAX_EVENTS = 50
 const metadataForm = z.looseObject({
   title: z.string(),
   description: z.string().catch(''),
-  attribute: z.array(z.looseObject({ tag: z.string(), value: z.string() })).catch([]),
+  attribute: z
+    .array(
+      z.looseObject({
+        tag: z.string(),
+        value: z.string(),
+        display_type: z.enum(TRAIT_TYPES).optional().catch(undefined),
+        max_value: z.string().optional().catch(undefined),
+      }),
+    )
+    .catch([]),
 })
 
 /** The current state of an NFT, as the server returned it for this report. */

@@ -1,5 +1,6 @@
 import { hasFailed } from '../../api/nft-status.ts'
 import { sameAddress } from '../../api/same-address.ts'
+import { shownValue } from '../../api/traits.ts'
 import type { RowStatus } from '../../batch/types.ts'
 import { atGateway } from '../../verify/storage-reader.ts'
 import { type HistoryEvent, shortHash, whatOf } from '../render/history-event.ts'
@@ -63,7 +64,7 @@ export function resultCard(given: ReportRow, image: string, links: ReportLinks):
     where: `${badge(state, TONES[state])}${nft === null ? '' : badges(nft)}${token}<span>line ${line}</span><span>${ownerTerm.toLowerCase()} <code>${escapeHtml(shortened(owner))}</code></span>`,
     title: metadata?.title ?? 'A row that is no longer in the manifest',
     description: metadata?.description ?? '',
-    tags: (metadata?.attribute ?? []).map(({ tag, value }) => [tag, value]),
+    tags: (metadata?.attribute ?? []).map((one) => [one.tag, shownValue(one)]),
     problems:
       error === null ? '' : `<ul class="problems"><li>${ownDirection(beginningOf(error, MAX_REASON))}</li></ul>\n`,
     more: [

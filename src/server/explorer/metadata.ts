@@ -1,3 +1,4 @@
+import { readAttribute, shownValue } from '../../api/traits.ts'
 import { isContentUrl } from '../../core/ipfs-url.ts'
 import { isRecord, parseJson } from '../../core/json.ts'
 import type { FileField } from './media.ts'
@@ -36,7 +37,8 @@ export function readMetadata(json: string): ReadMetadata {
     description: typeof description === 'string' ? description : null,
     attributes: (Array.isArray(attribute) ? attribute : [])
       .filter(isRecord)
-      .map(({ tag, value }) => ({ trait_type: textOf(tag), value: textOf(value) })),
+      .map(readAttribute)
+      .map((one) => ({ trait_type: one.tag, value: shownValue(one) })),
     fields: (Array.isArray(file_fields) ? file_fields : [])
       .filter(isRecord)
       .map(({ key, url }) => ({ key: textOf(key), url: textOf(url) })),

@@ -146,6 +146,7 @@ export interface NftDetails extends NftSummary {
   /** The ENS name of the owner in the request of the mint or of the last transfer; null if there is none. Untrusted. */
   owner_name: string | null
   description: string | null
+  /** The values of typed traits are formatted as marketplaces display them. */
   attributes: { trait_type: string; value: string | number | boolean | null }[]
   media: NftMedia[]
   /** The metadata that the client sent, or that of the last update. */

@@ -1,4 +1,5 @@
 import { extraKeys, type NftMetadata } from '../../api/metadata.ts'
+import { fileAttribute } from '../../api/traits.ts'
 import { urlOfPlace } from '../../core/ipfs-url.ts'
 import { type BuiltDirectory, buildDirectory } from '../storage/directory.ts'
 
@@ -12,7 +13,7 @@ export function metadataFile(metadata: NftMetadata, files: Readonly<Record<strin
   for (const { key } of metadata.file_fields) file[key] = urlOfPlace(files[key] ?? '')
   for (const key of extraKeys(metadata)) file[key] = metadata[key]
   if (metadata.attribute !== undefined) {
-    file.attributes = metadata.attribute.map(({ tag, value }) => ({ trait_type: tag, value }))
+    file.attributes = metadata.attribute.map(fileAttribute)
   }
   return Buffer.from(JSON.stringify(file))
 }

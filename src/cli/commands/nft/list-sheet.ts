@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import { sameAddress } from '../../../api/same-address.ts'
+import { readAttribute } from '../../../api/traits.ts'
 import { ManifestColumns } from '../../../batch/rows/manifest-cells.ts'
 import { listRuns } from '../../../batch/runs/runs.ts'
 import type { Settings } from '../../../config/settings.ts'
@@ -80,7 +81,7 @@ function rowOf({ request_metadata, receiver_wallet_address, burned }: NftRecord)
       title: textOf(title),
       description: textOf(description),
       file_fields: objectsIn(file_fields).map(({ key, url }) => ({ key: textOf(key), url: textOf(url) })),
-      attribute: objectsIn(attribute).map(({ tag, value }) => ({ tag: textOf(tag), value: textOf(value) })),
+      attribute: objectsIn(attribute).map(readAttribute),
     },
   }
 }

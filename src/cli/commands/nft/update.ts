@@ -165,8 +165,10 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
     ...after.filter((item) => !before.some((one) => nameOf(one) === nameOf(item))),
   ]
   return (before) => {
-    const attributes = attr.map(({ key, value }) => ({ tag: key, value }))
-    const attribute = replaced(before.attribute ?? [], attributes, ({ tag }) => tag)
+    const earlier = before.attribute ?? []
+    // A typed trait keeps its type and maximum.
+    const attributes = attr.map(({ key, value }) => ({ ...earlier.find(({ tag }) => tag === key), tag: key, value }))
+    const attribute = replaced(earlier, attributes, ({ tag }) => tag)
     return {
       metadata: {
         ...before,

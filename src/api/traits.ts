@@ -1,0 +1,120 @@
+import { textOrJson } from '../core/excerpt.ts'
+import { quoted } from '../core/quoted.ts'
+
+/**
+ * How marketplaces display the number of a trait: the values of `display_type` in OpenSea's metadata standards
+ * (https://docs.opensea.io/docs/metadata-standards).
+ */
+export const TRAIT_TYPES = ['number', 'boost_number', 'boost_percentage', 'date'] as const
+export type TraitType = (typeof TRAIT_TYPES)[number]
+
+export const isTraitType = (value: unknown): value is TraitType => TRAIT_TYPES.includes(value as TraitType)
+
+/** An attribute of a request. With a `display_type`, it is a typed trait, and its texts are decimal numbers. */
+export interface Attribute {
+  tag: string
+  value: string
+  display_type?: TraitType | undefined
+  max_value?: string | undefined
+}
+
+type Parsed = { text: string } | { problem: string }
+
+/** The beginning of a year that is far enough in the future: 5138-11-16. A time in milliseconds is later. */
+const MAX_SECONDS = 1e11
+const DAY_SECONDS = 86_400
+/** The smallest number that JavaScript writes without an exponent. */
+const MIN_FRACTION = 1e-6
+
+/**
+ * Parses a decimal number that JSON can hold exactly. Returns its shortest text: `1.50` becomes `1.5`. Rejects
+ * exponents, signs other than `-`, leading zeros and separators.
+ */
+export function parseDecimal(given: string): Parsed {
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(given)) {
+    return { problem: `must be a number such as 5 or 2.5, not ${quoted(given)}` }
+  }
+  const short = given.includes('.') ? given.replace(/\.?0+$/, '') : given
+  const text = short === '-0' ? '0' : short
+  const size = Math.abs(Number(text))
+  if (size > Number.MAX_SAFE_INTEGER) {
+    return { problem: `must be at most ${Number.MAX_SAFE_INTEGER}, the largest whole number that JSON holds exactly` }
+  }
+  if (text !== '0' && size < MIN_FRACTION) return { problem: `is too close to 0: use at most 6 decimal places` }
+  return String(Number(text)) === text
+    ? { text }
+    : { problem: `has more digits than a JSON number holds exactly: use at most 15, not ${quoted(given)}` }
+}
+
+/** Parses a date: Unix seconds, `2026-11-01`, or `2026-11-01T18:30:00Z`. Returns Unix seconds. */
+function parseDate(given: string): Parsed {
+  if (/^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}Z)?$/.test(given)) {
+    const ms = Date.parse(given)
+    // JavaScript reads February 30 as March 2.
+    const isReal = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(given.replace('Z', ''))
+    return isReal ? { text: String(ms / 1000) } : { problem: `must be a date that exists, not ${quoted(given)}` }
+  }
+  if (!/^(?:0|-?[1-9]\d*)$/.test(given)) {
+    return { problem: `must be a date such as 2026-11-01, or its Unix time in seconds, not ${quoted(given)}` }
+  }
+  if (Math.abs(Number(given)) < MAX_SECONDS) return { text: given }
+  const inSeconds = Math.trunc(Number(given) / 1000)
+  const meant = Math.abs(inSeconds) < MAX_SECONDS ? `: did you mean ${inSeconds}?` : ''
+  return { problem: `must be a Unix time in seconds, not milliseconds${meant}` }
+}
+
+/** Returns the shortest text of a maximum value, or why a trait of this type can't have it. */
+export function parseMaximum(type: TraitType, given: string): Parsed {
+  if (type === 'date') return { problem: "can't be used with a date" }
+  const parsed = parseDecimal(given)
+  if ('problem' in parsed || Number(parsed.text) > 0) return parsed
+  return { problem: `must be greater than 0, not ${quoted(given)}` }
+}
+
+/**
+ * Returns the shortest text of a trait's value, or why the value is invalid.
+ *
+ * @param max the trait's maximum, as `parseMaximum` returns it
+ */
+export function parseTraitValue(type: TraitType, max: string | undefined, given: string): Parsed {
+  const parsed = type === 'date' ? parseDate(given) : parseDecimal(given)
+  if ('problem' in parsed || max === undefined || Number(parsed.text) <= Number(max)) return parsed
+  return { problem: `must be at most ${max}, its maximum, not ${quoted(given)}` }
+}
+
+/** Returns an attribute as metadata files contain it. The value of a typed trait is a JSON number. */
+export function fileAttribute({ tag, value, display_type, max_value }: Attribute): Readonly<Record<string, unknown>> {
+  if (display_type === undefined) return { trait_type: tag, value }
+  const max = max_value === undefined ? {} : { max_value: Number(max_value) }
+  return { trait_type: tag, value: Number(value), display_type, ...max }
+}
+
+/** Whether metadata has a typed trait. The metadata may be in any form. */
+export const typedTraitIn = (metadata: unknown): Attribute | undefined => {
+  const { attribute } = Object(metadata) as { attribute?: unknown }
+  if (!Array.isArray(attribute)) return undefined
+  return attribute.find((one: unknown) => (Object(one) as Partial<Attribute>).display_type !== undefined)
+}
+
+/** Returns an attribute in a server's response, which may be in any form. */
+export function readAttribute({ tag, value, display_type, max_value }: Readonly<Record<string, unknown>>): Attribute {
+  const attribute: Attribute = { tag: textOrJson(tag ?? ''), value: textOrJson(value ?? '') }
+  if (isTraitType(display_type)) attribute.display_type = display_type
+  if (max_value !== undefined) attribute.max_value = textOrJson(max_value)
+  return attribute
+}
+
+/**
+ * Returns the value of an attribute for people, in the way that marketplaces display it: `5 of 100`, `+20%`,
+ * `2026-11-01`. Returns an unknown form unchanged.
+ */
+export function shownValue({ value, display_type: type, max_value: max }: Omit<Attribute, 'tag'>): string {
+  if (!isTraitType(type) || 'problem' in parseTraitValue(type, undefined, value)) return value
+  if (type === 'date') {
+    const time = new Date(Number(value) * 1000).toISOString().replace('.000Z', 'Z')
+    return Number(value) % DAY_SECONDS === 0 ? time.replace('T00:00:00Z', '') : time
+  }
+  const number = type === 'number' || value.startsWith('-') ? value : `+${value}`
+  const unit = type === 'boost_percentage' ? '%' : ''
+  return `${number}${unit}${max === undefined ? '' : ` of ${max}${unit}`}`
+}
