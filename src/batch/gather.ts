@@ -1,4 +1,6 @@
 import { stat } from 'node:fs/promises'
+import { type Attribute, typedTraitIn } from '../api/traits.ts'
+import { refuseTypedTrait } from '../client/refuse-typed-traits.ts'
 import { GdnError } from '../core/errors.ts'
 import { existingPath } from '../core/existing-path.ts'
 import { issuesError } from '../manifest/manifest-error.ts'
@@ -37,7 +39,7 @@ import { noCounts, STATUS, withTotal } from './rows/row-counts.ts'
 import { isContentKey, shownKey } from './rows/row-key.ts'
 import { hasNames } from './rows/row-text.ts'
 import type { StoredRun } from './runs/stored-run.ts'
-import type { BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
+import type { BatchClient, BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
 
 /** The rows of a run. The stored rows are unchanged until the run points to the new set. */
 export interface Gathered {
@@ -59,6 +61,14 @@ export interface Gathered {
   names: ReadonlyMap<string, string>
   /** Notes about the manifest for the user. */
   notes: readonly string[]
+  /** The first typed trait. Undefined if there is none, or if the manifest wasn't read. */
+  typed: TypedTrait | undefined
+}
+
+/** A typed trait and the line of its row. */
+export interface TypedTrait {
+  trait: Attribute
+  line: number
 }
 
 type Options = Pick<BatchOptions, 'reconcileOnly' | 'retryFailed' | 'retryAbsent'>
@@ -116,7 +126,7 @@ export async function gather(
   }
   const rows: RowsIn = writes ? { set: await store.write((sql) => newSet(sql, drop.id)) } : 'draft'
   const unsent = setId === null ? new RequestPlanBuilder() : null
-  const { paths, names, notes } = await readManifestRows(
+  const { paths, names, notes, typed } = await readManifestRows(
     store,
     withRoomForMarker(items, drop.marker ?? undefined),
     rows,
@@ -137,6 +147,7 @@ export async function gather(
     foundBy: 'identity',
     names,
     notes: [...(items.notes?.() ?? []), ...notes],
+    typed,
   }
 }
 
@@ -163,6 +174,7 @@ const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered =>
   foundBy: 'identity',
   names: new Map(),
   notes: [],
+  typed: undefined,
 })
 
 /** The files and names of the rows that were read from a manifest. */
@@ -173,6 +185,7 @@ interface ReadRows {
   names: ReadonlyMap<string, string>
   /** Notes about the names for the user. */
   notes: readonly string[]
+  typed: TypedTrait | undefined
 }
 
 /**
@@ -196,6 +209,7 @@ export async function readManifestRows(
   let count = 0
   let waiting: RowRecord[] = []
   let drafted = 0
+  let typed: TypedTrait | undefined
   const flush = async () => {
     const rows = waiting
     waiting = []
@@ -223,6 +237,7 @@ export async function readManifestRows(
       }
       for (const { path } of row.localFiles) paths.add(path)
       if (hasNames(row)) addNames(names, row)
+      typed ??= typedTraitOf(row)
       count++
       planned?.add(record)
       if (issueCount === 0) {
@@ -242,10 +257,29 @@ export async function readManifestRows(
     const leave = (sql: Sql) => leaveBurnedCopies(sql, store.drop, to)
     await (to === 'draft' ? store.state.scratch(leave) : store.write(leave))
   }
-  const notes = [...names].flatMap(([name, address]) =>
-    namer.hasReceiver(address) ? [`${name} has the address ${address}, which other rows have as their receiver`] : [],
-  )
-  return { paths, names, notes: notes.slice(0, MAX_NAME_NOTES) }
+  return { paths, names, notes: notesOfNames(names, namer), typed }
+}
+
+const notesOfNames = (names: ReadonlyMap<string, string>, namer: RowNamer): string[] =>
+  [...names]
+    .filter(([, address]) => namer.hasReceiver(address))
+    .slice(0, MAX_NAME_NOTES)
+    .map(([name, address]) => `${name} has the address ${address}, which other rows have as their receiver`)
+
+/** Refuses the rows of a manifest if the server doesn't support their typed traits. @throws GdnError `refused` */
+export async function refuseTypedRow(
+  client: BatchClient,
+  typed: TypedTrait | undefined,
+  { file, signal }: { file: string | null; signal: AbortSignal | undefined },
+): Promise<void> {
+  const place = { file: file ?? undefined, line: typed?.line }
+  await refuseTypedTrait(client, typed?.trait, { place, signal })
+}
+
+/** Returns the first typed trait that the row's NFT will have. An unrevealed NFT gets it when it is revealed. */
+function typedTraitOf({ line, metadata, identity }: ManifestRow): TypedTrait | undefined {
+  const trait = typedTraitIn(metadata) ?? typedTraitIn(identity?.metadata)
+  return trait && { trait, line }
 }
 
 function addNames(names: Map<string, string>, { receiver, receiverName, sender, senderName }: ManifestRow): void {

@@ -2,7 +2,15 @@ import { refuseSilentBackend } from '../client/backend.ts'
 import { GdnError } from '../core/errors.ts'
 import { rowsAt } from '../state/rows.ts'
 import { checkBackend } from './check-backend.ts'
-import { type Gathered, gather, MAX_EXAMPLES, noManifestChanges, planRows, withoutMinted } from './gather.ts'
+import {
+  type Gathered,
+  gather,
+  MAX_EXAMPLES,
+  noManifestChanges,
+  planRows,
+  refuseTypedRow,
+  withoutMinted,
+} from './gather.ts'
 import { findReplacedRows, pairRows, type RowPairs } from './identity/check-rows.ts'
 import { refuseClaimed } from './identity/claim.ts'
 import { WITHOUT_LABEL } from './identity/other-labels.ts'
@@ -64,6 +72,9 @@ export async function prepare(
   const pending = [...positionsOf(plan), ...pairedOnServer.map(({ row }) => row.position)]
   await store.read((sql) => refuseClaimed(sql, store, options, { ...gathered, pending, renamed }))
   await refuseUnlessDynamic(store, options, deps, plan)
+  if (sends && plan.rows > 0 && deps.client !== null) {
+    await refuseTypedRow(deps.client, gathered.typed, { file: store.drop.manifest, signal: options.signal })
+  }
   const mints = await findEarlierMints(store, options, deps, { gathered, plan, pairs })
   mints.notes.push(...notes, ...gathered.notes)
   await noteMove(store, options, deps, gathered, mints)

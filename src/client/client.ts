@@ -6,6 +6,7 @@ import type { ApiClient, CallOptions, PlainResponse, ResponseOf } from './api-cl
 import { checkKey, parseBaseUrl } from './base-url.ts'
 import { decode, encode } from './codec.ts'
 import { Dispatch, type DispatchOptions } from './dispatch.ts'
+import { refuseTypedTrait, typedTraitInRequest } from './refuse-typed-traits.ts'
 import { type RetryClock, SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 import { retryRead } from './retry-read.ts'
 import { type ClientServer, hintOf, postJson, readCreated, sendOnce, targetOf, urlOf } from './send-once.ts'
@@ -35,10 +36,12 @@ export function createClient(options: ClientOptions): ApiClient {
   const dispatch = new Dispatch(options)
   const { announced } = dispatch
   const server: ClientServer = { baseUrl, clock, dispatch, onlyWithoutValue: false }
-  return {
+  const client: ApiClient = {
     baseUrl,
     async call(name, request, callOptions = {}) {
-      return await callEndpoint(server, name, await encode(name, request, apiVersion), callOptions)
+      const body = await encode(name, request, apiVersion)
+      await refuseTypedTrait(client, typedTraitInRequest(request), callOptions)
+      return await callEndpoint(server, name, body, callOptions)
     },
     send: async (name, body, sendOptions) => await sendOnce(server, await targetOf(server, name), body, sendOptions),
     decode: async (name, response) => await decode(name, await urlOf(server, name), response),
@@ -66,6 +69,7 @@ export function createClient(options: ClientOptions): ApiClient {
     observedRateLimit: (name) => announced.observedRateLimit(name),
     close: () => transport.close(),
   }
+  return client
 }
 
 async function callEndpoint<Name extends EndpointName>(

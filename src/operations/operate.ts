@@ -1,6 +1,7 @@
 import type { Creation } from '../api/creation.ts'
 import { loadEndpoint } from '../api/endpoints.ts'
 import { isRestored, refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
+import { refuseTypedTrait, typedTraitInRequest } from '../client/refuse-typed-traits.ts'
 import { SYSTEM_RETRY_CLOCK } from '../client/retry-clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { GdnError } from '../core/errors.ts'
@@ -176,6 +177,8 @@ class CommandSender {
 
   async #newRequest(id: string): Promise<NewRequest> {
     const { collectionId } = this.#journal.operation
+    const { client, signal } = this.#deps
+    await refuseTypedTrait(client, typedTraitInRequest(this.#wanted.content), { signal })
     await this.#permit(id)
     return await newRequest(this.#deps, this.#wanted, this.#creates, { name: this.#name, collectionId })
   }

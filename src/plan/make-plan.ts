@@ -1,5 +1,5 @@
 import { lookingAtRun } from '../batch/dry-run.ts'
-import { readManifestRows } from '../batch/gather.ts'
+import { readManifestRows, refuseTypedRow } from '../batch/gather.ts'
 import { findReplacedRows, pairRows, type RowPairs } from '../batch/identity/check-rows.ts'
 import { refuseClaimed, refuseNftsOfOthers } from '../batch/identity/claim.ts'
 import { refuseExchanged } from '../batch/identity/exchanged.ts'
@@ -68,9 +68,10 @@ export async function withPlan<Result>(
     await saved.begin()
     await keepNames(store, options)
     const items = withRoomForMarker(deps.readManifest(saved), drop.marker ?? undefined)
-    const { names, notes } = await readManifestRows(store, items, 'draft')
+    const { names, notes, typed } = await readManifestRows(store, items, 'draft')
     await saved.flush()
     await learnSupport(deps.client, options.signal)
+    await refuseTypedRow(deps.client, typed, { file: drop.manifest, signal: options.signal })
     const pairs = await pairRows(store, options, deps.client, 'draft')
     const planner = new Planner(store, options, deps, saved, pairs)
     planner.notes.push(...notes)

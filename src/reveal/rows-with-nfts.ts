@@ -1,7 +1,7 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { hasFailed } from '../api/nft-status.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
-import { readManifestRows } from '../batch/gather.ts'
+import { readManifestRows, refuseTypedRow } from '../batch/gather.ts'
 import { findPairs, type Pair } from '../batch/identity/pairing.ts'
 import { keepNames } from '../batch/identity/pinned-names.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
@@ -43,8 +43,9 @@ export async function withOpenRows<Result>(
 ): Promise<Result> {
   return await lookingAtRun(options, async (store) => {
     await keepNames(store, options)
-    await readManifestRows(store, items, 'draft')
+    const { typed } = await readManifestRows(store, items, 'draft')
     await learnSupport(client, options.signal)
+    await refuseTypedRow(client, typed, { file: store.drop.manifest, signal: options.signal })
     const { contractAddress, blockchain, signal } = options
     const hasReferences = client.supports('references') === true
     const hasUpdates = client.supports('updates') === true

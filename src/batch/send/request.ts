@@ -5,7 +5,9 @@ import { createnft } from '../../api/endpoints/createnft.ts'
 import { createnfttrans } from '../../api/endpoints/createnfttrans.ts'
 import type { MintEndpoint } from '../../api/mint-endpoints.ts'
 import type { ReferenceKind } from '../../api/reference-id.ts'
+import { typedTraitIn } from '../../api/traits.ts'
 import { formatIssue, validate } from '../../api/validate.ts'
+import { noTypedTraits } from '../../client/refuse-typed-traits.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { addressKey } from '../../operations/reconcile/owners.ts'
@@ -92,15 +94,18 @@ export interface Naming {
   labels: { label: string | null } | null
   /** Whether the server stores the ENS names of receivers. */
   names: boolean
+  /** Whether typed traits are allowed. */
+  traits: boolean
 }
 
-export const UNNAMED: Naming = { references: false, labels: null, names: false }
+export const UNNAMED: Naming = { references: false, labels: null, names: false, traits: true }
 
 /** Returns how requests identify their rows, as far as the server supports it. */
 export const namingOf = (client: BatchClient, { label = null }: BatchOptions): Naming => ({
   references: client.supports('references') === true,
   labels: client.supports('labels') === true ? { label } : null,
   names: client.supports('names') === true,
+  traits: client.supports('traits') === true,
 })
 
 export type BuildRequest = (piece: RequestPart, naming: Naming) => Promise<Outgoing>
@@ -110,12 +115,13 @@ export function requestsOf({ store, rows, plan, urlOf }: Source): BuildRequest {
   const { drop } = store
   const markers = markerOf(drop)
   const collection = { contractAddress: drop.contract, blockchain: drop.blockchain, dynamic: drop.dynamic }
-  return async ({ request, from, size }, { references, labels, names }) => {
+  return async ({ request, from, size }, { references, labels, names, traits }) => {
     const positions = plan.rowsOf(request).slice(from, from + size)
     const records = await store.read((sql) => rowsAt(sql, rows, positions))
     const kept = records.map(keptRow)
     const manifestRows = kept.map(({ row }) => row)
     refuseMixedAddresses(manifestRows)
+    if (!traits) refuseTyped(manifestRows)
     const built = buildRequest(collection, manifestRows, urlOf, { markers: kept.map(({ key }) => markers(key)), names })
     const reference_ids = records.map((record) => referenceOf(drop, record))
     const reference_kinds = records.map(({ key }): ReferenceKind => (isContentKey(key) ? 'content' : 'id'))
@@ -161,6 +167,14 @@ async function* eachMint(store: StoredRun, rows: RowsIn, plan: RequestPlan): Asy
       if (first === undefined) throw new Error('a request without rows')
       yield { receiver: first.receiver, sender: first.sender, count: positions.length }
     }
+  }
+}
+
+/** Refuses stored rows with typed traits if the server no longer supports these. @throws GdnError `refused` */
+function refuseTyped(rows: readonly ManifestRow[]): void {
+  for (const { line, metadata } of rows) {
+    const trait = typedTraitIn(metadata)
+    if (trait !== undefined) throw noTypedTraits(trait, { line })
   }
 }
 
