@@ -82,7 +82,7 @@ const nameSettings = { ens_rpc_url: baseUrl.optional() }
 
 /** The documented columns of a manifest, as `manifest/columns.ts` reads them, and `ignore`. */
 const COLUMN_MEANING =
-  /^(?:title|description|receiver|sender|id|contract_address|blockchain|image|ignore|(?:file|attr|extra):.+)$/
+  /^(?:title|description|receiver|sender|id|contract_address|blockchain|image|ignore|(?:file|attr(?:\([^)]*\))?|extra):.+)$/
 
 /** Only in the project's file, because they apply to its manifests. */
 const manifestSettings = {

@@ -10,6 +10,7 @@ import { nameMessage, RowReport } from './report.ts'
 import type { ManifestIssue, ManifestRow } from './row.ts'
 import { RowIds } from './row-ids.ts'
 import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
+import { TraitTypes, traitOf } from './trait-types.ts'
 
 /** A row, or its problems. In both cases, the local files aren't checked yet. */
 export type Built =
@@ -42,6 +43,7 @@ export class RowBuilder {
   readonly #files: FileFields
   readonly #target: TargetCheck
   readonly #contract = new ContractCheck()
+  readonly #traits = new TraitTypes()
   readonly #missing: ReadonlySet<string>
   /** The ENS name of the address that `#party` returned last. */
   #name: string | null = null
@@ -86,16 +88,19 @@ export class RowBuilder {
       const column = columns[i]
       const given = cells[i]
       if (column === undefined || column.role.kind === IGNORED || given === undefined || given === null) continue
-      if (typeof given !== 'string') {
-        report.add(column, `${column.name} must be a string, not ${kindOf(given)}`)
+      const { role } = column
+      const trait = role.kind === 'attr' ? role.trait : undefined
+      const text = trait !== undefined && typeof given === 'number' ? String(given) : given
+      if (typeof text !== 'string') {
+        const wanted = trait === undefined ? 'a string' : 'a number'
+        report.add(column, `${column.name} must be ${wanted}, not ${kindOf(given)}`)
         trusted = false
         continue
       }
       // White space around a cell is invisible in a spreadsheet, but would make it a different value.
-      const value = given.trim()
+      const value = text.trim()
       if (value === '') continue
       if (!wasChecked && (!value.isWellFormed() || value.includes('\0'))) trusted = false
-      const { role } = column
       switch (role.kind) {
         case 'title':
           metadata.title = value
@@ -110,7 +115,11 @@ export class RowBuilder {
           break
         case 'attr':
           metadata.attribute ??= []
-          metadata.attribute.push({ tag: role.key, value })
+          metadata.attribute.push(
+            role.trait === undefined
+              ? { tag: role.key, value }
+              : traitOf(role.key, role.trait, value, (problem) => report.add(column, `${column.name} ${problem}`)),
+          )
           break
         case 'extra':
           metadata[role.key] = value
@@ -142,6 +151,8 @@ export class RowBuilder {
           description: hasDescription ? metadata.description : undefined,
         })
     if (!checked.ok) this.#reportColumns(checked.issues, columns, metadata, report)
+    // The header of a CSV file gives each attribute one type.
+    if (!wasChecked) this.#traits.check(line, metadata.attribute, columns, report)
     this.#target.check(chain, contract, report)
     const name = id === undefined ? null : this.#ids.check(id, line, trusted, report)
     return this.#finish(
@@ -194,6 +205,7 @@ export class RowBuilder {
     for (const { field, message } of checked.ok ? [] : checked.issues) {
       report.add(field, `${field === '' ? 'the metadata' : field} ${message}`)
     }
+    if (checked.ok) this.#traits.check(line, checked.value.attribute, null, report)
     this.#target.check(undefined, undefined, report)
     const metadata = checked.ok ? checked.value : null
     const title = typeof value.title === 'string' ? value.title : null

@@ -1,13 +1,21 @@
 import { MAX_FILE_FIELDS, nftMetadata } from '../api/metadata.ts'
+import { isTraitType, parseMaximum, TRAIT_TYPES, type TraitType } from '../api/traits.ts'
 import { validate } from '../api/validate.ts'
 import { nearest } from '../core/nearest.ts'
+import { quoted } from '../core/quoted.ts'
 import { shellWord } from '../core/shell-word.ts'
 
 /** The meaning of a manifest's column. */
 export type ColumnRole =
   | { kind: 'title' | 'description' | 'receiver' | 'sender' | 'id' | 'contract_address' | 'blockchain' }
-  | { kind: 'file' | 'attr' | 'extra'; key: string }
+  | { kind: 'file' | 'attr' | 'extra'; key: string; trait?: ColumnTrait | undefined }
   | { kind: typeof IGNORED }
+
+/** The type of the trait in a column such as `attr(number,max=100):Power`. */
+export interface ColumnTrait {
+  type: TraitType
+  max: string | undefined
+}
 
 export interface Column {
   /** Name of the column as it is spelled in the manifest. */
@@ -130,6 +138,10 @@ export function meaningProblem(meaning: string): string | null {
 /** Returns a column as the documentation spells it. */
 export function spellingOf(role: ColumnRole): string {
   if (!('key' in role)) return role.kind
+  if (role.trait !== undefined) {
+    const { type, max } = role.trait
+    return `attr(${type}${max === undefined ? '' : `,max=${max}`}):${role.key}`
+  }
   return role.kind === 'file' && role.key === 'image' ? 'image' : `${role.kind}:${role.key}`
 }
 
@@ -148,6 +160,7 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
   const mapped = mappingOf(given, columnMap) ?? mappingOf(given, defaultMap)
   if (mapped?.[1] === IGNORED) return { role: { kind: IGNORED } }
   const name = meaningOf(given, mapped)
+  if (/^attr *\(/i.test(name)) return parseTypedName(name)
   const plain = PLAIN.find((known) => known === name)
   if (plain !== undefined) return { role: { kind: plain } }
   if (name === 'image') return { role: { kind: 'file', key: 'image' } }
@@ -170,6 +183,40 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
   const key = prefixed?.[2] ?? name
   if (key === '') return { problem: `the column "${name}" needs a name after the colon` }
   const role: ColumnRole = { kind: kind ?? (unknownColumns === 'attr' ? 'attr' : 'extra'), key }
+  const problem = keyProblem(role)
+  return problem === null ? { role } : { problem: `the key of the column "${name}" ${problem}` }
+}
+
+const TYPED_EXAMPLE = 'Use a name such as attr(number):Power or attr(number,max=100):Power.'
+
+/** Parses the name of a column with a typed trait. Case, and spaces inside of the parentheses, don't matter. */
+function parseTypedName(name: string): ParsedName {
+  const [, inside, key] = /^attr *\(([^)]*)\) *:(.*)$/is.exec(name) ?? []
+  if (inside === undefined || key === undefined) {
+    const isOpen = !name.includes(')')
+    const hint = `${isOpen ? 'If a comma separates the columns, put the whole name in quotes. ' : ''}${TYPED_EXAMPLE}`
+    return { problem: `the column "${name}" has no "${isOpen ? ')' : ':'}" after the type`, hint }
+  }
+  if (key === '') return { problem: `the column "${name}" needs a name after the colon` }
+  const [type = '', ...settings] = inside.split(',').map((part) => part.trim().toLowerCase())
+  if (!isTraitType(type)) {
+    const near = nearest(type, TRAIT_TYPES)
+    const meant = near === undefined ? '' : `Did you mean "${near}"? `
+    const hint = `${meant}The types are ${TRAIT_TYPES.join(', ')}. Without a type, write attr:${key}.`
+    return { problem: `the column "${name}" has the unknown type ${quoted(type)}`, hint }
+  }
+  let max: string | undefined
+  for (const setting of settings) {
+    const [, given] = /^max *= *(.*)$/.exec(setting) ?? []
+    if (given === undefined || max !== undefined) {
+      const problem = max === undefined ? `has the unknown setting ${quoted(setting)}` : 'has two maxima'
+      return { problem: `the column "${name}" ${problem}`, hint: TYPED_EXAMPLE }
+    }
+    const parsed = parseMaximum(type, given)
+    if ('problem' in parsed) return { problem: `max in the column "${name}" ${parsed.problem}` }
+    max = parsed.text
+  }
+  const role = { kind: 'attr', key, trait: { type, max } } as const
   const problem = keyProblem(role)
   return problem === null ? { role } : { problem: `the key of the column "${name}" ${problem}` }
 }
@@ -224,6 +271,11 @@ export function columnSetProblems(
     else if (first.name === column.name) {
       problems.push({ column, problem: `the column "${column.name}" is repeated`, hint: 'Remove one of them.' })
     } else {
+      if (role.kind === 'attr' && [first.role, role].some((one) => 'trait' in one)) {
+        const problem = `the columns "${first.name}" and "${column.name}" are the same attribute`
+        problems.push({ column, problem, hint: 'Remove one of them. An attribute has one type.' })
+        continue
+      }
       const isSame = spellingOf(first.role) === spellingOf(role)
       const problem = `the columns "${first.name}" and "${column.name}" ${isSame ? `both mean ${spellingOf(role)}` : 'are the same key'}`
       const other = first.name === spellingOf(role) ? column.name : first.name

@@ -6,18 +6,24 @@ import { MAX_KEY_LENGTH, nftMetadata } from '../api/metadata.ts'
 import {
   ADDRESS_FORMS,
   addressesOfBlockchain,
+  DATE_FORM,
   EVM_ADDRESS,
   fieldRules,
+  NUMBER_FORM,
   REFUSED_KEYS,
   textPattern,
 } from '../api/openapi/fields-schema.ts'
 import { type Json, jsonSchema, when } from '../api/openapi/json-schema.ts'
+import { TRAIT_TYPES, type TraitType } from '../api/traits.ts'
 import { COLUMN_NAMES, INVISIBLE, MAX_ID, METADATA_KEYS, namesOf, ROW_KEYS, SHORTENED } from './columns.ts'
 
 type Name = (typeof COLUMN_NAMES)[number]
 
+/** A column with a typed trait. */
+const TYPED = 'attr(type):'
+
 /** The meaning of each column. */
-export const COLUMN_NOTES: Readonly<Record<Name, string>> = {
+export const COLUMN_NOTES: Readonly<Record<Name | typeof TYPED, string>> = {
   title: 'Title of the NFT; required',
   description: 'Description of the NFT; required',
   receiver:
@@ -30,6 +36,8 @@ export const COLUMN_NOTES: Readonly<Record<Name, string>> = {
   image: 'Image: an `http:`, `https:`, `ipfs:` or `ar:` URL, or a path relative to the manifest',
   'file:': 'URL or path of another file, stored under this metadata key',
   'attr:': 'An attribute that marketplaces show',
+  [TYPED]:
+    'A typed trait: a number that marketplaces show as `number`, `boost_number` or `boost_percentage`, or a `date`. `attr(number,max=100):<tag>` also sets its maximum',
   'extra:': 'An extra metadata key',
 }
 
@@ -81,6 +89,28 @@ function prefixed(name: Name): string {
   return `^(?![\\s\\S]*(?:${INVISIBLE.source}))${name.replaceAll(/[a-z]/g, eitherCase)}${key}$`
 }
 
+/** Returns a pattern for the names of columns with typed traits of some types. */
+function typedNames(types: readonly TraitType[], settings: string): string {
+  const anyCase = (text: string) => text.replaceAll(/[a-z]/g, eitherCase)
+  const inside = ` *(?:${types.map(anyCase).join('|')}) *${settings}`
+  return `^(?![\\s\\S]*(?:${INVISIBLE.source}))${anyCase('attr')} *\\(${inside}\\) *:[\\s\\S]{1,${MAX_KEY_LENGTH}}$`
+}
+
+const typedCell = (form: string): Json => ({
+  ...cell(form),
+  type: ['string', 'number', 'null'],
+  description: COLUMN_NOTES[TYPED],
+})
+
+const NUMBERS = TRAIT_TYPES.filter((type) => type !== 'date')
+
+/** The cells of typed traits, by the names of their columns. */
+const TYPED_CELLS: Readonly<Record<string, Json>> = {
+  [typedNames(NUMBERS, `(?:, *${'max'.replaceAll(/[a-z]/g, eitherCase)} *= *${NUMBER_FORM} *)?`)]:
+    typedCell(NUMBER_FORM),
+  [typedNames(['date'], '')]: typedCell(DATE_FORM),
+}
+
 const described = (name: Name): Json => ({ ...CELLS[name], description: COLUMN_NOTES[name] })
 
 const PLAIN = COLUMN_NAMES.filter((name) => !isPrefix(name))
@@ -97,7 +127,7 @@ function columnsSchema(own: Json): Json {
   return {
     type: 'object',
     properties: { ...own, ...Object.fromEntries(PLAIN.map((name) => [name, described(name)])) },
-    patternProperties: Object.fromEntries(others),
+    patternProperties: { ...Object.fromEntries(others), ...TYPED_CELLS },
     additionalProperties: false,
     allOf: [
       ...(['title', 'description'] as const).map((name) =>

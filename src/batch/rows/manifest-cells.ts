@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { spellingOf } from '../../manifest/columns.ts'
 import { PROVENANCE, PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { fileFieldName } from './field-changes.ts'
@@ -27,7 +28,9 @@ function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
   cells.push(['receiver', row.receiverName ?? row.receiver])
   if (row.sender !== null) cells.push(['sender', row.senderName ?? row.sender])
   if (row.id !== null) cells.push(['id', row.id])
-  for (const { tag, value } of metadata.attribute ?? []) cells.push([`attr:${tag}`, value])
+  for (const { tag: key, value, display_type: type, max_value: max } of metadata.attribute ?? []) {
+    cells.push([spellingOf({ kind: 'attr', key, trait: type && { type, max } }), value])
+  }
   for (const [key, value] of Object.entries(metadata)) {
     if (!NAMED.has(key) && !own.includes(key)) cells.push([`extra:${key}`, String(value)])
   }
@@ -87,7 +90,8 @@ export class ManifestColumns {
   }
 }
 
-const groupOf = (name: string): number => GROUPS.indexOf(/^[^:]*:?/.exec(name)?.[0] ?? name)
+const groupOf = (name: string): number =>
+  GROUPS.indexOf(name.startsWith('attr(') ? 'attr:' : (/^[^:]*:?/.exec(name)?.[0] ?? name))
 
 function grouped(cells: readonly Cell[]): Map<string, string[]> {
   const byName = new Map<string, string[]>()
