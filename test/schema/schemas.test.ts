@@ -38,6 +38,10 @@ const METADATA_LOOSER = [
   [/ is repeated| is also an extra key/, 'compares keys across objects'],
   [/half of a surrogate pair|NUL character/, 'a schema with these patterns would be unreadable'],
   [/must have at most \d+ characters|is longer than/, 'JSON Schema counts code points, gdn UTF-16 units'],
+  [
+    /its maximum, not|exactly|is too close to 0|must be greater than 0|a date that exists|milliseconds/,
+    'compares numbers',
+  ],
   [/is not a URL|has a user name|has \. or \.\. in its path/, 'needs a URL parser'],
 ] as const
 
@@ -88,12 +92,14 @@ const request =
   }
 
 const row = { title: 'Dawn', description: 'One', receiver: ALICE, blockchain: 'polygon' }
+const TRAIT = { tag: 'Power', value: '5', display_type: 'number', max_value: 9 }
 const metadata = { title: 'Dawn', description: 'One', file_fields: [{ key: 'image', url: CID }], artist: 'E' }
 const example = (name: keyof typeof ENDPOINTS) => ENDPOINTS[name].example.request as Json
 
 const ROWS_LOOSER = [
   CHECKSUM,
   ...METADATA_LOOSER,
+  [/ are the same attribute|, but line \d+ has "/, 'compares keys or rows'],
   [/both mean| are the same key|but an NFT has at most|is already used on line/, 'compares keys or rows'],
   [/unknown blockchain|is not a known blockchain/, 'a name may be close to a known one'],
   [/but the run is for|but the flag is|blockchain is required/, 'flags and other rows may set it'],
@@ -113,6 +119,9 @@ const SUBJECTS: Partial<Record<SchemaName, Subject>> = {
       [row, { ...row, id: 'two', image: CID, 'attr:Level': '5', 'extra:series': 'a', sender: BOB }],
       { ...row, $schema: './manifest.schema.json' },
       [{ Name: 'Dawn', DESC: 'One', 'wallet address': ALICE, chain: 'polygon' }],
+      [{ ...row, 'attr(number,max=9):Power': '5', 'ATTR ( Date ):Born': '2026-11-01' }],
+      [{ ...row, 'attr(boost_number):Power': -2.5, 'attr(date):Born': 1793491200 }],
+      [{ ...metadata, attribute: [TRAIT, { tag: 'Born', value: 0, display_type: 'date' }] }],
       {
         $schema: 'x',
         contract_address: BOB,

@@ -47,10 +47,10 @@ const TRAIT_RULES: Json = when(
   { required: ['display_type'] },
   when(
     { properties: { display_type: { const: 'date' } } },
-    { properties: { value: textPattern([DATE_FORM]), max_value: false } },
+    { properties: { value: textPattern([DATE_FORM]), max_value: { not: {} } } },
     { properties: { value: textPattern([NUMBER_FORM]), max_value: textPattern([NUMBER_FORM]) } },
   ),
-  { properties: { value: { type: 'string' }, max_value: false } },
+  { properties: { value: { type: 'string' }, max_value: { not: {} } } },
 )
 
 /** Returns what JSON Schema can express of the rules that are functions in the contract. */

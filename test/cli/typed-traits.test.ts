@@ -1,0 +1,95 @@
+/** @module-tag slow */
+import { writeFile } from 'node:fs/promises'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { folder, TARGET } from './drop.ts'
+import { CONTRACT, fakeApi, nft, OWNER } from './fake-api.ts'
+import { type CliOptions, cli, errorOf } from './harness.ts'
+
+const METADATA = {
+  title: 'Ada',
+  description: 'x',
+  file_fields: [],
+  attribute: [{ tag: 'Power', value: '72', display_type: 'number' }],
+}
+const CSV = `id,title,description,receiver,attr(number):Power\na,Ada,x,${OWNER},72\n`
+const REQUEST = {
+  contract_address: CONTRACT,
+  blockchain: 'polygon',
+  receiver_wallet_address: OWNER,
+  metadata: [METADATA],
+}
+
+let path: (name: string) => string
+let options: CliOptions
+
+beforeEach(async () => {
+  const made = await folder({
+    'drop.csv': CSV,
+    'request.json': JSON.stringify(REQUEST),
+    'metadata.json': JSON.stringify(METADATA),
+    'row.json': JSON.stringify({ title: 'Ada', description: 'x', 'attr(number):Power': 72 }),
+    'hidden.json': JSON.stringify({ title: 'Hidden', description: 'x' }),
+    'list.csv': `${OWNER}\n`,
+  })
+  path = made.path
+  options = made.options
+})
+
+describe('a server that does not announce typed traits', () => {
+  // The check of receivers reads from the chain.
+  const READS = /^\/api\/v1\/get|^\/(?:health|ready|identity|rpc)/
+
+  test.each([
+    ['batch mint', () => ['batch', 'mint', path('drop.csv'), ...TARGET]],
+    ['batch mint --dry-run', () => ['batch', 'mint', path('drop.csv'), ...TARGET, '--dry-run']],
+    ['batch mint --to', () => ['batch', 'mint', path('row.json'), '--to', path('list.csv'), ...TARGET]],
+    [
+      'batch mint --unrevealed',
+      () => ['batch', 'mint', path('drop.csv'), '--unrevealed', path('hidden.json'), ...TARGET],
+    ],
+    ['nft mint -f', () => ['nft', 'mint', '-f', path('request.json')]],
+    ['nft mint -f with a manifest', () => ['nft', 'mint', '-f', path('drop.csv'), ...TARGET]],
+    ['nft grant -f', () => ['nft', 'grant', '-f', path('request.json'), '--sender', OWNER]],
+    ['nft update -f', () => ['nft', 'update', 'id-1', '-f', path('metadata.json'), '-b', 'polygon']],
+    ['plan', () => ['plan', path('drop.csv'), ...TARGET]],
+    ['apply', () => ['apply', path('drop.csv'), ...TARGET, '--yes']],
+  ])('gets nothing from %s', async (_what, argv) => {
+    const api = await fakeApi({
+      '*': (_body, call) =>
+        call.path.endsWith('/getnfts')
+          ? {
+              body: {
+                requests: { nft_gdn_ids: ['id-1'] },
+                nfts: [nft('id-1', { is_dynamic: true, is_frozen: false, revision: 0 })],
+              },
+            }
+          : call.path.endsWith('/getnftgdnids')
+            ? { body: { requests: {}, nft_gdn_ids: [] } }
+            : { status: 404, body: { error: { title: 'Not Found', message: 'nothing is here' } } },
+    })
+    const result = await cli([...argv(), '--base-url', api.url, '--json'], options)
+    expect(errorOf(result)).toMatchObject({
+      code: 'refused',
+      message: expect.stringContaining('the server doesn\'t support typed traits: "Power" has the type number'),
+      hint: expect.stringContaining('Nothing was sent.'),
+    })
+    expect(result.code).not.toBe(0)
+    expect(api.calls.map((call) => call.path).filter((called) => !READS.test(called))).toEqual([])
+  })
+
+  test('gets plain attributes as before', async () => {
+    await writeFile(path('drop.csv'), CSV.replace('attr(number):', 'attr:'))
+    const { code } = await cli(['batch', 'validate', path('drop.csv'), ...TARGET], options)
+    expect(code).toBe(0)
+  })
+})
+
+test('an error in a manifest has file, line and column, and nothing is sent', async () => {
+  await writeFile(path('drop.csv'), CSV.replace(',72', ',strong'))
+  const api = await fakeApi({})
+  const { code, stderr } = await cli(['batch', 'validate', path('drop.csv'), ...TARGET, '--base-url', api.url], options)
+  expect(code).toBe(2)
+  expect(stderr).toContain('drop.csv:2:5')
+  expect(stderr).toContain('attr(number):Power must be a number such as 5 or 2.5, not "strong"')
+  expect(api.calls).toEqual([])
+})
