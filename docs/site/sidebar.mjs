@@ -20,6 +20,7 @@ const GROUPS = {
     ['Plan and apply', 'plan-and-apply'],
     ['Reveal', 'reveal'],
     ['Collections', 'collections'],
+    ['Marketplaces', 'marketplaces'],
     ['Wallets', 'wallets'],
     ['Contacts', 'contacts'],
     ['Names', 'names'],
