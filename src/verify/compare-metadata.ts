@@ -29,9 +29,10 @@ export interface Difference {
 
 /**
  * Returns how the metadata file of a token differs from the request. The file follows the ERC-721 metadata schema: the
- * title is `name`, attributes are `{trait_type, value}` (typed traits are numbers), and extra keys are unchanged. Files are copied from their URLs
- * to IPFS, except files with ar URLs. For ipfs URLs, compares the CIDs and paths. For ar URLs, compares the URLs. For
- * others, only checks that the file has an ipfs URL. Ignores further keys of the metadata file.
+ * title is `name`, attributes are `{trait_type, value}`, typed traits are numbers, and extra keys are unchanged. Files
+ * are copied from their URLs to IPFS, except files with ar URLs. For ipfs URLs, compares the CIDs and paths. For ar
+ * URLs, compares the URLs. For others, only checks that the file has an ipfs URL. Ignores further keys of the metadata
+ * file.
  *
  * @param stored the parsed file
  */
