@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { Commitment, contentOfFile, leafAt, leafOf, provenanceOf, rowContentHash } from '../../src/reveal/leaves.ts'
+import { metadataFile } from '../../src/server/pipeline/metadata-file.ts'
 
 type Metadata = ManifestRow['metadata']
 
@@ -85,4 +86,21 @@ test('names the rows that differ from a leaves file, with its seed', () => {
   expect(commitTo([NOON, DAWN, NOON]).rowsOtherThan(leaves, seed)).toEqual([1, 2])
   expect(commitTo([DAWN]).rowsOtherThan(leaves, seed)).toEqual([2, 3])
   expect(commitTo([...ROWS, DAWN]).rowsOtherThan(leaves, seed)).toEqual([4])
+})
+
+test('commits to the type of a trait, as its metadata file has it', async () => {
+  const typed = (attribute: NonNullable<Metadata['attribute']>[number]) => ({ ...NOON, attribute: [attribute] })
+  const traits = [
+    { tag: 'level', value: '1' },
+    { tag: 'level', value: '1', display_type: 'number' },
+    { tag: 'level', value: '1', display_type: 'boost_number' },
+    { tag: 'level', value: '1', display_type: 'number', max_value: '9' },
+    { tag: 'level', value: '0.000001', display_type: 'number' },
+  ] as const
+  for (const trait of traits) {
+    const file = JSON.parse(Buffer.from(metadataFile(typed(trait) as never, {})).toString())
+    const found = await contentOfFile(file, async () => '')
+    expect(found.toString('hex')).toBe(content(typed(trait)).toString('hex'))
+  }
+  expect(new Set(traits.map((trait) => content(typed(trait)).toString('hex'))).size).toBe(traits.length)
 })

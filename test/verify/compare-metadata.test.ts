@@ -28,6 +28,19 @@ test('finds no difference in a file created by gdn’s backend', () => {
   expect(metadataDifferences(plain, { ...file(), attributes: [] })).toEqual([])
 })
 
+test('finds a typed trait whose number, type or maximum differs', () => {
+  const power = { tag: 'Power', value: '72.5', display_type: 'number', max_value: '100' } as const
+  const typed = { ...requested, attribute: [...requested.attribute, power] }
+  const stored = JSON.parse(Buffer.from(metadataFile(typed as never, { image: OTHER, sheet: V1 })).toString())
+  const [mood, number] = stored.attributes
+  expect(number).toEqual({ trait_type: 'Power', value: 72.5, display_type: 'number', max_value: 100 })
+  expect(metadataDifferences(typed, stored)).toEqual([])
+  for (const change of [{ value: '72.5' }, { value: 72 }, { display_type: 'date' }, { max_value: undefined }]) {
+    const other = { ...stored, attributes: [mood, { ...number, ...change }] }
+    expect(metadataDifferences(typed, other)).toMatchObject([{ what: 'attributes' }])
+  }
+})
+
 test('ignores additional keys and the order of keys', () => {
   const reversed = Object.fromEntries(Object.entries(file()).reverse())
   expect(metadataDifferences(requested, { ...reversed, external_url: 'https://example.com' })).toEqual([])

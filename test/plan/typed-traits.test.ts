@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { type NftMetadata, nftMetadata } from '../../src/api/metadata.ts'
+import { metadataChanges } from '../../src/api/metadata-changes.ts'
+import type { Attribute } from '../../src/api/traits.ts'
+import { rowMetadataChanges } from '../../src/batch/rows/field-changes.ts'
+import { readMetadata } from '../../src/server/explorer/metadata.ts'
+
+const metadata = (...attribute: Attribute[]): NftMetadata =>
+  nftMetadata.parse({ title: 'Ada', description: '', file_fields: [], attribute })
+const PLAIN = metadata({ tag: 'Power', value: '5' })
+const TYPED = metadata({ tag: 'Power', value: '5', display_type: 'number', max_value: '9' })
+
+test('a type that is added to a trait is a change of the row, and of nothing else', () => {
+  const changes = (row: NftMetadata, nft: NftMetadata) =>
+    rowMetadataChanges({ metadata: row, localFiles: [] }, { request_metadata: nft } as never, null)
+  expect(changes(TYPED, PLAIN)).toEqual([
+    { field: 'type of attr:Power', from: null, to: 'number' },
+    { field: 'maximum of attr:Power', from: null, to: '9' },
+  ])
+  expect(changes(PLAIN, TYPED)).toHaveLength(2)
+  expect(changes(TYPED, TYPED)).toEqual([])
+  const twice = metadata({ tag: 'Power', value: '5' }, { tag: 'Power', value: '5', display_type: 'date' })
+  expect(changes(twice, metadata({ tag: 'Power', value: '5' }, { tag: 'Power', value: '5' }))).toEqual([
+    { field: 'type of attr#2:Power', from: null, to: 'date' },
+  ])
+})
+
+test('the changes of an update name the type and the maximum', () => {
+  expect(metadataChanges(PLAIN, TYPED)).toEqual([
+    { field: 'type of attribute Power', before: null, after: 'number' },
+    { field: 'maximum of attribute Power', before: null, after: '9' },
+  ])
+  expect(metadataChanges(TYPED, TYPED)).toEqual([])
+})
+
+test.each([
+  [
+    { tag: 'Power', value: '5', display_type: 'number', max_value: '9' },
+    { trait_type: 'Power', value: '5 of 9' },
+  ],
+  [
+    { tag: 'Power', value: '5' },
+    { trait_type: 'Power', value: '5' },
+  ],
+  [
+    { tag: 'Power', value: '5', display_type: '<b>' },
+    { trait_type: 'Power', value: '5' },
+  ],
+  [
+    { tag: 7, value: { a: 1 }, display_type: 'date', max_value: [] },
+    { trait_type: '7', value: '{"a":1}' },
+  ],
+])('the web explorer shows %j as %j', (attribute, shown) => {
+  expect(readMetadata(JSON.stringify({ attribute: [attribute] })).attributes).toEqual([shown])
+})
