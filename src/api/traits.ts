@@ -91,13 +91,6 @@ export function fileAttribute({ tag, value, display_type, max_value }: Attribute
   return { trait_type: tag, value: Number(value), display_type, ...max }
 }
 
-/** Whether metadata has a typed trait. The metadata may be in any form. */
-export const typedTraitIn = (metadata: unknown): Attribute | undefined => {
-  const { attribute } = Object(metadata) as { attribute?: unknown }
-  if (!Array.isArray(attribute)) return undefined
-  return attribute.find((one: unknown) => (Object(one) as Partial<Attribute>).display_type !== undefined)
-}
-
 /** Returns an attribute in a server's response, which may be in any form. */
 export function readAttribute({ tag, value, display_type, max_value }: Readonly<Record<string, unknown>>): Attribute {
   const attribute: Attribute = { tag: textOrJson(tag ?? ''), value: textOrJson(value ?? '') }

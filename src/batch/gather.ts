@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
-import { type Attribute, typedTraitIn } from '../api/traits.ts'
+import type { Attribute } from '../api/traits.ts'
+import { typedTraitIn } from '../api/typed-trait.ts'
 import { refuseTypedTrait } from '../client/refuse-typed-traits.ts'
 import { GdnError } from '../core/errors.ts'
 import { existingPath } from '../core/existing-path.ts'

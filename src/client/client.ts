@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
+import { typedTraitInRequest } from '../api/typed-trait.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { parseJson } from '../core/json.ts'
 import type { ApiClient, CallOptions, PlainResponse, ResponseOf } from './api-client.ts'
 import { checkKey, parseBaseUrl } from './base-url.ts'
 import { decode, encode } from './codec.ts'
 import { Dispatch, type DispatchOptions } from './dispatch.ts'
-import { refuseTypedTrait, typedTraitInRequest } from './refuse-typed-traits.ts'
 import { type RetryClock, SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 import { retryRead } from './retry-read.ts'
 import { type ClientServer, hintOf, postJson, readCreated, sendOnce, targetOf, urlOf } from './send-once.ts'
@@ -40,7 +40,11 @@ export function createClient(options: ClientOptions): ApiClient {
     baseUrl,
     async call(name, request, callOptions = {}) {
       const body = await encode(name, request, apiVersion)
-      await refuseTypedTrait(client, typedTraitInRequest(request), callOptions)
+      const trait = typedTraitInRequest(request)
+      if (trait !== undefined) {
+        const { refuseTypedTrait } = await import('./refuse-typed-traits.ts')
+        await refuseTypedTrait(client, trait, callOptions)
+      }
       return await callEndpoint(server, name, body, callOptions)
     },
     send: async (name, body, sendOptions) => await sendOnce(server, await targetOf(server, name), body, sendOptions),

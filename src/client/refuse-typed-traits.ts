@@ -1,4 +1,4 @@
-import { type Attribute, typedTraitIn } from '../api/traits.ts'
+import type { Attribute } from '../api/traits.ts'
 import { GdnError, type Place } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
 import type { ApiClient } from './api-client.ts'
@@ -18,15 +18,6 @@ export async function refuseTypedTrait(
   if (trait === undefined) return
   if (client.supports('traits') === null) await learnSupport(client, signal)
   if (client.supports('traits') !== true) throw noTypedTraits(trait, place)
-}
-
-/** Returns the first typed trait in the metadata of a request. */
-export function typedTraitInRequest(request: unknown): Attribute | undefined {
-  for (const metadata of [Object(request).metadata].flat()) {
-    const trait = typedTraitIn(metadata)
-    if (trait !== undefined) return trait
-  }
-  return undefined
 }
 
 export const noTypedTraits = ({ tag, display_type }: Attribute, place?: Place): GdnError =>

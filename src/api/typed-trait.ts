@@ -1,0 +1,17 @@
+import type { Attribute } from './traits.ts'
+
+/** Returns the first typed trait in metadata, which may be in any form. */
+export function typedTraitIn(metadata: unknown): Attribute | undefined {
+  const { attribute } = Object(metadata) as { attribute?: unknown }
+  if (!Array.isArray(attribute)) return undefined
+  return attribute.find((one: unknown) => (Object(one) as Partial<Attribute>).display_type !== undefined)
+}
+
+/** Returns the first typed trait in the metadata of a request. */
+export function typedTraitInRequest(request: unknown): Attribute | undefined {
+  for (const metadata of [Object(request).metadata].flat()) {
+    const trait = typedTraitIn(metadata)
+    if (trait !== undefined) return trait
+  }
+  return undefined
+}
