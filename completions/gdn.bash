@@ -209,9 +209,9 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-f6c7a4 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492' ;;
+    'collection create') REPLY='flags-0f0a73 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492' ;;
     'collection show') REPLY='flags-883978 server-12647a output-31b492' ;;
-    'collection set') REPLY='settings-e42cd3 flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
+    'collection set') REPLY='settings-f5335f flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
     'collection holders') REPLY='flags-68dc64 reading-726635 choosing-c740a4 server-12647a output-31b492' ;;
     'nft mint') REPLY='flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
@@ -307,7 +307,7 @@ __gdn_bundles() {
 
 __gdn_flags() {
   case $1 in
-    'flags-f6c7a4') REPLY='--name - text Name of the collection
+    'flags-0f0a73') REPLY='--name - text Name of the collection
 --blockchain -b =blockchain Blockchain of the collection
 --wallet - @wallets Wallet that owns the collection: an address, @name or ENS name
 --wallet-address ~ @wallets Wallet that owns the collection: an address, @name or ENS name
@@ -323,7 +323,6 @@ __gdn_flags() {
 --enable-burn - - Let the API burn NFTs
 --royalty - text Royalty on sales, such as 5%
 --royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the owner)
---max-supply - text Maximum number of NFTs, including burned ones (unlimited)
 --file -f file JSON request, or - for standard input; flags override its fields
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'sending-and-waiting-8da941') REPLY='--wait - - Wait until the collection is deployed (the default)
@@ -349,14 +348,13 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-883978') REPLY='--blockchain -b =blockchain Blockchain of the collections' ;;
-    'settings-e42cd3') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
+    'settings-f5335f') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
 --royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)
 --description - text Description of the collection
 --image - text Image of the collection
 --banner - text Banner of the collection
 --external-link - text Website of the collection
 --contract-uri - text URI of the complete metadata; not with --image, --banner, --description or --external-link
---max-supply - text Lower the maximum number of NFTs
 --enable-api - - Let the API mint NFTs
 --no-enable-api - - Don'\''t let the API mint NFTs
 --enable-transfer - - Let the API transfer NFTs
@@ -364,8 +362,9 @@ __gdn_flags() {
 --new-owner - @wallets Offer ownership to this address, @name or ENS name
 --accept-owner - - Accept ownership that was offered to the wallet
 --freeze - - Freeze the metadata of all NFTs permanently' ;;
-    'flags-a5e27b') REPLY='--wallet - text The owner'\''s keystore: @name or a file
+    'flags-e692d1') REPLY='--wallet - text The owner'\''s keystore: @name or a file
 --password-file - file File with the password, or - for standard input
+--safe - file Write the changes to a new file for the Safe that owns the collection; send nothing
 --blockchain -b =blockchain Blockchain of the collection
 --dry-run - - Show the changes and their maximum cost; send nothing
 --yes -y - Don'\''t prompt
@@ -1152,7 +1151,6 @@ getprovenances
 gettransactions
 getnfthistory
 getnftowners
-getsupply
 getreferences
 getcontentreferences
 relabelreferences

@@ -280,11 +280,11 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-f6c7a4 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-0f0a73 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
     case 'collection show'
       printf '%s\n' 'flags-883978 server-12647a output-31b492'
     case 'collection set'
-      printf '%s\n' 'settings-e42cd3 flags-a5e27b sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'settings-f5335f flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
@@ -468,7 +468,7 @@ end
 
 function __gdn_flags
   switch "$argv[1]"
-    case 'flags-f6c7a4'
+    case 'flags-0f0a73'
       printf '%s\n' '--name - text Name of the collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--wallet - @wallets Wallet that owns the collection: an address, @name or ENS name' \
@@ -485,7 +485,6 @@ function __gdn_flags
         '--enable-burn - - Let the API burn NFTs' \
         '--royalty - text Royalty on sales, such as 5%' \
         '--royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the owner)' \
-        '--max-supply - text Maximum number of NFTs, including burned ones (unlimited)' \
         '--file -f file JSON request, or - for standard input; flags override its fields' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'sending-and-waiting-8da941'
@@ -516,7 +515,7 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-883978'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections'
-    case 'settings-e42cd3'
+    case 'settings-f5335f'
       printf '%s\n' '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty' \
         '--royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)' \
         '--description - text Description of the collection' \
@@ -524,7 +523,6 @@ function __gdn_flags
         '--banner - text Banner of the collection' \
         '--external-link - text Website of the collection' \
         '--contract-uri - text URI of the complete metadata; not with --image, --banner, --description or --external-link' \
-        '--max-supply - text Lower the maximum number of NFTs' \
         '--enable-api - - Let the API mint NFTs' \
         '--no-enable-api - - Don\'t let the API mint NFTs' \
         '--enable-transfer - - Let the API transfer NFTs' \
@@ -532,9 +530,10 @@ function __gdn_flags
         '--new-owner - @wallets Offer ownership to this address, @name or ENS name' \
         '--accept-owner - - Accept ownership that was offered to the wallet' \
         '--freeze - - Freeze the metadata of all NFTs permanently'
-    case 'flags-a5e27b'
+    case 'flags-e692d1'
       printf '%s\n' '--wallet - text The owner\'s keystore: @name or a file' \
         '--password-file - file File with the password, or - for standard input' \
+        '--safe - file Write the changes to a new file for the Safe that owns the collection; send nothing' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--dry-run - - Show the changes and their maximum cost; send nothing' \
         '--yes -y - Don\'t prompt' \
@@ -1447,7 +1446,6 @@ function __gdn_values
         'gettransactions' \
         'getnfthistory' \
         'getnftowners' \
-        'getsupply' \
         'getreferences' \
         'getcontentreferences' \
         'relabelreferences' \

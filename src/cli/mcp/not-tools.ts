@@ -81,6 +81,7 @@ export const LEFT_OUT_FLAGS: Readonly<Record<string, string>> = {
   '--dry-run': PLANNED,
   '--operation': PLANNED,
   '--out': PLANNED,
+  '--safe': 'writes a file that people sign',
   '--chunk-size': TUNING,
   '--upload-concurrency': TUNING,
   '--listing-wait': TUNING,

@@ -16,7 +16,7 @@ import { addSetFlags, checkSetFlags, type SetFlags } from './set/flags.ts'
 const VIEW: View = {
   fields: [
     ...['setting', 'before', 'after', 'irreversible', 'status'],
-    ...['transaction_hash', 'gas_used', 'fee_paid_wei', 'max_fee_wei', 'currency', 'simulated'],
+    ...['transaction_hash', 'gas_used', 'fee_paid_wei', 'max_fee_wei', 'currency', 'simulated', 'safe_address'],
   ],
   columns: ['setting', 'before', 'after', 'status', 'transaction_hash'],
   id: 'transaction_hash',
@@ -26,7 +26,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = set): GdnCommand {
   const setCommand = new GdnCommand({
     about:
-      "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. The command sends these transactions one after the other, to the server's embedded chain, or to a node that you set, such as with --rpc-url-file. It skips settings that already have the new value, so you can safely run it again, even after an interruption. A transfer of ownership has two steps: the owner offers the ownership with --new-owner, and the new owner accepts it with --accept-owner.",
+      "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. The command sends these transactions one after the other, to the server's embedded chain, or to a node that you set, such as with --rpc-url-file. It skips settings that already have the new value, so you can safely run it again, even after an interruption. A transfer of ownership has two steps: the owner offers the ownership with --new-owner, and the new owner accepts it with --accept-owner. If a Safe owns the collection, or accepts it, --safe writes the changes to a file for the Transaction Builder of Safe{Wallet} instead.",
     examples: [
       [
         'Set the royalty of sales',
@@ -40,6 +40,11 @@ export function command(deps: Deps, run = set): GdnCommand {
       [
         'Accept the ownership that was offered',
         'gdn collection set 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --accept-owner --wallet @bob --local',
+      ],
+      [
+        'Write a change for the Safe that owns the collection',
+        'gdn collection set 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --royalty 5% \\',
+        '  --safe batch.json -b polygon --rpc-url-file polygon.url',
       ],
     ],
   })

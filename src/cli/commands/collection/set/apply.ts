@@ -78,6 +78,23 @@ export async function applySettings(
     }
     const from = flags.acceptOwner ? (current.pendingOwner ?? current.owner) : current.owner
     const role = flags.acceptOwner ? 'new owner' : 'owner'
+    if (flags.safe !== undefined) {
+      const { writeSafeBatch } = await import('./write-safe-batch.ts')
+      const description = changes.map(textOfChange).join('').trimEnd()
+      const dryRun = flags.dryRun === true
+      const target = {
+        file: flags.safe,
+        contract,
+        from: { role, address: from },
+        changes,
+        description,
+        dryRun,
+      } as const
+      const { address } = await writeSafeBatch(deps, network, target)
+      const status = dryRun ? 'planned' : 'written'
+      if (dryRun && io.stdoutTty && !isAskedFor(flags)) return await io.read(`${description}\n`)
+      return await output.many(changes.map((change) => ({ ...recordOf(change, status), safe_address: address })))
+    }
     const keystore = await findWallet(deps, flags, { role, address: from })
     const offer = await priceChanges(network, { from, contract, changes })
     const isPublic = node !== null || (await costsMoney(deps, blockchain, await connect()))
@@ -140,7 +157,7 @@ export async function applySettings(
     }
     if (flags.newOwner !== undefined) {
       io.note(
-        `To accept the ownership, the new owner runs: gdn collection set ${contract} -b ${blockchain}${serverFlagsAgain(flags)} --accept-owner --wallet <name>`,
+        `To accept the ownership, the new owner runs: gdn collection set ${contract} -b ${blockchain}${serverFlagsAgain(flags)} --accept-owner --wallet <name>. A Safe adds --safe <file> instead of --wallet.`,
       )
     }
   })
@@ -167,7 +184,10 @@ const CHANGED_HINT = 'Nothing was sent. Run the same command again to see what d
 const intentOf = (changes: readonly SettingChange[]): Intent =>
   Object.fromEntries(changes.map(({ setting, before, after }) => [setting, { before, after }]))
 
-const recordOf = ({ setting, before, after, final }: SettingChange, status: 'planned' | 'confirmed'): DataRecord => ({
+const recordOf = (
+  { setting, before, after, final }: SettingChange,
+  status: 'planned' | 'written' | 'confirmed',
+): DataRecord => ({
   setting,
   before,
   after,
@@ -178,6 +198,7 @@ const recordOf = ({ setting, before, after, final }: SettingChange, status: 'pla
   fee_paid_wei: null,
   currency: null,
   simulated: null,
+  safe_address: null,
 })
 
 /** Returns a record with the total gas and the total fees of transactions. */

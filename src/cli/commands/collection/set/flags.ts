@@ -1,5 +1,5 @@
 import type { Blockchain } from '../../../../api/blockchains.ts'
-import { GdnError } from '../../../../core/errors.ts'
+import { flagError, GdnError } from '../../../../core/errors.ts'
 import { eitherFlag, type GdnCommand, type Parse, switchFlag, valueFlag } from '../../../command.ts'
 import type { NodeFlags } from '../../../connect/open-network.ts'
 import { addReaderFlags } from '../../../connect/open-verifier.ts'
@@ -32,6 +32,7 @@ export interface SetFlags extends SettingFlags, OutputFlags, ServerFlags, NodeFl
   blockchain?: Blockchain
   wallet?: string
   passwordFile?: string
+  safe?: string
   dryRun?: boolean
   yes?: boolean
   timeout?: number
@@ -65,6 +66,14 @@ export function addSetFlags(command: GdnCommand): void {
   switchFlag(command, '--freeze', 'Freeze the metadata of all NFTs permanently', SETTINGS)
   valueFlag(command, '--wallet <name-or-file>', "The owner's keystore: @name or a file", { parse: notEmpty })
   addPasswordFlag(command)
+  valueFlag(
+    command,
+    '--safe <file>',
+    'Write the changes to a new file for the Safe that owns the collection; send nothing',
+    {
+      parse: notEmpty,
+    },
+  )
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
   switchFlag(command, '--dry-run', 'Show the changes and their maximum cost; send nothing')
   switchFlag(command, '-y, --yes', "Don't prompt")
@@ -78,7 +87,15 @@ export function addSetFlags(command: GdnCommand): void {
 
 /** Rejects flags that contradict each other, and a command without changes. */
 export function checkSetFlags(flags: SetFlags): void {
-  const { contractUri, image, banner, description, externalLink, newOwner, acceptOwner } = flags
+  const { contractUri, image, banner, description, externalLink, newOwner, acceptOwner, safe } = flags
+  if (safe === '-') throw flagError('--safe', 'must be a file, not standard output', 'Use the path of a new file.')
+  for (const [flag, value] of [
+    ['--wallet', flags.wallet],
+    ['--password-file', flags.passwordFile],
+  ] as const) {
+    if (safe === undefined || value === undefined) continue
+    throw flagError('--safe', `contradicts ${flag}, because the owners of the Safe sign the changes`, `Omit ${flag}.`)
+  }
   if (contractUri !== undefined && [image, banner, description, externalLink].some((value) => value !== undefined)) {
     throw new GdnError('usage', 'replaces the metadata that the other settings change', {
       place: { flag: '--contract-uri' },

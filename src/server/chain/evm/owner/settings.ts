@@ -1,4 +1,12 @@
-import { decodeFunctionResult, encodeFunctionData, isAddressEqual, parseAbi, zeroAddress } from 'viem'
+import {
+  type AbiFunction,
+  decodeFunctionResult,
+  encodeFunctionData,
+  getAbiItem,
+  isAddressEqual,
+  parseAbi,
+  zeroAddress,
+} from 'viem'
 import { GdnError } from '../../../../core/errors.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
 
@@ -69,28 +77,43 @@ export type OwnerCall =
   | { kind: 'max_supply'; maxSupply: bigint }
 
 /** Returns the call data of a change. */
-export function encodeOwnerCall(call: OwnerCall): Hex {
-  const abi = ABI
+export const encodeOwnerCall = (call: OwnerCall): Hex => encodeFunctionData({ abi: ABI, ...functionOf(call) })
+
+/** A function of the contract, and the values of its parameters by name. */
+export interface NamedCall {
+  function: AbiFunction
+  values: Readonly<Record<string, string>>
+}
+
+/** Returns the function and the parameters of a change, for people who review it. */
+export function nameOwnerCall(call: OwnerCall): NamedCall {
+  const { functionName, args = [] } = functionOf(call)
+  const found: AbiFunction = getAbiItem({ abi: ABI, name: functionName })
+  const values = found.inputs.map(({ name = '' }, at): [string, string] => [name, String(args[at])])
+  return { function: found, values: Object.fromEntries(values) }
+}
+
+function functionOf(call: OwnerCall) {
   switch (call.kind) {
     case 'enable_api':
-      return encodeFunctionData({ abi, functionName: 'setEnableApi', args: [call.enabled] })
+      return { functionName: 'setEnableApi', args: [call.enabled] } as const
     case 'enable_transfer':
-      return encodeFunctionData({ abi, functionName: 'setEnableTransfer', args: [call.enabled] })
+      return { functionName: 'setEnableTransfer', args: [call.enabled] } as const
     case 'royalty': {
-      if (call.royalty === null) return encodeFunctionData({ abi, functionName: 'deleteDefaultRoyalty' })
+      if (call.royalty === null) return { functionName: 'deleteDefaultRoyalty' } as const
       const { receiver, basisPoints } = call.royalty
-      return encodeFunctionData({ abi, functionName: 'setDefaultRoyalty', args: [receiver, BigInt(basisPoints)] })
+      return { functionName: 'setDefaultRoyalty', args: [receiver, BigInt(basisPoints)] } as const
     }
     case 'contract_uri':
-      return encodeFunctionData({ abi, functionName: 'setContractURI', args: [call.uri] })
+      return { functionName: 'setContractURI', args: [call.uri] } as const
     case 'offer_ownership':
-      return encodeFunctionData({ abi, functionName: 'transferOwnership', args: [call.to] })
+      return { functionName: 'transferOwnership', args: [call.to] } as const
     case 'accept_ownership':
-      return encodeFunctionData({ abi, functionName: 'acceptOwnership' })
+      return { functionName: 'acceptOwnership' } as const
     case 'freeze':
-      return encodeFunctionData({ abi, functionName: 'freezeMetadata' })
+      return { functionName: 'freezeMetadata' } as const
     case 'max_supply':
-      return encodeFunctionData({ abi, functionName: 'setMaxSupply', args: [call.maxSupply] })
+      return { functionName: 'setMaxSupply', args: [call.maxSupply] } as const
   }
 }
 

@@ -1,0 +1,106 @@
+import { keccak256, stringToHex } from 'viem'
+import { isRecord, parseJson } from '../../../../core/json.ts'
+import type { Safe } from '../../../../server/chain/evm/owner/safe.ts'
+import type { NamedCall } from '../../../../server/chain/evm/owner/settings.ts'
+
+/** A batch of transactions in the format of the Transaction Builder of Safe{Wallet}. */
+export interface SafeBatch {
+  version: '1.0'
+  chainId: string
+  /** In milliseconds since the epoch. */
+  createdAt: number
+  meta: {
+    name: string
+    description: string
+    createdFromSafeAddress: string
+    createdFromOwnerAddress: string
+    checksum: string
+  }
+  transactions: readonly SafeTransaction[]
+}
+
+interface SafeTransaction {
+  to: string
+  value: string
+  data: string
+  contractMethod: { inputs: readonly unknown[]; name: string; payable: boolean }
+  contractInputsValues: Readonly<Record<string, string>>
+}
+
+/** A call of a contract, encoded and by name. */
+export interface BatchCall extends NamedCall {
+  to: string
+  data: string
+}
+
+/** Builds the batch of calls that a Safe executes. */
+export function safeBatch(
+  calls: readonly BatchCall[],
+  about: { safe: Safe; chainId: number; createdAt: number; name: string; description: string },
+): SafeBatch {
+  const batch = {
+    version: '1.0' as const,
+    chainId: String(about.chainId),
+    createdAt: about.createdAt,
+    meta: {
+      name: about.name,
+      description: about.description,
+      createdFromSafeAddress: about.safe.address,
+      createdFromOwnerAddress: '',
+    },
+    transactions: calls.map(({ to, data, function: { inputs, name }, values }) => ({
+      to,
+      value: '0',
+      data,
+      contractMethod: {
+        inputs: inputs.map((input) => ({ internalType: input.type, name: input.name ?? '', type: input.type })),
+        name,
+        payable: false,
+      },
+      contractInputsValues: values,
+    })),
+  }
+  return { ...batch, meta: { ...batch.meta, checksum: batchChecksum(batch) } }
+}
+
+/**
+ * Returns the checksum of a batch as the Transaction Builder calculates it: the Keccak-256 hash of the content with
+ * sorted keys, without the name and the checksum.
+ *
+ * @see https://github.com/safe-global/safe-wallet-monorepo/blob/dev/apps/tx-builder/src/lib/checksum.ts
+ */
+export function batchChecksum(batch: { meta: object }): string {
+  const { checksum: _checksum, ...meta } = batch.meta as Record<string, unknown>
+  return keccak256(stringToHex(serialized({ ...batch, meta: { ...meta, name: null } })))
+}
+
+function serialized(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(serialized).join(',')}]`
+  if (!isRecord(value)) return JSON.stringify(value ?? null)
+  const keys = Object.keys(value).sort()
+  return `{${JSON.stringify(keys)}${keys.map((key) => `${serialized(value[key])},`).join('')}}`
+}
+
+/**
+ * Compares the content of a file with a batch. `same`: it is a batch of the same transactions. `changed`: it is a batch
+ * whose checksum is wrong. `other`: it is anything else.
+ */
+export function compareBatch(content: Uint8Array, batch: SafeBatch): 'same' | 'changed' | 'other' {
+  try {
+    return compareJson(parseJson(content), batch)
+  } catch (error) {
+    // A file may be nested too deeply for the checksum.
+    if (error instanceof RangeError) return 'other'
+    throw error
+  }
+}
+
+function compareJson(found: unknown, batch: SafeBatch): 'same' | 'changed' | 'other' {
+  if (!isRecord(found) || !isRecord(found.meta) || typeof found.meta.checksum !== 'string') return 'other'
+  if (batchChecksum({ ...found, meta: found.meta }) !== found.meta.checksum) return 'changed'
+  const { chainId, transactions } = found
+  const isSame =
+    found.meta.createdFromSafeAddress === batch.meta.createdFromSafeAddress &&
+    serialized({ chainId, transactions }) === serialized({ chainId: batch.chainId, transactions: batch.transactions })
+  return isSame ? 'same' : 'other'
+}

@@ -1,0 +1,71 @@
+import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem'
+import { GdnError } from '../../../../core/errors.ts'
+import { RpcError } from '../../rpc/rpc-response.ts'
+import { isExecutionError } from '../execution-error.ts'
+import type { EvmNetwork, Hex } from '../network.ts'
+
+const ABI = parseAbi([
+  'function VERSION() view returns (string)',
+  'function getThreshold() view returns (uint256)',
+  'function getOwners() view returns (address[])',
+])
+
+/** A Safe, which executes transactions that enough of its owners have signed. */
+export interface Safe {
+  address: Hex
+  version: string
+  /** Number of signatures that a transaction requires. */
+  threshold: number
+  owners: number
+}
+
+/** The versions that have been published: github.com/safe-global/safe-deployments */
+const KNOWN_VERSION = /^1\.[0-5]\.0(?:\+L2)?$|^1\.1\.1$/
+
+export const isKnownSafeVersion = (version: string): boolean => KNOWN_VERSION.test(version)
+
+/** Code of an account that delegates to a contract (EIP-7702), which its key still controls. */
+const DELEGATION = /^0xef0100/i
+
+/**
+ * Reads a Safe, all at the same block.
+ *
+ * @param role what the Safe is in the collection, for errors
+ * @throws GdnError `refused` if the address has no Safe that can execute transactions
+ */
+export async function readSafe(
+  network: Pick<EvmNetwork, 'request' | 'blockchain'>,
+  address: Hex,
+  role: string,
+): Promise<Safe> {
+  const notSafe = (why: string) =>
+    new GdnError('refused', `the ${role} ${address} is not a Safe on ${network.blockchain}: ${why}`, {
+      place: { flag: '--safe' },
+      hint: 'Nothing was written. Omit --safe, and sign with --wallet.',
+    })
+  const block = await network.request<Hex>('eth_blockNumber', [])
+  const code = await network.request<Hex>('eth_getCode', [address, block])
+  if (code === '0x') throw notSafe('it has no code')
+  if (DELEGATION.test(code)) throw notSafe('it is an account that delegates to a contract (EIP-7702)')
+  const abi = ABI
+  const read = async <Value>(functionName: 'VERSION' | 'getThreshold' | 'getOwners', decode: (data: Hex) => Value) => {
+    const data = encodeFunctionData({ abi, functionName })
+    try {
+      return decode(await network.request<Hex>('eth_call', [{ to: address, data }, block]))
+    } catch (error) {
+      // The node failed, unlike a contract that reverts or returns other data.
+      if (error instanceof GdnError || (error instanceof RpcError && !isExecutionError(error))) throw error
+      throw notSafe(`${functionName}() ${error instanceof RpcError ? 'reverts' : 'returns other data'}`)
+    }
+  }
+  const version = await read('VERSION', (data) => decodeFunctionResult({ abi, functionName: 'VERSION', data }))
+  const threshold = await read('getThreshold', (data) =>
+    decodeFunctionResult({ abi, functionName: 'getThreshold', data }),
+  )
+  const owners = await read('getOwners', (data) => decodeFunctionResult({ abi, functionName: 'getOwners', data }))
+  if (threshold === 0n) throw notSafe('its threshold is 0, so it was never set up')
+  if (threshold > BigInt(owners.length)) {
+    throw notSafe(`it requires ${threshold} signatures, but has ${owners.length} owners`)
+  }
+  return { address, version, threshold: Number(threshold), owners: owners.length }
+}
