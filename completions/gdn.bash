@@ -210,7 +210,7 @@ __gdn_arguments() {
 __gdn_bundles() {
   case $1 in
     'collection create') REPLY='flags-0f0a73 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492' ;;
-    'collection show') REPLY='flags-883978 server-12647a output-31b492' ;;
+    'collection show') REPLY='flags-432af9 server-12647a output-31b492' ;;
     'collection set') REPLY='settings-f5335f flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
     'collection holders') REPLY='flags-68dc64 reading-726635 choosing-c740a4 server-12647a output-31b492' ;;
@@ -347,7 +347,8 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-883978') REPLY='--blockchain -b =blockchain Blockchain of the collections' ;;
+    'flags-432af9') REPLY='--blockchain -b =blockchain Blockchain of the collections
+--rpc-url - text JSON-RPC URL of a contract'\''s chain (GDN_RPC_URL, or the server'\''s node)' ;;
     'settings-f5335f') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
 --royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)
 --description - text Description of the collection

@@ -282,7 +282,7 @@ function __gdn_bundles
     case 'collection create'
       printf '%s\n' 'flags-0f0a73 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
     case 'collection show'
-      printf '%s\n' 'flags-883978 server-12647a output-31b492'
+      printf '%s\n' 'flags-432af9 server-12647a output-31b492'
     case 'collection set'
       printf '%s\n' 'settings-f5335f flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     case 'collection list'
@@ -513,8 +513,9 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-883978'
-      printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections'
+    case 'flags-432af9'
+      printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections' \
+        '--rpc-url - text JSON-RPC URL of a contract\'s chain (GDN_RPC_URL, or the server\'s node)'
     case 'settings-f5335f'
       printf '%s\n' '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty' \
         '--royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)' \

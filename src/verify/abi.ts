@@ -32,6 +32,36 @@ export const metadataState = callWith(METADATA_STATE)
 /** Returns the call data of `provenanceOf(bytes32)`. */
 export const provenanceOfCall = (hash: string) => `0x${PROVENANCE_OF}${hash.slice(2)}`
 
+/** Returns the call data of a function by its signature, such as `ownerOf(uint256)`. Each argument is a word. */
+export function callOf(signature: string, ...args: readonly (bigint | string)[]): string {
+  const selector = Buffer.from(keccak_256(Buffer.from(signature)).subarray(0, 4)).toString('hex')
+  const words = args.map((arg) =>
+    typeof arg === 'bigint' ? arg.toString(16).padStart(WORD, '0') : arg.replace(/^0x/, '').padStart(WORD, '0'),
+  )
+  return `0x${selector}${words.join('')}`
+}
+
+/** Returns the words that a call returned, with 0x; null if the data isn't whole words. */
+export function wordsOf(hex: string): string[] | null {
+  if (!/^0x([0-9a-f]{64})+$/i.test(hex)) return null
+  return Array.from(
+    { length: (hex.length - 2) / WORD },
+    (_, at) => `0x${hex.slice(2 + at * WORD, 2 + (at + 1) * WORD)}`,
+  )
+}
+
+/** Decodes the number that a call returned; null if it returned anything but one word. */
+export const decodeNumber = (hex: string): bigint | null => (/^0x[0-9a-f]{64}$/i.test(hex) ? BigInt(hex) : null)
+
+/** Decodes the list of addresses that a call returned, in lower case; null if it isn't one. */
+export function decodeAddresses(hex: string): string[] | null {
+  const [offset, length, ...words] = wordsOf(hex) ?? []
+  if (offset === undefined || length === undefined) return null
+  if (BigInt(offset) !== 32n || BigInt(length) !== BigInt(words.length)) return null
+  const found = words.flatMap((word) => decodeAddress(word) ?? [])
+  return found.length === words.length ? found : null
+}
+
 /** Returns the storage slot of the digest of the bundle that begins with a token. */
 export function digestSlot(tokenId: bigint): string {
   const key = Buffer.from(

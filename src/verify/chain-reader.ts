@@ -24,13 +24,13 @@ export interface ChainReader {
   /** Returns the chain ID from `eth_chainId`. @throws GdnError if no chain responds */
   chainId(): Promise<number>
   /** Makes many contract calls at a block (default: the latest one), and returns the results in order. */
-  call(calls: readonly { to: string; data: string }[], block?: string): Promise<CallResult[]>
+  call(calls: readonly { to: string; data: string; gas?: string }[], block?: string): Promise<CallResult[]>
   /** Reads the code at addresses, and returns it in order: `0x` for an address without code. */
-  codeAt(addresses: readonly string[]): Promise<CallResult[]>
+  codeAt(addresses: readonly string[], block?: string): Promise<CallResult[]>
   /** Sends one request, and again if no response arrives. @throws GdnError `unreachable` if no node responds */
   request(method: string, params: readonly unknown[]): Promise<NodeResponse>
   /** Reads storage slots of a contract, and returns the words in order. */
-  storageAt(address: string, slots: readonly string[]): Promise<CallResult[]>
+  storageAt(address: string, slots: readonly string[], block?: string): Promise<CallResult[]>
 }
 
 interface ChainReaderOptions {
@@ -167,9 +167,10 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
     chainId: async () => Number(await ask('eth_chainId')),
     request,
     call: (calls, block = 'latest') => askAll(calls.map((call) => ({ method: 'eth_call', params: [call, block] }))),
-    codeAt: (addresses) => askAll(addresses.map((address) => ({ method: 'eth_getCode', params: [address, 'latest'] }))),
-    storageAt: (address, slots) =>
-      askAll(slots.map((slot) => ({ method: 'eth_getStorageAt', params: [address, slot, 'latest'] }))),
+    codeAt: (addresses, block = 'latest') =>
+      askAll(addresses.map((address) => ({ method: 'eth_getCode', params: [address, block] }))),
+    storageAt: (address, slots, block = 'latest') =>
+      askAll(slots.map((slot) => ({ method: 'eth_getStorageAt', params: [address, slot, block] }))),
   }
 }
 

@@ -1,18 +1,9 @@
 /** @module-tag slow */
-import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import {
-  encodeDeployData,
-  encodeFunctionData,
-  getAddress,
-  getContractAddress,
-  type Hex,
-  parseAbi,
-  zeroAddress,
-} from 'viem'
+import { encodeDeployData, encodeFunctionData, getAddress, type Hex, parseAbi, zeroAddress } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cli } from '../cli/harness.ts'
 import { type PlainAnvil, startPlainAnvil } from '../helpers/plain-anvil.ts'
+import { cloneOf, deployCode, published } from '../helpers/published-contracts.ts'
 import { bruteForce } from './brute-force.ts'
 
 const ABI = parseAbi([
@@ -57,24 +48,8 @@ afterAll(() => anvil.stop())
 
 const person = (at: number): Hex => people[at % people.length] as Hex
 
-/** Returns the published bytecode of a contract, linked to a library without code. */
-async function published(name: string): Promise<Hex> {
-  const text = await readFile(new URL(`${name}.json`, import.meta.url), 'utf8')
-  const { bytecode, sha256 } = JSON.parse(text) as { bytecode: string; sha256: string }
-  const bytes = bytecode.includes('__') ? bytecode : Buffer.from(bytecode.slice(2), 'hex')
-  expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256)
-  return bytecode.replaceAll(/__\$[0-9a-f]{34}\$__/g, 'de'.repeat(20)) as Hex
-}
-
-async function deploy(data: Hex): Promise<Hex> {
-  const nonce = await anvil.request<Hex>('eth_getTransactionCount', [admin, 'latest'])
-  await anvil.send(admin, null, data)
-  return getContractAddress({ from: admin, nonce: BigInt(nonce) })
-}
-
-/** Deploys an ERC-1167 proxy, because implementations can't be initialized. */
-const proxyOf = (implementation: Hex) =>
-  deploy(`0x3d602d80600a3d3981f3363d3d373d3d3d363d73${implementation.slice(2)}5af43d82803e903d91602b57fd5bf3`)
+const deploy = (data: Hex) => deployCode(anvil, data)
+const proxyOf = (implementation: Hex) => deployCode(anvil, cloneOf(implementation))
 
 /** Compares the holders that gdn finds with the answers of the contract for each token or person. */
 async function expectSame(contract: Hex, what: Parameters<typeof bruteForce>[2]) {
@@ -91,7 +66,7 @@ async function expectSame(contract: Hex, what: Parameters<typeof bruteForce>[2])
 }
 
 test("finds the holders of Manifold's ERC721Creator", async () => {
-  const bytecode = await published('manifold-erc721-creator')
+  const bytecode = await published('holders/manifold-erc721-creator')
   const creator = await deploy(encodeDeployData({ abi: ABI, bytecode, args: ['Tide', 'T'] }))
   const send = (from: Hex, data: Hex) => anvil.send(from, creator, data)
   for (let i = 0; i < 6; i++) {
@@ -105,7 +80,7 @@ test("finds the holders of Manifold's ERC721Creator", async () => {
 })
 
 test("finds the holders of thirdweb's DropERC721", async () => {
-  const drop = await proxyOf(await deploy(await published('../wallet/proofs/thirdweb-drop-erc721')))
+  const drop = await proxyOf(await deploy(await published('wallet/proofs/thirdweb-drop-erc721')))
   const send = (from: Hex, data: Hex) => anvil.send(from, drop, data)
   const own = [admin, 'Drop', 'D', '', [], admin, admin, 0n, 0n, admin] as const
   await send(admin, encodeFunctionData({ abi: DROP, functionName: 'initialize', args: own }))
@@ -128,7 +103,7 @@ test("finds the holders of thirdweb's DropERC721", async () => {
 })
 
 test("finds the holders of Zora's ZoraCreator1155Impl", async () => {
-  const bytecode = await published('zora-creator-1155-impl')
+  const bytecode = await published('holders/zora-creator-1155-impl')
   const creator = await proxyOf(
     await deploy(encodeDeployData({ abi: ZORA, bytecode, args: [admin, admin, admin, admin] })),
   )

@@ -1,27 +1,37 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
+import { glanceAtState } from '../../../state/glance.ts'
+import { collectionsOfServers, type KnownCollection } from '../../../state/known-collections.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { findByAddress, knownCollections, rememberCollection } from '../../connect/known-collections.ts'
 import { collectionNamed } from '../../connect/named-collection.ts'
-import type { Deps } from '../../deps.ts'
+import { namedRpc } from '../../connect/open-verifier.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { blockchainName, notEmpty } from '../../flags/parse.ts'
+import { blockchainName, httpAddress, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
-import { createOutput } from '../../render/output.ts'
+import { createOutput, type Output } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { SETTINGS_VIEW, withSettings } from './with-settings.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
   blockchain?: Blockchain
+  rpcUrl?: string
   transactionGdnId?: string[]
 }
 
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
     about:
-      "The ID of a collection is the ID of the request that created it. For collections created on this machine, you can also use the contract address. On a gdn backend, the royalty, description and image of a collection on an EVM network are the current ones. If the backend can't read them, the command prints a note and shows those from the creation request.",
+      "The ID of a collection is the ID of the request that created it. For collections created on this machine, you can also use the contract address. On a gdn backend, the royalty, description and image of a collection on an EVM network are the current ones. If the backend can't read them, the command prints a note and shows those from the creation request.\nWith the address of any other contract on an EVM network, and -b, the command shows what the contract says about itself: its interfaces, proxy, owner, roles, royalty, supply, contract URI and transfer validator. All answers are from one block. gdn reads them from --rpc-url, or else from the server's node. What can't be read is listed with the reason, and answers that contradict each other are printed as warnings.",
     examples: [
       ['Show a collection by its address', 'gdn collection show 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --local'],
+      [
+        'Show a contract that others deployed',
+        'gdn collection show 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b base \\',
+        '  --rpc-url https://node.example',
+      ],
       ['Show a collection by its ID, as JSON', 'gdn collection show 0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5 --json'],
     ],
   })
@@ -32,6 +42,9 @@ export function command(deps: Deps, run = show): GdnCommand {
     hidden: true,
   })
   valueFlag(showCommand, '-b, --blockchain <name>', 'Blockchain of the collections', { parse: blockchainName })
+  valueFlag(showCommand, '--rpc-url <url>', "JSON-RPC URL of a contract's chain (GDN_RPC_URL, or the server's node)", {
+    parse: httpAddress,
+  })
   addServerFlags(showCommand)
   addOutputFlags(showCommand)
   return showCommand.action(async (names: string[], flags: ShowFlags) => {
@@ -40,22 +53,59 @@ export function command(deps: Deps, run = show): GdnCommand {
 }
 
 export async function show(deps: Deps, given: readonly string[], flags: ShowFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, SETTINGS_VIEW)
   const settings = await deps.settings(flags)
   const names = given.length > 0 || settings.contract === null ? given : [settings.contract.value]
   if (names.length === 0) {
     throw new GdnError('usage', 'no collection is specified', { hint: 'Run `gdn collection show <id-or-address>`.' })
   }
+  const address = names.length === 1 && isEvmAddress(names[0]) ? names[0] : null
+  if (address === null && flags.rpcUrl !== undefined) {
+    throw flagError('--rpc-url', 'is for one contract', 'Use its address: gdn collection show <address>.')
+  }
+  const { stateDir } = settings
+  const blockchain = flags.blockchain ?? settings.blockchain?.value
+  const isHere = () => findByAddress(glanceAtState(stateDir, collectionsOfServers), address ?? '') !== undefined
+  if (address !== null && namedRpc(deps, flags) !== null && (flags.rpcUrl !== undefined || !isHere())) {
+    if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add -b <name>, such as -b base.')
+    const { showContract } = await import('./show-contract.ts')
+    return await showContract(deps, { contract: address, blockchain, server: null, flags, stateDir })
+  }
+  const output = address === null ? createOutput(deps.io, flags, SETTINGS_VIEW) : null
   const connection = await deps.connect(settings)
-  const { client } = connection
   const known = await knownCollections(deps, connection)
-  const onChain = known.filter(({ blockchain }) => (flags.blockchain ?? blockchain) === blockchain)
+  const onChain = known.filter((one) => (flags.blockchain ?? one.blockchain) === one.blockchain)
+  if (address !== null && blockchain !== undefined && findByAddress(onChain, address) === undefined) {
+    const { showContract } = await import('./show-contract.ts')
+    const target = { contract: address, blockchain, server: connection.server, flags, stateDir }
+    return await showContract(deps, target).catch((error: unknown) => {
+      throw isNoNode(error) ? notHere(address, flags.blockchain) : error
+    })
+  }
   const ids = names.map((name) => {
-    const { blockchain } = flags
-    const found = findByAddress(onChain, name) ?? collectionNamed(name, known, { blockchain, place: '<id-or-address>' })
-    return idOf(name, found?.transaction_gdn_id, blockchain)
+    const found =
+      findByAddress(onChain, name) ??
+      collectionNamed(name, known, { blockchain: flags.blockchain, place: '<id-or-address>' })
+    return idOf(name, found?.transaction_gdn_id, flags.blockchain)
   })
-  const reading = client.call('getcollections', { transaction_gdn_ids: ids }, { signal: deps.signals.signal })
+  await showCollections(deps, connection, { names, ids, known, flags, output })
+}
+
+interface Asked {
+  names: readonly string[]
+  ids: readonly string[]
+  known: readonly KnownCollection[]
+  flags: ShowFlags
+  output: Output | null
+}
+
+async function showCollections(
+  deps: Deps,
+  connection: Connection,
+  { names, ids, known, flags, output: checked }: Asked,
+): Promise<void> {
+  const { client } = connection
+  const output = checked ?? createOutput(deps.io, flags, SETTINGS_VIEW)
+  const reading = client.call('getcollections', { transaction_gdn_ids: [...ids] }, { signal: deps.signals.signal })
   const { collections } = await awaitResponse(deps.io, connection.server.origin, reading)
   const found = ids.flatMap((id) => collections.find(({ transaction_gdn_ids }) => transaction_gdn_ids === id) ?? [])
   const other = found.find(({ blockchain }) => blockchain !== (flags.blockchain ?? blockchain))
@@ -91,9 +141,21 @@ export async function show(deps: Deps, given: readonly string[], flags: ShowFlag
 
 function idOf(name: string, known: string | undefined, blockchain: Blockchain | undefined): string {
   if (known !== undefined) return known
-  if (!/^0x[0-9a-fA-F]{40}$/.test(name)) return name
-  const on = blockchain === undefined ? '' : ` on ${blockchain}`
-  throw new GdnError('not_found_locally', `${name} was not created on this machine${on}`, {
-    hint: 'Use the ID of the creation request instead of the address. The API identifies collections only by that ID.',
-  })
+  if (!isEvmAddress(name)) return name
+  throw notHere(name, blockchain)
 }
+
+const isEvmAddress = (name: string | undefined): name is string => /^0x[0-9a-fA-F]{40}$/.test(name ?? '')
+
+/** Whether there is no node from which a contract can be read. */
+const isNoNode = (error: unknown): boolean =>
+  error instanceof GdnError && error.code === 'usage' && error.place?.flag === '--rpc-url'
+
+const notHere = (name: string, blockchain: Blockchain | undefined): GdnError =>
+  new GdnError(
+    'not_found_locally',
+    `${name} was not created on this machine${blockchain === undefined ? '' : ` on ${blockchain}`}`,
+    {
+      hint: 'Use the ID of the creation request instead of the address, because the API identifies collections only by that ID. To read the contract from its chain, add -b <blockchain> and --rpc-url <url>.',
+    },
+  )

@@ -3,7 +3,9 @@ import { createTransport } from '../../../../client/create-transport.ts'
 import { runningBackend } from '../../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../../config/paths.ts'
 import { proxyFor } from '../../../../config/proxy.ts'
+import type { Server } from '../../../../config/server.ts'
 import { readUserConfig } from '../../../../config/user-file.ts'
+import type { GdnError } from '../../../../core/errors.ts'
 import { parseUrl } from '../../../../core/parse-url.ts'
 import { withTimeout } from '../../../../core/with-timeout.ts'
 import { hasCode } from '../../../../holders/first-block.ts'
@@ -21,7 +23,29 @@ export interface NetworkOfServer {
 }
 
 /** Returns the JSON-RPC URL of an embedded chain. */
-export const urlOf = ({ baseUrl, blockchain }: NetworkOfServer): string => `${baseUrl}/rpc/${blockchain}`
+const urlOf = ({ baseUrl, blockchain }: NetworkOfServer): string => `${baseUrl}/rpc/${blockchain}`
+
+/** Adds to the error of an address without code on which other networks the address has code. */
+export async function withNetworks(
+  deps: Deps,
+  {
+    contract,
+    blockchain,
+    server,
+    stateDir,
+  }: { contract: string; blockchain: Blockchain; server: Pick<Server, 'baseUrl'> | null; stateDir: string },
+  error: GdnError,
+): Promise<GdnError> {
+  const asked = server === null ? null : { baseUrl: server.baseUrl, blockchain }
+  const networks = await networksWithCode(deps, contract, stateDir, asked)
+  const [first] = networks
+  if (first === undefined) return error
+  const names = networks.map((one) => `${one.blockchain} (${one.baseUrl})`)
+  return error.with({
+    hint: `It has code on ${names.join(' and ')}. Use \`-b ${first.blockchain} --rpc-url ${urlOf(first)}\`.`,
+    details: { networks: networks.map((one) => ({ blockchain: one.blockchain, base_url: one.baseUrl })) },
+  })
+}
 
 const MAX_NETWORKS = 20
 const TIMEOUT_MS = 3_000
@@ -33,7 +57,7 @@ const TIMEOUT_MS = 3_000
  *
  * @param asked the network that has no code at the address
  */
-export async function networksWithCode(
+async function networksWithCode(
   deps: Deps,
   contract: string,
   stateDir: string,

@@ -17,7 +17,7 @@ import type { ReaderFlags } from '../../../connect/open-verifier.ts'
 import type { Deps } from '../../../deps.ts'
 import { withProgress } from '../../../io/progress.ts'
 import { clock } from '../../../text/clock.ts'
-import { networksWithCode, urlOf } from './networks-with-code.ts'
+import { withNetworks } from './networks-with-code.ts'
 
 export interface ChainTarget {
   /** In lower case. */
@@ -141,20 +141,6 @@ function withResume(error: unknown): unknown {
   if (!(error instanceof GdnError)) return error
   if (isStop(error)) return error.with({ hint: 'Run the same command again to resume.' })
   return isOfNode(error) ? error.with({ hint: `${OTHER_NODE} ${RESUMES}` }) : error
-}
-
-/** Adds to the error of an address without code on which other networks the address has code. */
-async function withNetworks(deps: Deps, target: ChainTarget, error: NoCode): Promise<GdnError> {
-  const { contract, blockchain, server, stateDir } = target
-  const asked = server === null ? null : { baseUrl: server.baseUrl, blockchain }
-  const networks = await networksWithCode(deps, contract, stateDir, asked)
-  const [first] = networks
-  if (first === undefined) return error
-  const names = networks.map((one) => `${one.blockchain} (${one.baseUrl})`)
-  return error.with({
-    hint: `It has code on ${names.join(' and ')}. Use \`-b ${first.blockchain} --rpc-url ${urlOf(first)}\`.`,
-    details: { networks: networks.map((one) => ({ blockchain: one.blockchain, base_url: one.baseUrl })) },
-  })
 }
 
 /** Replaces hints about the server, because the user specified the node. */

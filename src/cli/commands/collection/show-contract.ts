@@ -1,0 +1,114 @@
+import { checksumAddress } from '../../../api/address.ts'
+import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
+import type { Server } from '../../../config/server.ts'
+import { type ContractFacts, readContract } from '../../../verify/contract/read-contract.ts'
+import { kindOfCode } from '../../../verify/known-contracts.ts'
+import type { ReaderFlags } from '../../connect/open-verifier.ts'
+import { blockData, refuseSolana, withContract } from '../../connect/with-contract.ts'
+import type { Deps } from '../../deps.ts'
+import type { OutputFlags } from '../../flags/common.ts'
+import { safe } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { createOutput } from '../../render/output.ts'
+import type { CardRow, RecordCard, View } from '../../render/view.ts'
+
+const FIELDS = [
+  ...['contract_address', 'blockchain', 'block_number', 'block_hash', 'block_time'],
+  ...['name', 'symbol', 'standard', 'erc165', 'interfaces', 'code_kind', 'code_bytes', 'proxy'],
+  ...['owner', 'pending_owner', 'roles', 'admins', 'royalty', 'total_supply', 'max_supply', 'max_supply_function'],
+  ...['contract_uri', 'transfer_validator', 'contradictions', 'not_readable'],
+]
+
+export const STANDARDS = { erc721: 'ERC-721', erc1155: 'ERC-1155', erc20: 'ERC-20' }
+
+const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'contract_address', card: cardOf }
+
+interface ShownContract {
+  contract: string
+  blockchain: Blockchain
+  server: Pick<Server, 'baseUrl' | 'loopback'> | null
+  flags: ReaderFlags & OutputFlags
+  stateDir: string
+}
+
+/** Shows what a contract of anybody says about itself, read from its chain at one block. */
+export async function showContract(deps: Deps, { contract, blockchain, ...target }: ShownContract): Promise<void> {
+  const output = createOutput(deps.io, target.flags, VIEW)
+  if (!isEvm(blockchain)) throw refuseSolana(blockchain)
+  const record = await withContract(
+    deps,
+    { ...target, blockchain, contract: contract.toLowerCase() },
+    async ({ reader, block, code }) => ({
+      contract_address: checksumAddress(contract),
+      blockchain,
+      ...blockData(block),
+      code_kind: kindOfCode(code),
+      ...checksummed(await readContract(reader, code)),
+    }),
+  )
+  await output.one(record)
+  for (const contradiction of record.contradictions) {
+    deps.io.warn(safe(`The answers of the contract contradict each other: ${contradiction}.`))
+  }
+}
+
+/** Returns an address for display; null for none. */
+export const shownAddress = (address: string | null): string | null =>
+  address === null ? null : checksumAddress(address)
+
+function checksummed(facts: ContractFacts) {
+  const { proxy, royalty, roles, admins } = facts
+  return {
+    ...facts,
+    owner: shownAddress(facts.owner),
+    pending_owner: shownAddress(facts.pending_owner),
+    transfer_validator: shownAddress(facts.transfer_validator),
+    admins: admins?.map(checksumAddress) ?? null,
+    royalty: royalty && { ...royalty, receiver: checksumAddress(royalty.receiver) },
+    roles: roles?.map((role) => ({ ...role, members: role.members?.map(checksumAddress) ?? null })) ?? null,
+    proxy: proxy && {
+      ...proxy,
+      implementation: shownAddress(proxy.implementation),
+      beacon: shownAddress(proxy.beacon),
+      admin: shownAddress(proxy.admin),
+    },
+  }
+}
+
+type Shown = ReturnType<typeof checksummed>
+
+/** Returns a contract as a card. What can't be read is at the end, with the reasons. */
+function cardOf(record: DataRecord): RecordCard {
+  const facts = record as unknown as Shown & { block_number: number; block_time: string }
+  const { proxy, royalty, roles, admins, standard, not_readable } = facts
+  const lines = (values: readonly (string | null)[]) => values.filter((value) => value !== null).join('\n')
+  return [
+    ['contract_address', record.contract_address],
+    ['blockchain', record.blockchain],
+    ['block', `${facts.block_number} (${facts.block_time.replace('.000Z', 'Z')})`],
+    ['name', facts.name],
+    ['symbol', facts.symbol],
+    ['standard', standard === null ? null : STANDARDS[standard]],
+    ['ERC-165', { supported: null, not_supported: 'not supported', contradictory: "can't be believed" }[facts.erc165]],
+    ['interfaces', facts.interfaces],
+    ['code', `${facts.code_bytes} bytes${record.code_kind === null ? '' : `, ${record.code_kind}`}`],
+    ['proxy', proxy?.kind],
+    ['implementation', proxy?.implementation],
+    ['beacon', proxy?.beacon],
+    ['proxy admin', proxy?.admin],
+    ['owner', NOBODY.test(facts.owner ?? '') ? 'none: the ownership was renounced' : facts.owner],
+    ['pending_owner', NOBODY.test(facts.pending_owner ?? '') ? null : facts.pending_owner],
+    ...(roles ?? []).map(({ role, members, problem }): CardRow => {
+      return [role, lines([...(members ?? []), problem]) || 'no members']
+    }),
+    ['admins', lines(admins ?? [])],
+    ['royalty', royalty && `${royalty.percent}% to ${royalty.receiver} (token 1)`],
+    ['total_supply', facts.total_supply],
+    ['max_supply', facts.max_supply],
+    ['contract_uri', facts.contract_uri],
+    ['transfer_validator', NOBODY.test(facts.transfer_validator ?? '') ? 'none' : facts.transfer_validator],
+    ['not_readable', lines(Object.values(not_readable))],
+  ]
+}
+
+const NOBODY = /^0x0{40}$/

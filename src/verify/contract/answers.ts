@@ -1,0 +1,108 @@
+import { GdnError } from '../../core/errors.ts'
+import { callOf } from '../abi.ts'
+import type { CallResult, ChainReader } from '../chain-reader.ts'
+
+/** What a contract answered to a question: a value, or why there is none. */
+export type Answer<Value> = { value: Value } | { problem: string }
+
+/** A function to call, and how to decode what it returns. The decoder returns null for malformed data. */
+export interface Question<Value> {
+  /** Another contract. Default: the contract of the reader. */
+  to?: string
+  /** `balanceOf(address)` */
+  signature: string
+  args?: readonly (bigint | string)[] | undefined
+  /** Whether the result may be large and costly to compute, as metadata in a contract is: 4 MiB, and the node's gas limit. */
+  isLarge?: boolean
+  decode(data: string): Value | null
+}
+
+export interface ContractReader {
+  ask<Value>(questions: readonly Question<Value>[]): Promise<Answer<Value>[]>
+  /** Reads storage slots, which proxies use for their addresses. */
+  storage(slots: readonly string[]): Promise<Answer<string>[]>
+  /** Reads the code at an address: `0x` if there is none. */
+  codeAt(address: string): Promise<Answer<string>>
+}
+
+/** Enough for any function that only reads, and little enough that a result has at most about 1 MiB. */
+const GAS = '0x2dc6c0'
+const MAX_MESSAGE = 120
+/** Maximum size of a result in bytes. */
+const MAX_BYTES = 128 * 1024
+const MAX_LARGE_BYTES = 4 * 1024 * 1024
+
+type Node = Pick<ChainReader, 'call' | 'codeAt' | 'storageAt'>
+
+/**
+ * Creates a reader of a contract at one block, so that a proxy that is upgraded in between can't mix its answers. An
+ * answer that can't be read has the reason, and never prevents other answers.
+ *
+ * @param block number of the block, as a quantity
+ */
+export function contractReader(node: Node, contract: string, block: string): ContractReader {
+  const patient = async <Asked>(asked: readonly Asked[], ask: (some: readonly Asked[]) => Promise<CallResult[]>) => {
+    try {
+      return await ask(asked)
+    } catch (error) {
+      // Results that are too large or too slow together may be readable one by one.
+      if (!isOfNode(error)) throw error
+      const results: CallResult[] = []
+      for (const one of asked) {
+        const [result] = await ask([one]).catch((problem: unknown): CallResult[] => {
+          if (!isOfNode(problem)) throw problem
+          return [{ kind: 'failed', message: problem.message }]
+        })
+        results.push(result ?? { kind: 'failed', message: 'no response' })
+      }
+      return results
+    }
+  }
+  return {
+    async ask(questions) {
+      const calls = questions.map(({ to = contract, signature, args = [], isLarge = false }) => {
+        const call = { to, data: callOf(signature, ...args) }
+        return isLarge ? call : { ...call, gas: GAS }
+      })
+      const results = await patient(calls, (some) => node.call(some, block))
+      return questions.map((question, at) => answerOf(results[at], question))
+    },
+    async storage(slots) {
+      const results = await patient(slots, (some) => node.storageAt(contract, some, block))
+      return slots.map((_, at) => answerOf(results[at], { decode: String }))
+    },
+    async codeAt(address) {
+      const [result] = await patient([address], (some) => node.codeAt(some, block))
+      return result?.kind === 'value' ? { value: result.data } : { problem: problemOf(result) }
+    },
+  }
+}
+
+function answerOf<Value>(
+  result: CallResult | undefined,
+  { decode, isLarge = false }: Pick<Question<Value>, 'decode' | 'isLarge'>,
+): Answer<Value> {
+  if (result?.kind !== 'value') return { problem: problemOf(result) }
+  if (result.data === '0x') return { problem: 'returns no data' }
+  const maxBytes = isLarge ? MAX_LARGE_BYTES : MAX_BYTES
+  if (result.data.length > 2 + 2 * maxBytes) return { problem: `returns more than ${maxBytes / 1024} KiB` }
+  const value = decode(result.data)
+  return value === null ? { problem: 'returns malformed data' } : { value }
+}
+
+/** The text of a revert is left out, because the contract chooses it. */
+function problemOf(result: CallResult | undefined): string {
+  if (result?.kind === 'reverted') return 'reverts'
+  const message = result?.kind === 'failed' ? result.message : 'no response'
+  return `is not answered by the node: ${message.slice(0, MAX_MESSAGE)}`
+}
+
+const isOfNode = (error: unknown): error is GdnError =>
+  error instanceof GdnError && (error.code === 'unreachable' || error.code === 'bad_answer')
+
+/** Returns the value of an answer, or null. */
+export const valueIn = <Value>(answer: Answer<Value> | undefined): Value | null =>
+  answer !== undefined && 'value' in answer ? answer.value : null
+
+/** Returns why an answer has no value, or null. */
+export const reasonOf = (answer: Answer<unknown>): string | null => ('problem' in answer ? answer.problem : null)

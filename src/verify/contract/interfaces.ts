@@ -1,0 +1,128 @@
+import { decodeNumber } from '../abi.ts'
+import { type ContractReader, type Question, reasonOf, valueIn } from './answers.ts'
+
+/** Interfaces of ERC-165 that gdn names, by their IDs. */
+const INTERFACES = {
+  '80ac58cd': 'ERC-721',
+  '5b5e139f': 'ERC-721 metadata',
+  '780e9d63': 'ERC-721 enumerable',
+  d9b67a26: 'ERC-1155',
+  '0e89341c': 'ERC-1155 metadata URI',
+  '36372b07': 'ERC-20',
+  '2a55205a': 'ERC-2981 royalties',
+  '49064906': 'ERC-4906 metadata updates',
+  b45a3c0e: 'ERC-5192 locked tokens',
+  ad092b5c: 'ERC-4907 rental',
+  ad0d7f6c: 'ERC-721-C transfer validator',
+  '7f5828d0': 'ERC-173 owner',
+  '7965db0b': 'access control',
+  '5a05180f': 'enumerable access control',
+  '28f10a21': 'Manifold creator core',
+  '48e2b093': 'ERC-2535 diamond',
+} as const
+
+export type InterfaceName = (typeof INTERFACES)[keyof typeof INTERFACES]
+export type TokenStandard = 'erc721' | 'erc1155' | 'erc20'
+
+/** The interfaces of a contract. */
+export interface Interfaces {
+  /**
+   * `supported`: its answers follow ERC-165. `contradictory`: they break a rule of ERC-165, so they prove nothing.
+   * `not_supported`: it doesn't answer.
+   */
+  erc165: 'supported' | 'contradictory' | 'not_supported'
+  /** The interfaces that the contract claims, whether or not its answers can be believed. */
+  claimed: InterfaceName[]
+  /** The standard whose functions the contract answers; null if there is none, or more than one. */
+  standard: TokenStandard | null
+  /** Why the answers can't be believed, as sentences without a full stop. */
+  contradictions: string[]
+  /** Why the contract doesn't answer `supportsInterface`, or null. */
+  problem: string | null
+}
+
+/** An address that contracts don't treat specially. */
+const ANYBODY = '1'.repeat(40)
+
+const supports = (id: string): Question<boolean> => ({
+  signature: 'supportsInterface(bytes4)',
+  args: [id.padEnd(64, '0')],
+  decode: (data) => {
+    const found = decodeNumber(data)
+    return found === 0n || found === 1n ? found === 1n : null
+  },
+})
+
+const number = (signature: string, ...args: readonly (bigint | string)[]): Question<bigint> => ({
+  signature,
+  args,
+  decode: decodeNumber,
+})
+
+/** Reads which interfaces a contract claims, and whether its functions confirm the claims. */
+export async function readInterfaces(reader: ContractReader): Promise<Interfaces> {
+  const ids = Object.keys(INTERFACES) as (keyof typeof INTERFACES)[]
+  const [[own, never, ...answers], functions, unknown] = await Promise.all([
+    reader.ask([supports('01ffc9a7'), supports('ffffffff'), ...ids.map(supports)]),
+    reader.ask([
+      number('balanceOf(address)', ANYBODY),
+      number('balanceOf(address,uint256)', ANYBODY, 0n),
+      number('totalSupply()'),
+      number('decimals()'),
+      number('isApprovedForAll(address,address)', ANYBODY, ANYBODY),
+    ]),
+    // No contract has this function, unless its fallback answers everything.
+    reader.ask([{ signature: 'gdn_function_that_does_not_exist()', decode: String }]),
+  ])
+  const claimed = ids.filter((_, at) => valueIn(answers[at]) === true).map((id) => INTERFACES[id])
+  const contradictions: string[] = []
+  if (valueIn(unknown[0]) !== null)
+    contradictions.push('it answers functions that do not exist, so no answer proves anything')
+  if (valueIn(never) === true) contradictions.push('it claims the interface 0xffffffff, which ERC-165 forbids')
+  if (valueIn(own) !== true && claimed.length > 0) {
+    contradictions.push(`it claims ${claimed[0]}, but not ERC-165 itself`)
+  }
+  const answersAll = contradictions.length === 0
+  const standards = standardsOf(functions.map(valueIn))
+  contradictions.push(...unconfirmed(claimed, standards))
+  const [first, ...others] = standards
+  return {
+    erc165: valueIn(own) === null ? 'not_supported' : answersAll ? 'supported' : 'contradictory',
+    claimed,
+    standard: others.length === 0 ? (first ?? null) : ofClaims(claimed),
+    contradictions,
+    problem: own === undefined ? 'is not answered' : reasonOf(own),
+  }
+}
+
+/** Returns the standards whose functions a contract answers. */
+function standardsOf([balance, balanceOfToken, supply, decimals, approved]: readonly (
+  | bigint
+  | null
+)[]): TokenStandard[] {
+  const standards: TokenStandard[] = []
+  if (balanceOfToken != null && approved != null) standards.push('erc1155')
+  if (balance != null && approved != null && decimals == null) standards.push('erc721')
+  if (balance != null && supply != null && decimals != null) standards.push('erc20')
+  return standards
+}
+
+function ofClaims(claimed: readonly InterfaceName[]): TokenStandard | null {
+  const is721 = claimed.includes('ERC-721')
+  return is721 === claimed.includes('ERC-1155') ? null : is721 ? 'erc721' : 'erc1155'
+}
+
+/** Returns the claimed standards whose functions the contract doesn't answer. */
+function unconfirmed(claimed: readonly InterfaceName[], standards: readonly TokenStandard[]): string[] {
+  const found: string[] = []
+  if (claimed.includes('ERC-721') && claimed.includes('ERC-1155')) found.push('it claims both ERC-721 and ERC-1155')
+  if (claimed.includes('ERC-721') && !standards.includes('erc721')) {
+    found.push('it claims ERC-721, but does not answer balanceOf(address) and isApprovedForAll as ERC-721 does')
+  }
+  if (claimed.includes('ERC-1155') && !standards.includes('erc1155')) {
+    found.push(
+      'it claims ERC-1155, but does not answer balanceOf(address,uint256) and isApprovedForAll as ERC-1155 does',
+    )
+  }
+  return found
+}

@@ -1,0 +1,168 @@
+import { decodeAddress, decodeAddresses, decodeNumber, decodeString, wordsOf } from '../abi.ts'
+import { type Answer, type ContractReader, type Question, reasonOf, valueIn } from './answers.ts'
+import { type InterfaceName, type Interfaces, readInterfaces, type TokenStandard } from './interfaces.ts'
+import { type ProxyFacts, readProxy } from './proxy.ts'
+import { type Role, readRoles } from './roles.ts'
+
+/** A royalty of ERC-2981. */
+export interface RoyaltyAnswer {
+  /** In percent of the sale price. */
+  percent: number
+  /** In lower case. */
+  receiver: string
+}
+
+/** What a contract of anybody says about itself at one block. A value is null if it can't be read. */
+export interface ContractFacts {
+  name: string | null
+  symbol: string | null
+  standard: TokenStandard | null
+  erc165: Interfaces['erc165']
+  interfaces: InterfaceName[]
+  code_bytes: number
+  proxy: ProxyFacts | null
+  owner: string | null
+  pending_owner: string | null
+  roles: Role[] | null
+  /** Admins of Manifold's contracts. */
+  admins: string[] | null
+  /** The royalty of token 1. */
+  royalty: RoyaltyAnswer | null
+  total_supply: string | null
+  max_supply: string | null
+  /** The function that returned the maximum supply. */
+  max_supply_function: string | null
+  contract_uri: string | null
+  transfer_validator: string | null
+  /** Answers that contradict each other, as sentences without a full stop. */
+  contradictions: string[]
+  /** By field: why it can't be read. */
+  not_readable: Record<string, string>
+}
+
+/** Functions that return the maximum number of tokens. */
+const MAX_SUPPLY = ['maxSupply()', 'MAX_SUPPLY()', 'maxTotalSupply()', 'cap()']
+
+/** The price of which royalties are asked: basis points of it. */
+const PRICE = 10_000n
+
+const text = (signature: string): Question<string> => ({ signature, decode: decodeString })
+const address = (signature: string): Question<string> => ({ signature, decode: decodeAddress })
+const number = (signature: string): Question<bigint> => ({ signature, decode: decodeNumber })
+
+export const royaltyOf = (token: bigint): Question<RoyaltyAnswer> => ({
+  signature: 'royaltyInfo(uint256,uint256)',
+  args: [token, PRICE],
+  decode(data) {
+    const [receiver, amount, ...others] = wordsOf(data) ?? []
+    const found = receiver === undefined ? null : decodeAddress(receiver)
+    if (found === null || amount === undefined || others.length > 0) return null
+    return { receiver: found, percent: Number(BigInt(amount)) / 100 }
+  },
+})
+
+/** Collects values, and why others can't be read. */
+class Facts {
+  readonly reasons: Record<string, string> = {}
+
+  take<Value>(field: string, { signature }: Question<Value>, answer: Answer<Value> | undefined): Value | null {
+    const value = valueIn(answer)
+    if (value === null)
+      this.reasons[field] = `${signature} ${answer === undefined ? 'is not answered' : reasonOf(answer)}`
+    return value
+  }
+}
+
+/**
+ * Reads what a contract says about itself.
+ *
+ * @param code its code, not empty
+ */
+export async function readContract(reader: ContractReader, code: string): Promise<ContractFacts> {
+  const facts = new Facts()
+  const [interfaces, proxy, roles, told] = await Promise.all([
+    readInterfaces(reader),
+    readProxy(reader, code),
+    readRoles(reader),
+    readFields(reader, facts),
+  ])
+  const { supplies, ...fields } = told
+  if (interfaces.problem !== null) facts.reasons.interfaces = `supportsInterface(bytes4) ${interfaces.problem}`
+  if ('problem' in roles) facts.reasons.roles = roles.problem
+  if (proxy?.problem != null) facts.reasons.implementation = proxy.problem
+  const max = maxSupplyOf(supplies, facts)
+  const contradictions = [...interfaces.contradictions, ...contradictionsIn({ ...fields, ...max }, interfaces.claimed)]
+  return {
+    ...fields,
+    ...max,
+    standard: interfaces.standard,
+    erc165: interfaces.erc165,
+    interfaces: interfaces.claimed,
+    code_bytes: (code.length - 2) / 2,
+    proxy,
+    roles: 'roles' in roles ? roles.roles : null,
+    contradictions,
+    not_readable: facts.reasons,
+  }
+}
+
+async function readFields(reader: ContractReader, facts: Facts) {
+  const asked = {
+    name: text('name()'),
+    symbol: text('symbol()'),
+    contract_uri: text('contractURI()'),
+    owner: address('owner()'),
+    pending_owner: address('pendingOwner()'),
+    transfer_validator: address('getTransferValidator()'),
+  }
+  const admins: Question<string[]> = { signature: 'getAdmins()', decode: decodeAddresses }
+  const total = number('totalSupply()')
+  const royalty = royaltyOf(1n)
+  const names = Object.keys(asked) as (keyof typeof asked)[]
+  const [texts, [admin], [supply, ...supplies], [royalties]] = await Promise.all([
+    reader.ask(Object.values(asked)),
+    reader.ask([admins]),
+    reader.ask([total, ...MAX_SUPPLY.map(number)]),
+    reader.ask([royalty]),
+  ])
+  const values = names.map((name, at): [string, string | null] => [name, facts.take(name, asked[name], texts[at])])
+  return {
+    ...(Object.fromEntries(values) as Record<keyof typeof asked, string | null>),
+    admins: facts.take('admins', admins, admin),
+    total_supply: facts.take('total_supply', total, supply)?.toString() ?? null,
+    royalty: facts.take('royalty', royalty, royalties),
+    supplies,
+  }
+}
+
+function maxSupplyOf(answers: readonly Answer<bigint>[], facts: Facts) {
+  const at = answers.findIndex((answer) => valueIn(answer) !== null)
+  const [found, max_supply_function = null] = [valueIn(answers[at]), MAX_SUPPLY[at]]
+  if (found === null || max_supply_function === null) {
+    const reasons = new Set(answers.map(reasonOf))
+    const why =
+      reasons.size === 1 ? [...reasons][0] : MAX_SUPPLY.map((_, i) => answers[i] && reasonOf(answers[i])).join(', ')
+    facts.reasons.max_supply = `${MAX_SUPPLY.join(', ')}: ${why ?? 'not answered'}`
+    return { max_supply: null, max_supply_function: null }
+  }
+  if (found > 0n) return { max_supply: String(found), max_supply_function }
+  // In thirdweb's contracts, 0 means that there is no maximum.
+  facts.reasons.max_supply = `${max_supply_function} returns 0, which means no maximum in contracts of thirdweb`
+  return { max_supply: null, max_supply_function }
+}
+
+function contradictionsIn(
+  facts: Pick<ContractFacts, 'royalty' | 'total_supply' | 'max_supply' | 'max_supply_function'>,
+  claimed: readonly InterfaceName[],
+): string[] {
+  const { royalty, total_supply, max_supply, max_supply_function } = facts
+  const found: string[] = []
+  if (claimed.includes('ERC-2981 royalties') && royalty === null) {
+    found.push('it claims ERC-2981, but does not answer royaltyInfo(uint256,uint256)')
+  }
+  if (royalty !== null && royalty.percent > 100) found.push(`its royalty of ${royalty.percent}% exceeds the price`)
+  if (total_supply !== null && max_supply !== null && BigInt(total_supply) > BigInt(max_supply)) {
+    found.push(`totalSupply() is ${total_supply}, which exceeds ${max_supply_function}, ${max_supply}`)
+  }
+  return found
+}

@@ -1,0 +1,76 @@
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { decodeAddress, decodeNumber } from '../abi.ts'
+import { type ContractReader, reasonOf, valueIn } from './answers.ts'
+
+/** A role of OpenZeppelin's AccessControl. */
+export interface Role {
+  role: string
+  /** The ID of the role: `keccak256` of its name, or 0 for the default admin. */
+  id: string
+  member_count: number | null
+  /** At most 20 members, in lower case; null if the contract doesn't list them. */
+  members: string[] | null
+  /** Why members are missing, or null. */
+  problem: string | null
+}
+
+const DEFAULT_ADMIN = 'DEFAULT_ADMIN_ROLE'
+/** Roles that most contracts have. Without a list of members, others can't be told from roles that don't exist. */
+const USUAL = [DEFAULT_ADMIN, 'MINTER_ROLE']
+const NAMES = [...USUAL, 'PAUSER_ROLE', 'BURNER_ROLE', 'UPGRADER_ROLE', 'TRANSFER_ROLE', 'METADATA_ROLE']
+const MAX_MEMBERS = 20
+
+const idOf = (name: string): string =>
+  name === DEFAULT_ADMIN ? `0x${'0'.repeat(64)}` : `0x${Buffer.from(keccak_256(Buffer.from(name))).toString('hex')}`
+
+/**
+ * Reads the members of the usual roles. Returns null if the contract has no roles.
+ *
+ * @param problem set to why the contract has none
+ */
+export async function readRoles(reader: ContractReader): Promise<{ roles: Role[] } | { problem: string }> {
+  const ids = NAMES.map(idOf)
+  const [admins, counts] = await Promise.all([
+    reader.ask(ids.map((id) => ({ signature: 'getRoleAdmin(bytes32)', args: [id], decode: wordIn }))),
+    reader.ask(ids.map((id) => ({ signature: 'getRoleMemberCount(bytes32)', args: [id], decode: decodeNumber }))),
+  ])
+  const [hasRoles] = admins
+  if (hasRoles === undefined || valueIn(hasRoles) === null) {
+    return { problem: `getRoleAdmin() ${hasRoles === undefined ? 'is not answered' : reasonOf(hasRoles)}` }
+  }
+  const roles: Role[] = []
+  for (const [at, role] of NAMES.entries()) {
+    const [id = '', count] = [ids[at], counts[at]]
+    const size = valueIn(count)
+    if (size === null && USUAL.includes(role)) {
+      const why = count === undefined ? 'is not answered' : reasonOf(count)
+      const problem = `the contract does not list members: getRoleMemberCount() ${why}. Its RoleGranted and RoleRevoked events show them`
+      roles.push({ role, id, member_count: null, members: null, problem })
+    } else if (size !== null && (size > 0n || USUAL.includes(role))) {
+      roles.push({ role, id, ...(await membersOf(reader, id, size)) })
+    }
+  }
+  return { roles }
+}
+
+async function membersOf(reader: ContractReader, id: string, size: bigint): Promise<Omit<Role, 'role' | 'id'>> {
+  const listed = size < MAX_MEMBERS ? Number(size) : MAX_MEMBERS
+  const questions = Array.from({ length: listed }, (_, at) => ({
+    signature: 'getRoleMember(bytes32,uint256)',
+    args: [id, BigInt(at)],
+    decode: decodeAddress,
+  }))
+  const answers = await reader.ask(questions)
+  const members = answers.flatMap((answer) => valueIn(answer) ?? [])
+  const missing = answers.find((answer) => valueIn(answer) === null)
+  const member_count = size <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(size) : null
+  const problem =
+    missing !== undefined
+      ? `getRoleMember() ${reasonOf(missing)}`
+      : size > BigInt(listed)
+        ? `only the first ${MAX_MEMBERS} of ${size} members are listed`
+        : null
+  return { member_count, members, problem }
+}
+
+const wordIn = (data: string): string | null => (/^0x[0-9a-f]{64}$/i.test(data) ? data : null)
