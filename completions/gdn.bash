@@ -218,7 +218,7 @@ __gdn_bundles() {
     'nft grant') REPLY='flags-d2c5d8 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft transfer') REPLY='flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
     'nft list') REPLY='flags-8578f9 server-12647a output-31b492' ;;
-    'nft show') REPLY='flags-bccf96 server-12647a output-31b492' ;;
+    'nft show') REPLY='flags-ae09fb server-12647a output-31b492' ;;
     'nft wait') REPLY='sending-and-waiting-6eeee0 server-12647a output-31b492' ;;
     'nft update') REPLY='metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492' ;;
@@ -451,9 +451,11 @@ __gdn_flags() {
 --contract-addresses ~ @collections Address or name of the collection to list
 --blockchain -b =blockchain Blockchain of the collection
 --limit - text List only the first n NFTs' ;;
-    'flags-bccf96') REPLY='--watch - - Show changes until nothing is in progress, or until Ctrl-C
+    'flags-ae09fb') REPLY='--watch - - Show changes until nothing is in progress, or until Ctrl-C
 --no-image - - Don'\''t draw the image
---gateway - text IPFS gateway to fetch the image from (the gdn backend'\''s gateway)' ;;
+--gateway - text IPFS gateway for the image or metadata (the gdn backend'\''s gateway)
+--blockchain -b =blockchain Blockchain of a token
+--rpc-url - text JSON-RPC URL of a token'\''s chain (GDN_RPC_URL, or the server'\''s node)' ;;
     'sending-and-waiting-6eeee0') REPLY='--timeout - text How long the command may take (5m)' ;;
     'flags-f7a8c7') REPLY='--file -f file JSON file that replaces the whole metadata, or - for standard input
 --blockchain -b =blockchain Blockchain of the NFT' ;;

@@ -298,7 +298,7 @@ function __gdn_bundles
     case 'nft list'
       printf '%s\n' 'flags-8578f9 server-12647a output-31b492'
     case 'nft show'
-      printf '%s\n' 'flags-bccf96 server-12647a output-31b492'
+      printf '%s\n' 'flags-ae09fb server-12647a output-31b492'
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-6eeee0 server-12647a output-31b492'
     case 'nft update'
@@ -633,10 +633,12 @@ function __gdn_flags
         '--contract-addresses ~ @collections Address or name of the collection to list' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--limit - text List only the first n NFTs'
-    case 'flags-bccf96'
+    case 'flags-ae09fb'
       printf '%s\n' '--watch - - Show changes until nothing is in progress, or until Ctrl-C' \
         '--no-image - - Don\'t draw the image' \
-        '--gateway - text IPFS gateway to fetch the image from (the gdn backend\'s gateway)'
+        '--gateway - text IPFS gateway for the image or metadata (the gdn backend\'s gateway)' \
+        '--blockchain -b =blockchain Blockchain of a token' \
+        '--rpc-url - text JSON-RPC URL of a token\'s chain (GDN_RPC_URL, or the server\'s node)'
     case 'sending-and-waiting-6eeee0'
       printf '%s\n' '--timeout - text How long the command may take (5m)'
     case 'flags-f7a8c7'

@@ -214,7 +214,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft grant' = 'flags-d2c5d8 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     'nft transfer' = 'flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
     'nft list' = 'flags-8578f9 server-12647a output-31b492'
-    'nft show' = 'flags-bccf96 server-12647a output-31b492'
+    'nft show' = 'flags-ae09fb server-12647a output-31b492'
     'nft wait' = 'sending-and-waiting-6eeee0 server-12647a output-31b492'
     'nft update' = 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
     'nft freeze' = 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
@@ -444,9 +444,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --contract-addresses ~ @collections Address or name of the collection to list
 --blockchain -b =blockchain Blockchain of the collection
 --limit - text List only the first n NFTs'
-    'flags-bccf96' = '--watch - - Show changes until nothing is in progress, or until Ctrl-C
+    'flags-ae09fb' = '--watch - - Show changes until nothing is in progress, or until Ctrl-C
 --no-image - - Don''t draw the image
---gateway - text IPFS gateway to fetch the image from (the gdn backend''s gateway)'
+--gateway - text IPFS gateway for the image or metadata (the gdn backend''s gateway)
+--blockchain -b =blockchain Blockchain of a token
+--rpc-url - text JSON-RPC URL of a token''s chain (GDN_RPC_URL, or the server''s node)'
     'sending-and-waiting-6eeee0' = '--timeout - text How long the command may take (5m)'
     'flags-f7a8c7' = '--file -f file JSON file that replaces the whole metadata, or - for standard input
 --blockchain -b =blockchain Blockchain of the NFT'

@@ -39,7 +39,7 @@ export const MAY_IMPORT = {
 
 /**
  * Only these files and folders may load `server`: they work on a backend's data, check its requirements or settings,
- * estimate gas, or send transactions of owners.
+ * estimate gas, send transactions of owners, or check IPFS content.
  */
 const LOADS_SERVER = [
   ...['chain', 'db', 'key', 'local', 'serve', 'tx', 'webhook', 'worker'].map((noun) => `cli/commands/${noun}`),
@@ -48,6 +48,7 @@ const LOADS_SERVER = [
     'cli/commands/doctor/backend.ts',
     'cli/commands/doctor/native.ts',
     'cli/commands/collection/set/',
+    'cli/commands/nft/token/verified-file.ts',
     'cli/connect/data-dir.ts',
     'cli/connect/open-network.ts',
     'cli/cost',

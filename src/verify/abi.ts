@@ -41,9 +41,12 @@ export function callOf(signature: string, ...args: readonly (bigint | string)[])
   return `0x${selector}${words.join('')}`
 }
 
+/** Whether data is whole words, at least one. A group with a repetition would overflow the stack for large data. */
+const isWords = (hex: string): boolean => hex.length > 2 && (hex.length - 2) % WORD === 0 && /^0x[0-9a-f]*$/i.test(hex)
+
 /** Returns the words that a call returned, with 0x; null if the data isn't whole words. */
 export function wordsOf(hex: string): string[] | null {
-  if (!/^0x([0-9a-f]{64})+$/i.test(hex)) return null
+  if (!isWords(hex)) return null
   return Array.from(
     { length: (hex.length - 2) / WORD },
     (_, at) => `0x${hex.slice(2 + at * WORD, 2 + (at + 1) * WORD)}`,
@@ -78,7 +81,7 @@ export function decodeAddress(hex: string): string | null {
 
 /** Decodes the string that a call returned. Returns null if the data isn't exactly one UTF-8 string. */
 export function decodeString(hex: string): string | null {
-  if (!/^0x([0-9a-fA-F]{64}){2,}$/.test(hex)) return null
+  if (!isWords(hex) || hex.length < 2 + 2 * WORD) return null
   const bytes = Buffer.from(hex.slice(2), 'hex')
   if (word(bytes, 0) !== 32) return null
   const length = word(bytes, 32)

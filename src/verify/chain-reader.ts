@@ -188,8 +188,10 @@ const errorText = ({ error }: Response): string =>
 function resultOf(value: unknown): CallResult {
   const response = asResponse(value)
   if (response === null) return NO_RESPONSE
-  if (typeof response.result === 'string' && /^0x([0-9a-fA-F]{2})*$/.test(response.result)) {
-    return { kind: 'value', data: response.result }
+  const { result } = response
+  // A group with a repetition would overflow the stack for results of megabytes.
+  if (typeof result === 'string' && result.length % 2 === 0 && /^0x[0-9a-f]*$/i.test(result)) {
+    return { kind: 'value', data: result }
   }
   const message = errorText(response)
   // Nodes report a revert with code 3. Older nodes only mention it in the message.

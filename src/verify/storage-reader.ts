@@ -24,6 +24,8 @@ interface StorageReaderOptions {
   clock: RetryClock
   userAgent: string
   signal?: AbortSignal | undefined
+  /** Maximum size of a file. Default: that of a response. */
+  maxBytes?: number
 }
 
 const TIMEOUT_MS = 30_000
@@ -41,7 +43,7 @@ export function atGateway(gateway: string, ipfsUrl: string): string | null {
 
 /** Creates the reader of a gateway. It reads ipfs URLs only, because other token URIs could point anywhere. */
 export function createStorageReader(options: StorageReaderOptions): StorageReader {
-  const { transport, clock, userAgent, signal } = options
+  const { transport, clock, userAgent, signal, maxBytes } = options
   const { origin } = new URL(options.gateway)
   const read: StorageReader['read'] = async (ipfsUrl) => {
     const url = atGateway(options.gateway, ipfsUrl)
@@ -54,6 +56,7 @@ export function createStorageReader(options: StorageReaderOptions): StorageReade
           headers: { accept: '*/*', 'user-agent': userAgent },
           timeoutMs: TIMEOUT_MS,
           signal,
+          ...(maxBytes === undefined ? {} : { maxBytes }),
         }),
       )
       const { status } = response

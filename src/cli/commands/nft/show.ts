@@ -1,11 +1,13 @@
+import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import { isFinal } from '../../../api/nft-status.ts'
 import { readNfts } from '../../../client/read-records.ts'
+import { flagError } from '../../../core/errors.ts'
 import { refuseUnknown } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { httpAddress, notEmpty } from '../../flags/parse.ts'
+import { blockchainName, httpAddress, notEmpty } from '../../flags/parse.ts'
 import { addWatchFlag } from '../../flags/watch.ts'
 import { graphicsOf, imageSpace } from '../../image/terminal.ts'
 import type { DataRecord } from '../../render/cells.ts'
@@ -15,6 +17,7 @@ import type { RecordCard, View } from '../../render/view.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { withBlockchain } from './blockchain-of.ts'
+import { type NamedToken, tokenNamed } from './named-token.ts'
 import { noNft } from './nft-errors.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
@@ -23,14 +26,21 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
   /** False with --no-image. */
   image?: boolean
   gateway?: string
+  blockchain?: Blockchain
+  rpcUrl?: string
 }
 
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
     about:
-      'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server does not know one of the IDs.\nIn a terminal, the command shows a single NFT with its image: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. gdn draws the image with the protocol of the terminal (kitty, iTerm2 or sixel), or as blocks of color. To choose another method, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. gdn fetches the image from the /ipfs path of a gdn backend or from --gateway, never from a web address in an NFT.',
+      'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server does not know one of the IDs.\nIn a terminal, the command shows a single NFT with its image: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. gdn draws the image with the protocol of the terminal (kitty, iTerm2 or sixel), or as blocks of color. To choose another method, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. gdn fetches the image from the /ipfs path of a gdn backend or from --gateway, never from a web address in an NFT.\nWith <contract>/<token ID> and -b, the command shows a token of any contract on an EVM network: its owner, token URI, royalty, supply and metadata. gdn reads them from --rpc-url and --gateway, or from the server of --base-url, --profile or --local. It also fetches metadata from public web addresses. What cannot be read is listed with the reason.',
     examples: [
       ['Show an NFT', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      [
+        'Show a token of a contract that others deployed',
+        'gdn nft show 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811/12 -b base \\',
+        '  --rpc-url https://node.example --gateway https://ipfs.io',
+      ],
       ['Watch an NFT until it is deployed', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --watch'],
       ['Show an NFT without its image', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --no-image'],
       [
@@ -49,7 +59,11 @@ export function command(deps: Deps, run = show): GdnCommand {
   })
   addWatchFlag(showCommand)
   switchFlag(showCommand, '--no-image', "Don't draw the image")
-  valueFlag(showCommand, '--gateway <url>', "IPFS gateway to fetch the image from (the gdn backend's gateway)", {
+  valueFlag(showCommand, '--gateway <url>', "IPFS gateway for the image or metadata (the gdn backend's gateway)", {
+    parse: httpAddress,
+  })
+  valueFlag(showCommand, '-b, --blockchain <name>', 'Blockchain of a token', { parse: blockchainName })
+  valueFlag(showCommand, '--rpc-url <url>', "JSON-RPC URL of a token's chain (GDN_RPC_URL, or the server's node)", {
     parse: httpAddress,
   })
   addServerFlags(showCommand)
@@ -60,6 +74,8 @@ export function command(deps: Deps, run = show): GdnCommand {
 }
 
 export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags): Promise<void> {
+  const token = tokenIn(ids, flags)
+  if (token !== null) return await (await import('./token/show-token.ts')).showToken(deps, token, flags)
   let page: string | null = null
   const card = (record: DataRecord): RecordCard => [...nftCard(record), ['web explorer', page]]
   const view = { ...NFT_VIEW, card }
@@ -94,6 +110,19 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
     await output.one(first)
   }
   refuseMissing(records)
+}
+
+/** Returns the token of any contract that is specified; null for IDs of NFTs. @throws GdnError `usage` */
+function tokenIn(ids: readonly string[], { blockchain, rpcUrl, watch }: ShowFlags): NamedToken | null {
+  const token = ids.map(tokenNamed).find((found) => found !== null)
+  if (token === undefined) {
+    const idle = blockchain !== undefined ? '--blockchain' : rpcUrl !== undefined ? '--rpc-url' : null
+    if (idle === null) return null
+    throw flagError(idle, 'is for a token of a contract', 'Use <contract>/<token ID>, or omit the flag.')
+  }
+  if (ids.length > 1) throw flagError('<nft_gdn_id>', 'has a token of a contract and other NFTs', 'Show one at a time.')
+  if (watch) throw flagError('--watch', 'is only for the IDs of NFTs', 'Omit --watch.')
+  return token
 }
 
 interface Seen {

@@ -7,30 +7,19 @@ import { openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
 import type { ServerFlags } from '../../flags/common.ts'
-
-/** A token of a collection, identified without a server. */
-export interface NamedToken {
-  contractAddress: string
-  tokenId: string
-}
-
-/** Parses `<contract>/<token ID>`. Returns null for any other text. */
-export function tokenNamed(text: string): NamedToken | null {
-  const [, contractAddress, tokenId] = /^(0x[0-9a-f]{40})\/(\d{1,78})$/i.exec(text) ?? []
-  return contractAddress === undefined || tokenId === undefined ? null : { contractAddress, tokenId }
-}
+import type { NamedToken } from './named-token.ts'
 
 /**
  * Proves that the metadata of a token matches the commitment of its collection, by reading the chain and the storage.
  * Needs no API key. Uses a server only if no node or no gateway is specified.
  *
- * @throws GdnError `not_found` if the token was minted without a commitment
+ * @returns null if the token was minted without a commitment
  */
 export async function verifyToken(
   deps: Deps,
   flags: ReaderFlags & ServerFlags & { blockchain?: Blockchain },
   token: NamedToken,
-): Promise<{ verification: Verification; provenance: Provenance | null; server: Server | null }> {
+): Promise<{ verification: Verification; provenance: Provenance | null; server: Server | null } | null> {
   const blockchain = (await deps.settings(flags)).blockchain?.value
   if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
   const server = await namedServer(deps, flags)
@@ -39,7 +28,8 @@ export async function verifyToken(
   try {
     if ('reason' in verifier) throw new GdnError('usage', verifier.reason)
     const { verifyProvenance } = await import('../../../reveal/verify-provenance.ts')
-    return { ...resultOf(await verifyProvenance(verifier.chain, verifier.storage, token), token), server }
+    const check = await verifyProvenance(verifier.chain, verifier.storage, token)
+    return check.kind === 'none' ? null : { ...resultOf(check), server }
   } finally {
     progress.stop()
     await close()
@@ -50,17 +40,13 @@ export async function verifyToken(
  * Returns the server that a flag or the environment names; null if none. A proof doesn't rely on the server of a
  * configuration file.
  */
-async function namedServer(deps: Deps, flags: ServerFlags): Promise<Server | null> {
+export async function namedServer(deps: Deps, flags: ServerFlags): Promise<Server | null> {
   const { local, baseUrl = deps.env.GDN_BASE_URL, profile = deps.env.GDN_PROFILE } = flags
   return local || baseUrl || profile ? await (await deps.settings(flags)).server() : null
 }
 
-function resultOf(check: ProvenanceCheck, { contractAddress, tokenId }: NamedToken) {
+function resultOf(check: Exclude<ProvenanceCheck, { kind: 'none' }>) {
   if (check.kind === 'proven') return { verification: { verified: true as const }, provenance: check.provenance }
   if (check.kind === 'unknown') return { verification: { verified: null, reason: check.reason }, provenance: null }
-  if (check.kind === 'differs')
-    return { verification: { verified: false as const, differences: check.differences }, provenance: null }
-  throw new GdnError('not_found', `token ${tokenId} of ${contractAddress} was minted without a commitment`, {
-    hint: 'Run `gdn nft verify <nft_gdn_id> --on-chain` to compare an NFT with the service that created it.',
-  })
+  return { verification: { verified: false as const, differences: check.differences }, provenance: null }
 }

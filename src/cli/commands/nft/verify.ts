@@ -5,63 +5,39 @@ import type { NftRecord } from '../../../api/nft-record.ts'
 import { sameAddress } from '../../../api/same-address.ts'
 import { readNft } from '../../../client/read-records.ts'
 import type { Server } from '../../../config/server.ts'
-import type { Settings } from '../../../config/settings.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { unknownNfts } from '../../../operations/unknown-nfts.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import { asRequested } from '../../../verify/compare-metadata.ts'
 import { type Verification, verifyNfts } from '../../../verify/verify.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
-import { addReaderFlags, openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
+import { addReaderFlags, openVerifier } from '../../connect/open-verifier.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { wrongAddress } from '../../flag-errors.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
+import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import { addEnsFlags } from '../../flags/ens.ts'
 import { addressOrName, blockchainName, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
-import { createOutput, type Output } from '../../render/output.ts'
-import { verifyText } from '../../render/verify-text.ts'
-import type { View } from '../../render/view.ts'
-import { resolveEnsFields } from '../../request/ens-names.ts'
+import { createOutput } from '../../render/output.ts'
 import { blockchainOf } from './blockchain-of.ts'
+import { tokenNamed } from './named-token.ts'
 import { noNft, twoNfts } from './nft-errors.ts'
-import { type NamedToken, tokenNamed, verifyToken } from './verify-token.ts'
-
-export interface VerifyNftFlags extends OutputFlags, ServerFlags, ReaderFlags, EnsFlags {
-  receiver?: string
-  blockchain?: Blockchain
-  nftGdnId?: string
-  onChain?: boolean
-}
-
-const FIELDS = [
-  'nft_gdn_id',
-  'isgdnnft',
-  'token_id',
-  'status',
-  'contract_address',
-  'receiver_wallet_address',
-  'blockchain',
-]
-
-const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'nft_gdn_id' }
-
-/** The view with the results of comparing NFTs with chain and storage. `verified` is null if they can't be read. */
-const ON_CHAIN_VIEW: View = {
-  ...VIEW,
-  fields: [...FIELDS, 'verified', 'verify_error', 'differences', 'provenance'],
-  // The error names the differences.
-  card: ({ provenance, verify_error: _text, differences: _differences, ...record }) => [
-    ...Object.entries(record),
-    ['provenance', (provenance as ProvenanceData)?.hash ?? null],
-  ],
-}
+import {
+  ON_CHAIN_VIEW,
+  ownerOf,
+  provenanceData,
+  provenanceText,
+  throwUnlessVerified,
+  VERIFY_VIEW,
+  type VerifyNftFlags,
+  verificationData,
+} from './verification.ts'
 
 export function command(deps: Deps, run = verify): GdnCommand {
   const verifyCommand = new GdnCommand({
     about:
-      "The command checks that the server created the NFT, and that the NFT belongs to the address in --receiver, or else to the owner in the server's record. The exit code is 5 if the server doesn't confirm both. gdn looks up the blockchain unless a flag sets it. With --on-chain, the command also reads the owner, token URI and metadata from the chain and the storage, and compares them with the server's record. The exit code is 5 if they differ, and 6 if they can't be read. For an NFT that was minted unrevealed, --on-chain also proves that the metadata matches the commitment that was made before the mint. With <contract>/<token ID> instead of the ID, the command does only this proof. It then reads from --rpc-url and --gateway, or from the server of --base-url, --profile or --local, and needs no API key.",
+      "The command checks that the server created the NFT, and that the NFT belongs to the address in --receiver, or else to the owner in the server's record. The exit code is 5 if the server doesn't confirm both. gdn looks up the blockchain unless a flag sets it. With --on-chain, the command also reads the owner, token URI and metadata from the chain and the storage, and compares them with the server's record. The exit code is 5 if they differ, and 6 if they can't be read. For an NFT that was minted unrevealed, --on-chain also proves that the metadata matches the commitment that was made before the mint. With <contract>/<token ID> instead of the ID, the command does only this proof, which needs no --on-chain. For a token without such a commitment, of any contract on an EVM network, it checks that the metadata matches the CID in the token URI, block by block. The exit code is 5 if it differs, or if the token URI doesn't identify its content, as a web address. The command then reads from --rpc-url and --gateway, or from the server of --base-url, --profile or --local, and needs no API key.",
     examples: [
       ['Check that the service created an NFT', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
@@ -74,8 +50,8 @@ export function command(deps: Deps, run = verify): GdnCommand {
         'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --on-chain',
       ],
       [
-        'Prove a reveal without an API key',
-        'gdn nft verify 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811/1 --on-chain \\',
+        'Verify the metadata of a token of any contract, without an API key',
+        'gdn nft verify 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811/1 \\',
         '  -b polygon --rpc-url https://node.example --gateway https://ipfs.io',
       ],
     ],
@@ -105,11 +81,11 @@ export function command(deps: Deps, run = verify): GdnCommand {
 }
 
 export async function verify(deps: Deps, id: string | undefined, flags: VerifyNftFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, flags.onChain ? ON_CHAIN_VIEW : VIEW)
   const nftGdnId = oneId(id, flags)
-  refuseMisused(flags)
   const token = tokenNamed(nftGdnId)
-  if (token !== null) return await proveToken(deps, flags, token, output)
+  refuseMisused(token === null ? flags : { ...flags, onChain: true })
+  if (token !== null) return await (await import('./token/prove-token.ts')).proveToken(deps, flags, token)
+  const output = createOutput(deps.io, flags, flags.onChain ? ON_CHAIN_VIEW : VERIFY_VIEW)
   const connection = await deps.connect(await deps.settings(flags))
   const { client } = connection
   const { signal } = deps.signals
@@ -194,49 +170,6 @@ function notConfirmed(
   )
 }
 
-/** Prints what the chain and the storage prove about a token. */
-async function proveToken(deps: Deps, flags: VerifyNftFlags, token: NamedToken, output: Output): Promise<void> {
-  if (!flags.onChain) {
-    throw flagError('--on-chain', 'is required for a token', 'Add --on-chain, --rpc-url and --gateway.')
-  }
-  const { verification, provenance, server } = await verifyToken(deps, flags, token)
-  await output.one({
-    nft_gdn_id: null,
-    isgdnnft: null,
-    token_id: token.tokenId,
-    status: null,
-    contract_address: token.contractAddress,
-    receiver_wallet_address: null,
-    blockchain: flags.blockchain ?? null,
-    ...verificationData(verification),
-    provenance: provenanceData(provenance),
-  })
-  // Without a server, there is no history to look up.
-  const history = server === null ? null : `gdn nft history <nft_gdn_id>${serverFlag(server)}`
-  throwUnlessVerified(`token ${token.tokenId}`, verification, { breaksCommitment: true, history })
-  if (provenance !== null) deps.io.note(provenanceText(provenance, token.tokenId))
-}
-
-type ProvenanceData = ReturnType<typeof provenanceData>
-
-const provenanceData = (provenance: Provenance | null) =>
-  provenance === null
-    ? null
-    : {
-        hash: provenance.hash,
-        row: provenance.row,
-        rows: provenance.rows,
-        first_token_id: provenance.firstTokenId,
-        is_revealed: provenance.isRevealed,
-      }
-
-function provenanceText({ hash, row, rows, firstTokenId, isRevealed }: Provenance, tokenId: string): string {
-  const match = `matches row ${row} of ${rows} in commitment ${hash}, made before token ${firstTokenId} was minted.`
-  return isRevealed
-    ? `The revealed metadata of token ${tokenId} ${match}`
-    : `Token ${tokenId} is not revealed yet. Its metadata ${match}`
-}
-
 function oneId(id: string | undefined, { nftGdnId }: VerifyNftFlags): string {
   if (id !== undefined && nftGdnId !== undefined && id !== nftGdnId) {
     throw twoNfts()
@@ -301,19 +234,6 @@ async function complete(
   return { record, owner: await ownerOf(deps, settings, flags, named, blockchain), blockchain }
 }
 
-/** Returns the address of an owner, whose ENS name is resolved on the NFT's blockchain. */
-async function ownerOf(
-  deps: Deps,
-  settings: Settings,
-  flags: VerifyNftFlags,
-  owner: string,
-  blockchain: Blockchain,
-): Promise<string> {
-  if (flags.receiver === undefined) return owner
-  const found = await resolveEnsFields(deps, { settings, flags, blockchain }, { owner }, () => ({ flag: '--receiver' }))
-  return found.owner
-}
-
 interface Asked {
   record: NftRecord
   owner: string
@@ -358,30 +278,4 @@ async function readChain(
     progress.stop()
     await close()
   }
-}
-
-const verificationData = (verification: Verification) => ({
-  verified: verification.verified,
-  verify_error: verifyText(verification),
-  differences: verification.verified === false ? verification.differences : [],
-})
-
-function throwUnlessVerified(
-  id: string,
-  verification: Verification,
-  { breaksCommitment = false, history }: { breaksCommitment?: boolean | undefined; history: string | null },
-): void {
-  if (verification.verified === true) return
-  if (verification.verified === null) {
-    throw new GdnError('unreachable', `${id} is not verified: ${verification.reason}`, {
-      hint: `${breaksCommitment ? '' : 'The service confirms that it created the NFT. '}Run the command again, or set --rpc-url and --gateway.`,
-    })
-  }
-  const other = breaksCommitment ? 'the commitment of the collection' : "the service's record"
-  throw new GdnError('verify_failed', `${id} differs from ${other}: ${verifyText(verification)}`, {
-    hint: breaksCommitment
-      ? `Its metadata was changed after the reveal, or belongs to another row.${history === null ? '' : ` Run \`${history}\` to show its changes.`}`
-      : 'The owner differs if the NFT was transferred in the meantime. Investigate any other difference.',
-    details: { nft_gdn_id: id, differences: verification.differences },
-  })
 }

@@ -1,0 +1,77 @@
+import { checksumAddress } from '../../../../api/address.ts'
+import { type Blockchain, isEvm } from '../../../../api/blockchains.ts'
+import type { Server } from '../../../../config/server.ts'
+import { GdnError } from '../../../../core/errors.ts'
+import type { Block } from '../../../../holders/block-of.ts'
+import { parseTokenId } from '../../../../verify/abi.ts'
+import type { ContractReader } from '../../../../verify/contract/answers.ts'
+import { readToken } from '../../../../verify/contract/read-token.ts'
+import { namedRpc, type ReaderFlags } from '../../../connect/open-verifier.ts'
+import { refuseSolana, withContract } from '../../../connect/with-contract.ts'
+import type { Deps } from '../../../deps.ts'
+import { requiredFlag } from '../../../flag-errors.ts'
+import type { ServerFlags } from '../../../flags/common.ts'
+import type { NamedToken } from '../named-token.ts'
+import { namedServer } from '../verify-token.ts'
+
+export type TokenFlags = ReaderFlags & ServerFlags & { blockchain?: Blockchain }
+
+export interface OpenToken {
+  facts: Awaited<ReturnType<typeof readToken>>
+  block: Block
+  blockchain: Blockchain
+  /** The server that may have the files; null if none is named. */
+  server: Server | null
+}
+
+export interface TokenOptions {
+  /** Whether to use the server of a configuration file, on which a proof doesn't rely. */
+  usesConfigured: boolean
+  /** Asks more questions at the same block. */
+  more?: (reader: ContractReader, facts: OpenToken['facts'], id: bigint) => Promise<void>
+}
+
+/**
+ * Reads a token of any contract from its chain, at one block.
+ *
+ * @throws GdnError `not_found` if the contract has no such token
+ */
+export async function openToken(
+  deps: Deps,
+  flags: TokenFlags,
+  { contractAddress, tokenId }: NamedToken,
+  { usesConfigured, more }: TokenOptions,
+): Promise<OpenToken> {
+  const id = parseTokenId(tokenId)
+  if (id === null)
+    throw new GdnError('usage', `the token ID ${tokenId} is not a number below 2²⁵⁶ without leading zeros`)
+  const settings = await deps.settings(flags)
+  const blockchain = settings.blockchain?.value
+  if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
+  if (!isEvm(blockchain)) throw refuseSolana(blockchain)
+  const isNamed = namedRpc(deps, flags) !== null
+  const named = await namedServer(deps, flags)
+  const server = isNamed || named !== null ? named : usesConfigured ? await settings.server() : null
+  if (!isNamed && server === null) {
+    const files = flags.gateway === undefined ? ', and --gateway for the files' : ''
+    throw new GdnError('usage', `no node is specified: set --rpc-url or GDN_RPC_URL${files}`)
+  }
+  const target = { contract: contractAddress.toLowerCase(), blockchain, flags, stateDir: settings.stateDir }
+  return await withContract(deps, { ...target, server: isNamed ? null : server }, async ({ reader, block }) => {
+    const facts = await readToken(reader, id)
+    if (!facts.exists) throw noToken(contractAddress, tokenId, facts, block)
+    await more?.(reader, facts, id)
+    return { facts, block, blockchain, server }
+  })
+}
+
+function noToken(contract: string, tokenId: string, facts: OpenToken['facts'], { number }: Block): GdnError {
+  const { standard, not_readable } = facts
+  if (standard === null) {
+    return new GdnError('usage', `${checksumAddress(contract)} is not an ERC-721 or ERC-1155 contract`, {
+      hint: 'Run `gdn collection show <contract>` to see what it answers.',
+    })
+  }
+  const why = (standard === 'erc721' ? not_readable.owner : not_readable.token_uri) ?? 'it has no owner'
+  return new GdnError('not_found', `${checksumAddress(contract)} has no token ${tokenId} at block ${number}: ${why}`)
+}

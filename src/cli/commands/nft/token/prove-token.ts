@@ -1,0 +1,127 @@
+import { checksumAddress, evmAddressProblem } from '../../../../api/address.ts'
+import { GdnError } from '../../../../core/errors.ts'
+import type { Difference } from '../../../../verify/compare-metadata.ts'
+import type { Verification } from '../../../../verify/verify.ts'
+import { serverFlag } from '../../../connect/server-flag.ts'
+import type { Deps } from '../../../deps.ts'
+import { requiredFlag, wrongAddress } from '../../../flag-errors.ts'
+import { safe } from '../../../io/io.ts'
+import { createOutput } from '../../../render/output.ts'
+import { verifyText } from '../../../render/verify-text.ts'
+import type { View } from '../../../render/view.ts'
+import type { NamedToken } from '../named-token.ts'
+import {
+  ON_CHAIN_VIEW,
+  ownerOf,
+  provenanceData,
+  provenanceText,
+  throwUnlessVerified,
+  type VerifyNftFlags,
+  verificationData,
+} from '../verification.ts'
+import { verifyToken } from '../verify-token.ts'
+import { type ContentCheck, checkToken } from './verify-content.ts'
+
+/** The view of a token of any contract. */
+const TOKEN_VIEW: View = {
+  ...ON_CHAIN_VIEW,
+  fields: [...ON_CHAIN_VIEW.fields, 'content', 'block_number', 'block_hash'],
+  id: 'token_id',
+  card: ({ content, ...record }) => [
+    ...(ON_CHAIN_VIEW.card?.(record) ?? []),
+    ['content', (content as ContentCheck).result.replace('_', ' ')],
+    ['token_uri', String((content as ContentCheck).token_uri ?? '').slice(0, MAX_URI)],
+  ],
+}
+
+/** Maximum length of a token URI in a card. The metadata in a data URL is long. */
+const MAX_URI = 200
+
+/**
+ * Prints what the chain and the storage prove about a token: that its metadata matches the commitment of its
+ * collection, or else the CID in its token URI.
+ */
+export async function proveToken(deps: Deps, flags: VerifyNftFlags, token: NamedToken): Promise<void> {
+  const output = createOutput(deps.io, flags, TOKEN_VIEW)
+  const resolved = await withOwner(deps, flags)
+  const { content, differences, facts, block, blockchain } = await checkToken(deps, resolved, token)
+  const proof = facts.isOfGdn ? await verifyToken(deps, flags, token) : null
+  const verification = withDifferences(proof?.verification ?? ofContent(content), differences)
+  const provenance = proof?.provenance ?? null
+  await output.one({
+    nft_gdn_id: null,
+    isgdnnft: null,
+    token_id: token.tokenId,
+    status: null,
+    contract_address: token.contractAddress,
+    receiver_wallet_address: facts.owner === null ? null : checksumAddress(facts.owner),
+    blockchain,
+    ...verificationData(verification),
+    provenance: provenanceData(provenance),
+    content,
+    block_number: block.number,
+    block_hash: block.hash,
+  })
+  if (proof === null) throwUnlessMatching(token, verification, content)
+  else {
+    // Without a server, there is no history to look up.
+    const history = proof.server === null ? null : `gdn nft history <nft_gdn_id>${serverFlag(proof.server)}`
+    throwUnlessVerified(`token ${token.tokenId}`, verification, { breaksCommitment: true, history })
+  }
+  if (provenance !== null) return deps.io.note(provenanceText(provenance, token.tokenId))
+  const what = content.cid === null ? 'is in the contract itself' : `matches its CID ${content.cid}`
+  deps.io.note(safe(`The metadata of token ${token.tokenId} ${what}, as of block ${block.number}.`))
+}
+
+/** Returns the flags with the address of an ENS name in `--receiver`. @throws GdnError `usage` for a wrong address */
+async function withOwner(deps: Deps, flags: VerifyNftFlags): Promise<VerifyNftFlags> {
+  if (flags.receiver === undefined) return flags
+  const settings = await deps.settings(flags)
+  const blockchain = settings.blockchain?.value
+  if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
+  const receiver = await ownerOf(deps, settings, flags, flags.receiver, blockchain)
+  const problem = evmAddressProblem(receiver)
+  if (problem !== null) throw wrongAddress(receiver, problem, '--receiver')
+  return { ...flags, receiver }
+}
+
+function ofContent({ result, reason }: ContentCheck): Verification {
+  if (result === 'matches') return { verified: true }
+  if (result !== 'differs') return { verified: null, reason: reason ?? 'unknown' }
+  return {
+    verified: false,
+    differences: [{ what: 'metadata', expected: 'the one that the token URI identifies', found: reason }],
+  }
+}
+
+const withDifferences = (verification: Verification, differences: readonly Difference[]): Verification =>
+  differences.length === 0
+    ? verification
+    : {
+        verified: false,
+        differences: [...differences, ...(verification.verified === false ? verification.differences : [])],
+      }
+
+/** Throws unless the metadata of a token without a commitment matches the CID in its token URI. */
+function throwUnlessMatching(
+  { tokenId, contractAddress }: NamedToken,
+  verification: Verification,
+  content: ContentCheck,
+) {
+  if (verification.verified === true) return
+  const token = `token ${tokenId} of ${contractAddress}`
+  if (verification.verified === false) {
+    throw new GdnError('verify_failed', `${token} differs: ${verifyText(verification)}`, {
+      hint: 'If the metadata differs, try another --gateway.',
+      details: { differences: verification.differences },
+    })
+  }
+  if (content.result === 'not_verifiable') {
+    throw new GdnError('verify_failed', `${token} is not verifiable: ${verification.reason}`, {
+      hint: 'Only metadata at an ipfs URL or in the contract can be verified. Run `gdn nft show` with the same flags to see it.',
+    })
+  }
+  throw new GdnError('unreachable', `${token} is not verified: ${verification.reason}`, {
+    hint: 'Use a gateway that returns blocks (?format=raw), such as --gateway https://ipfs.io.',
+  })
+}

@@ -1,0 +1,91 @@
+import { checksumAddress } from '../../../../api/address.ts'
+import { isRecord } from '../../../../core/json.ts'
+import { blockData } from '../../../connect/with-contract.ts'
+import type { Deps } from '../../../deps.ts'
+import type { OutputFlags } from '../../../flags/common.ts'
+import { safe } from '../../../io/io.ts'
+import { type DataRecord, plainCell } from '../../../render/cells.ts'
+import { createOutput } from '../../../render/output.ts'
+import type { CardRow, RecordCard, View } from '../../../render/view.ts'
+import { STANDARDS, shownAddress } from '../../collection/show-contract.ts'
+import type { NamedToken } from '../named-token.ts'
+import { withGateway } from './gateway-access.ts'
+import { openToken, type TokenFlags } from './open-token.ts'
+import { readTokenMetadata } from './read-metadata.ts'
+
+const FIELDS = [
+  ...['contract_address', 'token_id', 'blockchain', 'block_number', 'block_hash', 'block_time', 'standard', 'owner'],
+  ...['token_uri', 'metadata', 'royalty', 'total_supply', 'max_supply', 'contradictions', 'not_readable'],
+]
+
+const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', card: cardOf }
+
+/** Shows a token of any contract: what the contract says about it, and its metadata. */
+export async function showToken(deps: Deps, token: NamedToken, flags: TokenFlags & OutputFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, VIEW)
+  const { facts, block, blockchain, server } = await openToken(deps, flags, token, { usesConfigured: true })
+  const { standard, owner, token_uri, royalty, total_supply, max_supply, contradictions } = facts
+  const read =
+    token_uri === null
+      ? { problem: "can't be read, because the token has no URI" }
+      : await withGateway(deps, flags, server, (access) => readTokenMetadata(token_uri, access, deps.signals.signal))
+  const problem = 'problem' in read ? `the metadata ${read.problem}` : null
+  await output.one({
+    contract_address: checksumAddress(token.contractAddress),
+    token_id: token.tokenId,
+    blockchain,
+    ...blockData(block),
+    standard,
+    owner: shownAddress(owner),
+    token_uri,
+    metadata: 'metadata' in read ? read.metadata : null,
+    royalty: royalty && { ...royalty, receiver: checksumAddress(royalty.receiver) },
+    total_supply,
+    max_supply,
+    contradictions,
+    not_readable: problem === null ? facts.not_readable : { ...facts.not_readable, metadata: problem },
+  })
+  for (const contradiction of contradictions) {
+    deps.io.warn(safe(`The answers of the contract contradict each other: ${contradiction}.`))
+  }
+}
+
+/** Maximum length of a text in a card, such as an image in a data URL. */
+const MAX_TEXT = 400
+
+function cardOf(record: DataRecord): RecordCard {
+  const metadata = isRecord(record.metadata) ? record.metadata : {}
+  const { name, description, image, attributes, ...others } = metadata
+  const royalty = isRecord(record.royalty) ? record.royalty : null
+  const reasons = isRecord(record.not_readable) ? Object.values(record.not_readable) : []
+  const time = String(record.block_time).replace('.000Z', 'Z')
+  return [
+    ['contract_address', record.contract_address],
+    ['token_id', record.token_id],
+    ['blockchain', record.blockchain],
+    ['block', `${record.block_number} (${time})`],
+    ['standard', STANDARDS[record.standard as keyof typeof STANDARDS]],
+    ['name', short(name)],
+    ['description', short(description)],
+    ['owner', record.owner],
+    ['token_uri', short(record.token_uri)],
+    ['image', short(image)],
+    ['attributes', attributesOf(attributes)],
+    ['other metadata', Object.entries(others).map(([key, value]): CardRow => [short(key), short(value)])],
+    ['royalty', royalty && `${royalty.percent}% to ${royalty.receiver}`],
+    ['total_supply', record.total_supply],
+    ['max_supply', record.max_supply],
+    ['not_readable', reasons.join('\n')],
+  ]
+}
+
+function short(value: unknown): string {
+  const text = plainCell(value)
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text
+}
+
+/** Returns the attributes of OpenSea's metadata standard as pairs; any other value as text. */
+function attributesOf(attributes: unknown): unknown {
+  if (!Array.isArray(attributes) || !attributes.every(isRecord)) return short(attributes)
+  return attributes.map((one): CardRow => [short(one.trait_type ?? ''), short(one.value)])
+}

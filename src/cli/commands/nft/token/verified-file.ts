@@ -1,0 +1,103 @@
+import { retryRead } from '../../../../client/retry-read.ts'
+import { GdnError } from '../../../../core/errors.ts'
+import { ipfsPathParts, ipfsPlace } from '../../../../core/ipfs-url.ts'
+import { matchesCid, parseCid, RAW } from '../../../../server/storage/cid.ts'
+import { findEntry, isDirectory, readNode, streamNode } from '../../../../server/storage/nodes.ts'
+import type { GatewayAccess } from './gateway-access.ts'
+
+/**
+ * The content of an ipfs URL. `differs`: the gateway returned other content than the CID identifies, or the CID has no
+ * such file. `unknown`: nothing is proven.
+ */
+export type VerifiedFile =
+  | { kind: 'matches'; bytes: Uint8Array; cid: string }
+  | { kind: 'differs'; reason: string }
+  | { kind: 'unknown'; reason: string }
+
+const MAX_BLOCK_BYTES = 2 * 1024 * 1024
+const MAX_BLOCKS = 100
+const MAX_BYTES = 4 * 1024 * 1024
+const TIMEOUT_MS = 30_000
+const BLOCK = 'application/vnd.ipld.raw'
+
+class Unproven extends Error {
+  readonly kind: 'differs' | 'unknown'
+
+  constructor(kind: 'differs' | 'unknown', reason: string) {
+    super(reason)
+    this.kind = kind
+  }
+}
+
+/**
+ * Reads a file from a gateway that isn't trusted: block by block, each checked against its CID.
+ *
+ * @see https://specs.ipfs.tech/http-gateways/trustless-gateway/
+ */
+export async function readVerifiedFile(url: string, access: GatewayAccess): Promise<VerifiedFile> {
+  const { cid: text, path } = ipfsPathParts(ipfsPlace(url))
+  const root = parseCid(text)
+  if (root === null) return { kind: 'unknown', reason: 'its CID is not one of a file or directory with sha2-256' }
+  const blocks = checkedBlocks(access)
+  const nodeAt = async (cid: typeof root) => {
+    const node = await readNode(blocks, cid)
+    if (node === null) throw new Unproven('unknown', `${url} leads through an unsupported kind of node`)
+    return node
+  }
+  try {
+    let cid = root
+    for (const part of path) {
+      const found = await findEntry(nodeAt, await nodeAt(cid), part)
+      if (found === null) throw new Unproven('differs', `its directory has no ${JSON.stringify(part)}`)
+      cid = found
+    }
+    const node = await nodeAt(cid)
+    if (isDirectory(node)) throw new Unproven('differs', `${url} is a directory`)
+    const parts: Uint8Array[] = []
+    let size = 0
+    for await (const bytes of streamNode(blocks, cid, node)) {
+      size += bytes.length
+      if (size > MAX_BYTES) throw new Unproven('unknown', `${url} is larger than ${MAX_BYTES / 1024 / 1024} MiB`)
+      parts.push(bytes)
+    }
+    return { kind: 'matches', bytes: Buffer.concat(parts), cid: cid.toString() }
+  } catch (error) {
+    if (error instanceof Unproven) return { kind: error.kind, reason: error.message }
+    if (access.signal.aborted) throw error
+    if (error instanceof GdnError && OF_GATEWAY.has(error.code)) return { kind: 'unknown', reason: error.message }
+    // The blocks match their CIDs, but aren't those of a file.
+    return { kind: 'differs', reason: `${url} is not a well-formed file` }
+  }
+}
+
+const OF_GATEWAY: ReadonlySet<string> = new Set(['unreachable', 'bad_answer', 'rate_limited'])
+
+/** Reads blocks from the gateway. Each is checked against its CID. */
+function checkedBlocks({ gateway, transport, clock, userAgent, signal }: GatewayAccess) {
+  const base = gateway.replace(/\/+$/, '').replace(/\/ipfs$/, '')
+  const { origin } = new URL(base)
+  let count = 0
+  return {
+    async get(text: string): Promise<Uint8Array> {
+      if (++count > MAX_BLOCKS) throw new Unproven('unknown', `the file has more than ${MAX_BLOCKS} blocks`)
+      const { status, headers, body } = await retryRead(origin, clock, signal, () =>
+        transport.request({
+          method: 'GET',
+          url: `${base}/ipfs/${text}?format=raw`,
+          headers: { accept: BLOCK, 'user-agent': userAgent },
+          timeoutMs: TIMEOUT_MS,
+          maxBytes: MAX_BLOCK_BYTES,
+          signal,
+        }),
+      )
+      if (status !== 200) throw new Unproven('unknown', `${origin} returned HTTP ${status} for the block ${text}`)
+      const cid = parseCid(text)
+      if (cid !== null && matchesCid(cid, body)) return body
+      // Other gateways ignore the format, and return the file that the block belongs to.
+      const isBlock = headers['content-type']?.startsWith(BLOCK) === true || cid?.code === RAW
+      throw isBlock
+        ? new Unproven('differs', `${origin} returned other content than ${text} identifies`)
+        : new Unproven('unknown', `${origin} returns no blocks, by which the content could be checked`)
+    },
+  }
+}

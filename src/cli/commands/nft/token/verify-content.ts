@@ -1,0 +1,91 @@
+import { checksumAddress } from '../../../../api/address.ts'
+import { sameAddress } from '../../../../api/same-address.ts'
+import { decodeNumber } from '../../../../verify/abi.ts'
+import type { Difference } from '../../../../verify/compare-metadata.ts'
+import { type Answer, reasonOf } from '../../../../verify/contract/answers.ts'
+import { metadataPlace, parseMetadata } from '../../../../verify/contract/token-uri.ts'
+import type { Deps } from '../../../deps.ts'
+import type { NamedToken } from '../named-token.ts'
+import { withGateway } from './gateway-access.ts'
+import { type OpenToken, openToken, type TokenFlags, type TokenOptions } from './open-token.ts'
+
+/**
+ * Whether the metadata of a token is the one that its contract names. `matches`: its content has the CID in the token
+ * URI, or is in the contract itself. `not_verifiable`: its URL doesn't identify its content. `unknown`: it couldn't be
+ * read.
+ */
+export interface ContentCheck {
+  result: 'matches' | 'differs' | 'not_verifiable' | 'unknown'
+  token_uri: string | null
+  /** The CID of the metadata; null unless it matches. */
+  cid: string | null
+  /** Why it doesn't match, or null. */
+  reason: string | null
+}
+
+export interface CheckedToken extends OpenToken {
+  content: ContentCheck
+  /** How the owner differs from `--receiver`. */
+  differences: Difference[]
+}
+
+type VerifyFlags = TokenFlags & { receiver?: string }
+
+/** Checks a token of any contract: its owner, if one is given, and the content of its metadata. */
+export async function checkToken(deps: Deps, flags: VerifyFlags, token: NamedToken): Promise<CheckedToken> {
+  const differences: Difference[] = []
+  const compareOwner: TokenOptions['more'] = async (reader, facts, id) => {
+    const { receiver } = flags
+    if (receiver === undefined) return
+    if (facts.standard === 'erc1155') {
+      const [balance] = await reader.ask([
+        { signature: 'balanceOf(address,uint256)', args: [receiver.toLowerCase(), id], decode: decodeNumber },
+      ])
+      differences.push(...differenceOfBalance(receiver, balance))
+    } else if (facts.owner === null || !sameAddress(facts.owner, receiver)) {
+      const found = facts.owner === null ? null : checksumAddress(facts.owner)
+      differences.push({ what: 'owner', expected: receiver, found })
+    }
+  }
+  const open = await openToken(deps, flags, token, { usesConfigured: false, more: compareOwner })
+  return { ...open, differences, content: await checkContent(deps, flags, open) }
+}
+
+function differenceOfBalance(receiver: string, balance: Answer<bigint> | undefined): Difference[] {
+  const what = `balance of ${receiver}`
+  if (balance === undefined || 'problem' in balance) {
+    const why = balance === undefined ? 'is not answered' : (reasonOf(balance) ?? '')
+    return [{ what, expected: 'at least 1', found: `unknown: balanceOf(address,uint256) ${why}` }]
+  }
+  return balance.value > 0n ? [] : [{ what, expected: 'at least 1', found: '0' }]
+}
+
+async function checkContent(deps: Deps, flags: VerifyFlags, { facts, server }: OpenToken): Promise<ContentCheck> {
+  const { token_uri } = facts
+  const check = (result: ContentCheck['result'], reason: string | null, cid: string | null = null): ContentCheck => ({
+    ...{ result, token_uri, cid, reason },
+  })
+  if (token_uri === null) return check('unknown', facts.not_readable.token_uri ?? 'the token has no URI')
+  const place = metadataPlace(token_uri)
+  if (place.kind === 'http')
+    return check('not_verifiable', 'its metadata is at a web address, whose content can change')
+  if (place.kind === 'other') {
+    return check(
+      'not_verifiable',
+      `its token URI is neither an ipfs nor a data URL${place.scheme && `: ${place.scheme}`}`,
+    )
+  }
+  const parsed = (content: Uint8Array, cid: string | null) => {
+    const found = parseMetadata(content)
+    return 'problem' in found ? check('differs', `its metadata ${found.problem}`, cid) : check('matches', null, cid)
+  }
+  if (place.kind === 'data') {
+    return place.content === null ? check('differs', 'its data URL is malformed') : parsed(place.content, null)
+  }
+  return await withGateway(deps, flags, server, async (access) => {
+    if (access === null) return check('unknown', 'no IPFS gateway is specified: set --gateway')
+    const { readVerifiedFile } = await import('./verified-file.ts')
+    const file = await readVerifiedFile(place.url, access)
+    return file.kind === 'matches' ? parsed(file.bytes, file.cid) : check(file.kind, file.reason)
+  })
+}

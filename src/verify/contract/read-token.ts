@@ -1,0 +1,96 @@
+import { decodeAddress, decodeNumber, decodeString, wordsOf } from '../abi.ts'
+import { type Answer, type ContractReader, type Question, reasonOf, valueIn } from './answers.ts'
+import { type Interfaces, readInterfaces } from './interfaces.ts'
+import { type RoyaltyAnswer, royaltyOf } from './read-contract.ts'
+
+/** What a contract of anybody says about one of its tokens at one block. A value is null if it can't be read. */
+export interface TokenFacts {
+  standard: 'erc721' | 'erc1155' | null
+  /** The owner of an ERC-721 token, in lower case. ERC-1155 has no function for the owners of a token. */
+  owner: string | null
+  /** With the token ID in place of `{id}` (ERC-1155). */
+  token_uri: string | null
+  /** The number of ERC-1155 tokens with this ID. */
+  total_supply: string | null
+  max_supply: string | null
+  royalty: RoyaltyAnswer | null
+  /** Answers that contradict each other, as sentences without a full stop. */
+  contradictions: string[]
+  /** By field: why it can't be read. */
+  not_readable: Record<string, string>
+}
+
+interface TokenAnswers extends TokenFacts {
+  /** Whether the token may exist: its contract names an owner, or a URI or supply without one. */
+  exists: boolean
+  /** Whether it is a collection of gdn, whose tokens may have a commitment. */
+  isOfGdn: boolean
+  interfaces: Interfaces
+}
+
+/** `getTokenInfo` of Zora's ERC-1155: a tuple of URI, maximum supply and minted number. */
+const zoraMaximum = (token: bigint): Question<bigint> => ({
+  signature: 'getTokenInfo(uint256)',
+  args: [token],
+  decode(data) {
+    const [offset, , maximum] = wordsOf(data) ?? []
+    return offset !== undefined && BigInt(offset) === 32n && maximum !== undefined ? BigInt(maximum) : null
+  },
+})
+
+/** Reads what a contract says about a token. */
+export async function readToken(reader: ContractReader, token: bigint): Promise<TokenAnswers> {
+  const args = [token]
+  const number = (signature: string): Question<bigint> => ({ signature, args, decode: decodeNumber })
+  const uri = (signature: string): Question<string> => ({ signature, args, decode: decodeString, isLarge: true })
+  const ownerOf: Question<string> = { signature: 'ownerOf(uint256)', args, decode: decodeAddress }
+  const maxima = [number('maxTotalSupply(uint256)'), number('maxSupply(uint256)'), zoraMaximum(token)]
+  const [interfaces, [owner], [tokenUri], [uri1155], [royalty], [supply, ...maximum], [state]] = await Promise.all([
+    readInterfaces(reader),
+    reader.ask([ownerOf]),
+    reader.ask([uri('tokenURI(uint256)')]),
+    reader.ask([uri('uri(uint256)')]),
+    reader.ask([royaltyOf(token)]),
+    reader.ask([number('totalSupply(uint256)'), ...maxima]),
+    reader.ask([{ signature: 'metadataState(uint256)', args, decode: wordsOf }]),
+  ])
+  const held = heldBy(valueIn(owner))
+  const standard = standardOf(interfaces, held)
+  const not_readable: Record<string, string> = {}
+  const take = <Value>(field: string, signature: string, answer: Answer<Value> | undefined): Value | null => {
+    const value = valueIn(answer)
+    if (value === null)
+      not_readable[field] = `${signature} ${answer === undefined ? 'is not answered' : reasonOf(answer)}`
+    return value
+  }
+  const is721 = standard !== 'erc1155'
+  if (is721) take('owner', ownerOf.signature, owner)
+  const text = is721 ? take('token_uri', 'tokenURI(uint256)', tokenUri) : take('token_uri', 'uri(uint256)', uri1155)
+  const total = is721 ? null : take('total_supply', 'totalSupply(uint256)', supply)
+  const limits = maximum.map(valueIn).filter((one) => one !== null)
+  if (!is721 && limits.length === 0) {
+    not_readable.max_supply = `${maxima.map(({ signature }) => signature).join(', ')}: not answered`
+  }
+  return {
+    standard,
+    owner: is721 ? held : null,
+    token_uri: text?.replaceAll('{id}', token.toString(16).padStart(64, '0')) ?? null,
+    total_supply: total?.toString() ?? null,
+    max_supply: is721 ? null : (limits.find((limit) => limit > 0n)?.toString() ?? null),
+    royalty: take('royalty', 'royaltyInfo(uint256,uint256)', royalty),
+    contradictions: interfaces.contradictions,
+    not_readable,
+    exists: is721 ? held !== null : text !== null,
+    isOfGdn: valueIn(state) !== null,
+    interfaces,
+  }
+}
+
+/** Returns the owner. Some contracts return the zero address for tokens that don't exist. */
+const heldBy = (owner: string | null): string | null => (owner === null || /^0x0+$/.test(owner) ? null : owner)
+
+function standardOf({ standard, claimed }: Interfaces, owner: string | null): TokenFacts['standard'] {
+  if (standard === 'erc721' || standard === 'erc1155') return standard
+  if (owner !== null) return 'erc721'
+  return claimed.includes('ERC-1155') ? 'erc1155' : null
+}

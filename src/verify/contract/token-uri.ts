@@ -1,0 +1,59 @@
+import { isRecord, parseJson } from '../../core/json.ts'
+
+/** Where the metadata of a token is. */
+export type MetadataPlace =
+  | { kind: 'data'; content: Uint8Array | null }
+  /** `url` is an ipfs URL, also of a token URI that is the HTTP URL of an IPFS gateway. */
+  | { kind: 'ipfs'; url: string; http: string | null }
+  | { kind: 'http'; url: string }
+  | { kind: 'other'; scheme: string }
+
+/** A CID in a path. Other texts at its place are names of a website. */
+const IN_PATH = /^\/ipfs\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/.*)?)$/
+const MAX_SCHEME = 20
+
+/** Returns where a token URI leads. */
+export function metadataPlace(uri: string): MetadataPlace {
+  if (/^data:/i.test(uri)) return { kind: 'data', content: contentOfDataUrl(uri) }
+  if (/^ipfs:\/\//i.test(uri)) {
+    const path = uri.slice('ipfs://'.length).replace(/^ipfs\//, '')
+    return { kind: 'ipfs', url: `ipfs://${path}`, http: null }
+  }
+  if (!/^https?:\/\//i.test(uri)) {
+    return { kind: 'other', scheme: /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.slice(0, MAX_SCHEME).toLowerCase() ?? '' }
+  }
+  const path = URL.canParse(uri) ? IN_PATH.exec(new URL(uri).pathname)?.[1] : undefined
+  return path === undefined ? { kind: 'http', url: uri } : { kind: 'ipfs', url: `ipfs://${path}`, http: uri }
+}
+
+/** Returns the content of a data URL; null if it is malformed. */
+function contentOfDataUrl(url: string): Uint8Array | null {
+  const comma = url.indexOf(',')
+  if (comma < 0) return null
+  const [type, data] = [url.slice('data:'.length, comma), url.slice(comma + 1)]
+  if (/;base64$/i.test(type)) {
+    const text = data.replaceAll('%3D', '=').replaceAll('%3d', '=')
+    return /^[A-Za-z0-9+/_-]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : null
+  }
+  try {
+    return Buffer.from(decodeURIComponent(data))
+  } catch {
+    // Many contracts don't encode the percent signs of SVG images.
+    return Buffer.from(data)
+  }
+}
+
+/** The metadata of a token, or why its content isn't metadata. */
+export type ParsedMetadata = { metadata: Readonly<Record<string, unknown>> } | { problem: string }
+
+export function parseMetadata(content: Uint8Array): ParsedMetadata {
+  const value = parseJson(content)
+  if (value === undefined) return { problem: 'is not JSON' }
+  if (!isRecord(value)) return { problem: 'is not a JSON object' }
+  try {
+    JSON.stringify(value)
+  } catch {
+    return { problem: 'is nested too deeply' }
+  }
+  return { metadata: value }
+}
