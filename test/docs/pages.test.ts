@@ -98,6 +98,10 @@ const NOT_PASTED: Readonly<Record<string, string>> = {
   'npm install ./gdn-0.1.0.tgz': 'test/e2e/pack.test.ts packs and installs the package',
   'gdn nft verify "$CONTRACT/1" --on-chain -b polygon --rpc-url https://node.example --gateway https://ipfs.io':
     'test/cli/nft-verify.test.ts verifies a token without a server',
+  'gdn collection set "$CONTRACT" -b polygon --rpc-url https://node.example/KEY --royalty 5% --safe batch.json':
+    'test/cli/collection-safe.test.ts executes the batch with a Safe',
+  'gdn collection set "$CONTRACT" -b polygon --rpc-url https://node.example/KEY --accept-owner --safe accept.json':
+    'test/cli/collection-safe.test.ts accepts the ownership with a Safe',
 }
 
 test('commands are in blocks that tests paste, or named with their test', () => {

@@ -56,7 +56,7 @@ export async function withContract<Result>(
     })
   } catch (error) {
     if (!(error instanceof NoCode)) throw error
-    const { withNetworks } = await import('../commands/collection/holders/networks-with-code.ts')
+    const { withNetworks } = await import('./networks-with-code.ts')
     throw await withNetworks(deps, { contract, blockchain, server, stateDir }, error)
   } finally {
     await chain.close()

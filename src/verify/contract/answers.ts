@@ -2,7 +2,7 @@ import { GdnError } from '../../core/errors.ts'
 import { callOf } from '../abi.ts'
 import type { CallResult, ChainReader } from '../chain-reader.ts'
 
-/** What a contract answered to a question: a value, or why there is none. */
+/** An answer of a contract: a value, or the reason why there is none. */
 export type Answer<Value> = { value: Value } | { problem: string }
 
 /** A function to call, and how to decode what it returns. The decoder returns null for malformed data. */

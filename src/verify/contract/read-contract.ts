@@ -12,7 +12,7 @@ export interface RoyaltyAnswer {
   receiver: string
 }
 
-/** What a contract of anybody says about itself at one block. A value is null if it can't be read. */
+/** The answers of any contract about itself at one block. A value is null if it can't be read. */
 export interface ContractFacts {
   name: string | null
   symbol: string | null

@@ -3,7 +3,7 @@ import { type Answer, type ContractReader, type Question, reasonOf, valueIn } fr
 import { type Interfaces, readInterfaces } from './interfaces.ts'
 import { type RoyaltyAnswer, royaltyOf } from './read-contract.ts'
 
-/** What a contract of anybody says about one of its tokens at one block. A value is null if it can't be read. */
+/** The answers of any contract about one of its tokens at one block. A value is null if it can't be read. */
 export interface TokenFacts {
   standard: 'erc721' | 'erc1155' | null
   /** The owner of an ERC-721 token, in lower case. ERC-1155 has no function for the owners of a token. */

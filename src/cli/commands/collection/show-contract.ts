@@ -9,6 +9,7 @@ import type { Deps } from '../../deps.ts'
 import type { OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
+import { STANDARDS, shownAddress } from '../../render/contract-text.ts'
 import { createOutput } from '../../render/output.ts'
 import type { CardRow, RecordCard, View } from '../../render/view.ts'
 
@@ -18,8 +19,6 @@ const FIELDS = [
   ...['owner', 'pending_owner', 'roles', 'admins', 'royalty', 'total_supply', 'max_supply', 'max_supply_function'],
   ...['contract_uri', 'transfer_validator', 'contradictions', 'not_readable'],
 ]
-
-export const STANDARDS = { erc721: 'ERC-721', erc1155: 'ERC-1155', erc20: 'ERC-20' }
 
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'contract_address', card: cardOf }
 
@@ -51,10 +50,6 @@ export async function showContract(deps: Deps, { contract, blockchain, ...target
     deps.io.warn(safe(`The answers of the contract contradict each other: ${contradiction}.`))
   }
 }
-
-/** Returns an address for display; null for none. */
-export const shownAddress = (address: string | null): string | null =>
-  address === null ? null : checksumAddress(address)
 
 function checksummed(facts: ContractFacts) {
   const { proxy, royalty, roles, admins } = facts

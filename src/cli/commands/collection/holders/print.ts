@@ -17,6 +17,7 @@ import type { Reading } from '../../../../holders/read-holders.ts'
 import type { ReadingStore } from '../../../../holders/reading-store.ts'
 import type { Io } from '../../../io/io.ts'
 import type { DataRecord } from '../../../render/cells.ts'
+import { STANDARDS } from '../../../render/contract-text.ts'
 import type { Output } from '../../../render/output.ts'
 
 interface ChosenHolders extends Reading {
@@ -31,8 +32,6 @@ interface ChosenHolders extends Reading {
 const SHOWN_TOKENS = 5
 
 const HOLDERS_PER_TURN = 200
-
-const STANDARDS = { erc721: 'ERC-721', erc1155: 'ERC-1155', erc20: 'ERC-20' }
 
 /** Prints the holders that the flags choose, and a note with the block and what was compared. */
 export async function printHolders(

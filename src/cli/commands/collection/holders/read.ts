@@ -12,12 +12,12 @@ import { NoCode, type Reading, readHolders } from '../../../../holders/read-hold
 import { ReadingStore } from '../../../../holders/reading-store.ts'
 import { fileProblem, isDamaged } from '../../../../sqlite/sqlite-error.ts'
 import { stateError } from '../../../../state/state-error.ts'
+import { withNetworks } from '../../../connect/networks-with-code.ts'
 import { openChain } from '../../../connect/open-chain.ts'
 import type { ReaderFlags } from '../../../connect/open-verifier.ts'
 import type { Deps } from '../../../deps.ts'
 import { withProgress } from '../../../io/progress.ts'
 import { clock } from '../../../text/clock.ts'
-import { withNetworks } from './networks-with-code.ts'
 
 export interface ChainTarget {
   /** In lower case. */

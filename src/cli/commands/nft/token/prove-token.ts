@@ -62,7 +62,7 @@ export async function proveToken(deps: Deps, flags: VerifyNftFlags, token: Named
     block_number: block.number,
     block_hash: block.hash,
   })
-  if (proof === null) throwUnlessMatching(token, verification, content)
+  if (proof === null) throwUnlessMatching(token, verification, { content, isOfGdn: facts.isOfGdn })
   else {
     // Without a server, there is no history to look up.
     const history = proof.server === null ? null : `gdn nft history <nft_gdn_id>${serverFlag(proof.server)}`
@@ -106,7 +106,7 @@ const withDifferences = (verification: Verification, differences: readonly Diffe
 function throwUnlessMatching(
   { tokenId, contractAddress }: NamedToken,
   verification: Verification,
-  content: ContentCheck,
+  { content, isOfGdn }: { content: ContentCheck; isOfGdn: boolean },
 ) {
   if (verification.verified === true) return
   const token = `token ${tokenId} of ${contractAddress}`
@@ -122,6 +122,8 @@ function throwUnlessMatching(
     })
   }
   throw new GdnError('unreachable', `${token} is not verified: ${verification.reason}`, {
-    hint: 'Use a gateway that returns blocks (?format=raw), such as --gateway https://ipfs.io.',
+    hint: isOfGdn
+      ? 'Run `gdn nft verify <nft_gdn_id> --on-chain` to compare an NFT with the service that created it, or use a gateway that returns blocks (?format=raw).'
+      : 'Use a gateway that returns blocks (?format=raw), such as --gateway https://ipfs.io.',
   })
 }
