@@ -8,7 +8,7 @@ export function refuseUnknown(missing: readonly string[]): void {
 export const unknownNfts = (missing: readonly string[]) =>
   new GdnError('not_found', `the server has no ${missing.length === 1 ? 'NFT' : 'NFTs'} ${missing.join(', ')}`, {
     hint: missing.some((id) => id.includes('/'))
-      ? 'Use the ID of the NFT, from `gdn nft list -o ids`. `gdn nft verify` also accepts <contract>/<number>.'
+      ? 'Use the ID of the NFT, from `gdn nft list -o ids`. `gdn nft show` and `gdn nft verify` also accept <contract>/<number>.'
       : missing.some((id) => /^0x[0-9a-f]{40}$/i.test(id))
         ? 'This is an address. Run `gdn collection show <address>`, or list NFTs with `gdn nft list -c <address>`.'
         : 'Check the ID, the server and the account of the API key.',

@@ -3,7 +3,7 @@ import { unknownNfts } from '../../src/operations/unknown-nfts.ts'
 
 test('an unknown NFT that is named by contract and token has a hint to its ID', () => {
   expect(unknownNfts(['0xabc/1']).hint).toBe(
-    'Use the ID of the NFT, from `gdn nft list -o ids`. `gdn nft verify` also accepts <contract>/<number>.',
+    'Use the ID of the NFT, from `gdn nft list -o ids`. `gdn nft show` and `gdn nft verify` also accept <contract>/<number>.',
   )
   expect(unknownNfts(['nft-1']).hint).toBe('Check the ID, the server and the account of the API key.')
 })

@@ -9,7 +9,7 @@ import type { Deps } from '../../deps.ts'
 import type { OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
-import { STANDARDS, shownAddress } from '../../render/contract-text.ts'
+import { royaltyText, STANDARDS, shownAddress } from '../../render/contract-text.ts'
 import { createOutput } from '../../render/output.ts'
 import type { CardRow, RecordCard, View } from '../../render/view.ts'
 
@@ -97,7 +97,7 @@ function cardOf(record: DataRecord): RecordCard {
       return [role, lines([...(members ?? []), problem]) || 'no members']
     }),
     ['admins', lines(admins ?? [])],
-    ['royalty', royalty && `${royalty.percent}% to ${royalty.receiver} (token 1)`],
+    ['royalty', royalty && `${royaltyText(royalty)} (token 1)`],
     ['total_supply', facts.total_supply],
     ['max_supply', facts.max_supply],
     ['contract_uri', facts.contract_uri],

@@ -1,11 +1,12 @@
 import { checksumAddress } from '../../../../api/address.ts'
 import { isRecord } from '../../../../core/json.ts'
+import type { RoyaltyAnswer } from '../../../../verify/contract/read-contract.ts'
 import { blockData } from '../../../connect/with-contract.ts'
 import type { Deps } from '../../../deps.ts'
 import type { OutputFlags } from '../../../flags/common.ts'
 import { safe } from '../../../io/io.ts'
 import { type DataRecord, plainCell } from '../../../render/cells.ts'
-import { STANDARDS, shownAddress } from '../../../render/contract-text.ts'
+import { royaltyText, STANDARDS, shownAddress } from '../../../render/contract-text.ts'
 import { createOutput } from '../../../render/output.ts'
 import type { CardRow, RecordCard, View } from '../../../render/view.ts'
 import type { NamedToken } from '../named-token.ts'
@@ -56,7 +57,7 @@ const MAX_TEXT = 400
 function cardOf(record: DataRecord): RecordCard {
   const metadata = isRecord(record.metadata) ? record.metadata : {}
   const { name, description, image, attributes, ...others } = metadata
-  const royalty = isRecord(record.royalty) ? record.royalty : null
+  const royalty = record.royalty as RoyaltyAnswer | null
   const reasons = isRecord(record.not_readable) ? Object.values(record.not_readable) : []
   const time = String(record.block_time).replace('.000Z', 'Z')
   return [
@@ -72,7 +73,7 @@ function cardOf(record: DataRecord): RecordCard {
     ['image', short(image)],
     ['attributes', attributesOf(attributes)],
     ['other metadata', Object.entries(others).map(([key, value]): CardRow => [short(key), short(value)])],
-    ['royalty', royalty && `${royalty.percent}% to ${royalty.receiver}`],
+    ['royalty', royalty && royaltyText(royalty)],
     ['total_supply', record.total_supply],
     ['max_supply', record.max_supply],
     ['not_readable', reasons.join('\n')],
