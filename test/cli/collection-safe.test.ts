@@ -44,7 +44,9 @@ const CALL = 0
 const DELEGATE_CALL = 1
 
 const keys = Array.from({ length: 3 }, () => generatePrivateKey())
-const signers = keys.map((key) => privateKeyToAccount(key)).sort((a, b) => (a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1))
+const signers = keys
+  .map((key) => privateKeyToAccount(key))
+  .sort((a, b) => (a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1))
 const ownerKey = generatePrivateKey()
 const owner = privateKeyToAccount(ownerKey)
 
@@ -198,7 +200,9 @@ test('a Safe accepts the ownership that a wallet offered, and offers it to a wal
 
   const accepted = await set(['--accept-owner', '--safe', 'accept.json', '--json'])
   expect(accepted.code, accepted.stderr).toBe(0)
-  expect(JSON.parse(accepted.stdout)).toMatchObject([{ setting: 'owner', status: 'written', safe_address: getAddress(safe) }])
+  expect(JSON.parse(accepted.stdout)).toMatchObject([
+    { setting: 'owner', status: 'written', safe_address: getAddress(safe) },
+  ])
   const acceptance = safeTransaction(await readBatch('accept.json'))
   await execute(acceptance, await sign(acceptance))
   expect((await read<Hex>('owner')).toLowerCase()).toBe(safe)

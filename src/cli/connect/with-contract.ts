@@ -70,9 +70,5 @@ export const blockData = ({ number, hash, time }: Block) => ({
   block_time: new Date(time).toISOString(),
 })
 
-/** Formats the block of an output: `123 (0x…, 2026-11-01T00:00:00Z)`. */
-export const blockText = ({ number, hash, time }: Block): string =>
-  `${number} (${hash}, ${new Date(time).toISOString().replace('.000Z', 'Z')})`
-
 export const refuseSolana = (blockchain: Blockchain): GdnError =>
   flagError('--blockchain', `gdn can't read contracts of ${blockchain}`, 'Use an EVM network.')
