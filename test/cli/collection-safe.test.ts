@@ -76,7 +76,7 @@ beforeAll(async () => {
   const word = await anvil.request<Hex>('eth_call', [{ from: admin, to: factory, data: create }, 'latest'])
   await anvil.send(admin, factory, create)
   safe = `0x${word.slice(-40)}`
-}, 60_000)
+}, 180_000)
 afterAll(() => anvil.stop())
 
 async function deploy(data: Hex): Promise<Hex> {

@@ -76,7 +76,7 @@ beforeAll(async () => {
   anvil = await startPlainAnvil(['--disable-code-size-limit'])
   ;[admin = '0x', other = '0x'] = anvil.accounts.map((account) => getAddress(account))
   compiled = compileSolidity(SOURCES)
-}, 60_000)
+}, 180_000)
 afterAll(() => anvil.stop())
 
 const deploy = (name: string, ...args: unknown[]): Promise<Hex> => {

@@ -46,7 +46,7 @@ beforeAll(async () => {
   ;[admin = '0x', other = '0x'] = anvil.accounts.map((account) => getAddress(account))
   compiled = compileSolidity(SOURCES)
   oz = await deploy('Oz721')
-}, 60_000)
+}, 180_000)
 afterAll(() => anvil.stop())
 
 const deploy = (name: string, ...args: unknown[]): Promise<Hex> => {
