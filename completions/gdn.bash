@@ -209,9 +209,9 @@ __gdn_arguments() {
 
 __gdn_bundles() {
   case $1 in
-    'collection create') REPLY='flags-0f0a73 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492' ;;
+    'collection create') REPLY='flags-f6c7a4 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492' ;;
     'collection show') REPLY='flags-432af9 server-12647a output-31b492' ;;
-    'collection set') REPLY='settings-f5335f flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
+    'collection set') REPLY='settings-e42cd3 flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
     'collection holders') REPLY='flags-68dc64 reading-726635 choosing-c740a4 server-12647a output-31b492' ;;
     'nft mint') REPLY='flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
@@ -307,7 +307,7 @@ __gdn_bundles() {
 
 __gdn_flags() {
   case $1 in
-    'flags-0f0a73') REPLY='--name - text Name of the collection
+    'flags-f6c7a4') REPLY='--name - text Name of the collection
 --blockchain -b =blockchain Blockchain of the collection
 --wallet - @wallets Wallet that owns the collection: an address, @name or ENS name
 --wallet-address ~ @wallets Wallet that owns the collection: an address, @name or ENS name
@@ -323,6 +323,7 @@ __gdn_flags() {
 --enable-burn - - Let the API burn NFTs
 --royalty - text Royalty on sales, such as 5%
 --royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the owner)
+--max-supply - text Maximum number of NFTs, including burned ones (unlimited)
 --file -f file JSON request, or - for standard input; flags override its fields
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'sending-and-waiting-8da941') REPLY='--wait - - Wait until the collection is deployed (the default)
@@ -349,13 +350,14 @@ __gdn_flags() {
 --help -h - Help for this command' ;;
     'flags-432af9') REPLY='--blockchain -b =blockchain Blockchain of the collections
 --rpc-url - text JSON-RPC URL of a contract'\''s chain (GDN_RPC_URL, or the server'\''s node)' ;;
-    'settings-f5335f') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
+    'settings-e42cd3') REPLY='--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
 --royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)
 --description - text Description of the collection
 --image - text Image of the collection
 --banner - text Banner of the collection
 --external-link - text Website of the collection
 --contract-uri - text URI of the complete metadata; not with --image, --banner, --description or --external-link
+--max-supply - text Lower the maximum number of NFTs
 --enable-api - - Let the API mint NFTs
 --no-enable-api - - Don'\''t let the API mint NFTs
 --enable-transfer - - Let the API transfer NFTs
@@ -1154,6 +1156,7 @@ getprovenances
 gettransactions
 getnfthistory
 getnftowners
+getsupply
 getreferences
 getcontentreferences
 relabelreferences

@@ -280,11 +280,11 @@ end
 function __gdn_bundles
   switch "$argv[1]"
     case 'collection create'
-      printf '%s\n' 'flags-0f0a73 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-f6c7a4 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
     case 'collection show'
       printf '%s\n' 'flags-432af9 server-12647a output-31b492'
     case 'collection set'
-      printf '%s\n' 'settings-f5335f flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'settings-e42cd3 flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
@@ -468,7 +468,7 @@ end
 
 function __gdn_flags
   switch "$argv[1]"
-    case 'flags-0f0a73'
+    case 'flags-f6c7a4'
       printf '%s\n' '--name - text Name of the collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--wallet - @wallets Wallet that owns the collection: an address, @name or ENS name' \
@@ -485,6 +485,7 @@ function __gdn_flags
         '--enable-burn - - Let the API burn NFTs' \
         '--royalty - text Royalty on sales, such as 5%' \
         '--royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the owner)' \
+        '--max-supply - text Maximum number of NFTs, including burned ones (unlimited)' \
         '--file -f file JSON request, or - for standard input; flags override its fields' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'sending-and-waiting-8da941'
@@ -516,7 +517,7 @@ function __gdn_flags
     case 'flags-432af9'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections' \
         '--rpc-url - text JSON-RPC URL of a contract\'s chain (GDN_RPC_URL, or the server\'s node)'
-    case 'settings-f5335f'
+    case 'settings-e42cd3'
       printf '%s\n' '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty' \
         '--royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)' \
         '--description - text Description of the collection' \
@@ -524,6 +525,7 @@ function __gdn_flags
         '--banner - text Banner of the collection' \
         '--external-link - text Website of the collection' \
         '--contract-uri - text URI of the complete metadata; not with --image, --banner, --description or --external-link' \
+        '--max-supply - text Lower the maximum number of NFTs' \
         '--enable-api - - Let the API mint NFTs' \
         '--no-enable-api - - Don\'t let the API mint NFTs' \
         '--enable-transfer - - Let the API transfer NFTs' \
@@ -1449,6 +1451,7 @@ function __gdn_values
         'gettransactions' \
         'getnfthistory' \
         'getnftowners' \
+        'getsupply' \
         'getreferences' \
         'getcontentreferences' \
         'relabelreferences' \

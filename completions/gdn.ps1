@@ -205,9 +205,9 @@ mcp Serve the commands to coding agents as MCP tools'
   }
 
   $bundles = @{
-    'collection create' = 'flags-0f0a73 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
+    'collection create' = 'flags-f6c7a4 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
     'collection show' = 'flags-432af9 server-12647a output-31b492'
-    'collection set' = 'settings-f5335f flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
+    'collection set' = 'settings-e42cd3 flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     'collection list' = 'server-12647a output-31b492'
     'collection holders' = 'flags-68dc64 reading-726635 choosing-c740a4 server-12647a output-31b492'
     'nft mint' = 'flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
@@ -300,7 +300,7 @@ mcp Serve the commands to coding agents as MCP tools'
   }
 
   $flags = @{
-    'flags-0f0a73' = '--name - text Name of the collection
+    'flags-f6c7a4' = '--name - text Name of the collection
 --blockchain -b =blockchain Blockchain of the collection
 --wallet - @wallets Wallet that owns the collection: an address, @name or ENS name
 --wallet-address ~ @wallets Wallet that owns the collection: an address, @name or ENS name
@@ -316,6 +316,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --enable-burn - - Let the API burn NFTs
 --royalty - text Royalty on sales, such as 5%
 --royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the owner)
+--max-supply - text Maximum number of NFTs, including burned ones (unlimited)
 --file -f file JSON request, or - for standard input; flags override its fields
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     'sending-and-waiting-8da941' = '--wait - - Wait until the collection is deployed (the default)
@@ -342,13 +343,14 @@ mcp Serve the commands to coding agents as MCP tools'
 --help -h - Help for this command'
     'flags-432af9' = '--blockchain -b =blockchain Blockchain of the collections
 --rpc-url - text JSON-RPC URL of a contract''s chain (GDN_RPC_URL, or the server''s node)'
-    'settings-f5335f' = '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
+    'settings-e42cd3' = '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
 --royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)
 --description - text Description of the collection
 --image - text Image of the collection
 --banner - text Banner of the collection
 --external-link - text Website of the collection
 --contract-uri - text URI of the complete metadata; not with --image, --banner, --description or --external-link
+--max-supply - text Lower the maximum number of NFTs
 --enable-api - - Let the API mint NFTs
 --no-enable-api - - Don''t let the API mint NFTs
 --enable-transfer - - Let the API transfer NFTs
@@ -1144,6 +1146,7 @@ getprovenances
 gettransactions
 getnfthistory
 getnftowners
+getsupply
 getreferences
 getcontentreferences
 relabelreferences

@@ -100,7 +100,7 @@ async function collectionOf(holder: Hex): Promise<Hex> {
   const init = {
     requestId: `0x${String(++made).padStart(64, '0')}` as Hex,
     ...{ name: 'Tide', symbol: 'TIDE', owner: holder, enableApi: true, enableTransfer: false, locked: false },
-    ...{ dynamic: false, enableBurn: false, royaltyReceiver: zeroAddress, royaltyBps: 0n },
+    ...{ dynamic: false, enableBurn: false, royaltyReceiver: zeroAddress, royaltyBps: 0n, maxSupply: 0n },
   }
   await anvil.send(anvil.accounts[1] ?? '0x', collectionFactory, encodeMake(init))
   return predictCollection(collectionFactory, init)
