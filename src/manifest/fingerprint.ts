@@ -7,14 +7,23 @@ import { type ManifestSource, type OpenSource, openManifestSource } from './sour
 /** Increment this when the same bytes result in different rows or problems. */
 const READER = 3
 
-/** A hash of everything that determines the rows of a manifest: its bytes, the options, and the folder of its paths. */
+const AT = 0x40
+/** In JSON, the `@` of a name may be escaped. */
+const BACKSLASH = 0x5c
+
+/**
+ * A hash of everything that determines the rows of a manifest: its bytes, the options, the folder of its paths, and the
+ * names on this machine if it may contain one. ENS names aren't included, because runs keep their addresses.
+ */
 export class Fingerprint {
   readonly #source: ManifestSource
   readonly #options: ManifestOptions
+  readonly #namesDigest: ManifestOptions['namesDigest']
   #ofRead: string | null = null
 
-  constructor(source: ManifestSource, options: ManifestOptions) {
+  constructor(source: ManifestSource, { namesDigest, ...options }: ManifestOptions) {
     this.#source = source
+    this.#namesDigest = namesDigest
     this.#options = { ...options, ensNames: undefined }
   }
 
@@ -29,12 +38,12 @@ export class Fingerprint {
   /** Yields the bytes of a manifest and hashes them. */
   async *watch(open: OpenSource): AsyncIterable<Uint8Array> {
     if ('stdin' in this.#source) return yield* open.bytes
-    const hash = createHash('sha256')
+    const bytes = new HashedBytes()
     for await (const piece of open.bytes) {
-      hash.update(piece)
+      bytes.add(piece)
       yield piece
     }
-    this.#ofRead = this.#with(open, hash.digest('hex'))
+    this.#ofRead = await this.#with(open, bytes)
   }
 
   /** Returns the fingerprint of the current file, or null if it can't be read. */
@@ -42,17 +51,32 @@ export class Fingerprint {
     if ('stdin' in this.#source) return null
     try {
       const open = await openManifestSource(this.#source)
-      const hash = createHash('sha256')
-      for await (const piece of open.bytes) hash.update(piece)
-      return this.#with(open, hash.digest('hex'))
+      const bytes = new HashedBytes()
+      for await (const piece of open.bytes) bytes.add(piece)
+      return await this.#with(open, bytes)
     } catch (error) {
       if (error instanceof ManifestError) return null
       throw error
     }
   }
 
-  #with({ folder, format }: OpenSource, bytes: string): string {
-    const shaping = canonicalJson([READER, folder, format, this.#options, bytes])
+  async #with({ folder, format }: OpenSource, bytes: HashedBytes): Promise<string> {
+    const names = bytes.mayHaveNames ? [await this.#namesDigest?.()] : []
+    const shaping = canonicalJson([READER, folder, format, this.#options, bytes.digest(), ...names])
     return createHash('sha256').update(shaping).digest('hex')
+  }
+}
+
+class HashedBytes {
+  readonly #hash = createHash('sha256')
+  mayHaveNames = false
+
+  add(piece: Uint8Array): void {
+    this.#hash.update(piece)
+    this.mayHaveNames ||= piece.includes(AT) || piece.includes(BACKSLASH)
+  }
+
+  digest(): string {
+    return this.#hash.digest('hex')
   }
 }

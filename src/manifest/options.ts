@@ -43,6 +43,8 @@ export interface ManifestOptions extends ColumnNaming {
   addressOf?: (name: string) => string
   /** Called once before `addressOf`, and only if the manifest may contain a name. */
   openNames?: () => Promise<void>
+  /** Returns a text that changes with the address of any name. */
+  namesDigest?: () => Promise<string>
   /** Resolves ENS names such as `alice.eth`. Undefined if they aren't allowed. */
   ensNames?: EnsNames | undefined
   /** Whether local files can be uploaded. */

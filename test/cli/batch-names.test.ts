@@ -25,11 +25,12 @@ async function mints(isRefused = false) {
   const api = await fakeApi(isRefused ? {} : service())
   const mintTo = (to: string) =>
     gdn('batch', 'mint', path('row.json'), '--to', to, ...TARGET, '--base-url', api.url, '--json')
+  const mint = () => gdn('batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json')
   const received = () =>
     (api.bodies('createnft') as { receiver_wallet_address: string; metadata: unknown[] }[])
       .flatMap(({ receiver_wallet_address, metadata }) => metadata.map(() => receiver_wallet_address.toLowerCase()))
       .sort()
-  return { mintTo, received }
+  return { mint, mintTo, received }
 }
 
 const results = async () => JSON.parse((await gdn('batch', 'results', path('row.json'), '--json')).stdout)
@@ -46,6 +47,27 @@ describe('batch mint --to with a list', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(received()).toEqual(expected)
     expect(await results()).toContainEqual(expect.objectContaining({ key: `${A}#1`, status: 'deployed' }))
+  })
+
+  test('mints to the new address of a name in an unchanged list', async () => {
+    const { mintTo, received } = await mints()
+    await writeFile(path('list.csv'), '@alice\n@bob\n')
+    await mintTo(path('list.csv'))
+    await gdn('wallet', 'rm', 'bob')
+    await gdn('wallet', 'add', 'bob', C)
+    expect(await mintTo(path('list.csv'))).toMatchObject({ code: 0 })
+    expect(received()).toEqual([A, B, C])
+  })
+
+  test('reads an unchanged manifest again after a name got another address', async () => {
+    const { received, mint } = await mints()
+    await writeFile(path('drop.csv'), 'title,description,receiver\nA,x,@alice\nB,x,@bob\n')
+    expect(await mint()).toMatchObject({ code: 0 })
+    await gdn('wallet', 'rm', 'bob')
+    await gdn('wallet', 'add', 'bob', C)
+    // As after an edit of the receiver: the row without an ID is not the one that was minted.
+    expect(errorOf(await mint()).code).toBe('edited_rows')
+    expect(received()).toEqual([A, B])
   })
 
   test('reports each name without an address with its line and column, and sends nothing', async () => {

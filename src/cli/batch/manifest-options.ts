@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { anyAddressProblem } from '../../api/address.ts'
@@ -44,6 +45,7 @@ export function manifestOptions(
       if (book === undefined) throw new Error('the names are not open')
       return book.resolve(name, {})
     },
+    namesDigest: async () => namesDigest(await addresses()),
     columnMap: flags.map?.map(({ key, value }) => [key, value] as const),
     defaultMap: columnMap === null ? undefined : checkedMap(columnMap),
     unknownColumns,
@@ -51,6 +53,13 @@ export function manifestOptions(
     localFiles: true,
     fileFolders: [cwd],
   }
+}
+
+function namesDigest(book: AddressBook): string {
+  // An unreadable book fails with its own message when a name is needed.
+  if (book.problem !== null) return ''
+  const lines = book.list().map(({ name, address }) => `${name} ${address ?? ''}\n`)
+  return createHash('sha256').update(lines.sort().join('')).digest('hex')
 }
 
 /** Returns the options with the ENS names of rows and flags permitted. Use them for all readings of a command. */

@@ -247,7 +247,7 @@ async function checkReceivers({ addresses }: Pick<Deps, 'addresses'>, to: string
 }
 
 /** Returns the options that shape a manifest's rows, for the state database. */
-const readingOf = ({ addressOf, openNames, ensNames, fileFolders, ...shaping }: ManifestOptions) => shaping
+const readingOf = ({ addressOf, openNames, namesDigest, ensNames, fileFolders, ...shaping }: ManifestOptions) => shaping
 
 interface Target {
   settings: Settings
