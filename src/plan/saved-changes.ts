@@ -1,4 +1,5 @@
 import type { NftRecord } from '../api/nft-record.ts'
+import { sameAddress } from '../api/same-address.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import type { State } from '../state/open-state.ts'
@@ -44,6 +45,23 @@ function whatChanged(now: NftChange, saved: readonly NftChange[]): string {
   if (made !== undefined) return `${made.field} is ${made.to ?? 'unset'}`
   if (was.revision !== now.revision) return 'its metadata was updated'
   return was.transfers === now.transfers ? 'its change differs from the plan' : 'it was transferred'
+}
+
+/**
+ * Returns where an NFT went instead, if the saved plan has its mint or transfer and another machine has made it to
+ * another address of the row's ENS name. Otherwise, a change that isn't left was made as saved.
+ */
+function madeElsewhere(
+  receiver: string,
+  nft: NftRecord | undefined,
+  now: readonly NftChange[],
+  saved: readonly NftChange[],
+): string | null {
+  const isMade = (want: 'mint' | 'transfer') => saved.some((one) => one.want === want) && now.length === 0
+  const isTransfer = isMade('transfer')
+  if (nft === undefined || !(isTransfer || isMade('mint'))) return null
+  const to = isTransfer ? nft.receiver_wallet_address : (nft.minted_to ?? nft.receiver_wallet_address)
+  return to == null || sameAddress(to, receiver) ? null : `${isTransfer ? 'its owner is' : 'it was minted to'} ${to}`
 }
 
 /** The changes of a saved plan by row position, in a temporary table. */
@@ -93,8 +111,12 @@ export class SavedChanges {
       const candidate = candidates[at]
       if (candidate === undefined) continue
       const { key, row } = candidate.row
-      const lastUpdate = nftOf(candidate)?.revision_reference_id ?? null
-      this.#compare({ key: shownKey(key), line: row.line }, changes, saved.get(position), lastUpdate)
+      const nft = nftOf(candidate)
+      const before = saved.get(position) ?? []
+      const replanned = { key: shownKey(key), line: row.line, changes }
+      const elsewhere = madeElsewhere(row.receiver, nft, changes, before)
+      if (elsewhere !== null) this.#add({ ...replanned, what: elsewhere })
+      else this.#compare(replanned, changes, before, nft?.revision_reference_id ?? null)
     }
   }
 
@@ -129,9 +151,11 @@ export class SavedChanges {
     lastUpdate: string | null = null,
   ): void {
     const other = firstOther(changes, saved, lastUpdate)
-    if (other === undefined) return
+    if (other !== undefined) this.#add({ key, line, changes, what: whatChanged(other, saved) })
+  }
+
+  #add(row: ReplannedRow): void {
     this.changedSinceSaved.count++
-    if (this.changedSinceSaved.rows.length === MAX_CHANGED) return
-    this.changedSinceSaved.rows.push({ key, line, changes, what: whatChanged(other, saved) })
+    if (this.changedSinceSaved.rows.length < MAX_CHANGED) this.changedSinceSaved.rows.push(row)
   }
 }

@@ -132,6 +132,18 @@ test('a saved plan keeps the addresses of its names', async () => {
   expect((await succeeded(first.plan())).stderr).toContain('1 unchanged')
 })
 
+test('a saved plan is refused after another machine made its changes to another address of the name', async () => {
+  const { first, second } = await minted(withId)
+  const both = (receiver: string) => `${withId(receiver)}b,Dusk,x,${receiver}\n`
+  for (const each of [first, second]) await each.write(both('bob.eth'))
+  await succeeded(first.plan('--out', first.path('plan.json')))
+  node.records['bob.eth'] = { [POLYGON]: CAROL }
+  await succeeded(second.apply())
+  const refused = await first.run('apply', first.path('plan.json'), '--base-url', backend.url, '--yes')
+  expect(refused.code).not.toBe(0)
+  for (const what of [`its owner is ${CAROL}`, `it was minted to ${CAROL}`]) expect(refused.stderr).toContain(what)
+})
+
 test('a moved name under another run name on another machine seems minted, and --adopt takes it', async () => {
   const { collection, second } = await minted(withoutId)
   move()
