@@ -24,6 +24,8 @@ export interface ReceiverList {
   source: ManifestSource
   /** Whether a receiver may have several lines, whose counts are added. */
   merge: boolean
+  /** Notes about the source for the user. They are complete when the source is read. */
+  notes?: readonly string[]
   check?: ReceiverCheck | undefined
   /** Whether `check` leaves receivers out. */
   skipsContracts: boolean
@@ -43,7 +45,7 @@ const SOLANA_PLACEHOLDER = '1nc1nerator11111111111111111111111111111111'
  */
 export function readListRows(
   path: string,
-  { source, merge, check, skipsContracts }: ReceiverList,
+  { source, merge, notes: ofSource = [], check, skipsContracts }: ReceiverList,
   options: ManifestOptions & { blockchain: Blockchain },
 ): ManifestReading {
   const { blockchain, ensNames } = options
@@ -65,7 +67,7 @@ export function readListRows(
         isEmpty &&= items.length === 0
         yield items
       }
-      notes = (await check?.notes()) ?? []
+      notes = [...ofSource, ...((await check?.notes()) ?? [])]
     } catch (error) {
       if (!(error instanceof ManifestError)) throw error
       return yield [{ issue: error.issue }]

@@ -18,13 +18,14 @@ beforeEach(async () => {
   await saveAddresses(path('.local/state/gdn'), { alice: A, bob: B })
 })
 
+const OFFLINE = ['--dry-run', '--no-lookup', '--base-url', 'http://127.0.0.1:9']
 const gdn = (...argv: string[]) => cli(argv, options)
 
 /** A server, and the command that mints the row to a list or a group. */
 async function mints(isRefused = false) {
   const api = await fakeApi(isRefused ? {} : service())
-  const mintTo = (to: string) =>
-    gdn('batch', 'mint', path('row.json'), '--to', to, ...TARGET, '--base-url', api.url, '--json')
+  const mintTo = (to: string, ...flags: string[]) =>
+    gdn('batch', 'mint', path('row.json'), '--to', to, ...flags, ...TARGET, '--base-url', api.url, '--json')
   const mint = () => gdn('batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json')
   const received = () =>
     (api.bodies('createnft') as { receiver_wallet_address: string; metadata: unknown[] }[])
@@ -133,6 +134,26 @@ describe('batch mint --to with a group', () => {
     await gdn('wallet', 'rm', 'team')
     expect((await gdn('batch', 'results', path('row.json'))).stderr).toContain('@team is not the name of a group')
   })
+
+  test.each([[[]], [['--merge']]])(
+    'mints one NFT to two members with the same address, and names them, with %j',
+    async (flags) => {
+      const { mintTo, received } = await mints()
+      await gdn('wallet', 'group', '@team', '@alice', '@bob', C)
+      await gdn('wallet', 'rm', 'bob')
+      await gdn('wallet', 'add', 'bob', A)
+      const shown = await gdn('batch', 'mint', path('row.json'), '--to', '@team', ...TARGET, ...OFFLINE)
+      expect(shown.stderr).toContain(
+        '@team has members with the same address, which counts once: @bob (same as @alice)',
+      )
+      expect((await mintTo('@team', ...flags)).code).toBe(0)
+      expect(received()).toEqual([A, C])
+      expect(await results()).toMatchObject([
+        { key: `${A}#1`, line: 1 },
+        { key: `${C}#1`, line: 3 },
+      ])
+    },
+  )
 
   test('rejects a member without an address with its number, and sends nothing', async () => {
     const { mintTo, received } = await mints(true)

@@ -1,6 +1,7 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { readListRows } from '../../manifest/list-rows.ts'
 import type { ManifestOptions, ManifestReading, ManifestSource } from '../../manifest/read.ts'
+import { groupList } from '../../wallet/group-list.ts'
 import { isName } from '../../wallet/names.ts'
 import type { Deps } from '../deps.ts'
 import { type Checking, ContractReceivers } from './contract-receivers.ts'
@@ -22,18 +23,24 @@ export function readList(
   { row, to, list, checking }: ListFiles,
   options: ManifestOptions & { blockchain: Blockchain },
 ): ManifestReading {
-  const source = sourceOf(deps, to)
+  const notes: string[] = []
+  const source = sourceOf(deps, to, notes)
   const check = checking === null ? undefined : new ContractReceivers(deps, { ...checking, ...options })
-  return readListRows(row, { ...list, source, check }, options)
+  return readListRows(row, { ...list, source, notes, check }, options)
 }
 
-function sourceOf(deps: Deps, to: string | null): ManifestSource {
+function sourceOf(deps: Deps, to: string | null, notes: string[]): ManifestSource {
   if (to === null) return { stdin: deps.io.stdin }
-  return isName(to) ? { stdin: membersOf(deps, to), name: to } : { path: to }
+  return isName(to) ? { stdin: membersOf(deps, to, notes), name: to } : { path: to }
 }
 
-/** Yields the members of a group as a list of receivers, with one member per line. */
-async function* membersOf({ addresses }: Pick<Deps, 'addresses'>, group: string): AsyncGenerator<Uint8Array> {
-  const { members } = (await addresses()).group(group, {})
-  yield Buffer.from(`${members.join('\n')}\n`)
+/** Yields the members of a group as a list of receivers. Adds a note if members have the same address. */
+async function* membersOf(
+  { addresses }: Pick<Deps, 'addresses'>,
+  group: string,
+  notes: string[],
+): AsyncGenerator<Uint8Array> {
+  const { text, note } = groupList(await addresses(), group, {})
+  if (note !== null && !notes.includes(note)) notes.push(note)
+  yield Buffer.from(text)
 }

@@ -1,0 +1,51 @@
+import { GdnError, type Place } from '../core/errors.ts'
+import { receiverKey } from '../manifest/receiver-list.ts'
+import type { AddressBook } from './address-book.ts'
+import { isName } from './names.ts'
+
+/** The members of a group as a list of receivers. */
+export interface GroupList {
+  /** One member per line. The lines of repeated members are empty, so that the other members keep their numbers. */
+  text: string
+  /** A note that names the members with the address of an earlier member; null if there are none. */
+  note: string | null
+}
+
+const MAX_NAMED = 5
+
+/**
+ * Returns the members of a group as a list with each address once. Names of a group can get the same address after the
+ * group was saved. A name without an address stays in the list, whose reader reports it with its line.
+ *
+ * @throws GdnError as `AddressBook.group`
+ */
+export function groupList(book: AddressBook, group: string, place: Place): GroupList {
+  const first = new Map<string, string>()
+  const repeated: string[] = []
+  const { name, members } = book.group(group, place)
+  const lines = members.map((member) => {
+    const address = addressOf(book, member)
+    if (address === null) return member
+    const key = receiverKey(address)
+    const earlier = first.get(key)
+    if (earlier === undefined) first.set(key, member)
+    else repeated.push(`${member} (same as ${earlier})`)
+    return earlier === undefined ? member : ''
+  })
+  return { text: `${lines.join('\n')}\n`, note: noteOf(name, repeated) }
+}
+
+function addressOf(book: AddressBook, member: string): string | null {
+  try {
+    return isName(member) ? book.resolve(member, {}) : member
+  } catch (error) {
+    if (error instanceof GdnError) return null
+    throw error
+  }
+}
+
+function noteOf(group: string, repeated: readonly string[]): string | null {
+  if (repeated.length === 0) return null
+  const more = repeated.length > MAX_NAMED ? ` and ${repeated.length - MAX_NAMED} more` : ''
+  return `@${group} has members with the same address, which counts once: ${repeated.slice(0, MAX_NAMED).join(', ')}${more}`
+}
