@@ -26,12 +26,12 @@ export function savedGroups(sql: Pick<Sql, 'all'>): SavedGroup[] {
 export const hasGroup = (sql: Sql, name: string): boolean =>
   sql.get('SELECT 1 FROM group_members WHERE group_name = ?', name) !== undefined
 
-/** Adds a member to a group, which need not exist. Has no effect if the group has the member. */
+/** Adds a member to a group, which need not exist. Returns whether the group didn't have the member. */
 export function addMember(
   sql: Sql,
   { group, member, created_at }: { group: string; member: string; created_at: number },
-): void {
-  sql.run(
+): boolean {
+  const added = sql.run(
     `INSERT INTO group_members SELECT ?, coalesce(max(position), 0) + 1, ?, ? FROM group_members WHERE group_name = ?
      ON CONFLICT DO NOTHING`,
     group,
@@ -39,6 +39,7 @@ export function addMember(
     created_at,
     group,
   )
+  return added > 0
 }
 
 /** Deletes a group and returns whether it existed. Saved addresses of its members stay. */

@@ -103,7 +103,7 @@ function contactOf({ file, columns, line, cells }: Row, lines: Map<string, numbe
   const wrong = address === '' ? 'is required' : anyAddressProblem(address)
   if (wrong !== null) add('address', `address ${wrong}`)
   const groups = new Set<string>()
-  for (const typed of textOf('groups').split(/[\s;]+/)) {
+  for (const typed of textOf('groups').split(/[\s,;]+/)) {
     const group = typed.replace(/^@/, '').toLowerCase()
     if (typed === '') continue
     const problem = nameProblem(group)

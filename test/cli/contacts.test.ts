@@ -129,13 +129,32 @@ describe('wallet add --from', () => {
 
   test('adds the names to their groups, and keeps the members that a group had', async () => {
     const { run, add } = await machine()
-    await add(`\uFEFFname;address;groups\r\nalice;${OWNER};team friends\r\nbob;${SOLANA};"@Team;friends"\r\n`)
+    await add(`\uFEFFname;address;groups\r\nalice;${OWNER};team friends\r\nbob;${SOLANA};"@Team, friends"\r\n`)
     const { code, stderr } = await add(`name,address,groups\ncarol,${SENDER},team\nalice,${OWNER},team\n`)
     expect(code, stderr).toBe(0)
-    expect(stderr).toContain('Their groups are @team.')
+    expect(stderr).toContain('Added to @team: @carol.\n')
     const { stdout } = await run(['wallet', 'group', 'team', '--json'])
     expect(JSON.parse(stdout).map((member: { name: string }) => member.name)).toEqual(['alice', 'bob', 'carol'])
     expect((await run(['wallet', 'group', '@friends', '-o', 'ids'])).stdout).toBe(`${OWNER}\n${SOLANA}\n`)
+  })
+
+  test('names the contacts that it adds to groups again, and says if members have the same address', async () => {
+    const { run, add } = await machine()
+    const text = `name,address,groups\nalice,${OWNER},"crew, friends"\nbob,${SENDER},crew\n`
+    expect((await add(text)).stderr).toContain('Added to @crew: @alice, @bob.\nAdded to @friends: @alice.\n')
+    await run(['wallet', 'group', '@crew', '@alice'])
+    const again = await add(`${text}robert,${SENDER},crew\n`)
+    expect(again.stderr).toContain('Added to @crew: @bob, @robert.\n')
+    expect(again.stderr).toContain('same address, which counts once: @robert (same as @bob).')
+    expect(again.stderr).not.toContain('@friends')
+    expect((await add(text)).stderr).not.toContain('Added')
+  })
+
+  test('says how to change the address of a name', async () => {
+    const { run, add } = await machine()
+    await run(['wallet', 'add', 'alice', SENDER])
+    const refused = errorOf(await add(`name,address\nalice,${OWNER}\n`, '--json'))
+    expect(refused.hint).toBe('To change the address, run `gdn wallet rm @alice`, and then this command again.')
   })
 
   test('refuses a name next to a file, and a name without an address', async () => {

@@ -9,6 +9,7 @@ import { addMember, hasGroup } from '../../../state/groups.ts'
 import { withState } from '../../../state/open-state.ts'
 import type { Contacts } from '../../../wallet/contacts.ts'
 import { checkWalletFolder } from '../../../wallet/folder.ts'
+import { groupList } from '../../../wallet/group-list.ts'
 import { readName } from '../../../wallet/names.ts'
 import { nameTaken, refuseTaken } from '../../../wallet/new-names.ts'
 import { clearReservation } from '../../../wallet/reservation.ts'
@@ -36,7 +37,7 @@ const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], 
 export function command(deps: Deps, run = add): GdnCommand {
   const addCommand = new GdnCommand({
     about:
-      'Use this command for an address whose key is not on this machine, such as the address of a recipient or a hardware wallet. You can then use @name wherever a command accepts the address of a wallet. Adding the same address again has no effect. With --from, gdn saves all names of a CSV file with the columns name, address and groups, or none of them. The column groups is optional. It has the names of groups, separated by spaces or semicolons. To name a keystore from another program, copy the file to the wallet folder, which gdn wallet list shows. For example, alice.json becomes @alice.',
+      'Use this command for an address whose key is not on this machine, such as the address of a recipient or a hardware wallet. You can then use @name wherever a command accepts the address of a wallet. Adding the same address again has no effect. With --from, gdn saves all names of a CSV file with the columns name, address and groups, or none of them. The column groups is optional. It has the names of groups, separated by spaces, commas or semicolons. gdn adds each contact to its groups and removes no members. To name a keystore from another program, copy the file to the wallet folder, which gdn wallet list shows. For example, alice.json becomes @alice.',
     examples: [
       [
         'Save an address, to use it as --receiver @bob',
@@ -82,18 +83,35 @@ export async function add(
   const { contacts, issues } = found
   if (contacts.length === 0) throw issuesError('invalid_input', issues.slice(0, MAX_ISSUES), issues.length)
   const names = contacts.map(({ name }) => name)
-  const added = await save(deps, flags, (sql, folder) => enterAll(sql, folder, found, deps.now()), names)
+  const { added, joined } = await save(deps, flags, (sql, folder) => enterAll(sql, folder, found, deps.now()), names)
   if (isAskedFor(flags)) await output.many(contacts.map(({ name, address }) => ({ name, address })))
   const before = added === contacts.length ? '' : ` ${contacts.length - added} were saved before.`
-  const groups = [...new Set(contacts.flatMap((contact) => contact.groups))].map((name) => `@${name}`)
-  const inGroups = groups.length === 0 ? '' : ` Their groups are ${shownGroups(groups)}.`
-  io.note(`Saved ${count(added, 'contact')}.${before}${inGroups} Run \`gdn wallet list\` to list all names.`)
+  io.note(`Saved ${count(added, 'contact')}.${before} Run \`gdn wallet list\` to list all names.`)
+  await noteGroups(deps, joined)
 }
 
+/** Prints the members that were added to each group, and the members of these groups with the same address. */
+async function noteGroups(
+  { io, addresses }: Pick<Deps, 'io' | 'addresses'>,
+  joined: ReadonlyMap<string, readonly string[]>,
+): Promise<void> {
+  const groups = [...joined].slice(0, MAX_SHOWN)
+  for (const [group, members] of groups) io.note(`Added to @${group}: ${shownMembers(members)}.`)
+  if (joined.size > groups.length) io.note(`Added members to ${count(joined.size - groups.length, 'other group')}.`)
+  if (joined.size === 0) return
+  const book = await addresses()
+  for (const [group] of groups) {
+    const { note } = groupList(book, group, {})
+    if (note !== null) io.warn(`${note}.`)
+  }
+}
+
+/** Maximum number of groups, and of members of one group, that are printed. */
 const MAX_SHOWN = 10
 
-const shownGroups = (groups: readonly string[]): string =>
-  groups.slice(0, MAX_SHOWN).join(', ') + (groups.length > MAX_SHOWN ? ` and ${groups.length - MAX_SHOWN} more` : '')
+/** Formats the members of a group that a command has added or removed. */
+export const shownMembers = (members: readonly string[]): string =>
+  members.slice(0, MAX_SHOWN).join(', ') + (members.length > MAX_SHOWN ? ` and ${members.length - MAX_SHOWN} more` : '')
 
 function namedOf(typed: string | undefined, given: string | undefined): Named {
   if (typed === undefined) throw requiredFlag('<name>', 'Add a name and an address, or --from <file>.')
@@ -125,18 +143,28 @@ async function save<Result>(
 function enter(sql: Sql, folder: string, { name, address }: Named, now: number): boolean {
   refuseTaken(folder, name, hasGroup(sql, name) ? 'a group' : null)
   const taken = enterAddress(sql, { name, address, created_at: now })
-  if (taken !== null && taken !== address) throw nameTaken(name, taken)
-  return taken === null
+  if (taken === null || taken === address) return taken === null
+  throw nameTaken(name, taken).with({
+    hint: `To change the address, run \`gdn wallet rm @${name}\`, and then this command again.`,
+  })
+}
+
+interface Entered {
+  /** The number of contacts that weren't saved before. */
+  added: number
+  /** The members that groups didn't have before, by the name of the group. */
+  joined: Map<string, string[]>
 }
 
 /**
- * Saves all contacts and their groups. Returns the number of contacts that weren't saved before.
+ * Saves all contacts and their groups.
  *
  * @throws GdnError `invalid_input` with all problems of the file and its names, if there are any
  */
-function enterAll(sql: Sql, folder: string, { contacts, issues }: Contacts, now: number): number {
+function enterAll(sql: Sql, folder: string, { contacts, issues }: Contacts, now: number): Entered {
   const all = [...issues]
   let added = 0
+  const joined = new Map<string, string[]>()
   const attempt = (place: (typeof all)[number]['place'], act: () => void) => {
     try {
       act()
@@ -155,10 +183,14 @@ function enterAll(sql: Sql, folder: string, { contacts, issues }: Contacts, now:
     for (const group of groups) {
       if (!checked.has(group)) attempt(place('groups'), () => refuseTaken(folder, group, savedAddress(sql, group)))
       checked.add(group)
-      addMember(sql, { group, member: `@${name}`, created_at: now })
+      const member = `@${name}`
+      if (!addMember(sql, { group, member, created_at: now })) continue
+      const members = joined.get(group) ?? []
+      joined.set(group, members)
+      members.push(member)
     }
   }
-  if (all.length === 0) return added
+  if (all.length === 0) return { added, joined }
   const lineOf = ({ place: { line = Number.MAX_SAFE_INTEGER } }: (typeof all)[number]) => line
   all.sort((a, b) => lineOf(a) - lineOf(b) || (a.place.column ?? 0) - (b.place.column ?? 0))
   throw issuesError('invalid_input', all.slice(0, MAX_ISSUES), all.length)
