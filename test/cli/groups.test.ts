@@ -29,13 +29,64 @@ describe('gdn wallet group', () => {
       { name: 'alice', address: OWNER },
       { name: null, address: OTHER },
     ])
-    await gdn('wallet', 'group', 'team', '@bob', '@alice')
+    const replaced = await gdn('wallet', 'group', 'team', '@bob', '@alice')
+    expect(replaced.stderr).toBe(`The group @team has 2 members. Added: @bob. Removed: ${OTHER}.\n`)
     expect((await gdn('wallet', 'group', '@team', '-o', 'ids')).stdout).toBe(`${BOB}\n${OWNER}\n`)
     const list: object[] = JSON.parse((await gdn('wallet', 'list', '--json')).stdout)
     expect(list).toContainEqual(
       expect.objectContaining({ name: 'team', kind: 'group', address: null, members: ['@bob', '@alice'] }),
     )
     expect((await gdn('wallet', 'list')).stdout).toMatch(/@team\t\tgroup\t[-\d]+\t@bob @alice\n/)
+  })
+
+  test('adds and removes single members with --add and --remove', async () => {
+    await gdn('wallet', 'group', '@team', '@alice', OTHER)
+    const changed = await gdn('wallet', 'group', '@team', '--add', '@bob', '--remove', OTHER.toLowerCase())
+    expect(changed.stderr).toBe(`The group @team has 2 members. Added: @bob. Removed: ${OTHER}.\n`)
+    expect(await membersOf('team')).toMatchObject([{ name: 'alice' }, { name: 'bob' }])
+    await gdn('wallet', 'rm', 'bob')
+    expect(await gdn('wallet', 'group', '@team', '--remove', '@bob')).toMatchObject({ code: 0 })
+    expect(await membersOf('team')).toMatchObject([{ name: 'alice' }])
+  })
+
+  test.each([
+    ['a member that it has', ['--add', '@alice'], '--add: @alice is already a member', 'Remove one'],
+    ['another name of a member', ['--add', OWNER], `--add: ${OWNER} has the same address as @alice`, 'Remove one'],
+    ['an unknown name', ['--add', '@bbo'], '--add: @bbo is not the name', 'Did you mean @bob?'],
+    [
+      'a name that is no member',
+      ['--remove', '@bob'],
+      '--remove: "@bob" is not a member of @team',
+      'to list the members',
+    ],
+    ['a member without @', ['--remove', 'alice'], '--remove: "alice" is not a member', 'Did you mean @alice?'],
+    ['all members', ['--remove', '@alice'], '--remove: leaves no members', 'gdn wallet rm team'],
+    ['all new members', ['@bob', '--add', '@bob'], '--add: contradicts <member>', 'Use one of them.'],
+  ])('refuses a change with %s, and keeps the group', async (_what, argv, message, hint) => {
+    await gdn('wallet', 'group', '@team', '@alice')
+    const refused = await gdn('wallet', 'group', '@team', ...argv, '--json')
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(errorOf(refused)).toMatchObject({
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining(hint),
+    })
+    expect(await membersOf('team')).toMatchObject([{ name: 'alice' }])
+  })
+
+  test('refuses to change a group that does not exist, and a change without a group', async () => {
+    expect(errorOf(await gdn('wallet', 'group', '@team', '--add', '@bob', '--json')).code).toBe('not_found_locally')
+    expect(errorOf(await gdn('wallet', 'group', '--add', '@bob', '--json')).message).toBe('<group>: is required')
+  })
+
+  test('lists all groups without a name', async () => {
+    expect((await gdn('wallet', 'group')).stderr).toContain('There are no groups yet.')
+    await gdn('wallet', 'group', '@team', '@alice', '@bob')
+    await gdn('wallet', 'group', '@crew', OTHER)
+    expect(JSON.parse((await gdn('wallet', 'group', '--json')).stdout)).toMatchObject([
+      { name: 'crew', members: [OTHER] },
+      { name: 'team', members: ['@alice', '@bob'] },
+    ])
+    expect((await gdn('wallet', 'group')).stdout).toContain('@team\t@alice @bob\n')
   })
 
   test('is deleted by wallet rm, which keeps the saved addresses', async () => {

@@ -1,24 +1,31 @@
 import { anyAddressProblem, checksumAddress } from '../../../api/address.ts'
 import { stateDirectory, walletsDirectory } from '../../../config/paths.ts'
 import { count } from '../../../core/count.ts'
-import { GdnError, messageOf } from '../../../core/errors.ts'
+import { flagError, GdnError, messageOf, type Place } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { savedAddress } from '../../../state/addresses.ts'
-import { addMember, deleteGroup } from '../../../state/groups.ts'
+import { addMember, deleteGroup, savedGroups } from '../../../state/groups.ts'
 import { type State, withState } from '../../../state/open-state.ts'
 import type { AddressBook } from '../../../wallet/address-book.ts'
 import { checkWalletFolder } from '../../../wallet/folder.ts'
 import { isName, readName } from '../../../wallet/names.ts'
 import { refuseTaken } from '../../../wallet/new-names.ts'
 import { clearReservation } from '../../../wallet/reservation.ts'
-import { GdnCommand } from '../../command.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
+import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { notEmpty } from '../../flags/parse.ts'
+import type { Io } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import { shownMembers } from './add.ts'
 
-export type GroupFlags = OutputFlags & Pick<ServerFlags, 'stateDir'>
+export interface GroupFlags extends OutputFlags, Pick<ServerFlags, 'stateDir'> {
+  add?: string[]
+  remove?: string[]
+}
 
 const VIEW: View = {
   fields: ['name', 'address', 'error'],
@@ -28,69 +35,156 @@ const VIEW: View = {
   sparse: ['error'],
   cells: ({ name, ...record }) => ({ ...record, name: name === null ? '' : `@${name}` }),
 }
+const GROUPS: View = {
+  fields: ['name', 'members', 'created_at'],
+  columns: ['name', 'members'],
+  id: 'name',
+  plural: 'groups',
+  cells: ({ name, members, ...record }) => ({ ...record, name: `@${name}`, members: (members as string[]).join(' ') }),
+}
 const MEMBER = { flag: '<member>' }
 
 export function command(deps: Deps, run = group): GdnCommand {
   const groupCommand = new GdnCommand({
     about:
-      'A member is the name of a wallet or a saved address, such as @alice, or an address. If the group exists, its members are replaced. Without members, the command shows the group. To mint an NFT to each member, use gdn batch mint with --to @team. The address of a name is looked up each time the group is used. gdn wallet rm deletes a group.',
+      'A member is the name of a wallet or a saved address, such as @alice, or an address. If the group exists, the given members replace all of its members. To change only some, use --add and --remove, once for each member. Without members, the command shows the group, and without a group, it lists all groups. To mint an NFT to each member, use gdn batch mint with --to @team. The address of a name is looked up each time the group is used. gdn wallet rm deletes a group.',
     examples: [
       ['Create or replace the group @team', 'gdn wallet group @team @alice @bob'],
       ['Show the members of @team', 'gdn wallet group @team'],
+      ['Change some members of @team', 'gdn wallet group @team --add @erin --remove @bob'],
+      ['List all groups', 'gdn wallet group'],
     ],
   })
-  groupCommand.argument('<group>').argument('[member...]')
+  groupCommand.argument('[group]').argument('[member...]')
+  const repeatable = { parse: notEmpty, repeatable: true }
+  valueFlag(groupCommand, '--add <member>', 'Name or address to add to the group; repeatable', repeatable)
+  valueFlag(groupCommand, '--remove <member>', 'Member to remove from the group; repeatable', repeatable)
   addStateDirFlag(groupCommand)
   addOutputFlags(groupCommand)
-  return groupCommand.action(async (name: string, members: string[], flags: GroupFlags) => {
+  return groupCommand.action(async (name: string | undefined, members: string[], flags: GroupFlags) => {
     await run(deps, name, members, flags)
   })
 }
 
-export async function group(deps: Deps, typed: string, given: readonly string[], flags: GroupFlags): Promise<void> {
+export async function group(
+  deps: Deps,
+  typed: string | undefined,
+  given: readonly string[],
+  flags: GroupFlags,
+): Promise<void> {
   const { io } = deps
+  const isChange = given.length > 0 || flags.add !== undefined || flags.remove !== undefined
+  const book = await deps.addresses()
+  if (typed === undefined) {
+    if (isChange) throw requiredFlag('<group>', 'Add the name of the group.')
+    return await printGroups(io, book, flags)
+  }
   const output = createOutput(io, flags, VIEW)
   const place = { flag: '<group>' }
-  const book = await deps.addresses()
-  if (given.length === 0) {
+  if (!isChange) {
     const { members } = book.group(typed, place)
     return await output.many(members.map((member) => memberRecord(book, member)))
   }
   const name = readName(typed, place, 'group')
-  const members = checkedMembers(book, given)
-  await save(deps, { name, members, stateDir: flags.stateDir })
+  const change = given.length > 0 ? replaceAll(book, given, flags) : changeSome(book, name, flags)
+  const { before, members } = await save(deps, { name, change, stateDir: flags.stateDir })
   if (isAskedFor(flags)) await output.many(members.map((member) => memberRecord(book, member)))
-  io.note(`The group @${name} has ${count(members.length, 'member')}.`)
+  const [added, removed] = [without(members, before), without(before, members)]
+  const changes = [
+    ...(before.length === 0 || added.length === 0 ? [] : [` Added: ${shownMembers(added)}.`]),
+    ...(removed.length === 0 ? [] : [` Removed: ${shownMembers(removed)}.`]),
+  ]
+  io.note(`The group @${name} has ${count(members.length, 'member')}.${changes.join('')}`)
 }
 
-/** Returns the members as they are stored. @throws GdnError `usage` for an unknown or repeated member, or a group */
-function checkedMembers(book: AddressBook, given: readonly string[]): string[] {
-  const members = new Map<string, string>()
+async function printGroups(io: Io, book: AddressBook, flags: GroupFlags): Promise<void> {
+  const output = createOutput(io, flags, GROUPS)
+  if (book.problem !== null) throw book.problem
+  const groups = book.groups()
+  if (groups.length === 0 && output.mode === 'table') {
+    io.note('There are no groups yet. Run `gdn wallet group @<group> <member>...` to create one.')
+  }
+  await output.many(
+    groups.map(({ name, members, created_at }) => ({ name, members, created_at: new Date(created_at).toISOString() })),
+  )
+}
+
+const without = (members: readonly string[], others: readonly string[]): string[] => {
+  const known = new Set(others)
+  return members.filter((member) => !known.has(member))
+}
+
+/** Returns the members of a group after a change. Throws a GdnError for a change that isn't possible. */
+type Change = (before: readonly string[]) => string[]
+
+function replaceAll(book: AddressBook, given: readonly string[], { add, remove }: GroupFlags): Change {
+  const flag = add === undefined ? '--remove' : '--add'
+  if (add !== undefined || remove !== undefined) {
+    throw flagError(flag, 'contradicts <member>, which replaces all members', 'Use one of them.')
+  }
+  const members = checkedMembers(book, given, [])
+  return () => members
+}
+
+function changeSome(book: AddressBook, name: string, { add = [], remove = [] }: GroupFlags): Change {
+  book.group(name, { flag: '<group>' })
+  const removed = remove.map((typed) => (isName(typed) || anyAddressProblem(typed) ? typed : checksumAddress(typed)))
+  return (before) => {
+    const missing = without(removed, before)[0]
+    if (missing !== undefined) {
+      const hint = before.includes(`@${missing}`)
+        ? `Did you mean @${missing}?`
+        : `Run \`gdn wallet group @${name}\` to list the members.`
+      throw flagError('--remove', `${quoted(missing)} is not a member of @${name}`, hint)
+    }
+    const kept = without(before, removed)
+    const members = [...kept, ...checkedMembers(book, add, kept, { flag: '--add' })]
+    if (members.length > 0) return members
+    throw flagError('--remove', 'leaves no members', `Run \`gdn wallet rm ${name}\` to delete the group.`)
+  }
+}
+
+/**
+ * Returns new members as they are stored.
+ *
+ * @param kept the members that the group keeps
+ * @throws GdnError `usage` for an unknown or repeated member, or a group
+ */
+function checkedMembers(
+  book: AddressBook,
+  given: readonly string[],
+  kept: readonly string[],
+  place = MEMBER,
+): string[] {
+  const members = new Map(kept.map((member) => [memberRecord(book, member).address ?? member, member]))
+  const added: string[] = []
   for (const typed of given) {
-    const address = isName(typed) ? addressOf(book, typed) : checkedAddress(book, typed)
+    const address = isName(typed) ? addressOf(book, typed, place) : checkedAddress(book, typed, place)
     const member = isName(typed) ? typed : address
     const same = members.get(address)
     if (same !== undefined) {
-      const message = same === member ? `${member} is repeated` : `${member} has the same address as ${same}`
-      throw new GdnError('usage', message, { place: MEMBER, hint: 'Remove one of them.' })
+      const repeated = kept.includes(member) ? 'is already a member' : 'is repeated'
+      const message = same === member ? `${member} ${repeated}` : `${member} has the same address as ${same}`
+      throw new GdnError('usage', message, { place, hint: 'Remove one of them.' })
     }
     members.set(address, member)
+    added.push(member)
   }
-  return [...members.values()]
+  return added
 }
 
-function addressOf(book: AddressBook, typed: string): string {
-  const name = readName(typed, MEMBER)
-  if (!book.isGroup(name)) return book.resolve(typed, MEMBER)
+function addressOf(book: AddressBook, typed: string, place: Place): string {
+  const name = readName(typed, place)
+  if (!book.isGroup(name)) return book.resolve(typed, place)
   const hint = 'Use the members of the group instead.'
-  throw new GdnError('usage', `${typed} is a group, which can't be a member of a group`, { place: MEMBER, hint })
+  throw new GdnError('usage', `${typed} is a group, which can't be a member of a group`, { place, hint })
 }
 
-function checkedAddress(book: AddressBook, typed: string): string {
+function checkedAddress(book: AddressBook, typed: string, place: Place): string {
   const problem = anyAddressProblem(typed)
   if (problem === null) return checksumAddress(typed)
   const hint = book.names().has(typed) ? `Did you mean @${typed}?` : undefined
-  throw new GdnError('usage', `${quoted(typed)} ${problem}`, { place: MEMBER, hint })
+  throw new GdnError('usage', `${quoted(typed)} ${problem}`, { place, hint })
 }
 
 /** Shows a member whose name can't be resolved with the reason. */
@@ -105,18 +199,23 @@ function memberRecord(book: AddressBook, member: string): DataRecord {
   }
 }
 
+/** Changes a group in one transaction. Returns its members before and after the change. */
 async function save(
   { env, signals: { signal }, now }: Deps,
-  { name, members, stateDir }: { name: string; members: readonly string[]; stateDir: string | undefined },
-): Promise<void> {
+  { name, change, stateDir }: { name: string; change: Change; stateDir: string | undefined },
+): Promise<{ before: string[]; members: string[] }> {
   const folder = walletsDirectory(env)
   checkWalletFolder(folder)
   await clearReservation(folder, name)
-  const replace = async (state: State) =>
+  const write = async (state: State) =>
     await state.write((sql) => {
       refuseTaken(folder, name, savedAddress(sql, name))
-      deleteGroup(sql, name)
+      const before = savedGroups(sql).find((group) => group.name === name)?.members ?? []
+      const members = change(before)
+      const isExtended = before.every((member, index) => members[index] === member)
+      if (!isExtended) deleteGroup(sql, name)
       for (const member of members) addMember(sql, { group: name, member, created_at: now() })
+      return { before, members }
     }, signal)
-  await withState(stateDirectory(env, stateDir), replace, { signal })
+  return await withState(stateDirectory(env, stateDir), write, { signal })
 }
