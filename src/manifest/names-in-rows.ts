@@ -50,7 +50,7 @@ export class NamesInRows {
     if (isEnsName(text)) this.#names.add(text)
   }
 
-  /** Resolves the names that were added. @throws GdnError if none can be resolved, or for a name of the options */
+  /** Resolves the names that were added. @throws GdnError if the node has failed, or for a name of the options */
   async open(): Promise<void> {
     const defaults = this.#defaults
     this.#defaults = []

@@ -16,7 +16,7 @@ export interface EnsNames {
   /**
    * Resolves names as the manifest spells them.
    *
-   * @throws GdnError if none can be resolved, for example because no node is configured
+   * @throws GdnError if none can be resolved, because the node has failed. Without a node, `of` throws for each name.
    */
   open(names: ReadonlySet<string>, blockchain: unknown): Promise<void>
   /** Returns the address of a name that was opened. @throws GdnError if the name has none */

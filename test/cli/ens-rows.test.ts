@@ -1,6 +1,7 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Place } from '../../src/core/errors.ts'
 import { type EnsStandIn, startEnsNode } from '../helpers/ens-node.ts'
 import { folder, service, TARGET } from './drop.ts'
 import { fakeApi } from './fake-api.ts'
@@ -61,6 +62,13 @@ async function list(...lines: string[]): Promise<string[]> {
   await writeFile(path('row.json'), JSON.stringify({ title: 'Dawn', description: 'x' }))
   await writeFile(path('to.csv'), `${lines.join('\n')}\n`)
   return [path('row.json'), '--to', path('to.csv')]
+}
+
+/** Returns the problems of a rejected manifest as `line:column message`. */
+function issuesOf(refused: Awaited<ReturnType<typeof cli>>): string[] {
+  expect(refused.code).toBe(2)
+  const { issues } = errorOf(refused).details as { issues: { place: Place; message: string }[] }
+  return issues.map(({ place: { line, column }, message }) => `${line}:${column} ${message}`)
 }
 
 describe('reading', () => {
@@ -177,6 +185,23 @@ describe('reading', () => {
     const refused = await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, ...OFFLINE], withoutNode())
     expect(refused.code).toBe(2)
     expect(refused.stderr).toContain('GDN_ENS_RPC_URL')
+  })
+
+  test('reports names without a node in their rows, next to all other problems', async () => {
+    await writeFile(path('drop.csv'), `title,description,receiver\n,x,${ALICE}\nB,x,alice.eth\nC,x,bob.eth\nD,x,0x12\n`)
+    const argv = ['batch', 'validate', path('drop.csv'), '-b', 'polygon', '--json']
+    expect(issuesOf(await gdn(argv, withoutNode()))).toEqual([
+      '2:1 title is required',
+      '3:3 alice.eth is an ENS name, and no Ethereum node is configured to resolve it',
+      '4:3 bob.eth is an ENS name, and no Ethereum node is configured to resolve it',
+      expect.stringMatching(/^5:3 receiver must have 40 hex digits/),
+    ])
+    const listed = await list('receiver', BOB, 'alice.eth', '0x12')
+    const mint = ['batch', 'mint', ...listed, ...TARGET, ...OFFLINE, '--json']
+    expect(issuesOf(await gdn(mint, withoutNode()))).toEqual([
+      '3:1 alice.eth is an ENS name, and no Ethereum node is configured to resolve it',
+      expect.stringMatching(/^4:1 receiver must have 40 hex digits/),
+    ])
   })
 
   test('needs no node for a manifest without names', async () => {

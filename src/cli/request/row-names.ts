@@ -93,7 +93,8 @@ export class RowNames implements EnsNames {
     for (const name of wanted.keys()) {
       const pinned = this.#pins.get(name)
       if (pinned !== undefined) this.#names.set(name, pinned)
-      else if (node === null) throw noNode({ name })
+      // An error of the row, so that all other problems are reported too.
+      else if (node === null) this.#names.set(name, noNode({ name }))
     }
     if (node === null || wanted.size === 0) return
     const { withEns } = await import('../connect/open-ens.ts')
