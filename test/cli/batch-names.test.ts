@@ -155,6 +155,23 @@ describe('batch mint --to with a group', () => {
     },
   )
 
+  test('mints to a second group with shared members in the run of the first one, as the hint says', async () => {
+    const { mintTo, received } = await mints()
+    await gdn('wallet', 'group', '@crew', '@alice', '@bob')
+    await gdn('wallet', 'group', '@friends', '@bob', C)
+    await mintTo('@crew')
+    const refused = errorOf(await mintTo('@friends', '--no-lookup'))
+    expect(refused).toMatchObject({
+      code: 'already_accepted',
+      message: expect.stringContaining('1 row of @friends belongs to another run of this collection: row.json-crew-'),
+      hint: expect.stringContaining(
+        "To mint only to receivers who don't have it yet, add --run row.json+@crew.\nTo mint them a second time, add --again.",
+      ),
+    })
+    expect((await mintTo('@friends', '--run', 'row.json+@crew')).code).toBe(0)
+    expect(received()).toEqual([A, B, C])
+  })
+
   test('rejects a member without an address with its number, and sends nothing', async () => {
     const { mintTo, received } = await mints(true)
     await gdn('wallet', 'group', '@team', '@alice', '@bob')

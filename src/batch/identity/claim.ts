@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
@@ -229,7 +230,12 @@ function howToFinish(sql: Sql, drop: Drop): string | null {
 
 const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
 
-const HOW_TO_SEND_OTHERS = 'To send the other rows, remove these from the manifest and run the same command again.'
+/** Returns where the rows of a run are from, for messages: its list of receivers, or else the manifest. */
+function sourceOf({ reading }: Drop): string {
+  const list = reading.list as { path: string | null } | undefined
+  if (list === undefined) return 'the manifest'
+  return list.path === null ? 'the list' : basename(list.path)
+}
 
 function howToMint(runName: string | null, { ofOtherFiles, missing }: ClaimedElsewhere): string {
   // See `isAnotherDrop`.
@@ -242,13 +248,15 @@ function howToMint(runName: string | null, { ofOtherFiles, missing }: ClaimedEls
     : 'To mint them a second time, add --run <name> --again.'
 }
 
-function alreadyAccepted(claimed: ClaimedElsewhere, { setId, runName }: Drop): GdnError {
+function alreadyAccepted(claimed: ClaimedElsewhere, drop: Drop): GdnError {
+  const { setId, runName } = drop
+  const source = sourceOf(drop)
   const { rows, runs, moves } = claimed
   const count = claimed.keys.size
   const isNew = setId === null
   const names = [...runs.keys()]
   const open = names.find((name) => runs.get(name) !== null)
-  const many = count === 1 ? '1 row of the manifest belongs' : `${count} rows of the manifest belong`
+  const many = count === 1 ? `1 row of ${source} belongs` : `${count} rows of ${source} belong`
   return new GdnError('already_accepted', `${many} to ${otherRuns(names)} of this collection: ${names.join(', ')}`, {
     hint: [
       ...(open === undefined
@@ -257,9 +265,13 @@ function alreadyAccepted(claimed: ClaimedElsewhere, { setId, runName }: Drop): G
             `Nothing was sent. Run \`gdn batch status ${open}\` to show that run, and \`${runs.get(open)}\` to finish it.`,
             `If that run has sent nothing, you can remove it with \`gdn batch rm ${open}\`.`,
           ]),
-      'Two rows are the same if they have the same ID or, without IDs, the same content.',
+      isOfList(drop)
+        ? 'A receiver gets the same NFT from only one run.'
+        : 'Two rows are the same if they have the same ID or, without IDs, the same content.',
       ...(isNew ? [...moves].slice(0, MAX_MOVES) : []),
-      isNew ? howToMint(runName, claimed) : HOW_TO_SEND_OTHERS,
+      isNew
+        ? howToMint(runName, claimed)
+        : `To send the other rows, remove these from ${source} and run the same command again.`,
     ].join('\n'),
     details: { rows: rows.sort((a, b) => a.line - b.line), count },
   })

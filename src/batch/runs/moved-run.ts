@@ -5,7 +5,7 @@ import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { collectionNumbersOf } from '../../state/collections.ts'
-import { type Drop, dropsOf, listDrops, moveFamily } from '../../state/drops.ts'
+import { type Drop, dropsOf, isOfList, listDrops, moveFamily } from '../../state/drops.ts'
 import { changeBodies } from '../../state/moved-bodies.ts'
 import { withState } from '../../state/open-state.ts'
 import { deleteRun } from '../../state/runs.ts'
@@ -180,10 +180,14 @@ export async function storeMove(options: BatchOptions): Promise<void> {
 /**
  * Returns the hint on how to use a run with another name that has this manifest, or null if `other` isn't such a run.
  */
-export const howToGoOn = ({ manifest, runName }: Named, other: Named): string | null =>
-  other.runName !== null && other.runName !== runName && manifest !== null && other.manifest === manifest
-    ? `To use the run of this manifest, add --run ${shellWord(other.runName)}.`
-    : null
+export function howToGoOn(drop: Drop, other: Drop): string | null {
+  const { manifest, runName } = drop
+  if (other.runName === null || other.runName === runName) return null
+  if (manifest === null || other.manifest !== manifest) return null
+  const purpose =
+    isOfList(drop) && isOfList(other) ? "mint only to receivers who don't have it yet" : 'use the run of this manifest'
+  return `To ${purpose}, add --run ${shellWord(other.runName)}.`
+}
 
 /**
  * Returns the hint on how a run takes over the NFTs of another run whose manifest may be this one. If a third run is
