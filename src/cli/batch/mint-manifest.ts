@@ -242,9 +242,21 @@ async function checkManifestFile(manifest: string): Promise<void> {
 
 /** Checks that the list of receivers is readable, or that the group exists. */
 async function checkReceivers({ addresses }: Pick<Deps, 'addresses'>, to: string): Promise<void> {
-  if (isName(to)) (await addresses()).group(to, { flag: '--to' })
-  else await checkManifestFile(to)
+  if (isName(to)) {
+    ;(await addresses()).group(to, { flag: '--to' })
+    return
+  }
+  try {
+    await checkManifestFile(to)
+  } catch (error) {
+    if (!(error instanceof GdnError) || error.hint !== NO_MANIFEST_HINT) throw error
+    const book = await addresses()
+    const isGroup = book.problem === null && book.isGroup(to)
+    throw error.with({ hint: isGroup ? `Did you mean @${to}?` : NO_LIST_HINT })
+  }
 }
+
+const NO_LIST_HINT = 'Check the path. A list is a CSV file with the column receiver, or has one address per line.'
 
 /** Returns the options that shape a manifest's rows, for the state database. */
 const readingOf = ({ addressOf, openNames, namesDigest, ensNames, fileFolders, ...shaping }: ManifestOptions) => shaping
