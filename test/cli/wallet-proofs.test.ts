@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { checksumAddress } from '../../src/api/address.ts'
+import { saveAddresses } from '../helpers/saved-addresses.ts'
 import { folder } from './drop.ts'
 import { cli, errorOf } from './harness.ts'
 
@@ -46,6 +47,34 @@ describe('gdn wallet proofs', () => {
     const { code, stdout } = await gdn('--out', path('claim'), '-o', 'ids')
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${dump.tree[0]}\n` })
     expect(JSON.parse(await readFile(path('claim/tree.json'), 'utf8'))).toEqual(dump)
+  })
+
+  test('takes names in a list, and the members of a group, each address once', async () => {
+    const { path, options } = await folder({ 'list.csv': `@alice\n${address(2)}\n`, 'plain.csv': PLAIN })
+    const { alice, carol } = { alice: address(1), carol: address(3) }
+    await saveAddresses(path('.local/state/gdn'), { alice, again: address(4), carol })
+    const rootOf = async (list: string) => await cli(['wallet', 'proofs', list, '--format', 'oz', '-o', 'ids'], options)
+    const pair = await cli(['wallet', 'proofs', '-', '--format', 'oz', '-o', 'ids'], {
+      ...options,
+      stdin: `${address(1)}\n${address(2)}\n`,
+    })
+    expect((await rootOf(path('list.csv'))).stdout).toBe(pair.stdout)
+    await cli(['wallet', 'group', '@team', '@alice', address(2), '@again', '@carol'], options)
+    await cli(['wallet', 'rm', 'again'], options)
+    await cli(['wallet', 'add', 'again', address(1)], options)
+    const ofGroup = await rootOf('@team')
+    expect(ofGroup.stdout).toBe((await rootOf(path('plain.csv'))).stdout)
+    expect(ofGroup.stderr).toContain('@team has members with the same address, which counts once: @again')
+    expect((await rootOf('@taem')).stderr).toMatch(/<list>: @taem is not the name of a group.*\n.*Did you mean @team\?/)
+  })
+
+  test.each([
+    ['a header', `receiver\n${address(1)}\nalice.eth\n`, 3],
+    ['no header', 'alice.eth\n', 1],
+  ])('rejects an ENS name in a list with %s, with its line', async (_how, text, line) => {
+    const problem = await problemOf(text)
+    expect(problem).toContain(`list.csv:${line}:1 (receiver): "alice.eth" is an ENS name, but proofs need addresses`)
+    expect(problem).toContain('Use the address of the name.')
   })
 
   test('--out writes the root, and each proof in the file of the first digits of its address, as --json prints it', async () => {
@@ -126,7 +155,10 @@ describe('gdn wallet proofs', () => {
 
   test.each([
     [`receiver,count\n${address(1)},1\n${MIXED.replace('f', 'F')},1\n`, 'list.csv:3:1: receiver has a wrong checksum'],
-    [`${address(1)}\nvitalik.eth\n`, 'list.csv:2:1: receiver is a name, not an address'],
+    [
+      `${address(1)}\nvitalik.eth\n`,
+      'list.csv:2:1 (receiver): "vitalik.eth" is an ENS name, but proofs need addresses',
+    ],
     [`${address(1)}\n0x${'0'.repeat(40)}\n`, 'list.csv:2:1'],
     [`${address(1)}\n\u001b[2Jx\n`, 'list.csv:2:1: receiver is not an EVM address'],
     [`${MIXED}\n\n${MIXED.toLowerCase()}\n`, 'list.csv:3:1: receiver is already on line 1'],

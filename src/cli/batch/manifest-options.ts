@@ -27,17 +27,33 @@ type ColumnSettings = Pick<Settings, 'columnMap' | 'unknownColumns'>
  * @throws GdnError `invalid_config`, `usage`
  */
 export function manifestOptions(
-  { addresses, cwd }: Deps,
+  deps: Deps,
   flags: TargetFlags,
   { columnMap, unknownColumns: inProject }: ColumnSettings = { columnMap: null, unknownColumns: null },
 ): ManifestOptions {
   const unknownColumns = flags.unknownColumns ?? inProject?.value
-  let book: AddressBook | undefined
   return {
     blockchain: flags.blockchain ?? null,
     contractAddress: flags.contract ?? null,
     receiver: checkedAddress(flags.receiver, '--receiver'),
     sender: checkedAddress(flags.sender, '--sender'),
+    ...namesOf(deps),
+    namesDigest: async () => namesDigest(await deps.addresses()),
+    columnMap: flags.map?.map(({ key, value }) => [key, value] as const),
+    defaultMap: columnMap === null ? undefined : checkedMap(columnMap),
+    unknownColumns,
+    dynamic: flags.dynamic,
+    localFiles: true,
+    fileFolders: [deps.cwd],
+  }
+}
+
+/** Returns the functions that resolve names such as `@alice`. The names are opened only if a manifest or list has one. */
+export function namesOf({
+  addresses,
+}: Pick<Deps, 'addresses'>): Required<Pick<ManifestOptions, 'addressOf' | 'openNames'>> {
+  let book: AddressBook | undefined
+  return {
     openNames: async () => {
       book = await addresses()
     },
@@ -45,13 +61,6 @@ export function manifestOptions(
       if (book === undefined) throw new Error('the names are not open')
       return book.resolve(name, {})
     },
-    namesDigest: async () => namesDigest(await addresses()),
-    columnMap: flags.map?.map(({ key, value }) => [key, value] as const),
-    defaultMap: columnMap === null ? undefined : checkedMap(columnMap),
-    unknownColumns,
-    dynamic: flags.dynamic,
-    localFiles: true,
-    fileFolders: [cwd],
   }
 }
 

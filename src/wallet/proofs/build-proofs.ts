@@ -13,7 +13,7 @@ import {
 import { MerkleTree } from './merkle-tree.ts'
 import { checkMintParams } from './mint-params.ts'
 import type { ProofSet } from './proof-set.ts'
-import { type Receiver, readReceivers } from './receivers.ts'
+import { type Receiver, type ReceiverOptions, readReceivers } from './receivers.ts'
 
 /** A JSON file with the MintParams of SeaDrop. */
 export interface ParamsFile {
@@ -21,10 +21,9 @@ export interface ParamsFile {
   params: Record<string, unknown>
 }
 
-interface BuildOptions {
+interface BuildOptions extends Pick<ReceiverOptions, 'names' | 'signal'> {
   /** Required for the format seadrop. */
   params: ParamsFile | null
-  signal: AbortSignal
   onProgress(text: string): void
 }
 
@@ -32,12 +31,12 @@ interface BuildOptions {
 export async function buildProofs(
   source: ManifestSource,
   format: ProofFormat,
-  { params, signal, onProgress }: BuildOptions,
+  { params, names, signal, onProgress }: BuildOptions,
 ): Promise<{ set: ProofSet; warnings: ManifestIssue[] }> {
-  const receivers = await readReceivers(source, { prices: format === 'thirdweb', signal })
+  const receivers = await readReceivers(source, { names, prices: format === 'thirdweb', signal })
   const hasCounts = receivers[0]?.count !== null
   const keccak = await createFastKeccak()
-  const warnings = freeClaims(receivers, 'path' in source ? source.path : 'stdin')
+  const warnings = freeClaims(receivers, 'path' in source ? source.path : (source.name ?? 'stdin'))
   const leaves = params === null ? leavesOf(format, keccak, hasCounts) : withParams(params, keccak, hasCounts, warnings)
   onProgress(`Hashing ${count(receivers.length, 'receiver')}`)
   const leafOf = (i: number) => leaves.leaf(receivers[i] as Receiver)

@@ -3,7 +3,8 @@ import { GdnError } from '../../core/errors.ts'
 import { quoted } from '../../core/quoted.ts'
 import { decodeText } from '../../manifest/decode.ts'
 import { ManifestError } from '../../manifest/manifest-error.ts'
-import { type ListColumn, type ListLine, readReceiverList } from '../../manifest/receiver-list.ts'
+import type { EnsNames } from '../../manifest/options.ts'
+import { type ListColumn, type ListLine, type ListNames, readReceiverList } from '../../manifest/receiver-list.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import { type ManifestSource, NO_MANIFEST_HINT, openManifestSource } from '../../manifest/source.ts'
 import { isUint256, parseUint } from './uint256.ts'
@@ -20,7 +21,9 @@ export interface Receiver {
   currency: string | null
 }
 
-interface ListOptions {
+export interface ReceiverOptions {
+  /** Resolves names such as `@alice`. Undefined if names aren't allowed. */
+  names?: Pick<ListNames, 'addressOf' | 'openNames'>
   /** Whether the columns `price` and `currency` are allowed. */
   prices: boolean
   signal: AbortSignal
@@ -31,7 +34,7 @@ interface ListOptions {
  *
  * @throws GdnError `invalid_input` for the first problem, such as an invalid address or a repeated one
  */
-export async function readReceivers(source: ManifestSource, options: ListOptions): Promise<Receiver[]> {
+export async function readReceivers(source: ManifestSource, options: ReceiverOptions): Promise<Receiver[]> {
   try {
     return await read(source, options)
   } catch (error) {
@@ -39,11 +42,15 @@ export async function readReceivers(source: ManifestSource, options: ListOptions
   }
 }
 
-async function read(source: ManifestSource, { prices, signal }: ListOptions): Promise<Receiver[]> {
+async function read(source: ManifestSource, { names, prices, signal }: ReceiverOptions): Promise<Receiver[]> {
   const { name: file, bytes } = await openManifestSource(source)
   const receivers: Receiver[] = []
   // Addresses have the same format on all EVM networks.
-  const list = readReceiverList(decodeText(bytes, file), file, { blockchain: 'ethereum', prices })
+  const list = readReceiverList(decodeText(bytes, file), file, {
+    blockchain: 'ethereum',
+    prices,
+    names: { ...names, ensNames: NO_ENS_NAMES },
+  })
   for await (const lines of list) {
     signal.throwIfAborted()
     for (const line of lines) {
@@ -54,6 +61,17 @@ async function read(source: ManifestSource, { prices, signal }: ListOptions): Pr
   }
   if (receivers.length > 0) return receivers
   throw inputError({ place: { file }, message: 'has no receivers', hint: 'Add at least one receiver.' })
+}
+
+/** Rejects ENS names, because the address of a name can change after the root was published. */
+const NO_ENS_NAMES: EnsNames = {
+  pin() {},
+  async open() {},
+  of(name) {
+    const message = `${quoted(name)} is an ENS name, but proofs need addresses`
+    throw new GdnError('usage', message, { hint: 'Use the address of the name.' })
+  },
+  async close() {},
 }
 
 function countOf(line: ListLine): bigint | null {

@@ -1,10 +1,15 @@
 import { resolve } from 'node:path'
+import { Readable } from 'node:stream'
 import { count } from '../../../core/count.ts'
 import { flagError, formatProblem } from '../../../core/errors.ts'
+import type { ManifestSource } from '../../../manifest/source.ts'
+import { groupList } from '../../../wallet/group-list.ts'
+import { isName } from '../../../wallet/names.ts'
 import { buildProofs, type ParamsFile } from '../../../wallet/proofs/build-proofs.ts'
 import { PROOF_FORMATS, type ProofFormat } from '../../../wallet/proofs/leaf-formats.ts'
 import { inChunks, type ProofSet, proofMembers } from '../../../wallet/proofs/proof-set.ts'
 import { refuseOtherFiles, writeProofs } from '../../../wallet/proofs/write-proofs.ts'
+import { namesOf } from '../../batch/manifest-options.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
@@ -35,7 +40,7 @@ export interface ProofsFlags extends OutputFlags {
 export function command(deps: Deps, run = proofs): GdnCommand {
   const proofsCommand = new GdnCommand({
     about:
-      'A claim contract stores only the root of a Merkle tree. A receiver claims with the proof of their address. The list is CSV with the column receiver and optionally count, or has one address per line. With --format oz, the leaves are those of StandardMerkleTree, of address and count, or of the address alone if the list has no counts. With --format thirdweb, the count is quantityLimitPerWallet, and the list may have the columns price, in the smallest unit of the currency, and currency. Leave the price empty to keep the price of the claim condition: 0 means free. With --format seadrop, --params is a JSON file with the MintParams, and the counts are maxTotalMintableByWallet unless the file has it. With --json, the output has all proofs, unless --out writes them to files.',
+      'A claim contract stores only the root of a Merkle tree. A receiver claims with the proof of their address. The list is CSV with the column receiver and optionally count, or has one address per line. In place of an address, a line can have a saved name such as @alice, and in place of a file, the list can be a group such as @team. With --format oz, the leaves are those of StandardMerkleTree, of address and count, or of the address alone if the list has no counts. With --format thirdweb, the count is quantityLimitPerWallet, and the list may have the columns price, in the smallest unit of the currency, and currency. Leave the price empty to keep the price of the claim condition: 0 means free. With --format seadrop, --params is a JSON file with the MintParams, and the counts are maxTotalMintableByWallet unless the file has it. With --json, the output has all proofs, unless --out writes them to files.',
     examples: [
       ['Print the root for a contract that uses OpenZeppelin', 'gdn wallet proofs holders.csv --format oz -o ids'],
       ['Write the proofs for a claim page', 'gdn wallet proofs holders.csv --format thirdweb --out claim'],
@@ -43,6 +48,7 @@ export function command(deps: Deps, run = proofs): GdnCommand {
         'Write an allowlist for SeaDrop',
         'gdn wallet proofs holders.csv --format seadrop --params stage.json --out claim',
       ],
+      ['Print the root for the members of a group', 'gdn wallet proofs @team --format oz -o ids'],
       ['Print all proofs', 'gdn wallet proofs holders.csv --format oz --json'],
     ],
   })
@@ -69,8 +75,9 @@ export async function proofs(deps: Deps, list: string, flags: ProofsFlags): Prom
   if (out !== null) await refuseOtherFiles(out, replace)
   const { set, warnings, summary } = await withProgress(io, 'Reading the list', async ({ update }) => {
     const params = flags.params === undefined ? null : await readParams(io, flags.params)
-    const source = list === '-' ? { stdin: io.stdin } : { path: list }
-    const { set, warnings } = await buildProofs(source, format, { params, signal, onProgress: update })
+    const source = await sourceOf(deps, list)
+    const names = namesOf(deps)
+    const { set, warnings } = await buildProofs(source, format, { params, names, signal, onProgress: update })
     const receivers = set.receivers.length
     const summary = { format, root: set.tree.node(0), receivers, leaf_encoding: set.format.encoding }
     if (out === null) return { set, warnings, summary }
@@ -86,6 +93,15 @@ export async function proofs(deps: Deps, list: string, flags: ProofsFlags): Prom
   if (out === null && isJson(output)) return await printAll(io, set, record, output)
   await output.one(record)
   if (out === null) io.note('To write the proofs for a claim page, add `--out <dir>`. To print them, add `--json`.')
+}
+
+/** Opens the list: a file, standard input, or a group, of which each address counts once. */
+async function sourceOf({ io, addresses }: Pick<Deps, 'io' | 'addresses'>, list: string): Promise<ManifestSource> {
+  if (list === '-') return { stdin: io.stdin }
+  if (!isName(list)) return { path: list }
+  const { text, note } = groupList(await addresses(), list, { flag: '<list>' })
+  if (note !== null) io.note(`${note}.`)
+  return { stdin: Readable.from([Buffer.from(text)]), name: list }
 }
 
 const isJson = ({ mode }: Output) => mode === 'json' || mode === 'ndjson'
