@@ -101,6 +101,11 @@ export function filterHolders(store: ReadingStore, { min, excluded, sample }: Ho
   })
 }
 
+/** Returns how many of these addresses are not holders. */
+export function numberOfOthers(store: ReadingStore, owners: Iterable<string>): number {
+  return [...owners].filter((owner) => store.all('SELECT 1 FROM holders WHERE owner = ?', owner).length === 0).length
+}
+
 export function numberOfHolders(store: ReadingStore): number {
   return Number(store.all<{ n: number }>('SELECT COUNT(*) AS n FROM holders')[0]?.n)
 }

@@ -14,7 +14,9 @@ export class ListCounts {
     const text = line.text('count') ?? '1'
     const place = () => line.place('count')
     if (!/^[1-9]\d*$/.test(text)) {
-      const hint = 'Remove the line of a receiver that gets no NFT.'
+      const hint = /^0+$/.test(text)
+        ? 'Remove the line of a receiver that gets no NFT.'
+        : 'Write digits only, such as 2. Without the column count, each receiver gets 1 NFT.'
       return { issue: { place: place(), message: 'count must be a whole number of at least 1', hint } }
     }
     const count = Number(text)

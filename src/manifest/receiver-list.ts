@@ -3,6 +3,7 @@ import { type Blockchain, isEvm } from '../api/blockchains.ts'
 import { isEnsName } from '../api/ens-name.ts'
 import { GdnError, type Place } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
+import { shellWord } from '../core/shell-word.ts'
 import { unescapeCell } from '../core/spreadsheet-text.ts'
 import { parseColumnName } from './columns.ts'
 import { type CsvFile, type CsvRecord, openCsv } from './csv.ts'
@@ -202,6 +203,12 @@ const isPlain = ({ header: { names } }: CsvFile, { isName: isKnown = isName, ens
   names.length === 1 &&
   names.every((cell) => isLikeAddress(cell) || isKnown(cell) || (ensNames !== undefined && isEnsName(cell.trim())))
 
+/** Whether a header has the columns of a file for `gdn wallet add --from`. */
+const isContacts = (names: readonly string[]): boolean => {
+  const known = new Set(names.map((name) => name.trim().toLowerCase()))
+  return known.has('name') && known.has('address')
+}
+
 /** Finds the columns of a list by its header. @throws ManifestError */
 function findColumns({ header: { line, names } }: CsvFile, file: string, prices: boolean): Columns {
   const fail = (column: number | undefined, message: string, hint: string) =>
@@ -213,10 +220,13 @@ function findColumns({ header: { line, names } }: CsvFile, file: string, prices:
   }
   const allowed = [...PLAIN, ...(prices ? PRICES : [])]
   const hint = `Use the columns ${allowed.slice(0, -1).join(', ')} and ${allowed.at(-1)}, or one address per line without a header.`
+  const ofContacts = isContacts(names)
+    ? ` To use a file of contacts, run \`gdn wallet add --from ${shellWord(file)}\`, and then use a group such as @team in place of the file.`
+    : ''
   const columns: Partial<Record<ListColumn, number>> = {}
   for (const [index, name] of names.entries()) {
     const column = columnOf(name, prices)
-    if (column === null) throw fail(index + 1, `unknown column ${quoted(name)}`, hint)
+    if (column === null) throw fail(index + 1, `unknown column ${quoted(name)}`, hint + ofContacts)
     if (columns[column] !== undefined) throw fail(index + 1, `the column ${column} is repeated`, 'Remove one of them.')
     columns[column] = index
   }

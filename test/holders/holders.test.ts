@@ -494,6 +494,10 @@ test('chooses by --min, --exclude, --token-id, --per token and --sample', async 
   const file = join(dir, 'team.csv')
   await writeFile(file, `\uFEFFreceiver,count\r\n"${first}",1\r\n${second?.toLowerCase()},1\r\n\r\n`)
   expect(await rows('--exclude', file, '--exclude', String(third))).toEqual(all.slice(3))
+  const others = ['--exclude', String(first), '--exclude', `0x${'9'.repeat(40)}`]
+  const { stderr } = await holders(address, anvil.url, others, { env })
+  expect(stderr).toContain('Excluded 2 addresses.\n')
+  expect(stderr).toContain("1 of the excluded addresses isn't a holder.\n")
   const ofToken = await rows('--token-id', '3')
   expect(ofToken.every(({ token_ids }) => token_ids?.join() === '3')).toBe(true)
   const perToken = await rows('--per', 'token')

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { decodeText } from '../../src/manifest/decode.ts'
 import { ListCounts, MAX_LIST_NFTS } from '../../src/manifest/list-counts.ts'
@@ -73,6 +74,7 @@ describe('a list of receivers', () => {
     ['no address', `receiver,count\n,1\n`, /^2:1 receiver is required/],
     ['the count 0', `receiver,count\n${A},0\n`, /^2:2 count must be a whole number of at least 1/],
     ['a negative count', `receiver,count\n${A},-1\n`, /^2:2 count must be/],
+    ['a count in words', `receiver,count\n${A},two\n`, /^2:2 count must be/],
     ['a fractional count', `receiver,count\n${A},1.5\n`, /^2:2 count must be/],
     ['no count', `receiver,count\n${A},\n`, /^2:2 count must be/],
     ['a huge count', `count,receiver\n9${'0'.repeat(400)},${A}\n`, /^2:1 count brings the list to more than/],
@@ -84,6 +86,17 @@ describe('a list of receivers', () => {
     ['nothing', '', /is empty/],
   ])('with %s is rejected with its line and column', async (_what, text, problem) => {
     expect(await read(text)).toEqual([expect.stringMatching(problem)])
+  })
+
+  test('with the columns of contacts is rejected with the command that imports them', async () => {
+    const bytes = Readable.from([Buffer.from(`name,address,groups\nalice,${A},team\n`)])
+    const list = readReceiverList(decodeText(bytes, 'c.csv'), 'c.csv', { blockchain: 'polygon' })
+    await expect(list.next()).rejects.toMatchObject({
+      issue: {
+        place: { line: 1, column: 1 },
+        hint: expect.stringContaining('run `gdn wallet add --from c.csv`, and then use a group such as @team'),
+      },
+    })
   })
 
   test('with a sum of counts above the limit is rejected at the line that exceeds it', async () => {

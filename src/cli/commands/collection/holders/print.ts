@@ -11,6 +11,7 @@ import {
   indexTokens,
   listHolders,
   numberOfHolders,
+  numberOfOthers,
   tokensOf,
 } from '../../../../holders/holder-table.ts'
 import type { Reading } from '../../../../holders/read-holders.ts'
@@ -45,11 +46,14 @@ export async function printHolders(
   if (standard === 'erc20' && per !== undefined)
     throw flagError('--per', 'the contract is ERC-20, which has no token IDs', 'Omit the flag.')
   if (tokenId !== undefined) countHolders(store, tokenId)
+  const unknown = numberOfOthers(store, excluded)
   filterHolders(store, { min, excluded, sample: sample === undefined ? null : { size: sample, seed } })
   const hasTokens = standard !== 'erc20' && output.mode !== 'ids'
   if (hasTokens || per !== undefined) indexTokens(store)
   const holders = numberOfHolders(store)
   await output.many(records())
+  if (unknown === 1) io.note("1 of the excluded addresses isn't a holder.")
+  if (unknown > 1) io.note(`${unknown} of the excluded addresses aren't holders.`)
   const time = new Date(block.time).toISOString().replace('.000Z', 'Z')
   io.note(
     `${count(holders, 'holder')} of this ${STANDARDS[standard]} contract at block ${block.number} (${block.hash}, ${time}).`,
