@@ -55,18 +55,19 @@ export class RowWarnings {
   }
 
   get all(): ManifestIssue[] {
+    const column = /\.(?:json|jsonl|ndjson)$/i.test(this.file) ? 'field' : 'column'
     return [
       ...this.#about(this.#withoutId, {
         what: 'an ID',
         why: "rows without one can't be edited after they are minted",
-        hint: 'Add a column "id" with a different value in each row, such as 1, 2, 3.',
-        fill: 'Write a different value into the column "id" of each row, such as 1, 2, 3.',
+        hint: `Add a ${column} "id" with a different value in each row, such as 1, 2, 3.`,
+        fill: `Write a different value into the ${column} "id" of each row, such as 1, 2, 3.`,
       }),
       ...this.#about(this.#withoutImage, {
         what: 'an image',
         why: 'marketplaces show no image',
-        hint: 'Add a column "image", or use --map <column>=image to read another column as image.',
-        fill: 'Write a URL or a path into the column "image" of each row.',
+        hint: `Add a ${column} "image", or use --map <${column}>=image to read another ${column} as image.`,
+        fill: `Write a URL or a path into the ${column} "image" of each row.`,
       }),
       ...this.#aboutQuotes(this.#quoted),
       ...this.#aboutEscaped(),

@@ -186,6 +186,8 @@ describe('batch mint --to with a group', () => {
     ['@taem', '--to: @taem is not the name of a group on this machine', 'Did you mean @team?'],
     ['@alice', '--to: @alice is an address, not a group', expect.stringContaining('`gdn wallet group <group> @alice`')],
     ['@Team', expect.stringMatching(/^--to: the name of a group must /), 'Use @team.'],
+    ['team', "team: doesn't exist", 'Did you mean @team?'],
+    ['none.csv', "none.csv: doesn't exist", expect.stringMatching(/^Check the path\. A list is/)],
   ])('rejects %s, which is no group', async (to, message, hint) => {
     const { mintTo, received } = await mints(true)
     await gdn('wallet', 'group', '@team', '@bob')

@@ -70,6 +70,13 @@ describe('rows without an ID', () => {
   })
 })
 
+test('a JSON drop without any image is warned about in terms of fields', async () => {
+  const { path, gdn } = await drop('', { 'drop.json': JSON.stringify([{ title: 'Dawn', description: 'x' }]) })
+  const { stderr } = await gdn(['batch', 'validate', path('drop.json'), ...TARGET, '--receiver', OWNER])
+  expect(stderr).toContain('Add a field "image", or use --map <field>=image')
+  expect(stderr).not.toContain('column')
+})
+
 test('a drop without any image is warned about, and rows without one are counted', async () => {
   expect(await validated(`id,title,description,receiver\na,Dawn,x,${OWNER}\n`)).toEqual([NO_IMAGE])
   expect(await validated(`${COLUMNS}\n${row('a')}${row('b', 'Dusk', '')}${row('c', 'Noon', '')}`)).toEqual([
