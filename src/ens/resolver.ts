@@ -42,6 +42,8 @@ export interface EnsResolver {
    * resolved, or if the node has failed; the signal's reason once it is aborted
    */
   resolve(name: string, network: EnsNetwork): Promise<Address>
+  /** Checks that the node responds and is one of Ethereum. @throws GdnError `usage`, `refused` */
+  checkNode(): Promise<void>
 }
 
 export interface EnsResolverOptions {
@@ -207,6 +209,7 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
       asked.set(key, resolving)
       return resolving
     },
+    checkNode: checkChain,
   }
 }
 

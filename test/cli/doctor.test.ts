@@ -1,10 +1,11 @@
 /** @module-tag slow */
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { compareClocks } from '../../src/cli/commands/doctor/server.ts'
 import { writeRunning } from '../../src/server/data-dir/running.ts'
 import { changeSchema } from '../helpers/change-schema.ts'
+import { startEnsNode } from '../helpers/ens-node.ts'
 import { filesHolding, textHolds } from '../helpers/leaks.ts'
 import { memoryKeyring } from '../helpers/memory-keyring.ts'
 import { type FakeApi, fakeApi } from './fake-api.ts'
@@ -36,6 +37,38 @@ async function home() {
     cli(['doctor', '--json', ...argv], { ...options, env: { ...env, ...options.env } })
   return { dir, env, write, doctor }
 }
+
+describe('the node for ENS names', () => {
+  test('is checked if one is configured', async () => {
+    const { doctor } = await home()
+    const node = await startEnsNode({})
+    onTestFinished(() => node.close())
+    expect(of(await doctor(), 'ENS node')).toBeUndefined()
+    const result = await doctor([], { env: { GDN_ENS_RPC_URL: `${node.url}/v2/k3y-0123456789` } })
+    expect(of(result, 'ENS node')).toMatchObject({
+      status: 'ok',
+      message: `${new URL(node.url).origin} is a node of Ethereum mainnet (from GDN_ENS_RPC_URL)`,
+    })
+    expect(result.stdout).not.toContain('k3y')
+  })
+
+  test('fails if it is on another chain, or does not respond', async () => {
+    const { doctor } = await home()
+    const node = await startEnsNode({}, { chainId: 137 })
+    onTestFinished(() => node.close())
+    const other = await doctor([], { env: { GDN_ENS_RPC_URL: node.url } })
+    expect(of(other, 'ENS node')).toMatchObject({
+      status: 'fail',
+      message: 'the node has the chain ID 137, but ENS names are on Ethereum (1)',
+    })
+    const gone = await doctor([], { env: { GDN_ENS_RPC_URL: 'http://127.0.0.1:9' } })
+    expect(of(gone, 'ENS node')).toMatchObject({
+      status: 'fail',
+      message: expect.stringContaining('http://127.0.0.1:9'),
+      fix: expect.stringContaining('node'),
+    })
+  })
+})
 
 /** A server that permits only these endpoints, and rejects empty requests as the contract says. */
 async function server(

@@ -26,7 +26,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = doctor): GdnCommand {
   const doctorCommand = new GdnCommand({
     about:
-      'The command checks the configuration, the server, the API key, the clock, the recorded runs and the requirements of the local backend. To find out what the key permits, it sends empty requests, which every server rejects. If --config, --data-dir, --database-url or their environment variables select a backend, the command also checks the database, storage and networks of that backend. To check the state directory and the storage, it writes small files. It changes nothing else. The first failure determines the exit code: 2, 4 or 6.',
+      'The command checks the configuration, the server, the API key, the clock, the Ethereum node for ENS names, the recorded runs and the requirements of the local backend. To find out what the key permits, it sends empty requests, which every server rejects. If --config, --data-dir, --database-url or their environment variables select a backend, the command also checks the database, storage and networks of that backend. To check the state directory and the storage, it writes small files. It changes nothing else. The first failure determines the exit code: 2, 4, 5 or 6.',
     examples: [
       ['Check the setup', 'gdn doctor'],
       ['Check one server', 'gdn doctor --base-url https://api.example.com'],
@@ -66,6 +66,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   const { checkLocalBackend } = await import('./doctor/local.ts')
   const { diagnoseBackend } = await import('./doctor/backend.ts')
   const { checkWallets } = await import('./doctor/wallets.ts')
+  const { checkEnsNode } = await import('./doctor/ens.ts')
   const { checkNativeParts } = await import('./doctor/native.ts')
   const stateDir = stateDirectory(env, flags.stateDir)
   const state = await checkStateDirectory(stateDir)
@@ -80,6 +81,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
     finding,
     await checkNetworkSettings(env),
     ...(server?.loopback ? withoutReportedNetworks(asked, backend) : asked),
+    ...(await checkEnsNode(deps, flags)),
     state,
     ...(state.status === 'fail' ? [] : await checkRuns(stateDir)),
     ...(await checkLocalBackend(deps, isThere ? server : null)),

@@ -23,7 +23,7 @@ export interface Receiver {
 
 export interface ReceiverOptions {
   /** Resolves names such as `@alice`. Undefined if names aren't allowed. */
-  names?: Pick<ListNames, 'addressOf' | 'openNames'>
+  names?: Pick<ListNames, 'addressOf' | 'openNames'> | undefined
   /** Whether the columns `price` and `currency` are allowed. */
   prices: boolean
   signal: AbortSignal
