@@ -247,7 +247,7 @@ __gdn_bundles() {
     'wallet url') REPLY='flags-6d551a server-12647a output-31b492' ;;
     'wallet list') REPLY='server-da4928 output-31b492' ;;
     'wallet add') REPLY='flags-36b1ec server-da4928 output-31b492' ;;
-    'wallet group') REPLY='server-da4928 output-31b492' ;;
+    'wallet group') REPLY='flags-a65d41 server-da4928 output-31b492' ;;
     'wallet rm') REPLY='server-da4928 output-31b492' ;;
     'wallet export') REPLY='flags-4f1d06 server-da4928 output-fdabd3' ;;
     'wallet proofs') REPLY='flags-9a6469 output-31b492' ;;
@@ -738,6 +738,8 @@ __gdn_flags() {
     'flags-6d551a') REPLY='--email - text E-mail address of the account (your profile'\''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d' ;;
     'flags-36b1ec') REPLY='--from - file CSV file with the columns name, address and groups, or - for standard input' ;;
+    'flags-a65d41') REPLY='--add - text+ Name or address to add to the group; repeatable
+--remove - text+ Member to remove from the group; repeatable' ;;
     'flags-4f1d06') REPLY='--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)
 --to - file New file to write, or - for standard output
 --password-file - file File with the password, or - for standard input' ;;

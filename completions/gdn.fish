@@ -356,7 +356,7 @@ function __gdn_bundles
     case 'wallet add'
       printf '%s\n' 'flags-36b1ec server-da4928 output-31b492'
     case 'wallet group'
-      printf '%s\n' 'server-da4928 output-31b492'
+      printf '%s\n' 'flags-a65d41 server-da4928 output-31b492'
     case 'wallet rm'
       printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet export'
@@ -965,6 +965,9 @@ function __gdn_flags
         '--valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
     case 'flags-36b1ec'
       printf '%s\n' '--from - file CSV file with the columns name, address and groups, or - for standard input'
+    case 'flags-a65d41'
+      printf '%s\n' '--add - text+ Name or address to add to the group; repeatable' \
+        '--remove - text+ Member to remove from the group; repeatable'
     case 'flags-4f1d06'
       printf '%s\n' '--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)' \
         '--to - file New file to write, or - for standard output' \

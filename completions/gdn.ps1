@@ -243,7 +243,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'wallet url' = 'flags-6d551a server-12647a output-31b492'
     'wallet list' = 'server-da4928 output-31b492'
     'wallet add' = 'flags-36b1ec server-da4928 output-31b492'
-    'wallet group' = 'server-da4928 output-31b492'
+    'wallet group' = 'flags-a65d41 server-da4928 output-31b492'
     'wallet rm' = 'server-da4928 output-31b492'
     'wallet export' = 'flags-4f1d06 server-da4928 output-fdabd3'
     'wallet proofs' = 'flags-9a6469 output-31b492'
@@ -731,6 +731,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-6d551a' = '--email - text E-mail address of the account (your profile''s email)
 --valid-for - text How long the signed URL is valid: 15m, 24h, at most 7d'
     'flags-36b1ec' = '--from - file CSV file with the columns name, address and groups, or - for standard input'
+    'flags-a65d41' = '--add - text+ Name or address to add to the group; repeatable
+--remove - text+ Member to remove from the group; repeatable'
     'flags-4f1d06' = '--format - =format-2 Format: keystore, private-key, or keypair for Solana (keystore)
 --to - file New file to write, or - for standard output
 --password-file - file File with the password, or - for standard input'
