@@ -64,6 +64,7 @@ url Print a signed URL that generates a wallet
 list List named wallets and addresses
 add Save an address under a name
 group Create or show a group of saved names
+rename Rename a saved address
 rm Delete a saved address or a group
 export Export a keystore or its private key
 proofs Compute Merkle proofs for a list of receivers' ;;
@@ -174,6 +175,7 @@ __gdn_arguments() {
     'wallet import') REPLY='file' ;;
     'wallet add') REPLY='text text' ;;
     'wallet group') REPLY='text text+' ;;
+    'wallet rename') REPLY='text text' ;;
     'wallet rm') REPLY='@wallets' ;;
     'wallet export') REPLY='@wallets' ;;
     'wallet proofs') REPLY='text' ;;
@@ -248,6 +250,7 @@ __gdn_bundles() {
     'wallet list') REPLY='server-da4928 output-31b492' ;;
     'wallet add') REPLY='flags-36b1ec server-da4928 output-31b492' ;;
     'wallet group') REPLY='flags-a65d41 server-da4928 output-31b492' ;;
+    'wallet rename') REPLY='server-da4928 output-31b492' ;;
     'wallet rm') REPLY='server-da4928 output-31b492' ;;
     'wallet export') REPLY='flags-4f1d06 server-da4928 output-fdabd3' ;;
     'wallet proofs') REPLY='flags-9a6469 output-31b492' ;;

@@ -69,6 +69,7 @@ function __gdn_words
         'list List named wallets and addresses' \
         'add Save an address under a name' \
         'group Create or show a group of saved names' \
+        'rename Rename a saved address' \
         'rm Delete a saved address or a group' \
         'export Export a keystore or its private key' \
         'proofs Compute Merkle proofs for a list of receivers'
@@ -216,6 +217,8 @@ function __gdn_arguments
       printf '%s\n' 'text text'
     case 'wallet group'
       printf '%s\n' 'text text+'
+    case 'wallet rename'
+      printf '%s\n' 'text text'
     case 'wallet rm'
       printf '%s\n' '@wallets'
     case 'wallet export'
@@ -357,6 +360,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-36b1ec server-da4928 output-31b492'
     case 'wallet group'
       printf '%s\n' 'flags-a65d41 server-da4928 output-31b492'
+    case 'wallet rename'
+      printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet rm'
       printf '%s\n' 'server-da4928 output-31b492'
     case 'wallet export'

@@ -66,6 +66,7 @@ url Print a signed URL that generates a wallet
 list List named wallets and addresses
 add Save an address under a name
 group Create or show a group of saved names
+rename Rename a saved address
 rm Delete a saved address or a group
 export Export a keystore or its private key
 proofs Compute Merkle proofs for a list of receivers'
@@ -173,6 +174,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'wallet import' = 'file'
     'wallet add' = 'text text'
     'wallet group' = 'text text+'
+    'wallet rename' = 'text text'
     'wallet rm' = '@wallets'
     'wallet export' = '@wallets'
     'wallet proofs' = 'text'
@@ -244,6 +246,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'wallet list' = 'server-da4928 output-31b492'
     'wallet add' = 'flags-36b1ec server-da4928 output-31b492'
     'wallet group' = 'flags-a65d41 server-da4928 output-31b492'
+    'wallet rename' = 'server-da4928 output-31b492'
     'wallet rm' = 'server-da4928 output-31b492'
     'wallet export' = 'flags-4f1d06 server-da4928 output-fdabd3'
     'wallet proofs' = 'flags-9a6469 output-31b492'

@@ -96,6 +96,7 @@ const wallet = noun('wallet', 'Generate, import, name and export wallets', [
   read('list', 'List named wallets and addresses', () => import('./commands/wallet/list.ts')),
   write('add', 'Save an address under a name', () => import('./commands/wallet/add.ts')),
   write('group', 'Create or show a group of saved names', () => import('./commands/wallet/group.ts')),
+  write('rename', 'Rename a saved address', () => import('./commands/wallet/rename.ts')),
   write('rm', 'Delete a saved address or a group', () => import('./commands/wallet/rm.ts')),
   write('export', 'Export a keystore or its private key', () => import('./commands/wallet/export.ts')),
   write('proofs', 'Compute Merkle proofs for a list of receivers', () => import('./commands/wallet/proofs.ts')),

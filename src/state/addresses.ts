@@ -25,6 +25,11 @@ export function enterAddress(sql: Sql, { name, address, created_at }: SavedAddre
   return taken
 }
 
+/** Renames a saved address. The new name must be free. */
+export const renameAddress = (sql: Sql, from: string, to: string): void => {
+  sql.run('UPDATE addresses SET name = ? WHERE name = ?', to, from)
+}
+
 /** Deletes a saved address and returns it; null if the name doesn't exist. */
 export function deleteAddress(sql: Sql, name: string): string | null {
   return sql.get<SavedAddress>('DELETE FROM addresses WHERE name = ? RETURNING address', name)?.address ?? null

@@ -42,6 +42,11 @@ export function addMember(
   return added > 0
 }
 
+/** Renames a member in all groups. It replaces a member that already has the new name. */
+export const renameMember = (sql: Sql, from: string, to: string): void => {
+  sql.run('UPDATE OR REPLACE group_members SET member = ? WHERE member = ?', to, from)
+}
+
 /** Deletes a group and returns whether it existed. Saved addresses of its members stay. */
 export const deleteGroup = (sql: Sql, name: string): boolean =>
   sql.run('DELETE FROM group_members WHERE group_name = ?', name) > 0

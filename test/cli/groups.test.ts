@@ -143,6 +143,32 @@ describe('gdn wallet group', () => {
   })
 })
 
+describe('gdn wallet rename', () => {
+  test('renames an address, also in its groups', async () => {
+    await gdn('wallet', 'group', '@team', '@bob', '@alice')
+    const renamed = await gdn('wallet', 'rename', '@bob', '@robert')
+    expect(renamed).toMatchObject({ code: 0, stderr: 'Renamed @bob to @robert.\n' })
+    expect(await membersOf('team')).toMatchObject([
+      { name: 'robert', address: BOB },
+      { name: 'alice', address: OWNER },
+    ])
+  })
+
+  test.each([
+    ['an unknown name', ['@bbo', '@robert'], '<name>: @bbo is not the name'],
+    ['a group', ['@team', '@crew'], '<name>: @team is a group'],
+    ['the name of another address', ['@bob', '@alice'], `@alice already exists: ${OWNER}`],
+    ['the name of a group', ['@bob', '@team'], '@team already exists: a group'],
+    ['an invalid name', ['@bob', '@Robert'], '<new-name>: the name of a wallet must'],
+  ])('refuses %s, and renames nothing', async (_what, argv, message) => {
+    await gdn('wallet', 'group', '@team', '@bob')
+    const refused = await gdn('wallet', 'rename', ...argv, '--json')
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(errorOf(refused).message).toContain(message)
+    expect(await membersOf('team')).toMatchObject([{ name: 'bob', address: BOB }])
+  })
+})
+
 test('a group and an address never have the same name', async () => {
   await gdn('wallet', 'group', '@team', '@bob')
   expect(errorOf(await gdn('wallet', 'add', 'team', OWNER, '--json')).message).toBe('@team already exists: a group')

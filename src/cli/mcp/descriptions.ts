@@ -42,6 +42,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'wallet add': 'Saves an address whose key is not on this machine, such as the address of a receiver.',
   'wallet group':
     'With members, creates the group or replaces its members. Without members, shows the group. Without a group, lists all groups.',
+  'wallet rename': 'Renames an address that wallet_add saved, also in its groups.',
   'wallet rm': 'Deletes an address that wallet_add saved, or a group, never a keystore.',
   'tx unknown':
     'A backend finds such mints after a restore. Requests for a collection with unexplained mints get 503 until a person releases them.',

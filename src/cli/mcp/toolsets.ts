@@ -8,7 +8,7 @@ const TOOLSETS = {
   ],
   nfts: ['nft grant', 'nft update', 'nft freeze', 'nft wait', 'nft history', 'collection holders'],
   runs: ['batch resume', 'batch reconcile', 'batch preview', 'batch report', 'batch rm', 'reveal'],
-  wallets: ['wallet add', 'wallet group', 'wallet rm'],
+  wallets: ['wallet add', 'wallet group', 'wallet rename', 'wallet rm'],
   backend: [
     ...['local status', 'chain list', 'chain status', 'tx list', 'tx show', 'tx unknown', 'key list', 'db status'],
     ...['webhook list', 'webhook show', 'webhook deliveries'],

@@ -654,6 +654,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'wallet list': list(['name', 'address', 'kind', 'created_at', 'file'], () => withWallets(() => ['wallet', 'list'])),
   'wallet add': one(['name', 'address'], () => withWallets(() => ['wallet', 'add', 'carol', SENDER])),
   'wallet group': list(['name', 'address'], () => withWallets(() => ['wallet', 'group', 'team', '@bob'])),
+  'wallet rename': one(['name', 'address'], () => withWallets(() => ['wallet', 'rename', 'bob', 'carol'])),
   'wallet rm': one(['name', 'address'], () => withWallets(() => ['wallet', 'rm', 'bob'])),
   'wallet proofs': one(['root', 'receivers', 'proofs', 'warnings', 'format', 'leaf_encoding'], async () => {
     const { path, options } = await folder({ 'list.txt': `${OWNER}\n${SENDER}\n` })
