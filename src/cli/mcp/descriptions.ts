@@ -1,10 +1,10 @@
 /** Descriptions for agents that replace a command's help text. They are shorter, without terminals and exit codes. */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'collection create':
-    'A collection is a smart contract that belongs to a wallet. If an account has only one collection, calls can omit its contract address.',
+    'A collection is a smart contract of a wallet. With only one, calls can omit its contract address.',
   'collection set':
     "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. A new owner must accept the offered ownership.",
-  'collection show': 'The contract address works only for collections created on this machine.',
+  'collection show': 'With a blockchain, shows any EVM contract.',
   'collection list': 'The API cannot list other collections.',
   'nft mint': 'gdn uploads local files. For many NFTs, use batch_mint.',
   'nft transfer': 'Omit what gdn can look up: token_id, contract, blockchain, sender.',
@@ -13,8 +13,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'nft show': '',
   'nft verify': 'Checks whether the server created the NFT, and who owns it.',
   'batch template':
-    'Shows the most common columns. Required: title, description, receiver. image and file:<key> are URLs or paths relative to the manifest, id identifies a row, attr:<tag> is an attribute, extra:<key> a key of the metadata.',
-  'batch validate': 'Returns problems of rows, fields and local files, with line and column.',
+    'Shows the most common columns. Required: title, description, receiver. image and file:<key> are URLs or paths relative to the manifest, id identifies a row, attr:<tag> is an attribute, extra:<key> a metadata key.',
+  'batch validate': 'Returns problems of rows, fields and files, with line and column.',
   'batch mint': 'The same manifest resumes its run: rows that were minted are not minted again.',
   'batch list': 'The latest run is first.',
   'batch status': 'Shows what this machine has recorded. Specify a run by its name, ID or manifest.',
@@ -24,7 +24,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch retry': 'To change a failed row, edit the manifest and call batch_mint.',
   plan: 'Shows the mints, updates, transfers and burns of apply, the changes that others made, and impossible changes.',
   apply: 'Makes the changes that plan shows. Does nothing if a change is impossible, unless "only" is "mint".',
-  cost: 'Uses the current fees, and includes the amount to fund. Without a collection, includes the deployment of a new one.',
+  cost: 'Uses the current fees, and includes the amount to fund. Without a collection, includes its deployment.',
   'wallet list': 'Use @name wherever a parameter takes an address.',
   'wallet generate': '',
   'nft grant':

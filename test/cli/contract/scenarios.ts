@@ -460,7 +460,7 @@ const MINTED_NFT = [...NFT, 'blockchain', 'accepted_date']
 const CHANGED_NFT = [...TOKEN, ...ACCEPTED, 'title', 'blockchain', 'transaction_hash', 'error']
 const CHANGED_SETTING = [
   ...['setting', 'before', 'after', 'irreversible', 'status'],
-  ...['transaction_hash', 'gas_used', 'fee_paid_wei', 'max_fee_wei', 'currency', 'simulated'],
+  ...['transaction_hash', 'safe_address', 'gas_used', 'fee_paid_wei', 'max_fee_wei', 'currency', 'simulated'],
 ]
 /** An event as a server returns it, with every field that `nft history` prints. */
 const MINT_EVENT = {
