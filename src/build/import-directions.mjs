@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path/posix'
 
 const CLI = [
   ...['core', 'api', 'keystore', 'object-store', 'files', 'config', 'client', 'manifest', 'verify', 'wallet'],
-  ...['batch', 'ens', 'holders', 'operations', 'plan', 'reveal', 'state', 'sqlite'],
+  ...['batch', 'ens', 'holders', 'ipfs', 'operations', 'plan', 'reveal', 'state', 'sqlite'],
 ]
 
 /** The folders that each folder of `src` may import, lowest first. Type imports and lazy imports count. */
@@ -17,6 +17,7 @@ export const MAY_IMPORT = {
   'object-store': ['core'],
   files: ['core', 'api'],
   config: ['core', 'api'],
+  ipfs: ['core', 'files'],
   client: ['core', 'api', 'files', 'object-store', 'sqlite'],
   manifest: ['core', 'api', 'files'],
   verify: ['core', 'api', 'client'],
@@ -28,7 +29,7 @@ export const MAY_IMPORT = {
   batch: ['core', 'api', 'client', 'manifest', 'operations', 'sqlite', 'state'],
   plan: ['core', 'api', 'batch', 'client', 'files', 'manifest', 'operations', 'sqlite', 'state'],
   reveal: ['core', 'api', 'batch', 'client', 'files', 'manifest', 'operations', 'plan', 'sqlite', 'state', 'verify'],
-  server: ['core', 'api', 'keystore', 'object-store', 'files', 'sqlite'],
+  server: ['core', 'api', 'keystore', 'object-store', 'files', 'ipfs', 'sqlite'],
   // Runs in browsers.
   explorer: ['core', 'server/explorer/types.ts'],
   cli: CLI,
@@ -48,7 +49,6 @@ const LOADS_SERVER = [
     'cli/commands/doctor/backend.ts',
     'cli/commands/doctor/native.ts',
     'cli/commands/collection/set/',
-    'cli/commands/nft/token/verified-file.ts',
     'cli/connect/data-dir.ts',
     'cli/connect/open-network.ts',
     'cli/cost',

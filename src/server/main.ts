@@ -151,8 +151,8 @@ const REST = [
   () => import('./chain/evm/embedded/rpc.ts'),
   () => import('./explorer/answers.ts'),
   () => import('./explorer/watch.ts'),
-  () => import('./storage/import.ts'),
-  () => import('./storage/unixfs.ts'),
+  () => import('../ipfs/import.ts'),
+  () => import('../ipfs/unixfs.ts'),
 ]
 
 /** Loads the rest of the code while its files still exist. An upgrade of the package would remove them. */

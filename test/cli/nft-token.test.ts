@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { compileSolidity } from '../../src/build/contracts.mjs'
 import { readTokenMetadata } from '../../src/cli/commands/nft/token/read-metadata.ts'
 import { FetchFailure } from '../../src/files/failure.ts'
-import { rawCid } from '../../src/server/storage/cid.ts'
+import { rawCid } from '../../src/ipfs/cid.ts'
 import { buildDirectory } from '../../src/server/storage/directory.ts'
 import { answering, returnBytes, textIn, wordOf } from '../helpers/answering-code.ts'
 import { startHttpServer } from '../helpers/http-server.ts'

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { CarReader } from '@ipld/car/reader'
-import { parseCid } from '../../src/server/storage/cid.ts'
+import { parseCid } from '../../src/ipfs/cid.ts'
 import { createFileStorage } from '../../src/server/storage/files.ts'
 import { MemoryBlockTable } from './memory-block-table.ts'
 

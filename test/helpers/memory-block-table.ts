@@ -1,4 +1,5 @@
-import type { BlockTable, ContentBlock } from '../../src/server/store/block-table.ts'
+import type { ContentBlock } from '../../src/ipfs/block.ts'
+import type { BlockTable } from '../../src/server/store/block-table.ts'
 
 /** A block table in memory, for tests of code that uses one. */
 export class MemoryBlockTable implements BlockTable {

@@ -1,18 +1,12 @@
 import { GdnError, type GdnErrorOptions } from '../../core/errors.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
-import type { ContentBlock } from '../store/block-table.ts'
+import type { ByteRange, ContentBlock } from '../../ipfs/block.ts'
 
 /** The result of storing a file. Equal content has an equal CID, as with `ipfs add --cid-version=1`. */
 export interface StoredFile {
   cid: string
   /** Size of the content in bytes. */
   size: number
-}
-
-/** A range from `start` to `end` (exclusive), clamped to the length of the content. */
-export interface ByteRange {
-  start?: number
-  end?: number
 }
 
 export interface DirectoryEntry {
@@ -62,6 +56,13 @@ export interface FileStorage {
    * @throws StorageUnavailableError
    */
   open(cid: string, path?: readonly string[], options?: OpenOptions): Promise<StoredContent | null>
+  /**
+   * Returns the bytes of a single block. Returns null if it isn't stored here as a block: the parts of a large file are
+   * ranges of the file.
+   *
+   * @throws StorageUnavailableError
+   */
+  block(cid: string): Promise<Uint8Array | null>
   /** Returns whether `open` with the option `ours` would find the content of a CID. */
   has(cid: string): Promise<boolean>
   /**

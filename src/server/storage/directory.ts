@@ -2,8 +2,8 @@ import { encode, type PBLink, prepare } from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
 import type { CID } from 'multiformats/cid'
 import { GdnError } from '../../core/errors.ts'
-import type { ContentBlock } from '../store/block-table.ts'
-import { nodeCid, rawCid } from './cid.ts'
+import type { ContentBlock } from '../../ipfs/block.ts'
+import { nodeCid, rawCid } from '../../ipfs/cid.ts'
 
 /** Size of the parts of a file in IPFS. The parts of a larger file are listed in a node. */
 export const PART_BYTES = 256 * 1024
@@ -61,7 +61,7 @@ export async function buildDirectory(files: readonly NamedFile[]): Promise<Built
 /** Adds the blocks of a file. Returns its CID and the number of bytes below it. */
 async function addFile(bytes: Uint8Array, blocks: Map<string, Uint8Array>): Promise<{ cid: CID; size: number }> {
   if (bytes.length > PART_BYTES) {
-    const { importBlocks } = await import('./import.ts')
+    const { importBlocks } = await import('../../ipfs/import.ts')
     return await importBlocks(bytes, (block) => blocks.set(block.cid, block.bytes))
   }
   const cid = rawCid(bytes)

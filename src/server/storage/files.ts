@@ -1,4 +1,6 @@
 import type { CID } from 'multiformats/cid'
+import { matchesCid, parseCid, RAW, rawCid } from '../../ipfs/cid.ts'
+import { damaged, findEntry, isComplete, readNode, streamNode } from '../../ipfs/nodes.ts'
 import type { BlockTable } from '../store/block-table.ts'
 import type { StoredFiles } from '../store/stored-files.ts'
 import {
@@ -8,10 +10,8 @@ import {
   type StoredContent,
   type StoredFile,
 } from './adapter.ts'
-import { parseCid, rawCid } from './cid.ts'
 import { PART_BYTES } from './directory.ts'
 import { type FlatFiles, openFlatFiles } from './flat-files.ts'
-import { findEntry, isComplete, readNode, streamNode } from './nodes.ts'
 import type { NodeBlocks, RemoteFiles } from './remote/remote-files.ts'
 import { remoteFlatFiles } from './remote/remote-flat-files.ts'
 
@@ -96,6 +96,14 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
       return cid && openCid(cid, blocks)
     },
 
+    async block(text) {
+      const cid = parseCid(text)
+      if (cid === null) return null
+      const bytes = await (nodeBlocks === undefined ? own : withNodeBlocks(own, nodeBlocks)).get(cid.toString())
+      if (bytes !== null && !matchesCid(cid, bytes)) throw damaged(cid.toString())
+      return bytes ?? (cid.code === RAW ? await wholeFile(files, cid.toString()) : null)
+    },
+
     async has(text) {
       const cid = parseCid(text)
       return cid !== null && (await openCid(cid, own)) !== null
@@ -129,6 +137,15 @@ function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
     has: async () => true,
     put: (blocks) => own.put(blocks),
   }
+}
+
+/** Returns the content of a file that is a single part. */
+async function wholeFile(files: FlatFiles, cid: string): Promise<Uint8Array | null> {
+  const size = await files.size(cid)
+  if (size === null || size > PART_BYTES) return null
+  const parts: Uint8Array[] = []
+  for await (const part of files.stream(cid, size)) parts.push(part)
+  return Buffer.concat(parts)
 }
 
 async function* limit(content: AsyncIterable<Uint8Array>, { maxBytes = Infinity }: AddOptions) {
@@ -194,7 +211,7 @@ async function addLarge(
     }
   }
   try {
-    const { importStream } = await import('./import.ts')
+    const { importStream } = await import('../../ipfs/import.ts')
     const { cid, nodes } = await importStream(written())
     const key = cid.toString()
     if (await files.keeps(key, size)) await file.discard()

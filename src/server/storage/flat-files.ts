@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { GdnError, systemCode } from '../../core/errors.ts'
-import type { ContentBlock } from '../store/block-table.ts'
-import type { ByteRange } from './adapter.ts'
+import { systemCode } from '../../core/errors.ts'
+import type { ByteRange, ContentBlock } from '../../ipfs/block.ts'
+import { bounds, damaged } from '../../ipfs/nodes.ts'
 
 const READ_BYTES = 256 * 1024
 
@@ -139,16 +139,4 @@ async function syncFolder(path: string): Promise<void> {
   } finally {
     await folder?.close()
   }
-}
-
-/** Returns a range clamped to the available bytes. */
-export function bounds(size: number, range: ByteRange): [start: number, end: number] {
-  return [Math.max(0, range.start ?? 0), Math.min(size, range.end ?? size)]
-}
-
-/** Returns the error for stored content that doesn't match its CID. */
-export function damaged(cid: string): GdnError {
-  return new GdnError('unexpected', `stored content ${cid} is damaged`, {
-    hint: 'Restore the data directory from a backup, or store the file again.',
-  })
 }

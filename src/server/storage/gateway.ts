@@ -1,16 +1,13 @@
-import { BoundedMap } from '../../core/bounded-map.ts'
 import { ipfsPathParts, ipfsPlace } from '../../core/ipfs-url.ts'
-import { decodeBody, limitBody } from '../../files/body.ts'
-import { createFileRequester, headerOf, startTimeLimit } from '../../files/exchange.ts'
 import { FetchFailure } from '../../files/failure.ts'
 import { contentProblem, readHead } from '../../files/file-content.ts'
 import type { Pace } from '../../files/pace.ts'
-import { checkTarget } from '../../files/target.ts'
-import type { BlockTable, ContentBlock } from '../store/block-table.ts'
+import type { BlockReader, ContentBlock } from '../../ipfs/block.ts'
+import { createBlockSource } from '../../ipfs/block-source.ts'
+import { parseCid, RAW } from '../../ipfs/cid.ts'
+import { findEntry, isDirectory, readNode, streamNode, TooDeepError } from '../../ipfs/nodes.ts'
+import { isDecodable, type StoredNode } from '../../ipfs/unixfs.ts'
 import { ContentTooLargeError, type FileStorage } from './adapter.ts'
-import { matchesCid, parseCid, RAW } from './cid.ts'
-import { findEntry, isDirectory, readNode, streamNode, TooDeepError } from './nodes.ts'
-import { isDecodable, type StoredNode } from './unixfs.ts'
 
 export interface GatewayOptions {
   /** Base URL of a trustless gateway, without a trailing slash: blocks are at `/ipfs/<cid>?format=raw`. */
@@ -40,13 +37,9 @@ export interface Gateway {
   close(): Promise<void>
 }
 
-/** IPFS implementations transfer at most 2 MiB per block. */
-const MAX_BLOCK_BYTES = 2 * 1024 * 1024
 const TIMEOUT_MS = 30_000
 /** A file of 64 MiB in the smallest usual parts (16 KiB) has 4,096 parts, plus the nodes above them. */
 const MAX_BLOCKS = 5000
-/** Number of nodes that are cached across files, at most 32 MiB in total. */
-const RECENT_NODES = 16
 /** Timeout for a file, as a multiple of the block timeout. */
 const FILE_TIMEOUTS = 4
 /** Parts are stored together when they have this many bytes. */
@@ -58,56 +51,7 @@ const FLUSH_BYTES = 4 * 1024 * 1024
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const { url: base, allowPrivate = false, userAgent, pace, timeoutMs = TIMEOUT_MS } = options
-  const gateway = new URL(base)
-  const name = gateway.host
-  const asker = createFileRequester({
-    allowPrivate,
-    isTrusted: ({ origin }: URL) => origin === gateway.origin,
-    userAgent,
-    timeoutMs,
-    pace,
-  })
-
-  const nodes = new BoundedMap<Uint8Array>(RECENT_NODES)
-
-  /**
-   * Fetches a block and checks it against its CID. Caches nodes, because the files of a drop share the nodes of their
-   * directory.
-   */
-  const checkedBlock = async (text: string, signal: AbortSignal): Promise<Uint8Array> => {
-    const recent = nodes.get(text)
-    if (recent !== undefined) return recent
-    const bytes = await block(text, signal)
-    const cid = parseCid(text)
-    if (cid === null || !matchesCid(cid, bytes)) throw passing(`the IPFS gateway returned other bytes for ${text}`)
-    if (cid.code !== RAW) nodes.set(text, bytes)
-    return bytes
-  }
-
-  const block = async (cid: string, signal: AbortSignal): Promise<Uint8Array> => {
-    const timeLimit = startTimeLimit(timeoutMs, signal)
-    const target = { ...checkTarget(`${base}/ipfs/${cid}?format=raw`, true), label: `the IPFS gateway ${name}` }
-    try {
-      const { response } = await asker.follow(target, timeLimit, { accept: 'application/vnd.ipld.raw' })
-      if (response.statusCode !== 200) {
-        response.body.on('error', () => undefined).destroy()
-        throw passing(`${target.label} returned HTTP ${response.statusCode} for ${cid}`)
-      }
-      const contentEncoding = headerOf(response, 'content-encoding') ?? ''
-      const limits = { contentEncoding, label: target.label, maxBytes: MAX_BLOCK_BYTES }
-      const body = limitBody(decodeBody(response.body, limits), MAX_BLOCK_BYTES, target.label)
-      return await timeLimit.during(target, async () => {
-        const parts: Uint8Array[] = []
-        for await (const part of body) parts.push(part)
-        return Buffer.concat(parts)
-      })
-    } catch (error) {
-      // The failure is never permanent: another gateway may have the block, or this one may have it later.
-      throw error instanceof FetchFailure && error.lasting ? passing(error.message) : error
-    } finally {
-      timeLimit.stop()
-    }
-  }
+  const source = createBlockSource({ url: base, allowPrivate, userAgent, pace, timeoutMs })
 
   return {
     async fetchFile(url, storage, { allowHtml, maxBytes }, signal) {
@@ -121,7 +65,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const late = () => passing(`${url} takes longer than ${(FILE_TIMEOUTS * timeoutMs) / 1000} s to fetch`)
       const fetched = new FetchedBlocks(url, storage, (cid) => {
         if (performance.now() > deadline) throw late()
-        return checkedBlock(cid, signal)
+        return source.block(cid, signal)
       })
       let cid = root
       for (const part of path) {
@@ -149,7 +93,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       }
       return place
     },
-    close: () => asker.close(),
+    close: () => source.close(),
   }
 }
 
@@ -167,7 +111,7 @@ async function* shallow(content: AsyncGenerator<Uint8Array>, url: string): Async
 }
 
 /** The blocks of one file. Parts are stored while the file is read, nodes at the end. */
-class FetchedBlocks implements Pick<BlockTable, 'get'> {
+class FetchedBlocks implements Pick<BlockReader, 'get'> {
   readonly #url: string
   readonly #storage: FileStorage
   readonly #fetch: (cid: string) => Promise<Uint8Array>

@@ -1,4 +1,5 @@
-import type { ByteRange, FileStorage, StoredContent } from './adapter.ts'
+import type { ByteRange } from '../../ipfs/block.ts'
+import type { FileStorage, StoredContent } from './adapter.ts'
 
 /** An operation on stored files, its outcome, and its duration. */
 export interface StorageObservation {
@@ -70,6 +71,7 @@ export function measured(storage: FileStorage, tell: (observation: StorageObserv
       )
       return found === null ? null : watched(found)
     },
+    block: (cid) => storage.block(cid),
     has: (cid) => storage.has(cid),
     putBlocks: (blocks, root) => storage.putBlocks(blocks, root),
     keep: (cid) => time('keep', () => storage.keep(cid)),

@@ -1,21 +1,13 @@
 import { chunksOf } from '../../core/chunks-of.ts'
+import type { BlockReader, ContentBlock } from '../../ipfs/block.ts'
 import { addPublications } from './publications.ts'
 import type { Db, PublishTarget } from './schema.ts'
-
-/** A small part of stored content: a small file, a directory, or the node that lists the parts of a large file. */
-export interface ContentBlock {
-  /** CID v1 in base32, as returned by `CID.toString()`. */
-  cid: string
-  bytes: Uint8Array
-}
 
 /**
  * Storage of small blocks in a table of the backend's database. Existing blocks are never overwritten, because their
  * content can't change.
  */
-export interface BlockTable {
-  get(cid: string): Promise<Uint8Array | null>
-  has(cid: string): Promise<boolean>
+export interface BlockTable extends BlockReader {
   /** Stores all blocks or none, so that a stored directory or large file is always complete. */
   put(blocks: readonly ContentBlock[]): Promise<void>
 }

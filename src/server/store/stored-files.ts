@@ -1,5 +1,6 @@
 import { chunksOf } from '../../core/chunks-of.ts'
-import { type ContentBlock, putBlocks } from './block-table.ts'
+import type { ContentBlock } from '../../ipfs/block.ts'
+import { putBlocks } from './block-table.ts'
 import type { Db } from './schema.ts'
 
 /** The record of the files in a remote place. It is read before the place itself. */

@@ -5,7 +5,7 @@ import { UnixFS } from 'ipfs-unixfs'
 import { CID } from 'multiformats/cid'
 import { create as createDigest } from 'multiformats/hashes/digest'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { DAG_PB, rawCid } from '../../../src/server/storage/cid.ts'
+import { DAG_PB, rawCid } from '../../../src/ipfs/cid.ts'
 import {
   createTestCollection,
   freshDataDir,

@@ -293,7 +293,7 @@ describe('an IPFS node', () => {
   test('pins content of others that is minted', async () => {
     node.blocks.blocks.set('bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy', Buffer.from('not read'))
     const foreign = Buffer.alloc(3000, 5)
-    const { rawCid } = await import('../../../src/server/storage/cid.ts')
+    const { rawCid } = await import('../../../src/ipfs/cid.ts')
     const cid = rawCid(foreign).toString()
     node.blocks.blocks.set(cid, foreign)
     const backend = await start(inNode())

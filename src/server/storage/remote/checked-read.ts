@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CID } from 'multiformats/cid'
+import type { ByteRange } from '../../../ipfs/block.ts'
+import { matchesCid, RAW } from '../../../ipfs/cid.ts'
+import { bounds, damaged, readNode } from '../../../ipfs/nodes.ts'
 import type { BlockTable } from '../../store/block-table.ts'
-import { type ByteRange, StorageUnavailableError } from '../adapter.ts'
-import { matchesCid, RAW } from '../cid.ts'
-import { bounds, damaged } from '../flat-files.ts'
-import { readNode } from '../nodes.ts'
+import { StorageUnavailableError } from '../adapter.ts'
 import type { RemoteFiles } from './remote-files.ts'
 
 const ATTEMPTS = 3

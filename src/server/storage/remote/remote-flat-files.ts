@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { parseCid } from '../../../ipfs/cid.ts'
 import type { BlockTable } from '../../store/block-table.ts'
 import type { StoredFiles } from '../../store/stored-files.ts'
-import { parseCid } from '../cid.ts'
 import type { FlatFiles } from '../flat-files.ts'
 import { readChecked } from './checked-read.ts'
 import type { RemoteFiles } from './remote-files.ts'

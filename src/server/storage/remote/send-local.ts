@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CID } from 'multiformats/cid'
+import { parseCid } from '../../../ipfs/cid.ts'
 import type { StoredFiles } from '../../store/stored-files.ts'
-import { parseCid } from '../cid.ts'
 import type { RemoteFiles, SpooledContent } from './remote-files.ts'
 
 /**

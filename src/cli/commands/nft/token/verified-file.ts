@@ -1,8 +1,8 @@
 import { retryRead } from '../../../../client/retry-read.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { ipfsPathParts, ipfsPlace } from '../../../../core/ipfs-url.ts'
-import { matchesCid, parseCid, RAW } from '../../../../server/storage/cid.ts'
-import { findEntry, isDirectory, readNode, streamNode } from '../../../../server/storage/nodes.ts'
+import { matchesCid, parseCid, RAW } from '../../../../ipfs/cid.ts'
+import { findEntry, isDirectory, readNode, streamNode } from '../../../../ipfs/nodes.ts'
 import type { GatewayAccess } from './gateway-access.ts'
 
 /**

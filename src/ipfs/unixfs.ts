@@ -2,14 +2,17 @@ import { decode, type PBNode } from '@ipld/dag-pb'
 import { murmur3128 } from '@multiformats/murmur3'
 import { UnixFS } from 'ipfs-unixfs'
 import type { CID } from 'multiformats/cid'
-import type { DirectoryEntry } from './adapter.ts'
 
 interface FilePart {
   cid: CID
   size: number
 }
 
-export type NamedLink = DirectoryEntry & { link: CID }
+export interface NamedLink {
+  name: string
+  cid: string
+  link: CID
+}
 
 /** A decoded block. A shard is one of the nodes of a directory that is too large for a single node. */
 export type StoredNode =

@@ -1,15 +1,14 @@
 import type { CID } from 'multiformats/cid'
-import type { BlockTable } from '../store/block-table.ts'
-import type { ByteRange } from './adapter.ts'
+import { GdnError } from '../core/errors.ts'
+import type { BlockReader, ByteRange } from './block.ts'
 import { DAG_PB, matchesCid, parseCid, RAW } from './cid.ts'
-import { bounds, damaged } from './flat-files.ts'
 import type { NamedLink, StoredNode } from './unixfs.ts'
 
 /**
  * Returns a block, checked against its CID to detect damage (hashing a few KiB takes microseconds). Returns null if the
  * block doesn't exist, or for kinds of nodes that gdn doesn't support, such as symbolic links.
  */
-export async function readNode(blocks: Pick<BlockTable, 'get'>, cid: CID): Promise<StoredNode | null> {
+export async function readNode(blocks: Pick<BlockReader, 'get'>, cid: CID): Promise<StoredNode | null> {
   const bytes = await blocks.get(cid.toString())
   if (bytes === null) return null
   if (!matchesCid(cid, bytes)) throw damaged(cid.toString())
@@ -51,7 +50,7 @@ export async function findEntry(
  * can't be read on their own, because the content is in a flat file.
  */
 export async function isComplete(
-  blocks: BlockTable,
+  blocks: BlockReader,
   node: StoredNode,
   seen: Set<string> = new Set(),
 ): Promise<boolean> {
@@ -66,7 +65,7 @@ export async function isComplete(
   return true
 }
 
-async function isCompletePart(blocks: BlockTable, cid: CID, seen: Set<string>): Promise<boolean> {
+async function isCompletePart(blocks: BlockReader, cid: CID, seen: Set<string>): Promise<boolean> {
   const node = await readNode(blocks, cid)
   return node !== null && isComplete(blocks, node, seen)
 }
@@ -90,7 +89,7 @@ export class TooDeepError extends Error {
  * @throws TooDeepError
  */
 export async function* streamNode(
-  blocks: Pick<BlockTable, 'get'>,
+  blocks: Pick<BlockReader, 'get'>,
   cid: CID,
   node: Exclude<StoredNode, { type: 'directory' | 'shard' }>,
   range: ByteRange = {},
@@ -115,7 +114,10 @@ export async function* streamNode(
 }
 
 /** Returns all blocks of the table that are reachable from a CID, each once; null if the table doesn't have the CID. */
-export async function blocksBelow(blocks: BlockTable, root: string): Promise<{ cid: CID; bytes: Uint8Array }[] | null> {
+export async function blocksBelow(
+  blocks: BlockReader,
+  root: string,
+): Promise<{ cid: CID; bytes: Uint8Array }[] | null> {
   const first = parseCid(root)
   if (first === null || !(await blocks.has(root))) return null
   const below = new Map<string, { cid: CID; bytes: Uint8Array }>()
@@ -130,4 +132,16 @@ export async function blocksBelow(blocks: BlockTable, root: string): Promise<{ c
     if (node?.type === 'file') waiting.push(...node.parts.map((part) => part.cid))
   }
   return [...below.values()]
+}
+
+/** Returns a range clamped to the available bytes. */
+export function bounds(size: number, range: ByteRange): [start: number, end: number] {
+  return [Math.max(0, range.start ?? 0), Math.min(size, range.end ?? size)]
+}
+
+/** Returns the error for stored content that doesn't match its CID. */
+export function damaged(cid: string): GdnError {
+  return new GdnError('unexpected', `stored content ${cid} is damaged`, {
+    hint: 'Restore the data directory from a backup, or store the file again.',
+  })
 }

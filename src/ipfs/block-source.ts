@@ -1,0 +1,98 @@
+import { BoundedMap } from '../core/bounded-map.ts'
+import { decodeBody, limitBody } from '../files/body.ts'
+import { createFileRequester, headerOf, startTimeLimit } from '../files/exchange.ts'
+import { FetchFailure } from '../files/failure.ts'
+import type { Pace } from '../files/pace.ts'
+import { checkTarget } from '../files/target.ts'
+import { matchesCid, parseCid, RAW } from './cid.ts'
+
+export interface BlockSourceOptions {
+  /** Base URL of a trustless gateway, without a trailing slash: blocks are at `/ipfs/<cid>?format=raw`. */
+  url: string
+  /** Whether to follow redirects to private addresses and to any port, for development. */
+  allowPrivate: boolean
+  userAgent: string
+  pace?: Pace | undefined
+  /** Timeout for each block in milliseconds. */
+  timeoutMs: number
+}
+
+/** Blocks from a trustless gateway. */
+export interface BlockSource {
+  /**
+   * Returns a block, checked against its CID. Caches nodes, because the files of a collection share the nodes of their
+   * directory.
+   *
+   * @throws FetchFailure, never lasting: another gateway may have the block, or this one may have it later
+   */
+  block(cid: string, signal: AbortSignal): Promise<Uint8Array>
+  close(): Promise<void>
+}
+
+/** IPFS implementations transfer at most 2 MiB per block. */
+export const MAX_BLOCK_BYTES = 2 * 1024 * 1024
+/** Number of nodes that are cached across files, at most 32 MiB in total. */
+const RECENT_NODES = 16
+const MISSING = [404, 410]
+
+/** The failure of a gateway that responds, but doesn't have the block. */
+export class NoSuchBlock extends FetchFailure {
+  constructor(message: string) {
+    super(message, { lasting: false })
+    this.name = 'NoSuchBlock'
+  }
+}
+
+export function createBlockSource(options: BlockSourceOptions): BlockSource {
+  const { url: base, allowPrivate, userAgent, pace, timeoutMs } = options
+  const gateway = new URL(base)
+  const name = gateway.host
+  const asker = createFileRequester({
+    allowPrivate,
+    isTrusted: ({ origin }: URL) => origin === gateway.origin,
+    userAgent,
+    timeoutMs,
+    pace,
+  })
+  const nodes = new BoundedMap<Uint8Array>(RECENT_NODES)
+
+  const checkedBlock = async (text: string, signal: AbortSignal): Promise<Uint8Array> => {
+    const recent = nodes.get(text)
+    if (recent !== undefined) return recent
+    const bytes = await block(text, signal)
+    const cid = parseCid(text)
+    if (cid === null || !matchesCid(cid, bytes)) throw passing(`the IPFS gateway returned other bytes for ${text}`)
+    if (cid.code !== RAW) nodes.set(text, bytes)
+    return bytes
+  }
+
+  const block = async (cid: string, signal: AbortSignal): Promise<Uint8Array> => {
+    const timeLimit = startTimeLimit(timeoutMs, signal)
+    const target = { ...checkTarget(`${base}/ipfs/${cid}?format=raw`, true), label: `the IPFS gateway ${name}` }
+    try {
+      const { response } = await asker.follow(target, timeLimit, { accept: 'application/vnd.ipld.raw' })
+      if (response.statusCode !== 200) {
+        response.body.on('error', () => undefined).destroy()
+        const message = `${target.label} returned HTTP ${response.statusCode} for ${cid}`
+        throw MISSING.includes(response.statusCode) ? new NoSuchBlock(message) : passing(message)
+      }
+      const contentEncoding = headerOf(response, 'content-encoding') ?? ''
+      const limits = { contentEncoding, label: target.label, maxBytes: MAX_BLOCK_BYTES }
+      const body = limitBody(decodeBody(response.body, limits), MAX_BLOCK_BYTES, target.label)
+      return await timeLimit.during(target, async () => {
+        const parts: Uint8Array[] = []
+        for await (const part of body) parts.push(part)
+        return Buffer.concat(parts)
+      })
+    } catch (error) {
+      // The failure is never permanent: another gateway may have the block, or this one may have it later.
+      throw error instanceof FetchFailure && error.lasting ? passing(error.message) : error
+    } finally {
+      timeLimit.stop()
+    }
+  }
+
+  return { block: checkedBlock, close: () => asker.close() }
+}
+
+const passing = (message: string) => new FetchFailure(message, { lasting: false })
