@@ -105,7 +105,7 @@ export const SURROUNDINGS: readonly Surrounding[] = [
     paths: ['/ipfs/{cid}', '/ipfs/{cid}/{path}'],
     operation: {
       tags: ['Chains and files'],
-      summary: 'Get stored content by its CID',
+      summary: 'Get stored content by its CID, or with ?format=raw the block of a CID',
       responses: {
         200: response('The content.', bytes),
         206: response('The requested range of bytes.', bytes),

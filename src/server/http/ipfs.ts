@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { looksLikeHtml, SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
+import { parseCid } from '../../ipfs/cid.ts'
 import { Refusal } from '../services/refusal.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
@@ -62,12 +63,31 @@ async function sendFile(
   return reply.send(Readable.from(file.stream({ start, end }), { objectMode: false }))
 }
 
-/** Adds `GET /ipfs/<cid>[/path]`, which serves stored content without a key. */
+/**
+ * Sends a block unchanged, so that the client can check it against its CID. A browser saves it, because its content may
+ * be a page.
+ *
+ * @see https://specs.ipfs.tech/http-gateways/trustless-gateway/
+ */
+async function sendBlock(reply: FastifyReply, storage: FileStorage, cid: string) {
+  const bytes = await storage.block(cid)
+  if (bytes === null) throw new Refusal(404, TITLES.notFound, `/ipfs/${cid} is not stored here as a block`)
+  const name = `attachment; filename="${cid}.bin"`
+  reply.headers({ 'cache-control': FOR_EVER, etag: `"${cid}.raw"`, 'content-disposition': name })
+  return reply.type('application/vnd.ipld.raw').send(Buffer.from(bytes))
+}
+
+/**
+ * Adds `GET /ipfs/<cid>[/path]`, which serves stored content without a key. With `?format=raw` and without a path, it
+ * serves the block of the CID.
+ */
 export function addIpfsRoutes(app: FastifyInstance, storage: FileStorage, { allowHtml }: { allowHtml: boolean }): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const path = (request.params as { '*': string })['*']
     const [cid = '', ...below] = path.split('/').filter((part) => part !== '')
     reply.headers(SECURITY)
+    const { format } = request.query as { format?: unknown }
+    if (format === 'raw' && below.length === 0 && parseCid(cid) !== null) return sendBlock(reply, storage, cid)
     const content = await storage.open(cid, below)
     if (content === null) throw new Refusal(404, TITLES.notFound, `/ipfs/${path} is not stored here`)
     if (content.type === 'directory') {

@@ -1,7 +1,9 @@
 /** @module-tag slow */
+import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { Agent, FormData, fetch, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseCid, rawCid } from '../../../src/ipfs/cid.ts'
 import {
   type Answer,
   call,
@@ -186,6 +188,21 @@ describe('GET /ipfs/<cid>', () => {
     expect(response.headers.get('etag')).toBe(`"${HELLO_CID}"`)
     expect(response.headers.get('accept-ranges')).toBe('bytes')
     expect(response.headers.get('content-length')).toBe('6')
+  })
+
+  it('returns a block that hashes to its CID with ?format=raw, also the node of a large file', async () => {
+    const large = String((await upload(Buffer.alloc(600 * 1024, 7))).json.url).slice('ipfs://'.length)
+    for (const cid of [HELLO_CID, large]) {
+      const response = await get(`${cid}?format=raw`)
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/vnd.ipld.raw'])
+      expect(response.headers.get('content-disposition')).toContain('attachment')
+      const digest = createHash('sha256')
+        .update(Buffer.from(await response.arrayBuffer()))
+        .digest()
+      expect(digest).toEqual(Buffer.from(parseCid(cid)?.multihash.digest ?? []))
+    }
+    expect((await get(`${rawCid(Buffer.alloc(256 * 1024, 7))}?format=raw`)).status).toBe(404)
+    expect((await get('no-cid?format=raw')).status).toBe(404)
   })
 
   it('responds to HEAD with the same headers and no body', async () => {
