@@ -1,8 +1,4 @@
-import { rmSync } from 'node:fs'
-import { GdnError, messageOf } from '../core/errors.ts'
-import { ensurePrivateFile } from '../core/private-file.ts'
-import { openSqlite, type RawDatabase, type RawStatement } from '../sqlite/driver.ts'
-import { isDamaged } from '../sqlite/sqlite-error.ts'
+import { ScratchDatabase } from '../sqlite/scratch-database.ts'
 import { numberKey, numberOf } from './number-key.ts'
 import { type Change, NOBODY, type Standard } from './transfers.ts'
 
@@ -32,30 +28,15 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS balances (
     owner TEXT, token TEXT, amount TEXT NOT NULL, PRIMARY KEY (owner, token)
   ) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS holders (owner TEXT PRIMARY KEY, count TEXT NOT NULL, draw TEXT) WITHOUT ROWID;
-  PRAGMA user_version = ${VERSION};`
+  CREATE TABLE IF NOT EXISTS holders (owner TEXT PRIMARY KEY, count TEXT NOT NULL, draw TEXT) WITHOUT ROWID`
 const TABLES = ['reading', 'tokens', 'ranges', 'balances', 'holders']
 
 /** The balances that a reading has found so far, in a file, so that memory is bounded and a stopped reading resumes. */
-export class ReadingStore {
-  readonly #database: RawDatabase
-  readonly #path: string
-  readonly #lock: RawDatabase
-  readonly #prepared = new Map<string, RawStatement>()
-
+export class ReadingStore extends ScratchDatabase {
   /** @throws GdnError `run_busy` if another process reads the same contract */
   constructor(path: string) {
-    this.#path = path
-    this.#lock = lockFor(path)
-    try {
-      this.#database = openOrReplace(path)
-      const [row] = this.all<{ user_version: number }>('PRAGMA user_version')
-      if (![0, VERSION].includes(Number(row?.user_version))) this.#drop()
-      this.#database.exec(SCHEMA)
-    } catch (error) {
-      this.#unlock()
-      throw error
-    }
+    const busy = 'another gdn process reads the holders of this contract'
+    super(path, { schema: SCHEMA, tables: TABLES, version: VERSION, busy, lockFile: true })
   }
 
   state(): ReadingState | null {
@@ -118,113 +99,6 @@ export class ReadingStore {
     const amount = BigInt(row?.amount ?? 0) + delta
     if (amount === 0n) this.run('DELETE FROM balances WHERE owner = ? AND token = ?', owner, token)
     else this.run('REPLACE INTO balances VALUES (?, ?, ?)', owner, token, String(amount))
-  }
-
-  /** Deletes everything that was read. */
-  clear(): void {
-    this.#prepared.clear()
-    this.#drop()
-    this.#database.exec(SCHEMA)
-  }
-
-  #drop(): void {
-    for (const table of TABLES) this.#database.exec(`DROP TABLE IF EXISTS ${table}`)
-  }
-
-  transaction(work: () => void): void {
-    this.#database.exec('BEGIN')
-    try {
-      work()
-      this.#database.exec('COMMIT')
-    } catch (error) {
-      // After some errors, SQLite has rolled back by itself.
-      tryExec(this.#database, 'ROLLBACK')
-      throw error
-    }
-  }
-
-  all<Row>(sql: string, ...parameters: unknown[]): Row[] {
-    return this.#statement(sql).all(parameters) as Row[]
-  }
-
-  run(sql: string, ...parameters: unknown[]): void {
-    this.#statement(sql).run(parameters)
-  }
-
-  /** Yields rows while they are read. Other statements may run in between. */
-  iterate<Row>(sql: string, ...parameters: unknown[]): IterableIterator<Row> {
-    return this.#database.prepare(sql).iterate(parameters) as IterableIterator<Row>
-  }
-
-  #statement(sql: string): RawStatement {
-    let statement = this.#prepared.get(sql)
-    if (statement === undefined) {
-      statement = this.#database.prepare(sql)
-      this.#prepared.set(sql, statement)
-    }
-    return statement
-  }
-
-  /** Closes the file, and keeps it for the next reading unless `remove` is set. */
-  close({ remove }: { remove: boolean }): void {
-    this.#database.close()
-    if (remove) removeFiles(this.#path)
-    this.#unlock()
-  }
-
-  #unlock(): void {
-    tryExec(this.#lock, 'ROLLBACK')
-    this.#lock.close()
-  }
-}
-
-/** Opens the file. A damaged one is replaced, because its content can be read again. */
-function openOrReplace(path: string): RawDatabase {
-  try {
-    return open(path)
-  } catch (error) {
-    // A full disk, for example, must not cost what was read.
-    if (!isDamaged(error)) throw error
-    removeFiles(path)
-    return open(path)
-  }
-}
-
-function open(path: string): RawDatabase {
-  ensurePrivateFile(path)
-  const database = openSqlite(path)
-  database.exec(
-    'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4000; PRAGMA temp_store = FILE',
-  )
-  return database
-}
-
-function tryExec(database: RawDatabase, sql: string): void {
-  try {
-    database.exec(sql)
-  } catch {
-    // The error that matters is already known.
-  }
-}
-
-function removeFiles(path: string): void {
-  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
-}
-
-/** Locks a reading until the process ends or rolls back. The lock file stays, because deleting it would be a race. */
-function lockFor(path: string): RawDatabase {
-  ensurePrivateFile(`${path}.lock`)
-  const lock = openSqlite(`${path}.lock`)
-  try {
-    lock.exec('BEGIN EXCLUSIVE')
-    return lock
-  } catch (error) {
-    lock.close()
-    if (!/\b(locked|busy)\b/i.test(messageOf(error))) throw error
-    throw new GdnError('run_busy', 'another gdn process reads the holders of this contract', {
-      hint: 'Wait until it ends, then run the command again.',
-      place: { file: path },
-    })
   }
 }
 

@@ -1,0 +1,162 @@
+import { rmSync } from 'node:fs'
+import { GdnError, messageOf } from '../core/errors.ts'
+import { ensurePrivateFile } from '../core/private-file.ts'
+import { openSqlite, type RawDatabase, type RawStatement } from './driver.ts'
+import { isDamaged } from './sqlite-error.ts'
+
+export interface ScratchOptions {
+  schema: string
+  tables: readonly string[]
+  /** Changes with the schema, so that a file of another version is emptied. */
+  version: number
+  /** The error if another process has the file. */
+  busy: string
+  /** Whether a file beside it is the lock. Otherwise, the database itself is locked, and can't be removed while open. */
+  lockFile: boolean
+}
+
+/** A file with intermediate results of a long command, so that memory is bounded and a stopped command resumes. */
+export class ScratchDatabase {
+  readonly #database: RawDatabase
+  readonly #path: string
+  readonly #lock: RawDatabase | null
+  readonly #options: ScratchOptions
+  readonly #prepared = new Map<string, RawStatement>()
+
+  /** @throws GdnError `run_busy` if another process has the file */
+  constructor(path: string, options: ScratchOptions) {
+    this.#path = path
+    this.#options = options
+    this.#lock = options.lockFile ? lockFor(path, options.busy) : null
+    try {
+      this.#database = openOrReplace(path, options)
+      const [row] = this.all<{ user_version: number }>('PRAGMA user_version')
+      if (![0, options.version].includes(Number(row?.user_version))) this.#drop()
+      this.#create()
+    } catch (error) {
+      this.#unlock()
+      throw isBusy(error) ? busyError(path, options.busy) : error
+    }
+  }
+
+  #create(): void {
+    this.#database.exec(`${this.#options.schema};\nPRAGMA user_version = ${this.#options.version};`)
+  }
+
+  /** Deletes everything in the file. */
+  clear(): void {
+    this.#prepared.clear()
+    this.#drop()
+    this.#create()
+  }
+
+  #drop(): void {
+    for (const table of this.#options.tables) this.#database.exec(`DROP TABLE IF EXISTS ${table}`)
+  }
+
+  transaction(work: () => void): void {
+    this.#database.exec('BEGIN')
+    try {
+      work()
+      this.#database.exec('COMMIT')
+    } catch (error) {
+      // After some errors, SQLite has rolled back by itself.
+      tryExec(this.#database, 'ROLLBACK')
+      throw error
+    }
+  }
+
+  all<Row>(sql: string, ...parameters: unknown[]): Row[] {
+    return this.#statement(sql).all(parameters) as Row[]
+  }
+
+  run(sql: string, ...parameters: unknown[]): void {
+    this.#statement(sql).run(parameters)
+  }
+
+  /** Yields rows while they are read. Other statements may run in between. */
+  iterate<Row>(sql: string, ...parameters: unknown[]): IterableIterator<Row> {
+    return this.#database.prepare(sql).iterate(parameters) as IterableIterator<Row>
+  }
+
+  #statement(sql: string): RawStatement {
+    let statement = this.#prepared.get(sql)
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql)
+      this.#prepared.set(sql, statement)
+    }
+    return statement
+  }
+
+  /** Closes the file, and keeps it for the next reading unless `remove` is set. */
+  close({ remove }: { remove: boolean }): void {
+    this.#database.close()
+    if (remove) removeFiles(this.#path)
+    this.#unlock()
+  }
+
+  #unlock(): void {
+    if (this.#lock === null) return
+    tryExec(this.#lock, 'ROLLBACK')
+    this.#lock.close()
+  }
+}
+
+/** Opens the file. A damaged one is replaced, because its content can be read again. */
+function openOrReplace(path: string, options: ScratchOptions): RawDatabase {
+  try {
+    return open(path, options)
+  } catch (error) {
+    // A full disk, for example, must not cost what was read.
+    if (!isDamaged(error)) throw error
+    removeFiles(path)
+    return open(path, options)
+  }
+}
+
+function open(path: string, { lockFile }: ScratchOptions): RawDatabase {
+  ensurePrivateFile(path)
+  const database = openSqlite(path)
+  try {
+    database.exec(
+      `${lockFile ? '' : 'PRAGMA locking_mode = EXCLUSIVE; '}PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4000; PRAGMA temp_store = FILE`,
+    )
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+function tryExec(database: RawDatabase, sql: string): void {
+  try {
+    database.exec(sql)
+  } catch {
+    // The error that matters is already known.
+  }
+}
+
+function removeFiles(path: string): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
+}
+
+/** Locks a file until the process ends or rolls back. The lock file stays, because deleting it would be a race. */
+function lockFor(path: string, busy: string): RawDatabase {
+  ensurePrivateFile(`${path}.lock`)
+  const lock = openSqlite(`${path}.lock`)
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+    return lock
+  } catch (error) {
+    lock.close()
+    throw isBusy(error) ? busyError(path, busy) : error
+  }
+}
+
+const isBusy = (error: unknown): boolean => !(error instanceof GdnError) && /\b(locked|busy)\b/i.test(messageOf(error))
+
+const busyError = (file: string, message: string) =>
+  new GdnError('run_busy', message, {
+    hint: 'Wait until it ends, then run the command again.',
+    place: { file },
+  })
