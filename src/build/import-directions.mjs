@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path/posix'
 
 const CLI = [
   ...['core', 'api', 'keystore', 'object-store', 'files', 'config', 'client', 'manifest', 'verify', 'wallet'],
-  ...['batch', 'ens', 'holders', 'ipfs', 'operations', 'plan', 'reveal', 'state', 'sqlite'],
+  ...['archive', 'batch', 'ens', 'holders', 'ipfs', 'operations', 'plan', 'reveal', 'state', 'sqlite'],
 ]
 
 /** The folders that each folder of `src` may import, lowest first. Type imports and lazy imports count. */
@@ -23,6 +23,7 @@ export const MAY_IMPORT = {
   verify: ['core', 'api', 'client'],
   ens: ['core', 'api', 'client', 'files'],
   holders: ['core', 'api', 'client', 'sqlite', 'verify'],
+  archive: ['core', 'api', 'client', 'files', 'holders', 'ipfs', 'sqlite', 'verify'],
   state: ['core', 'api', 'sqlite'],
   wallet: ['core', 'api', 'client', 'keystore', 'manifest', 'state'],
   operations: ['core', 'api', 'client', 'sqlite', 'state'],
@@ -87,6 +88,8 @@ const RUNS_SQL = [
   'client/pace/shared-pace.ts',
   // The database of a reading, in which it resumes.
   'holders/',
+  // The database of an unfinished archive.
+  'archive/',
 ]
 /** A call of a method of `Sql`, which is always named `sql`, or a text that begins as a statement. */
 const STATEMENT =

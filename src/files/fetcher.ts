@@ -46,10 +46,11 @@ export interface Fetcher {
 export function createFetcher(options: FetcherOptions): Fetcher {
   const { allowPrivate, allowHtml = false, maxBytes = DEFAULT_MAX_BYTES, timeoutMs = DEFAULT_FILE_TIMEOUT_MS } = options
   const asker = createFileRequester(options)
+  const mayBePrivate = (url: URL) => allowPrivate || (options.isTrusted?.(url) ?? false)
 
   return {
     async fetchFile(url, signal) {
-      const first = checkTarget(url, allowPrivate)
+      const first = checkTarget(url, mayBePrivate)
       const timeLimit = startTimeLimit(timeoutMs, signal)
       let response: Dispatcher.ResponseData | undefined
       try {

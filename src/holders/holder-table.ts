@@ -126,6 +126,8 @@ export function indexTokens(store: ReadingStore): void {
 
 /** Number of tokens that are read at once. */
 const PAGE = 500
+/** A balance below zero begins with a minus sign. */
+const IS_HELD = "amount NOT LIKE '-%'"
 
 /** Yields the explicitly stored tokens between two keys, with the owner if one is given. */
 function* tokenKeys(store: ReadingStore, first: string, last: string, owner: string | null): Generator<string> {
@@ -145,6 +147,40 @@ function* tokenKeys(store: ReadingStore, first: string, last: string, owner: str
 const FIRST_KEY = numberKey(0n)
 const LAST_KEY = numberKey(2n ** 256n - 1n)
 
+/** Returns the number of tokens that somebody owns. */
+export function numberOfTokens(store: ReadingStore, standard: 'erc721' | 'erc1155'): bigint {
+  const count = (sql: string) => BigInt(store.all<{ n: number }>(sql)[0]?.n ?? 0)
+  if (standard === 'erc1155') return count(`SELECT COUNT(DISTINCT token) AS n FROM balances WHERE ${IS_HELD}`)
+  let total = count(`SELECT COUNT(*) AS n FROM tokens WHERE owner <> '${NOBODY}'`)
+  for (const { first, last } of store.all<RangeRow>('SELECT * FROM ranges'))
+    total += numberOf(last) - numberOf(first) + 1n - BigInt(explicitIn(store, first, last))
+  return total
+}
+
+/** Yields the tokens that somebody owns, those of ERC-2309 ranges one by one. */
+export function* allTokens(store: ReadingStore, standard: 'erc721' | 'erc1155'): Generator<bigint> {
+  if (standard === 'erc1155') {
+    const sql = `SELECT DISTINCT token FROM balances WHERE token > ? AND ${IS_HELD} ORDER BY token LIMIT ${PAGE}`
+    return yield* tokenNumbers(store, sql)
+  }
+  const sql = `SELECT token FROM tokens WHERE token > ? AND owner <> '${NOBODY}' ORDER BY token LIMIT ${PAGE}`
+  yield* tokenNumbers(store, sql)
+  for (const range of store.all<RangeRow>('SELECT * FROM ranges ORDER BY first')) {
+    for (const { first, last } of leftOf(store, range)) for (let token = first; token <= last; token++) yield token
+  }
+}
+
+/** Yields the tokens of a statement, whose parameter is the key after which it continues. */
+function* tokenNumbers(store: ReadingStore, sql: string): Generator<bigint> {
+  for (let after = ''; ; ) {
+    const rows = store.all<{ token: string }>(sql, after)
+    for (const { token } of rows) yield numberOf(token)
+    const end = rows.at(-1)?.token
+    if (end === undefined || rows.length < PAGE) return
+    after = end
+  }
+}
+
 /** Yields the tokens of a holder. What is left of an ERC-2309 range isn't listed token by token: it may have 2⁹⁶. */
 export function* tokensOf(store: ReadingStore, standard: Standard, owner: string): Generator<HeldTokens> {
   if (standard === 'erc1155') {
@@ -157,14 +193,18 @@ export function* tokensOf(store: ReadingStore, standard: Standard, owner: string
   for (const token of tokenKeys(store, FIRST_KEY, LAST_KEY, owner)) {
     yield { first: numberOf(token), last: numberOf(token), amount: 1n }
   }
-  for (const { first, last } of store.all<RangeRow>('SELECT * FROM ranges WHERE owner = ? ORDER BY first', owner)) {
-    let start = numberOf(first)
-    for (const token of tokenKeys(store, first, last, null)) {
-      const gap = numberOf(token)
-      if (gap > start) yield { first: start, last: gap - 1n, amount: gap - start }
-      start = gap + 1n
-    }
-    const end = numberOf(last)
-    if (end >= start) yield { first: start, last: end, amount: end - start + 1n }
+  const ranges = store.all<RangeRow>('SELECT * FROM ranges WHERE owner = ? ORDER BY first', owner)
+  for (const range of ranges) yield* leftOf(store, range)
+}
+
+/** Yields what is left of an ERC-2309 range: the tokens whose owner isn't stored for each. */
+function* leftOf(store: ReadingStore, { first, last }: RangeRow): Generator<HeldTokens> {
+  let start = numberOf(first)
+  for (const token of tokenKeys(store, first, last, null)) {
+    const gap = numberOf(token)
+    if (gap > start) yield { first: start, last: gap - 1n, amount: gap - start }
+    start = gap + 1n
   }
+  const end = numberOf(last)
+  if (end >= start) yield { first: start, last: end, amount: end - start + 1n }
 }

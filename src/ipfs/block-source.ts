@@ -43,6 +43,14 @@ export class NoSuchBlock extends FetchFailure {
   }
 }
 
+/** The failure of a gateway that returns other bytes than those of the CID, such as a page. */
+export class WrongBlock extends FetchFailure {
+  constructor(message: string) {
+    super(message, { lasting: false })
+    this.name = 'WrongBlock'
+  }
+}
+
 export function createBlockSource(options: BlockSourceOptions): BlockSource {
   const { url: base, allowPrivate, userAgent, pace, timeoutMs } = options
   const gateway = new URL(base)
@@ -61,7 +69,7 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
     if (recent !== undefined) return recent
     const bytes = await block(text, signal)
     const cid = parseCid(text)
-    if (cid === null || !matchesCid(cid, bytes)) throw passing(`the IPFS gateway returned other bytes for ${text}`)
+    if (cid === null || !matchesCid(cid, bytes)) throw new WrongBlock(`the IPFS gateway returned other bytes for ${text}`)
     if (cid.code !== RAW) nodes.set(text, bytes)
     return bytes
   }

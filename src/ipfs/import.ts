@@ -28,7 +28,7 @@ export async function importStream(content: AsyncIterable<Uint8Array>): Promise<
 
 /** Returns the CID of a file of any size and the number of bytes below it. Calls `onBlock` with each of its blocks. */
 export async function importBlocks(
-  bytes: Uint8Array,
+  content: Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   onBlock: (block: ContentBlock) => void,
 ): Promise<{ cid: CID; size: number }> {
   const collect = {
@@ -37,7 +37,7 @@ export async function importBlocks(
       return cid
     },
   }
-  const { cid, size } = await importFile({ content: bytes }, collect, importOptions())
+  const { cid, size } = await importFile({ content }, collect, importOptions())
   return { cid, size: Number(size) }
 }
 

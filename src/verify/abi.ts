@@ -4,6 +4,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 
 const OWNER_OF = '6352211e'
 const TOKEN_URI = 'c87b56dd'
+const URI = '0e89341c'
 const METADATA_STATE = 'a778c930'
 const PROVENANCE_OF = '627b7043'
 /** The storage slot of `_digests` in a collection that supports provenance commitments (version 2). */
@@ -25,6 +26,9 @@ export const ownerOfCall = callWith(OWNER_OF)
 
 /** Returns the call data of `tokenURI(uint256)`. */
 export const tokenUri = callWith(TOKEN_URI)
+
+/** Returns the call data of `uri(uint256)` of ERC-1155. */
+export const uriCall = callWith(URI)
 
 /** Returns the call data of `metadataState(uint256)`. */
 export const metadataState = callWith(METADATA_STATE)

@@ -1,0 +1,250 @@
+import { isRecord, parseJson } from '../core/json.ts'
+import type { Block } from '../holders/block-of.ts'
+import type { BlockReader, ContentBlock } from '../ipfs/block.ts'
+import { ScratchDatabase } from '../sqlite/scratch-database.ts'
+
+/** The collection of an archive, and the block at which its tokens were read. */
+export interface Archived {
+  /** In lower case. */
+  contract: string
+  blockchain: string
+  chainId: number
+  standard: 'erc721' | 'erc1155'
+  block: Block
+}
+
+/** A token as the chain shows it. `problem`: why it has no URI that can be read. */
+export interface ListedToken {
+  /** The key of the token ID, from `numberKey`. */
+  token: string
+  uri: string | null
+  problem: string | null
+}
+
+/** The content of one URL. Several tokens may use it. */
+export interface Source {
+  key: string
+  /** The CID of a file or directory, as blocks refer to it. */
+  cid: string
+  size: number
+  /** In hexadecimal; null for a directory. */
+  sha256: string | null
+  isVerifiable: boolean
+}
+
+/** A file of a token: its metadata (number 0), or a file that the metadata names. */
+export interface TokenFile {
+  number: number
+  /** `metadata`, or the place in the metadata, such as `properties.files[0].uri`. */
+  field: string
+  url: string
+  /** The key of the source; null if the URL can't be read. */
+  source: string | null
+  problem: string | null
+}
+
+/** A file as the index describes it: with the content of its source, or with the reason why it has none. */
+export interface DescribedFile extends TokenFile {
+  cid: string | null
+  size: number | null
+  sha256: string | null
+  isVerifiable: boolean
+}
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS archive (state TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS tokens (
+    token TEXT PRIMARY KEY, uri TEXT, problem TEXT, is_done INTEGER NOT NULL DEFAULT 0
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS files (
+    token TEXT, number INTEGER, field TEXT NOT NULL, url TEXT NOT NULL, source TEXT, problem TEXT,
+    PRIMARY KEY (token, number)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS sources (
+    key TEXT PRIMARY KEY, cid TEXT, size INTEGER, sha256 TEXT, is_verifiable INTEGER, problem TEXT
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS reached (source TEXT, number INTEGER, cid TEXT NOT NULL, PRIMARY KEY (source, number))
+    WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS blocks (cid TEXT PRIMARY KEY, bytes BLOB NOT NULL);
+  CREATE TABLE IF NOT EXISTS first_versions (cid TEXT PRIMARY KEY) WITHOUT ROWID`
+const TABLES = ['archive', 'tokens', 'files', 'sources', 'reached', 'blocks', 'first_versions']
+
+const PAGE = 500
+
+/** The unfinished archive: the tokens, the files that were read so far, and their blocks. */
+export class ArchiveStore extends ScratchDatabase implements BlockReader {
+  /** Bytes of all stored blocks. */
+  #bytes: number
+
+  /** @throws GdnError `run_busy` if another process writes this archive */
+  constructor(path: string) {
+    const busy = 'another gdn process writes this archive'
+    super(path, { schema: SCHEMA, tables: TABLES, version: 1, busy, lockFile: false })
+    this.#bytes = this.#sum('SELECT SUM(LENGTH(bytes)) AS n FROM blocks')
+  }
+
+  #sum(sql: string, ...parameters: unknown[]): number {
+    return Number(this.all<{ n: number | null }>(sql, ...parameters)[0]?.n ?? 0)
+  }
+
+  /** Returns the collection; null until all tokens are listed. */
+  archived(): Archived | null {
+    const [row] = this.all<{ state: string }>('SELECT state FROM archive')
+    const state = row === undefined ? null : parseJson(row.state)
+    return isRecord(state) ? (state as unknown as Archived) : null
+  }
+
+  /** Marks the list of tokens as complete. */
+  setArchived(archived: Archived): void {
+    this.run('INSERT INTO archive VALUES (?)', JSON.stringify(archived))
+  }
+
+  override clear(): void {
+    super.clear()
+    this.#bytes = 0
+  }
+
+  addTokens(tokens: Iterable<ListedToken>): void {
+    this.transaction(() => {
+      for (const { token, uri, problem } of tokens)
+        this.run('REPLACE INTO tokens (token, uri, problem) VALUES (?, ?, ?)', token, uri, problem)
+    })
+  }
+
+  count(what: 'tokens' | 'done' | 'files' | 'problems'): number {
+    if (what === 'tokens') return this.#sum('SELECT COUNT(*) AS n FROM tokens')
+    if (what === 'done') return this.#sum('SELECT COUNT(*) AS n FROM tokens WHERE is_done = 1')
+    if (what === 'files') return this.#sum('SELECT COUNT(*) AS n FROM files')
+    return this.#sum(
+      `SELECT (SELECT COUNT(*) FROM tokens WHERE problem IS NOT NULL) +
+        (SELECT COUNT(*) FROM files LEFT JOIN sources ON key = source
+          WHERE files.problem IS NOT NULL OR sources.problem IS NOT NULL) AS n`,
+    )
+  }
+
+  /** Makes a resumed command read again what could not be read before. */
+  forgetProblems(): void {
+    this.transaction(() => {
+      this.run(
+        `UPDATE tokens SET is_done = 0 WHERE token IN
+          (SELECT token FROM files LEFT JOIN sources ON key = source
+            WHERE sources.problem IS NOT NULL OR (source IS NOT NULL AND key IS NULL))`,
+      )
+      this.run('DELETE FROM sources WHERE problem IS NOT NULL')
+    })
+  }
+
+  /** Yields the tokens in the order of their IDs. Other statements may run in between. */
+  *tokens(only: 'all' | 'open' = 'all'): Generator<ListedToken> {
+    const where = only === 'open' ? 'AND is_done = 0' : ''
+    for (let after = ''; ; ) {
+      const sql = `SELECT token, uri, problem FROM tokens WHERE token > ? ${where} ORDER BY token LIMIT ${PAGE}`
+      const rows = this.all<{ token: string; uri: string | null; problem: string | null }>(sql, after)
+      yield* rows
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < PAGE) return
+      after = last.token
+    }
+  }
+
+  finishToken(token: string, files: readonly TokenFile[]): void {
+    this.transaction(() => {
+      this.run('DELETE FROM files WHERE token = ?', token)
+      for (const { number, field, url, source, problem } of files)
+        this.run('INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)', token, number, field, url, source, problem)
+      this.run('UPDATE tokens SET is_done = 1 WHERE token = ?', token)
+    })
+  }
+
+  /** Returns the files of a token, its metadata first. */
+  filesOf(token: string): DescribedFile[] {
+    const sql = `SELECT number, field, url, source, COALESCE(files.problem, sources.problem) AS problem, cid, size,
+        sha256, is_verifiable FROM files LEFT JOIN sources ON key = source WHERE token = ? ORDER BY number`
+    type Row = Omit<DescribedFile, 'isVerifiable'> & { is_verifiable: number | null }
+    return this.all<Row>(sql, token).map(({ is_verifiable, ...file }) => ({ ...file, isVerifiable: is_verifiable === 1 }))
+  }
+
+  /** Returns the content of a URL, the reason why it can't be read, or null if it was not read yet. */
+  source(key: string): Source | { problem: string } | null {
+    type Row = Omit<Source, 'isVerifiable'> & { is_verifiable: number; problem: string | null }
+    const [row] = this.all<Row>('SELECT * FROM sources WHERE key = ?', key)
+    if (row === undefined) return null
+    const { is_verifiable, problem, ...source } = row
+    return problem === null ? { ...source, isVerifiable: is_verifiable === 1 } : { problem }
+  }
+
+  /** Stores what was read at a URL: its facts, and the CIDs of its blocks in order. */
+  finishSource({ key, cid, size, sha256, isVerifiable }: Source, reached: Iterable<string>): void {
+    this.transaction(() => {
+      this.run('DELETE FROM reached WHERE source = ?', key)
+      let number = 0
+      for (const one of reached) this.run('INSERT INTO reached VALUES (?, ?, ?)', key, number++, one)
+      const verifiable = isVerifiable ? 1 : 0
+      this.run('REPLACE INTO sources VALUES (?, ?, ?, ?, ?, NULL)', key, cid, size, sha256, verifiable)
+    })
+  }
+
+  failSource(key: string, problem: string): void {
+    this.run('REPLACE INTO sources VALUES (?, NULL, NULL, NULL, NULL, ?)', key, problem)
+  }
+
+  /** Yields the CIDs of a source's blocks in order. */
+  *reachedFrom(source: string): Generator<string> {
+    const sql = `SELECT number, cid FROM reached WHERE source = ? AND number >= ? ORDER BY number LIMIT ${PAGE}`
+    for (let from = 0; ; from += PAGE) {
+      const rows = this.all<{ cid: string }>(sql, source, from)
+      for (const { cid } of rows) yield cid
+      if (rows.length < PAGE) return
+    }
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  async get(cid: string): Promise<Uint8Array | null> {
+    return this.block(cid)
+  }
+
+  /** Returns a stored block. */
+  block(cid: string): Uint8Array | null {
+    const [row] = this.all<{ bytes: Uint8Array | ArrayBuffer }>('SELECT bytes FROM blocks WHERE cid = ?', cid)
+    return row === undefined ? null : new Uint8Array(row.bytes)
+  }
+
+  async has(cid: string): Promise<boolean> {
+    return this.all('SELECT 1 AS n FROM blocks WHERE cid = ?', cid).length > 0
+  }
+
+  /**
+   * Stores a block whose bytes were checked against its CID.
+   *
+   * @param firstVersions CIDs of version 0 by which this block refers to others
+   */
+  putBlock({ cid, bytes }: ContentBlock, firstVersions: readonly string[] = []): void {
+    if (this.all('SELECT 1 AS n FROM blocks WHERE cid = ?', cid).length > 0) return
+    this.transaction(() => {
+      this.run('INSERT INTO blocks VALUES (?, ?)', cid, bytes)
+      for (const one of firstVersions) this.noteFirstVersion(one)
+    })
+    this.#bytes += bytes.length
+  }
+
+  /** Deletes the raw blocks of a source, for a check that keeps no content. */
+  dropContent(cids: Iterable<string>): void {
+    for (const cid of cids) {
+      const [row] = this.all<{ n: number }>('SELECT LENGTH(bytes) AS n FROM blocks WHERE cid = ?', cid)
+      this.run('DELETE FROM blocks WHERE cid = ?', cid)
+      this.#bytes -= Number(row?.n ?? 0)
+    }
+  }
+
+  /** Notes that a block is referred to by a CID of version 0. `cid`: the same CID as version 1. */
+  noteFirstVersion(cid: string): void {
+    this.run('INSERT OR IGNORE INTO first_versions VALUES (?)', cid)
+  }
+
+  isFirstVersion(cid: string): boolean {
+    return this.all('SELECT 1 AS n FROM first_versions WHERE cid = ?', cid).length > 0
+  }
+}

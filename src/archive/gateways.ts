@@ -1,0 +1,136 @@
+import { backoffMs } from '../core/backoff.ts'
+import { createFetcher } from '../files/fetcher.ts'
+import { FetchFailure } from '../files/failure.ts'
+import { createPace } from '../files/pace.ts'
+import { type BlockSource, createBlockSource, NoSuchBlock } from '../ipfs/block-source.ts'
+import type { ArchiveLimits } from './limits.ts'
+import { MAX_REDIRECTS } from './limits.ts'
+
+export interface GatewayOptions {
+  /** Base URLs that the user chose, without a trailing slash. They may have private addresses, their redirects may not. */
+  urls: readonly string[]
+  /** Whether to follow redirects to private addresses, for development. */
+  allowPrivate: boolean
+  limits: ArchiveLimits
+  userAgent: string
+  sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+}
+
+/** IPFS content from several gateways. */
+export interface Gateways {
+  /** Returns a block, checked against its CID. @throws FetchFailure; NoSuchBlock if no gateway has it */
+  block(cid: string, signal: AbortSignal): Promise<Uint8Array>
+  /** Returns the content of a file, which isn't checked. @throws FetchFailure */
+  file(cid: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+  close(): Promise<void>
+}
+
+/** Number of rounds in which all gateways are asked for a block. */
+const ROUNDS = 3
+const BACKOFF = { firstMs: 500, maxMs: 10_000 }
+const LONGEST_WAIT_MS = 30_000
+
+interface Gateway {
+  url: string
+  source: BlockSource
+  breaker: Breaker
+}
+
+/** Opens gateways. A block that one of them doesn't have, or for which it returns other bytes, is asked of the next. */
+export function openGateways(options: GatewayOptions): Gateways {
+  const { urls, allowPrivate, limits, userAgent, sleep } = options
+  const { timeoutMs, fileBytes } = limits
+  const pace = createPace()
+  const gateways = urls.map((url): Gateway => {
+    const source = createBlockSource({ url, allowPrivate, userAgent, pace, timeoutMs })
+    return { url, source, breaker: new Breaker(url) }
+  })
+  const origins = new Set(urls.map((url) => new URL(url).origin))
+  const fetcher = createFetcher({
+    allowPrivate,
+    isTrusted: ({ origin }) => origins.has(origin),
+    allowHtml: true,
+    userAgent,
+    maxBytes: fileBytes,
+    timeoutMs,
+    maxRedirects: MAX_REDIRECTS,
+    pace,
+  })
+
+  async function fromAny<Found>(
+    signal: AbortSignal,
+    ask: (gateway: Gateway) => Promise<Found>,
+    rounds: number,
+  ): Promise<Found> {
+    for (let round = 1; ; round++) {
+      const failures: FetchFailure[] = []
+      for (const gateway of gateways) {
+        signal.throwIfAborted()
+        try {
+          return await gateway.breaker.watch(() => ask(gateway))
+        } catch (error) {
+          if (!(error instanceof FetchFailure)) throw error
+          failures.push(error)
+        }
+      }
+      const last = worthRepeating(failures)
+      if (last === null || round === rounds) throw mostUseful(failures)
+      await sleep(Math.min(last.retryAfterMs ?? backoffMs(round, BACKOFF), LONGEST_WAIT_MS), signal)
+    }
+  }
+
+  return {
+    block: (cid, signal) => fromAny(signal, ({ source }) => source.block(cid, signal), ROUNDS),
+    file: async (cid, signal) =>
+      await fromAny(
+        signal,
+        async ({ url }) => (await fetcher.fetchFile(`${url}/ipfs/${cid}`, signal)).content,
+        1,
+      ),
+    async close() {
+      await Promise.all([...gateways.map(({ source }) => source.close()), fetcher.close()])
+    },
+  }
+}
+
+const worthRepeating = (failures: readonly FetchFailure[]): FetchFailure | null =>
+  failures.find((failure) => !(failure instanceof NoSuchBlock) && !(failure instanceof NotRequested)) ?? null
+
+/** Returns the failure to report: other bytes or no response say more than a missing block. */
+const mostUseful = (failures: readonly FetchFailure[]): FetchFailure =>
+  worthRepeating(failures) ?? failures.at(-1) ?? new FetchFailure('no gateway is specified', { lasting: true })
+
+/** A server that failed this often in a row isn't asked again, so that a dead one doesn't cost a timeout per file. */
+const MAX_FAILURES = 24
+
+class NotRequested extends FetchFailure {}
+
+/** Counts consecutive failures of an origin. */
+export class Breaker {
+  readonly #name: string
+  #failures = 0
+
+  constructor(url: string) {
+    this.#name = new URL(url).host
+  }
+
+  /** @throws FetchFailure if the origin failed too often, or the failure of `act` */
+  async watch<Result>(act: () => Promise<Result>): Promise<Result> {
+    if (this.#failures >= MAX_FAILURES) {
+      throw new NotRequested(`${this.#name} was not asked, because it failed ${this.#failures} times in a row`, {
+        lasting: false,
+      })
+    }
+    try {
+      const result = await act()
+      this.#failures = 0
+      return result
+    } catch (error) {
+      if (error instanceof FetchFailure) this.#failures = isOfServer(error) ? this.#failures + 1 : 0
+      throw error
+    }
+  }
+}
+
+/** Whether the server itself failed, and not only for one file. */
+const isOfServer = (failure: FetchFailure): boolean => !failure.lasting && !(failure instanceof NoSuchBlock)

@@ -1,0 +1,82 @@
+import { numberOf } from '../holders/number-key.ts'
+import type { ArchiveStore, DescribedFile, Archived } from './archive-store.ts'
+import { shownUrl } from './token-uri.ts'
+
+/** The format of the index: JSON Lines, one for the collection, and one for each token. */
+export const INDEX_FORMAT = 'gdn collection archive'
+export const INDEX_VERSION = 1
+
+export interface IndexHeader {
+  format: typeof INDEX_FORMAT
+  version: typeof INDEX_VERSION
+  contract: string
+  blockchain: string
+  chain_id: number
+  standard: string
+  block: { number: number; hash: string; time: string }
+  tokens: number
+  files: number
+  unreadable: number
+}
+
+/** A file in the index. `verification`: whether a CID in the token's URLs proves the content. */
+export interface IndexFile {
+  field: string
+  url: string
+  cid?: string | undefined
+  size?: number | undefined
+  sha256?: string | undefined
+  verification?: 'cid' | 'not verifiable' | undefined
+  error?: string | undefined
+}
+
+export interface IndexToken {
+  token_id: string
+  uri: string | null
+  /** The metadata first, then the files that it names. */
+  files: IndexFile[]
+  error?: string | undefined
+}
+
+const STANDARDS = { erc721: 'ERC-721', erc1155: 'ERC-1155' }
+
+export function indexHeader(store: ArchiveStore, archived: Archived): IndexHeader {
+  const { contract, blockchain, chainId, standard, block } = archived
+  return {
+    format: INDEX_FORMAT,
+    version: INDEX_VERSION,
+    contract,
+    blockchain,
+    chain_id: chainId,
+    standard: STANDARDS[standard],
+    block: { number: block.number, hash: block.hash, time: new Date(block.time).toISOString() },
+    tokens: store.count('tokens'),
+    files: store.count('files'),
+    unreadable: store.count('problems'),
+  }
+}
+
+/** Yields the tokens with their files, in the order of their IDs. */
+export function* indexTokens(store: ArchiveStore): Generator<IndexToken> {
+  for (const { token, uri, problem } of store.tokens()) {
+    yield {
+      token_id: String(numberOf(token)),
+      uri: uri === null ? null : shownUrl(uri),
+      files: store.filesOf(token).map(indexFile),
+      error: problem ?? undefined,
+    }
+  }
+}
+
+function indexFile({ field, url, cid, size, sha256, isVerifiable, problem }: DescribedFile): IndexFile {
+  if (cid === null) return { field, url, error: problem ?? 'it was not read' }
+  return {
+    field,
+    url,
+    cid,
+    size: size ?? undefined,
+    sha256: sha256 ?? undefined,
+    verification: isVerifiable ? 'cid' : 'not verifiable',
+    error: problem ?? undefined,
+  }
+}

@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto'
+import { decode } from '@ipld/dag-pb'
+import type { CID } from 'multiformats/cid'
+import { GdnError } from '../core/errors.ts'
+import { tooLarge } from '../files/body.ts'
+import { FetchFailure } from '../files/failure.ts'
+import type { ContentBlock } from '../ipfs/block.ts'
+import { NoSuchBlock, WrongBlock } from '../ipfs/block-source.ts'
+import { DAG_PB, parseCid } from '../ipfs/cid.ts'
+import { findEntry, isDirectory, readNode, streamNode } from '../ipfs/nodes.ts'
+import type { StoredNode } from '../ipfs/unixfs.ts'
+import { fileProblem, isDamaged } from '../sqlite/sqlite-error.ts'
+import type { ArchiveStore } from './archive-store.ts'
+import type { Gateways } from './gateways.ts'
+import { MAX_BLOCKS, MAX_DIRECTORY_BLOCKS } from './limits.ts'
+
+export interface DagOptions {
+  store: ArchiveStore
+  gateways: Gateways
+  /** Stores a block. `firstVersions`: CIDs of version 0 by which it refers to others. */
+  put(cid: string, bytes: Uint8Array, firstVersions?: readonly string[]): void
+  signal: AbortSignal
+  /** Maximum size of the content in bytes. */
+  maxBytes: number
+}
+
+/** What was read of a file or directory. */
+export interface ArchivedContent {
+  cid: string
+  size: number
+  /** The CIDs of its blocks in order, with those of the path that leads to it. */
+  reached: string[]
+}
+
+/** Reading a byte of a well-formed file passes few nodes. A malformed one may list the same nodes again and again. */
+const MAX_VISITS = 500_000
+const READ_FACTOR = 3
+const NODE_BYTES = 16 * 2 ** 20
+
+/** The blocks of one file or directory: those in the store, and others from the gateways. */
+export class StoredDag {
+  readonly #options: DagOptions
+  /** The file to ask for as a whole if a gateway doesn't have its parts as blocks. */
+  #file: CID | null = null
+
+  constructor(options: DagOptions) {
+    this.#options = options
+  }
+
+  get signal(): AbortSignal {
+    return this.#options.signal
+  }
+
+  get maxBytes(): number {
+    return this.#options.maxBytes
+  }
+
+  /** Returns a block, checked against its CID. @throws FetchFailure */
+  async get(text: string): Promise<Uint8Array> {
+    const { store, gateways, put, signal } = this.#options
+    const stored = store.block(text)
+    if (stored !== null) return stored
+    try {
+      const bytes = await gateways.block(text, signal)
+      put(text, bytes, firstVersionsIn(text, bytes))
+      return bytes
+    } catch (error) {
+      const file = error instanceof NoSuchBlock || error instanceof WrongBlock ? this.#file : null
+      if (file === null) throw error
+      this.#file = null
+      await this.#importWhole(file)
+      const bytes = store.block(text)
+      if (bytes === null) throw error
+      return bytes
+    }
+  }
+
+  /**
+   * Splits the content of a file into the blocks that `ipfs add` creates. If the file was added like that, they are its
+   * blocks: the CIDs decide.
+   */
+  async #importWhole(file: CID): Promise<void> {
+    const { gateways, put, signal, maxBytes } = this.#options
+    const content = await gateways.file(file.toString(), signal)
+    async function* limited() {
+      let size = 0
+      for await (const bytes of content) {
+        size += bytes.length
+        if (size > maxBytes) throw tooLarge('it', maxBytes)
+        yield bytes
+      }
+    }
+    const { importBlocks } = await import('../ipfs/import.ts')
+    await importBlocks(limited(), ({ cid, bytes }) => put(cid, bytes))
+  }
+
+  async node(cid: CID): Promise<StoredNode> {
+    const bytes = await this.get(cid.toString())
+    const node = await orMalformed(this.#options.signal, () => readNode({ get: async () => bytes }, cid))
+    if (node === null) throw failure('it leads through a node of a kind that gdn does not read')
+    return node
+  }
+
+  /** Marks the CID of the file that is read. */
+  ofFile(cid: CID): void {
+    this.#file = cid
+  }
+
+  /** Returns all blocks that are reachable from a CID, each once, parents before their children. */
+  async blocksBelow(root: CID, most = MAX_BLOCKS): Promise<{ reached: string[]; bytes: number }> {
+    const reached: string[] = []
+    let bytes = 0
+    for await (const block of blocksBelow(root, (cid) => this.get(cid), most)) {
+      this.#options.signal.throwIfAborted()
+      reached.push(block.cid)
+      bytes += block.bytes.length
+      if (bytes > this.maxBytes * 1.1 + NODE_BYTES) throw tooLarge('it', this.maxBytes)
+    }
+    return { reached, bytes }
+  }
+
+  /** Returns the blocks of a file in the store for reading it once. @throws FetchFailure if it takes too many visits */
+  reader() {
+    const { store, signal } = this.#options
+    let visits = 0
+    let bytes = 0
+    return {
+      get: async (cid: string) => {
+        signal.throwIfAborted()
+        const block = store.block(cid)
+        bytes += block?.length ?? 0
+        if (++visits > MAX_VISITS || bytes > this.maxBytes * READ_FACTOR + NODE_BYTES) throw malformed()
+        return block
+      },
+    }
+  }
+}
+
+/** Reads the file at a path below a CID. @throws FetchFailure */
+export async function archivedFile(
+  dag: StoredDag,
+  root: CID,
+  path: readonly string[],
+): Promise<ArchivedContent & { sha256: string }> {
+  const onPath: string[] = []
+  const read = async (cid: CID) => {
+    onPath.push(cid.toString())
+    return await dag.node(cid)
+  }
+  let cid = root
+  for (const name of path) {
+    const directory = await read(cid)
+    const found = await orMalformed(dag.signal, () => findEntry(read, directory, name))
+    const link = found === null ? null : parseCid(found.toString())
+    if (found === null) throw failure(`its directory has no ${JSON.stringify(name)}`)
+    if (link === null) throw unreadable()
+    cid = link
+  }
+  dag.ofFile(cid)
+  const node = await dag.node(cid)
+  if (isDirectory(node)) throw failure('it is a directory, but the URL must name a file in it')
+  if (node.type === 'file' && node.size > dag.maxBytes) throw tooLarge('it', dag.maxBytes)
+  const { reached } = await dag.blocksBelow(cid)
+  const hash = createHash('sha256')
+  let size = 0
+  const most = node.type === 'file' ? node.size : node.bytes.length
+  await orMalformed(dag.signal, async () => {
+    for await (const bytes of streamNode(dag.reader(), cid, node)) {
+      size += bytes.length
+      if (size > most) throw malformed()
+      hash.update(bytes)
+    }
+  })
+  if (size !== most) throw malformed()
+  if (size > dag.maxBytes) throw tooLarge('it', dag.maxBytes)
+  return { cid: cid.toString(), size, sha256: hash.digest('hex'), reached: [...new Set([...onPath, ...reached])] }
+}
+
+/** Reads everything below a CID. @throws FetchFailure */
+export async function archivedDirectory(dag: StoredDag, root: CID): Promise<ArchivedContent> {
+  const { reached, bytes } = await dag.blocksBelow(root, MAX_DIRECTORY_BLOCKS)
+  return { cid: root.toString(), size: bytes, reached }
+}
+
+/** Yields the content of a file in the store. */
+export async function* contentOf(store: ArchiveStore, text: string): AsyncGenerator<Uint8Array> {
+  const cid = parseCid(text)
+  const node = cid === null ? null : await readNode(store, cid)
+  if (cid === null || node === null || isDirectory(node)) throw malformed()
+  yield* streamNode(store, cid, node)
+}
+
+/** Yields all blocks that are reachable from a CID, each once, parents before their children. */
+export async function* blocksBelow(
+  root: CID,
+  get: (cid: string) => Promise<Uint8Array>,
+  most: number,
+): AsyncGenerator<ContentBlock> {
+  const seen = new Set([root.toString()])
+  const open = [root]
+  for (let cid = open.pop(); cid !== undefined; cid = open.pop()) {
+    const bytes = await get(cid.toString())
+    yield { cid: cid.toString(), bytes }
+    for (const link of linksIn(cid, bytes).reverse()) {
+      const key = link.toString()
+      if (seen.has(key)) continue
+      seen.add(key)
+      if (seen.size > most) throw failure(`it has more than ${most} blocks`)
+      open.push(link)
+    }
+  }
+}
+
+function linksIn(cid: CID, bytes: Uint8Array): CID[] {
+  if (cid.code !== DAG_PB) return []
+  return linksOf(bytes).map(({ Hash }) => {
+    const link = parseCid(Hash.toString())
+    if (link === null) throw unreadable()
+    return link
+  })
+}
+
+/** Returns the CIDs of version 0 by which a block refers to others, as version 1. */
+function firstVersionsIn(text: string, bytes: Uint8Array): string[] {
+  if (parseCid(text)?.code !== DAG_PB) return []
+  const first = linksOf(bytes).filter(({ Hash }) => Hash.version === 0)
+  return [...new Set(first.map(({ Hash }) => Hash.toV1().toString()))]
+}
+
+function linksOf(bytes: Uint8Array) {
+  try {
+    return decode(bytes).Links
+  } catch {
+    throw malformed()
+  }
+}
+
+/** Converts the errors of malformed nodes, which have many types. */
+async function orMalformed<Result>(signal: AbortSignal, act: () => Promise<Result>): Promise<Result> {
+  try {
+    return await act()
+  } catch (error) {
+    const isDecoding = !(error instanceof GdnError) || error.code === 'unexpected'
+    if (signal.aborted || !isDecoding || isDamaged(error) || fileProblem(error) !== null) throw error
+    throw malformed()
+  }
+}
+
+const failure = (message: string) => new FetchFailure(message, { lasting: true })
+const malformed = () => failure('it is not a well-formed file')
+const unreadable = () => failure('it has a part of a kind that gdn does not read (sha2-256 of raw or dag-pb)')

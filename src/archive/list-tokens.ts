@@ -1,0 +1,125 @@
+import { GdnError } from '../core/errors.ts'
+import type { Block } from '../holders/block-of.ts'
+import { hasCode } from '../holders/first-block.ts'
+import { allTokens, numberOfTokens } from '../holders/holder-table.ts'
+import { hex } from '../holders/log-ranges.ts'
+import { numberKey } from '../holders/number-key.ts'
+import type { ReadingStore } from '../holders/reading-store.ts'
+import { decodeString, tokenUri, uriCall } from '../verify/abi.ts'
+import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
+import type { ArchiveStore, ListedToken } from './archive-store.ts'
+import { MAX_TOKENS, MAX_URI_BYTES } from './limits.ts'
+import { withId } from './token-uri.ts'
+
+export interface ListOptions {
+  reader: Pick<ChainReader, 'request' | 'call' | 'origin'>
+  /** Who holds which token at the block. */
+  holders: ReadingStore
+  store: ArchiveStore
+  contract: string
+  standard: 'erc721' | 'erc1155'
+  block: Block
+  onProgress(done: number, all: number): void
+}
+
+const CALLS_AT_ONCE = 50
+const MAX_MESSAGE = 200
+
+/**
+ * Stores all tokens that somebody owns, with their URIs at the block.
+ *
+ * @returns false if the node no longer has the state of the block
+ * @throws GdnError `refused` for more tokens than an archive can have
+ */
+export async function listTokens(options: ListOptions): Promise<boolean> {
+  const { holders, store, standard, contract, onProgress } = options
+  const all = numberOfTokens(holders, standard)
+  if (all > BigInt(MAX_TOKENS)) {
+    throw new GdnError('refused', `${contract} has ${all} tokens, and an archive has at most ${MAX_TOKENS}`, {
+      hint: 'Such a number usually comes from an ERC-2309 event, whose tokens exist only as a range.',
+    })
+  }
+  if (all === 0n) {
+    throw new GdnError('not_found', `nobody owns a token of ${contract} at block ${options.block.number}`, {
+      hint: 'Check the address and the network.',
+    })
+  }
+  let done = 0
+  const next = allTokens(holders, standard)
+  for (;;) {
+    const ids = [...take(next, CALLS_AT_ONCE)]
+    if (ids.length === 0) return true
+    const tokens = await urisOf(options, ids)
+    if (tokens === null) return false
+    store.addTokens(tokens)
+    done += ids.length
+    onProgress(done, Number(all))
+  }
+}
+
+/** Yields at most `count` items, and leaves the others. */
+function* take<Item>(items: Generator<Item>, count: number): Generator<Item> {
+  for (let taken = 0; taken < count; taken++) {
+    const next = items.next()
+    if (next.done === true) return
+    yield next.value
+  }
+}
+
+/** Returns the tokens with their URIs; null if the node doesn't have the state of the block. */
+async function urisOf(options: ListOptions, ids: readonly bigint[]): Promise<ListedToken[] | null> {
+  const { reader, contract, standard, block } = options
+  const results = await callEach(options, ids)
+  if (results.some(({ kind }) => kind === 'failed')) {
+    // Without the state, the node has no code either. Otherwise, the contract runs out of gas, for example.
+    if ((await hasCode(reader, contract, block.number)) === null) return null
+  }
+  return results.map((result, at) => {
+    const id = ids[at] ?? 0n
+    const { uri, problem } = uriIn(result)
+    return { token: numberKey(id), uri: uri !== null && standard === 'erc1155' ? withId(uri, id) : uri, problem }
+  })
+}
+
+/** Calls the contract for each token. If the node doesn't respond to all calls at once, calls one by one. */
+async function callEach({ reader, contract, standard, block }: ListOptions, ids: readonly bigint[]) {
+  const call = standard === 'erc721' ? tokenUri : uriCall
+  const ask = (some: readonly bigint[]) =>
+    reader.call(
+      some.map((id) => ({ to: contract, data: call(id) })),
+      hex(block.number),
+    )
+  try {
+    return await ask(ids)
+  } catch (error) {
+    if (!isTooLarge(error)) throw error
+  }
+  const results: CallResult[] = []
+  for (const id of ids) {
+    try {
+      results.push(...(await ask([id])))
+    } catch (error) {
+      if (!isTooLarge(error)) throw error
+      results.push({ kind: 'reverted', message: TOO_LARGE })
+    }
+  }
+  return results
+}
+
+const TOO_LARGE = `the token URI is larger than ${MAX_URI_BYTES / 2 ** 20} MiB`
+/** The transport rejects a response that is too large. */
+const isTooLarge = (error: unknown): error is GdnError =>
+  error instanceof GdnError && /longer than \d+ MiB/.test(error.message)
+
+function uriIn(result: CallResult): { uri: string | null; problem: string | null } {
+  const none = (problem: string) => ({ uri: null, problem })
+  if (result.kind !== 'value') {
+    if (result.message === TOO_LARGE) return none(TOO_LARGE)
+    const message = result.message.slice(0, MAX_MESSAGE)
+    return none(`the contract returns no token URI: ${message}`)
+  }
+  if (result.data.length > 2 * MAX_URI_BYTES) return none(TOO_LARGE)
+  const uri = decodeString(result.data)
+  if (uri === null) return none('the contract returns no text as token URI')
+  return uri.trim() === '' ? none('the token URI is empty') : { uri: uri.trim(), problem: null }
+}

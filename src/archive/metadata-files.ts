@@ -1,0 +1,59 @@
+import { isObject } from '../core/json.ts'
+import { MAX_FILES } from './limits.ts'
+
+/** A file that metadata names. */
+export interface NamedUrl {
+  /** The place in the metadata, such as `properties.files[0].uri`. */
+  field: string
+  url: string
+}
+
+/** Keys whose value is a file, also with an http(s) or data URL. Other keys, such as `external_url`, name pages. */
+const FILE_KEY =
+  /^(?:image|image_?ur[il]|image_?original_?ur[il]|animation_?ur[il]|video_?ur[il]|audio_?ur[il]|model_?ur[il]|thumbnail(?:_?ur[il])?|display_?uri|artifact_?uri|media(?:_?ur[il])?|uri|src|[a-z]+_image)$/i
+const CONTENT = /^(?:ipfs|ar):\/\//i
+const URL_FORM = /^(?:[a-z][a-z0-9+.-]*:\/\/|data:)/i
+/** Keys that always name a file, so that a value which isn't a URL is reported. */
+const ALWAYS_FILE = /^(?:image|image_url|animation_url)$/
+/** Maximum number of values that are looked at. */
+const MAX_VALUES = 100_000
+const MAX_FIELD = 200
+
+/**
+ * Returns the files that metadata names, in order, each URL once: every ipfs and ar URL, and other URLs under keys for
+ * files.
+ *
+ * @returns `isCut`: whether there are more than are returned
+ */
+export function filesIn(metadata: unknown): { files: NamedUrl[]; isCut: boolean } {
+  const files = new Map<string, NamedUrl>()
+  const open: { field: string; key: string; value: unknown }[] = [{ field: '', key: '', value: metadata }]
+  let seen = 0
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { field, key, value } = next
+    if (++seen > MAX_VALUES) return { files: [...files.values()], isCut: true }
+    if (typeof value === 'string') {
+      const url = value.trim()
+      if (!isFile(field, key, url) || files.has(url)) continue
+      if (files.size === MAX_FILES) return { files: [...files.values()], isCut: true }
+      files.set(url, { field: field.slice(0, MAX_FIELD), url })
+    } else if (isObject(value)) {
+      // The last one is taken first, so that files are in the order of the metadata.
+      const children = Array.isArray(value)
+        ? value.slice(0, MAX_VALUES).map((child, at) => ({ field: `${field}[${at}]`, key, value: child as unknown }))
+        : Object.entries(value).slice(0, MAX_VALUES).map(([name, child]) => ({ field: join(field, name), key: name, value: child }))
+      for (const child of children.reverse()) open.push(child)
+    }
+  }
+  return { files: [...files.values()], isCut: false }
+}
+
+function isFile(field: string, key: string, url: string): boolean {
+  // The text of an SVG image is part of the metadata.
+  if (url === '' || url.startsWith('<')) return false
+  if (CONTENT.test(url) || ALWAYS_FILE.test(field)) return true
+  return FILE_KEY.test(key) && URL_FORM.test(url)
+}
+
+const join = (field: string, name: string): string =>
+  `${field === '' ? '' : `${field}.`}${name.slice(0, MAX_FIELD)}`.slice(0, MAX_FIELD)

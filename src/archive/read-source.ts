@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto'
+import { backoffMs } from '../core/backoff.ts'
+import { BoundedMap } from '../core/bounded-map.ts'
+import { GdnError, messageOf } from '../core/errors.ts'
+import { formatBytes } from '../core/format-bytes.ts'
+import { tooLarge } from '../files/body.ts'
+import { FetchFailure } from '../files/failure.ts'
+import { createFetcher } from '../files/fetcher.ts'
+import { createPace } from '../files/pace.ts'
+import { parseCid, RAW } from '../ipfs/cid.ts'
+import type { ArchiveStore, Source } from './archive-store.ts'
+import { Breaker, type GatewayOptions, openGateways } from './gateways.ts'
+import { archivedDirectory, archivedFile, StoredDag } from './ipfs-dag.ts'
+import { MAX_REDIRECTS } from './limits.ts'
+import { bytesOfDataUrl, type ReadableUrl } from './token-uri.ts'
+
+export interface SourceReaderOptions extends GatewayOptions {
+  store: ArchiveStore
+  /** Origin of an Arweave gateway that the user chose, which may be private. Null if it is the default. */
+  trustedArweave: string | null
+  signal: AbortSignal
+}
+
+export interface SourceRules {
+  maxBytes: number
+  /** Whether an HTML page is a file, and not the error page of a server. */
+  allowHtml: boolean
+  /** Whether the content stays in the store. Otherwise, only its facts do. */
+  keeps: boolean
+}
+
+/** Why a URL can't be read. */
+export interface Unreadable {
+  problem: string
+}
+
+/** Reads the content of URLs into the store. */
+export interface SourceReader {
+  /** Reads a URL, unless it was read before. Returns its content, or the reason why it can't be read. */
+  read(url: ReadableUrl, rules: SourceRules): Promise<Source | Unreadable>
+  /** Reads the whole directory of an ipfs URL. */
+  readDirectory(url: ReadableUrl & { kind: 'ipfs' }): Promise<Source | Unreadable>
+  close(): Promise<void>
+}
+
+const ATTEMPTS = 3
+const BACKOFF = { firstMs: 500, maxMs: 10_000 }
+const LONGEST_WAIT_MS = 30_000
+const MANY_ORIGINS = 1000
+
+export function openSourceReader(options: SourceReaderOptions): SourceReader {
+  const { store, limits, signal, userAgent, allowPrivate, sleep, trustedArweave } = options
+  const gateways = openGateways(options)
+  const pace = createPace()
+  const fetcherFor = (allowHtml: boolean) =>
+    createFetcher({
+      allowPrivate,
+      allowHtml,
+      userAgent,
+      timeoutMs: limits.timeoutMs,
+      maxBytes: limits.fileBytes,
+      maxRedirects: MAX_REDIRECTS,
+      pace,
+      isTrusted: ({ origin }) => origin === trustedArweave,
+    })
+  const [strict, lenient] = [fetcherFor(false), fetcherFor(true)]
+  const breakers = new BoundedMap<Breaker>(MANY_ORIGINS)
+
+  /** Stores a block, unless the archive becomes too large. */
+  const put = (cid: string, bytes: Uint8Array, firstVersions: readonly string[] = []) => {
+    if (store.bytes + bytes.length > limits.totalBytes) {
+      throw lasting(`the archive is full: its files have more than ${formatBytes(limits.totalBytes)}`)
+    }
+    store.putBlock({ cid, bytes }, firstVersions)
+  }
+  const dagFor = (maxBytes: number) => new StoredDag({ store, gateways, put, signal, maxBytes })
+
+  /** The CID proves the content, so even a page is what the token names. */
+  async function readIpfs(url: ReadableUrl & { kind: 'ipfs' }, { maxBytes }: SourceRules) {
+    const root = parseCid(url.cid)
+    if (root === null) throw lasting('its CID is invalid, or of a kind that gdn does not read (sha2-256 of raw or dag-pb)')
+    if (url.cid.startsWith('Qm')) store.noteFirstVersion(root.toString())
+    const file = await archivedFile(dagFor(maxBytes), root, url.path)
+    return { ...file, isVerifiable: true }
+  }
+
+  async function readWeb(url: string, rules: SourceRules) {
+    const { origin } = new URL(url)
+    const breaker = breakers.get(origin) ?? new Breaker(origin)
+    breakers.set(origin, breaker)
+    const fetcher = rules.allowHtml ? lenient : strict
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await breaker.watch(async () => await imported((await fetcher.fetchFile(url, signal)).content, rules))
+      } catch (error) {
+        if (!(error instanceof FetchFailure) || error.lasting || attempt === ATTEMPTS) throw error
+        await sleep(Math.min(error.retryAfterMs ?? backoffMs(attempt, BACKOFF), LONGEST_WAIT_MS), signal)
+      }
+    }
+  }
+
+  /** Imports content as `ipfs add --cid-version=1` does. */
+  async function imported(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, { maxBytes }: SourceRules) {
+    const hash = createHash('sha256')
+    let size = 0
+    async function* limited() {
+      for await (const bytes of content) {
+        size += bytes.length
+        if (size > maxBytes) throw tooLarge('it', maxBytes)
+        hash.update(bytes)
+        yield bytes
+      }
+    }
+    const { importBlocks } = await import('../ipfs/import.ts')
+    const { cid } = await importBlocks(limited(), (block) => put(block.cid, block.bytes))
+    const { reached } = await dagFor(Number.POSITIVE_INFINITY).blocksBelow(cid)
+    return { cid: cid.toString(), size, sha256: hash.digest('hex'), reached, isVerifiable: false }
+  }
+
+  async function readData(url: string, rules: SourceRules) {
+    const bytes = bytesOfDataUrl(url)
+    if (bytes === null) throw lasting('it is not a data URL: it has no comma, or its base64 is invalid')
+    return await imported([bytes], rules)
+  }
+
+  type Content = Omit<Source, 'key'> & { reached: readonly string[] }
+
+  async function readOnce(key: string, keeps: boolean, act: () => Promise<Content>): Promise<Source | Unreadable> {
+    const known = store.source(key)
+    if (known !== null) return known
+    try {
+      const { reached, cid, ...facts } = await act()
+      const shown = store.isFirstVersion(cid) ? (parseCid(cid)?.toV0().toString() ?? cid) : cid
+      const source = { key, cid: shown, ...facts }
+      store.finishSource(source, reached)
+      if (!keeps) store.dropContent(reached.filter((one) => parseCid(one)?.code === RAW))
+      return source
+    } catch (error) {
+      if (signal.aborted || !(error instanceof GdnError) || !isOfContent(error)) throw error
+      const problem = messageOf(error)
+      store.failSource(key, problem)
+      return { problem }
+    }
+  }
+
+  const inFlight = new Map<string, Promise<Source | Unreadable>>()
+
+  /** Tokens that are read at the same time may have the same file. */
+  const once: typeof readOnce = (key, keeps, act) => {
+    const reading = inFlight.get(key) ?? readOnce(key, keeps, act).finally(() => inFlight.delete(key))
+    inFlight.set(key, reading)
+    return reading
+  }
+
+  return {
+    read: (url, rules) =>
+      once(url.key, rules.keeps, async () => {
+        if (url.kind === 'ipfs') return await readIpfs(url, rules)
+        return await (url.kind === 'data' ? readData(url.url, rules) : readWeb(url.url, rules))
+      }),
+    readDirectory: (url) =>
+      once(directoryKey(url.cid), true, async () => {
+        const root = parseCid(url.cid)
+        if (root === null) throw lasting('its CID is invalid')
+        return { ...(await archivedDirectory(dagFor(limits.totalBytes), root)), sha256: null, isVerifiable: true }
+      }),
+    async close() {
+      await Promise.all([gateways.close(), strict.close(), lenient.close()])
+    },
+  }
+}
+
+/** The key of a whole directory, as a source. */
+export const directoryKey = (cid: string): string => `directory ${cid}`
+
+const lasting = (message: string) => new FetchFailure(message, { lasting: true })
+
+/** Whether an error is one of a file or its server, so that other files can still be read. */
+const isOfContent = ({ code }: GdnError): boolean => ['invalid_input', 'unreachable'].includes(code)

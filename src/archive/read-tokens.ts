@@ -1,0 +1,100 @@
+import { isRecord, parseJson } from '../core/json.ts'
+import { numberOf } from '../holders/number-key.ts'
+import type { ArchiveStore, ListedToken, TokenFile } from './archive-store.ts'
+import { contentOf } from './ipfs-dag.ts'
+import { type ArchiveLimits, MAX_FILES, MAX_METADATA_BYTES } from './limits.ts'
+import { filesIn, type NamedUrl } from './metadata-files.ts'
+import { directoryKey, type SourceReader } from './read-source.ts'
+import { readableUrl, shownUrl, withId } from './token-uri.ts'
+
+export interface ReadTokensOptions {
+  store: ArchiveStore
+  reader: SourceReader
+  limits: ArchiveLimits
+  standard: 'erc721' | 'erc1155'
+  /** Base URL of an Arweave gateway, without a trailing slash. */
+  arweave: string
+  /** Whether all files of a directory are read, also those that no token names. */
+  wholeDirectory: boolean
+  /** Whether the files stay in the store. Metadata always does. */
+  keepsFiles: boolean
+  signal: AbortSignal
+  onToken(): void
+}
+
+/** Number of tokens that are read at the same time. */
+const TOKENS_AT_ONCE = 8
+
+/** Reads the metadata and the files of all tokens that are not read yet into the store. */
+export async function readTokens(options: ReadTokensOptions): Promise<void> {
+  const { store, signal, onToken } = options
+  const open = store.tokens('open')
+  let failed = false
+  const work = async () => {
+    for (const token of open) {
+      if (failed) return
+      signal.throwIfAborted()
+      try {
+        store.finishToken(token.token, await filesOf(token, options))
+      } catch (error) {
+        failed = true
+        throw error
+      }
+      onToken()
+    }
+  }
+  // All workers must end before the store is closed.
+  const ended = await Promise.allSettled(Array.from({ length: TOKENS_AT_ONCE }, work))
+  for (const end of ended) if (end.status === 'rejected') throw end.reason
+}
+
+async function filesOf({ token, uri }: ListedToken, options: ReadTokensOptions): Promise<TokenFile[]> {
+  if (uri === null) return []
+  const { store, standard } = options
+  const metadata = await readFile({ field: 'metadata', url: uri }, 0, options)
+  const files = [...metadata]
+  const [{ source } = { source: null }] = metadata
+  const content = source === null ? null : store.source(source)
+  if (content === null || 'problem' in content) return files
+  const value = parseJson(Buffer.concat(await collect(contentOf(store, content.cid))))
+  if (!isRecord(value)) {
+    const problem = value === undefined ? 'the metadata is not JSON' : 'the metadata is not a JSON object'
+    return files.map((file) => (file.number === 0 ? { ...file, problem } : file))
+  }
+  const { files: named, isCut } = filesIn(value)
+  for (const { field, url } of named) {
+    const whole = standard === 'erc1155' ? withId(url, numberOf(token)) : url
+    files.push(...(await readFile({ field, url: whole }, files.length, options)))
+  }
+  if (isCut) {
+    const problem = `the metadata names more than ${MAX_FILES} files, or has too many values: the others were not read`
+    files.push({ number: files.length, field: 'metadata', url: shownUrl(uri), source: null, problem })
+  }
+  return files
+}
+
+/** Reads a file, and the directory around it if that is wanted. */
+async function readFile(
+  { field, url }: NamedUrl,
+  number: number,
+  { reader, limits, arweave, wholeDirectory, keepsFiles }: ReadTokensOptions,
+): Promise<TokenFile[]> {
+  const readable = readableUrl(url, arweave)
+  const shown = shownUrl(url)
+  if ('problem' in readable) return [{ number, field, url: shown, source: null, problem: readable.problem }]
+  const isMetadata = number === 0
+  const maxBytes = isMetadata ? Math.min(MAX_METADATA_BYTES, limits.fileBytes) : limits.fileBytes
+  const allowHtml = !isMetadata && !/image/i.test(field)
+  await reader.read(readable, { maxBytes, allowHtml, keeps: isMetadata || keepsFiles })
+  const file = { number, field, url: shown, source: readable.key, problem: null }
+  if (!wholeDirectory || readable.kind !== 'ipfs' || readable.path.length === 0) return [file]
+  await reader.readDirectory(readable)
+  const source = directoryKey(readable.cid)
+  return [file, { number: number + 1, field: 'directory', url: `ipfs://${readable.cid}`, source, problem: null }]
+}
+
+async function collect(content: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+  const parts: Uint8Array[] = []
+  for await (const part of content) parts.push(part)
+  return parts
+}

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { ipfsPathParts, ipfsPlace, isIpfsUrl } from '../core/ipfs-url.ts'
+import { parseUrl } from '../core/parse-url.ts'
+
+/** A URL in the form in which it is read. Equal content of several tokens has an equal key. */
+export type ReadableUrl =
+  | { kind: 'ipfs'; key: string; cid: string; path: readonly string[] }
+  | { kind: 'web'; key: string; url: string }
+  | { kind: 'data'; key: string; url: string }
+
+/** Maximum length of a URL that isn't a data URL. */
+const MAX_URL = 8192
+const TRANSACTION = /^[\w-]{43}$/
+
+/** Replaces `{id}` in a URI of ERC-1155 by the ID in 64 lower-case hex digits. */
+export const withId = (uri: string, id: bigint): string => uri.replaceAll('{id}', id.toString(16).padStart(64, '0'))
+
+/**
+ * Returns how to read a URL, or the reason why nobody can.
+ *
+ * @param arweave base URL of an Arweave gateway, without a trailing slash
+ */
+export function readableUrl(url: string, arweave: string): ReadableUrl | { problem: string } {
+  if (/^data:/i.test(url)) {
+    return { kind: 'data', key: `data:${createHash('sha256').update(url).digest('hex')}`, url }
+  }
+  if (url === '') return { problem: 'the URL is empty' }
+  if (url.length > MAX_URL) return { problem: `the URL is longer than ${MAX_URL} characters` }
+  if (isIpfsUrl(url)) {
+    // Older collections have URLs such as ipfs://ipfs/<CID>.
+    const { cid, path } = ipfsPathParts(ipfsPlace(url).replace(/^ipfs\//, ''))
+    return { kind: 'ipfs', key: `ipfs://${[cid, ...path.map(encodeURIComponent)].join('/')}`, cid, path }
+  }
+  if (/^ar:\/\//i.test(url)) {
+    const [id = '', ...path] = url.slice('ar://'.length).split('/')
+    if (!TRANSACTION.test(id)) return { problem: 'the URL is not an ar URL: ar:// must be followed by a transaction ID' }
+    return { kind: 'web', key: `ar://${[id, ...path].join('/')}`, url: [arweave, id, ...path].join('/') }
+  }
+  const protocol = parseUrl(url)?.protocol
+  if (protocol === 'http:' || protocol === 'https:') return { kind: 'web', key: url, url }
+  return { problem: 'the URL is none that gdn reads: it must be an ipfs, http(s), ar or data URL' }
+}
+
+/** Returns a URL for an index or a message. A data URL can have megabytes, and its content is archived anyway. */
+export const shownUrl = (url: string): string => {
+  if (!/^data:/i.test(url)) return url.length > MAX_URL ? `${url.slice(0, 200)}…` : url
+  const comma = url.indexOf(',')
+  return `${url.slice(0, Math.min(comma < 0 ? url.length : comma + 1, 100))}… (${url.length} characters)`
+}
+
+/** Returns the bytes of a data URL; null if it isn't one. */
+export function bytesOfDataUrl(url: string): Uint8Array | null {
+  const comma = url.indexOf(',')
+  if (comma < 0) return null
+  const isBase64 = /;\s*base64\s*$/i.test(url.slice(0, comma))
+  const body = url.slice(comma + 1)
+  if (isBase64) {
+    const text = decoded(body).replace(/[\s]+/g, '')
+    return /^[A-Za-z0-9+/_-]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : null
+  }
+  // Contracts often write `#` and `%` of an SVG image unencoded.
+  return Buffer.from(decoded(body))
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
