@@ -161,7 +161,10 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     const sql = `SELECT number, field, url, source, COALESCE(files.problem, sources.problem) AS problem, cid, size,
         sha256, is_verifiable FROM files LEFT JOIN sources ON key = source WHERE token = ? ORDER BY number`
     type Row = Omit<DescribedFile, 'isVerifiable'> & { is_verifiable: number | null }
-    return this.all<Row>(sql, token).map(({ is_verifiable, ...file }) => ({ ...file, isVerifiable: is_verifiable === 1 }))
+    return this.all<Row>(sql, token).map(({ is_verifiable, ...file }) => ({
+      ...file,
+      isVerifiable: is_verifiable === 1,
+    }))
   }
 
   /** Returns the content of a URL, the reason why it can't be read, or null if it was not read yet. */

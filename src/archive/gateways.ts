@@ -1,6 +1,6 @@
 import { backoffMs } from '../core/backoff.ts'
-import { createFetcher } from '../files/fetcher.ts'
 import { FetchFailure } from '../files/failure.ts'
+import { createFetcher } from '../files/fetcher.ts'
 import { createPace } from '../files/pace.ts'
 import { type BlockSource, createBlockSource, NoSuchBlock } from '../ipfs/block-source.ts'
 import type { ArchiveLimits } from './limits.ts'
@@ -82,11 +82,7 @@ export function openGateways(options: GatewayOptions): Gateways {
   return {
     block: (cid, signal) => fromAny(signal, ({ source }) => source.block(cid, signal), ROUNDS),
     file: async (cid, signal) =>
-      await fromAny(
-        signal,
-        async ({ url }) => (await fetcher.fetchFile(`${url}/ipfs/${cid}`, signal)).content,
-        1,
-      ),
+      await fromAny(signal, async ({ url }) => (await fetcher.fetchFile(`${url}/ipfs/${cid}`, signal)).content, 1),
     async close() {
       await Promise.all([...gateways.map(({ source }) => source.close()), fetcher.close()])
     },

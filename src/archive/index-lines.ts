@@ -1,5 +1,5 @@
 import { numberOf } from '../holders/number-key.ts'
-import type { ArchiveStore, DescribedFile, Archived } from './archive-store.ts'
+import type { Archived, ArchiveStore, DescribedFile } from './archive-store.ts'
 import { shownUrl } from './token-uri.ts'
 
 /** The format of the index: JSON Lines, one for the collection, and one for each token. */

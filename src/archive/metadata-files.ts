@@ -41,7 +41,9 @@ export function filesIn(metadata: unknown): { files: NamedUrl[]; isCut: boolean 
       // The last one is taken first, so that files are in the order of the metadata.
       const children = Array.isArray(value)
         ? value.slice(0, MAX_VALUES).map((child, at) => ({ field: `${field}[${at}]`, key, value: child as unknown }))
-        : Object.entries(value).slice(0, MAX_VALUES).map(([name, child]) => ({ field: join(field, name), key: name, value: child }))
+        : Object.entries(value)
+            .slice(0, MAX_VALUES)
+            .map(([name, child]) => ({ field: join(field, name), key: name, value: child }))
       for (const child of children.reverse()) open.push(child)
     }
   }

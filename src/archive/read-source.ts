@@ -78,7 +78,8 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
   /** The CID proves the content, so even a page is what the token names. */
   async function readIpfs(url: ReadableUrl & { kind: 'ipfs' }, { maxBytes }: SourceRules) {
     const root = parseCid(url.cid)
-    if (root === null) throw lasting('its CID is invalid, or of a kind that gdn does not read (sha2-256 of raw or dag-pb)')
+    if (root === null)
+      throw lasting('its CID is invalid, or of a kind that gdn does not read (sha2-256 of raw or dag-pb)')
     if (url.cid.startsWith('Qm')) store.noteFirstVersion(root.toString())
     const file = await archivedFile(dagFor(maxBytes), root, url.path)
     return { ...file, isVerifiable: true }

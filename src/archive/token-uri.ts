@@ -33,7 +33,8 @@ export function readableUrl(url: string, arweave: string): ReadableUrl | { probl
   }
   if (/^ar:\/\//i.test(url)) {
     const [id = '', ...path] = url.slice('ar://'.length).split('/')
-    if (!TRANSACTION.test(id)) return { problem: 'the URL is not an ar URL: ar:// must be followed by a transaction ID' }
+    if (!TRANSACTION.test(id))
+      return { problem: 'the URL is not an ar URL: ar:// must be followed by a transaction ID' }
     return { kind: 'web', key: `ar://${[id, ...path].join('/')}`, url: [arweave, id, ...path].join('/') }
   }
   const protocol = parseUrl(url)?.protocol

@@ -32,7 +32,11 @@ export async function writeArchive(
   let written = { blocks: 0, bytes: 0 }
   await writeDurably(path, async (file) => {
     const car = new CarFile(file, root)
-    for await (const { cid, bytes } of blocksBelow(root, async (one) => storedBlock(store, one), Number.POSITIVE_INFINITY))
+    for await (const { cid, bytes } of blocksBelow(
+      root,
+      async (one) => storedBlock(store, one),
+      Number.POSITIVE_INFINITY,
+    ))
       await car.put(cidOf(store, cid), bytes)
     for (const cid of reachedBlocks(store)) {
       signal.throwIfAborted()

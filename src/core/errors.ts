@@ -37,6 +37,7 @@ export const EXIT_BY_CODE = {
   not_ready: EXIT.unreachable,
   timed_out: EXIT.unreachable,
   batch_failed_rows: EXIT.failedRows,
+  unreadable_files: EXIT.failedRows,
   pending: EXIT.pending,
   backend_restored: EXIT.pending,
   unknown_outcome: EXIT.unknownOutcome,

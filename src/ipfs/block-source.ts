@@ -69,7 +69,8 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
     if (recent !== undefined) return recent
     const bytes = await block(text, signal)
     const cid = parseCid(text)
-    if (cid === null || !matchesCid(cid, bytes)) throw new WrongBlock(`the IPFS gateway returned other bytes for ${text}`)
+    if (cid === null || !matchesCid(cid, bytes))
+      throw new WrongBlock(`the IPFS gateway returned other bytes for ${text}`)
     if (cid.code !== RAW) nodes.set(text, bytes)
     return bytes
   }

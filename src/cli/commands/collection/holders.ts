@@ -1,26 +1,17 @@
-import { evmAddressProblem } from '../../../api/address.ts'
-import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import { flagError } from '../../../core/errors.ts'
 import type { WantedBlock } from '../../../holders/block-of.ts'
 import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
-import { addressOfCollection } from '../../connect/named-collection.ts'
-import { namedRpc } from '../../connect/open-verifier.ts'
-import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
-import { noCollection, requiredFlag, wrongAddress } from '../../flag-errors.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
-import { blockchainName, httpAddress, integer, notEmpty, oneOf, positiveNumber } from '../../flags/parse.ts'
+import { integer, notEmpty, oneOf } from '../../flags/parse.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import { addChainContract, type ChainContractFlags, chainContract } from './chain-contract.ts'
 import { excludedAddresses } from './holders/excluded.ts'
 import { blockTime } from './holders/parse-block-time.ts'
 
-export interface HoldersFlags extends OutputFlags, ServerFlags, EnsFlags {
-  contract?: string
-  blockchain?: Blockchain
-  rpcUrl?: string
-  requestsPerSecond?: number
+export interface HoldersFlags extends OutputFlags, ChainContractFlags, EnsFlags {
   block?: number
   at?: number
   min?: bigint
@@ -73,18 +64,8 @@ export function command(deps: Deps, run = holders): GdnCommand {
       ],
     ],
   })
-  holdersCommand.argument('[address]')
-  valueFlag(holdersCommand, '-c, --contract <address>', 'Address or name of the contract', { parse: notEmpty })
-  valueFlag(holdersCommand, '-b, --blockchain <name>', 'Blockchain of the contract', { parse: blockchainName })
+  addChainContract(holdersCommand, READING)
   const reading = { group: READING }
-  valueFlag(holdersCommand, '--rpc-url <url>', "JSON-RPC URL of the chain (GDN_RPC_URL, or the server's node)", {
-    ...reading,
-    parse: httpAddress,
-  })
-  valueFlag(holdersCommand, '--requests-per-second <n>', 'Maximum rate of requests to the node (no limit)', {
-    ...reading,
-    parse: positiveNumber,
-  })
   valueFlag(holdersCommand, '--block <n>', 'Block whose holders are listed', {
     ...reading,
     parse: integer(0, Number.MAX_SAFE_INTEGER),
@@ -124,17 +105,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
 export async function holders(deps: Deps, typed: string | undefined, flags: HoldersFlags): Promise<void> {
   createOutput(deps.io, flags, VIEW)
   const wanted = wantedBlock(flags)
-  const contract = await contractOf(deps, typed, flags)
-  const settings = await deps.settings({ ...flags, contract })
-  const isNamed = namedRpc(deps, flags) !== null
-  const server = isNamed ? null : await settings.server()
-  const { blockchain } =
-    server === null
-      ? { blockchain: settings.blockchain?.value }
-      : await whichCollection(deps, settings, server, undefined, '<address>')
-  if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add -b <name>, such as -b polygon.')
-  if (!isEvm(blockchain))
-    throw flagError('--blockchain', `has no ERC-721, ERC-1155 or ERC-20 contracts`, 'Use an EVM network.')
+  const { contract, blockchain, server, settings } = await chainContract(deps, typed, flags)
   const excluded = await excludedAddresses(deps, flags.exclude ?? [], { settings, flags, blockchain })
   const [{ withHolders }, { printHolders }] = await Promise.all([
     import('./holders/read.ts'),
@@ -143,28 +114,10 @@ export async function holders(deps: Deps, typed: string | undefined, flags: Hold
   const { stateDir } = settings
   const isAsked = server !== null && wanted === null
   const connect = isAsked ? async () => (await deps.connect(settings)).client : null
-  await withHolders(
-    deps,
-    { contract: contract.toLowerCase(), blockchain, server, flags, wanted, stateDir, connect },
-    async (read) => {
-      const view = read.standard === 'erc20' ? withoutTokens(VIEW) : VIEW
-      await printHolders(deps.io, { ...read, flags, excluded, output: createOutput(deps.io, flags, view) })
-    },
-  )
-}
-
-/** Returns the contract of the argument, of `--contract`, or of the configuration. @throws GdnError `usage` */
-async function contractOf(deps: Deps, typed: string | undefined, flags: HoldersFlags): Promise<string> {
-  if (typed !== undefined && flags.contract !== undefined) {
-    throw flagError('--contract', 'contradicts <address>', 'Use one of them.')
-  }
-  const { contract: configured } = typed === undefined ? await deps.settings(flags) : { contract: null }
-  const { value, from } = configured ?? { value: typed, from: '<address>' }
-  if (value === undefined) throw noCollection('<address>', 'Add the address of a contract, or -c <address>.')
-  const contract = await addressOfCollection(deps, value, flags, from)
-  const problem = evmAddressProblem(contract)
-  if (problem !== null) throw wrongAddress(contract, problem, from)
-  return contract
+  await withHolders(deps, { contract, blockchain, server, flags, wanted, stateDir, connect }, async (read) => {
+    const view = read.standard === 'erc20' ? withoutTokens(VIEW) : VIEW
+    await printHolders(deps.io, { ...read, flags, excluded, output: createOutput(deps.io, flags, view) })
+  })
 }
 
 const withoutTokens = (view: View): View => {

@@ -32,6 +32,14 @@ export interface ChainTarget {
   connect: (() => Promise<Pick<ApiClient, 'call' | 'supports' | 'learnIdempotency'>>) | null
 }
 
+/** The holders at a block, and the node from which they were read. */
+export interface ReadHolders extends Reading {
+  block: Block
+  store: ReadingStore
+  reader: ReturnType<typeof patientReader>
+  chainId: number
+}
+
 /** Days after which the file of a stopped reading is removed. */
 const KEPT_DAYS = 30
 
@@ -42,7 +50,7 @@ const KEPT_DAYS = 30
 export async function withHolders(
   deps: Deps,
   target: ChainTarget,
-  print: (read: Reading & { block: Block; store: ReadingStore }) => Promise<void>,
+  print: (read: ReadHolders) => Promise<void>,
 ): Promise<void> {
   const { contract, blockchain, server, flags, wanted, stateDir } = target
   const chain = await openChain(deps, flags, blockchain, server, flags.requestsPerSecond)
@@ -69,7 +77,7 @@ export async function withHolders(
         if (known !== null) return known
         return await readHolders({ ...common, onProgress, update, onReorg })
       })
-      await print({ ...read, block, store })
+      await print({ ...read, block, store, reader, chainId })
       remove = true
     } catch (error) {
       remove = isDamaged(error)

@@ -1,0 +1,77 @@
+import { evmAddressProblem } from '../../../api/address.ts'
+import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
+import type { Server } from '../../../config/server.ts'
+import type { Settings } from '../../../config/settings.ts'
+import { flagError } from '../../../core/errors.ts'
+import { type GdnCommand, valueFlag } from '../../command.ts'
+import { addressOfCollection } from '../../connect/named-collection.ts'
+import { namedRpc, type ReaderFlags } from '../../connect/open-verifier.ts'
+import { whichCollection } from '../../connect/which-collection.ts'
+import type { Deps } from '../../deps.ts'
+import { noCollection, requiredFlag, wrongAddress } from '../../flag-errors.ts'
+import type { ServerFlags } from '../../flags/common.ts'
+import { blockchainName, httpAddress, notEmpty, positiveNumber } from '../../flags/parse.ts'
+
+export interface ChainContractFlags extends ServerFlags, ReaderFlags {
+  contract?: string
+  blockchain?: Blockchain
+  requestsPerSecond?: number
+}
+
+/** A token contract on an EVM network. */
+export interface ChainContract {
+  /** In lower case. */
+  contract: string
+  blockchain: Blockchain
+  /** Null if the user specifies a node. */
+  server: Server | null
+  settings: Settings
+}
+
+/** Adds the argument and the flags that select a contract and its node. */
+export function addChainContract(command: GdnCommand, group: string): GdnCommand {
+  command.argument('[address]')
+  valueFlag(command, '-c, --contract <address>', 'Address or name of the contract', { parse: notEmpty })
+  valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the contract', { parse: blockchainName })
+  valueFlag(command, '--rpc-url <url>', "JSON-RPC URL of the chain (GDN_RPC_URL, or the server's node)", {
+    group,
+    parse: httpAddress,
+  })
+  return valueFlag(command, '--requests-per-second <n>', 'Maximum rate of requests to the node (no limit)', {
+    group,
+    parse: positiveNumber,
+  })
+}
+
+/** Returns the contract of a command, from its argument and flags. @throws GdnError `usage` */
+export async function chainContract(
+  deps: Deps,
+  typed: string | undefined,
+  flags: ChainContractFlags,
+): Promise<ChainContract> {
+  const contract = await contractOf(deps, typed, flags)
+  const settings = await deps.settings({ ...flags, contract })
+  const server = namedRpc(deps, flags) === null ? await settings.server() : null
+  const { blockchain } =
+    server === null
+      ? { blockchain: settings.blockchain?.value }
+      : await whichCollection(deps, settings, server, undefined, '<address>')
+  if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add -b <name>, such as -b polygon.')
+  if (!isEvm(blockchain))
+    throw flagError('--blockchain', `has no ERC-721, ERC-1155 or ERC-20 contracts`, 'Use an EVM network.')
+  return { contract: contract.toLowerCase(), blockchain, server, settings }
+}
+
+/** Returns the contract of the argument, of `--contract`, or of the configuration. @throws GdnError `usage` */
+async function contractOf(deps: Deps, typed: string | undefined, flags: ChainContractFlags): Promise<string> {
+  if (typed !== undefined && flags.contract !== undefined) {
+    throw flagError('--contract', 'contradicts <address>', 'Use one of them.')
+  }
+  const { contract: configured } = typed === undefined ? await deps.settings(flags) : { contract: null }
+  const { value, from } = configured ?? { value: typed, from: '<address>' }
+  if (value === undefined) throw noCollection('<address>', 'Add the address of a contract, or -c <address>.')
+  const contract = await addressOfCollection(deps, value, flags, from)
+  const problem = evmAddressProblem(contract)
+  if (problem !== null) throw wrongAddress(contract, problem, from)
+  return contract
+}
