@@ -33,7 +33,10 @@ help Help for commands and topics, and search' ;;
 show Show collections by ID or contract address
 set Change royalties, metadata, permissions or owner
 list List the collections created on this machine
-holders List the holders of any token contract' ;;
+holders List the holders of any token contract
+archive Archive the metadata and files of any NFT contract
+check Check that the files of an NFT contract can be read
+restore Restore an archive into a backend' ;;
     'nft') REPLY='mint Mint NFTs and wait until they are deployed
 grant Mint NFTs to a first owner and transfer them in one step
 transfer Transfer an NFT and wait until its owner changes
@@ -149,6 +152,9 @@ __gdn_arguments() {
     'collection show') REPLY='@collections+' ;;
     'collection set') REPLY='text' ;;
     'collection holders') REPLY='text' ;;
+    'collection archive') REPLY='text' ;;
+    'collection check') REPLY='text' ;;
+    'collection restore') REPLY='file' ;;
     'nft transfer') REPLY='text' ;;
     'nft show') REPLY='text+' ;;
     'nft wait') REPLY='text+' ;;
@@ -216,6 +222,9 @@ __gdn_bundles() {
     'collection set') REPLY='settings-e42cd3 flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
     'collection holders') REPLY='flags-68dc64 reading-726635 choosing-c740a4 server-12647a output-31b492' ;;
+    'collection archive') REPLY='flags-02214c reading-713f9d limits-3cab0f server-12647a output-31b492' ;;
+    'collection check') REPLY='flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8' ;;
+    'collection restore') REPLY='flags-ef163f output-31b492' ;;
     'nft mint') REPLY='flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
     'nft grant') REPLY='flags-d2c5d8 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft transfer') REPLY='flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
@@ -392,6 +401,34 @@ __gdn_flags() {
 --sample - text Draw this number of holders
 --seed - text Text that determines the draw (the hash of the block)
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
+    'flags-02214c') REPLY='--contract -c @collections Address or name of the contract
+--blockchain -b =blockchain Blockchain of the contract
+--to - file File to write, such as tides.car
+--force - - Overwrite an existing file
+--whole-directory - - Also archive the files of a directory that no token names' ;;
+    'reading-713f9d') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
+--requests-per-second - text Maximum rate of requests to the node (no limit)
+--block - text Block whose tokens are read (the last final block)
+--gateway - text+ IPFS gateway that returns blocks; repeat it for more (the server'\''s)
+--arweave-gateway - text Gateway for ar URLs (https://arweave.net)
+--allow-private-files - - Also fetch files from private addresses (for development)' ;;
+    'limits-3cab0f') REPLY='--max-file-size - text Maximum size of a file, such as 50MB (100MiB)
+--max-size - text Maximum size of all files together, such as 5GB (20GiB)' ;;
+    'flags-db34dc') REPLY='--contract -c @collections Address or name of the contract
+--blockchain -b =blockchain Blockchain of the contract
+--archive - file Archive to compare with' ;;
+    'output-7bedd8') REPLY='--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
+--json - - Same as --output json
+--fields - text Print only these fields
+--for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped
+--quiet -q - Omit notes and progress
+--no-color - - Disable colors
+--no-input - - Disable prompts
+--debug - - Print requests, timings and stack traces to stderr
+--help -h - Help for this command' ;;
+    'flags-ef163f') REPLY='--config - file Configuration of the backend (backend.yaml in the data directory)
+--data-dir - dir Data directory of the backend (the local backend'\''s)
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' ;;
     'flags-136c6d') REPLY='--contract -c @collections Address or name of the collection to mint into
 --contract-address ~ @collections Address or name of the collection to mint into
 --contract-addresses ~ @collections Address or name of the collection to mint into
@@ -660,15 +697,6 @@ __gdn_flags() {
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`' ;;
-    'output-7bedd8') REPLY='--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
---json - - Same as --output json
---fields - text Print only these fields
---for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped
---quiet -q - Omit notes and progress
---no-color - - Disable colors
---no-input - - Disable prompts
---debug - - Print requests, timings and stack traces to stderr
---help -h - Help for this command' ;;
     'flags-e669ce') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
@@ -843,9 +871,6 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-ef163f') REPLY='--config - file Configuration of the backend (backend.yaml in the data directory)
---data-dir - dir Data directory of the backend (the local backend'\''s)
---database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' ;;
     'flags-e05904') REPLY='--admin-keystore - file Keystore of the factory'\''s admin
 --password-file - file File with the password, or - for standard input
 --factory - text Address of an existing factory of this admin
@@ -1014,6 +1039,12 @@ ndjson
 csv
 ids' ;;
     'per') REPLY='token' ;;
+    'output-2') REPLY='table
+json
+ndjson
+csv
+ids
+markdown' ;;
     'unknown-columns') REPLY='error
 attr
 extra
@@ -1027,12 +1058,6 @@ deployed
 failed
 unknown
 burned' ;;
-    'output-2') REPLY='table
-json
-ndjson
-csv
-ids
-markdown' ;;
     'only') REPLY='mint' ;;
     'format-2') REPLY='keystore
 private-key

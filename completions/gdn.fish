@@ -35,7 +35,10 @@ function __gdn_words
         'show Show collections by ID or contract address' \
         'set Change royalties, metadata, permissions or owner' \
         'list List the collections created on this machine' \
-        'holders List the holders of any token contract'
+        'holders List the holders of any token contract' \
+        'archive Archive the metadata and files of any NFT contract' \
+        'check Check that the files of an NFT contract can be read' \
+        'restore Restore an archive into a backend'
     case 'nft'
       printf '%s\n' 'mint Mint NFTs and wait until they are deployed' \
         'grant Mint NFTs to a first owner and transfer them in one step' \
@@ -165,6 +168,12 @@ function __gdn_arguments
       printf '%s\n' 'text'
     case 'collection holders'
       printf '%s\n' 'text'
+    case 'collection archive'
+      printf '%s\n' 'text'
+    case 'collection check'
+      printf '%s\n' 'text'
+    case 'collection restore'
+      printf '%s\n' 'file'
     case 'nft transfer'
       printf '%s\n' 'text'
     case 'nft show'
@@ -292,6 +301,12 @@ function __gdn_bundles
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
       printf '%s\n' 'flags-68dc64 reading-726635 choosing-c740a4 server-12647a output-31b492'
+    case 'collection archive'
+      printf '%s\n' 'flags-02214c reading-713f9d limits-3cab0f server-12647a output-31b492'
+    case 'collection check'
+      printf '%s\n' 'flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8'
+    case 'collection restore'
+      printf '%s\n' 'flags-ef163f output-31b492'
     case 'nft mint'
       printf '%s\n' 'flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     case 'nft grant'
@@ -568,6 +583,40 @@ function __gdn_flags
         '--sample - text Draw this number of holders' \
         '--seed - text Text that determines the draw (the hash of the block)' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
+    case 'flags-02214c'
+      printf '%s\n' '--contract -c @collections Address or name of the contract' \
+        '--blockchain -b =blockchain Blockchain of the contract' \
+        '--to - file File to write, such as tides.car' \
+        '--force - - Overwrite an existing file' \
+        '--whole-directory - - Also archive the files of a directory that no token names'
+    case 'reading-713f9d'
+      printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
+        '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
+        '--block - text Block whose tokens are read (the last final block)' \
+        '--gateway - text+ IPFS gateway that returns blocks; repeat it for more (the server\'s)' \
+        '--arweave-gateway - text Gateway for ar URLs (https://arweave.net)' \
+        '--allow-private-files - - Also fetch files from private addresses (for development)'
+    case 'limits-3cab0f'
+      printf '%s\n' '--max-file-size - text Maximum size of a file, such as 50MB (100MiB)' \
+        '--max-size - text Maximum size of all files together, such as 5GB (20GiB)'
+    case 'flags-db34dc'
+      printf '%s\n' '--contract -c @collections Address or name of the contract' \
+        '--blockchain -b =blockchain Blockchain of the contract' \
+        '--archive - file Archive to compare with'
+    case 'output-7bedd8'
+      printf '%s\n' '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)' \
+        '--json - - Same as --output json' \
+        '--fields - text Print only these fields' \
+        '--for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped' \
+        '--quiet -q - Omit notes and progress' \
+        '--no-color - - Disable colors' \
+        '--no-input - - Disable prompts' \
+        '--debug - - Print requests, timings and stack traces to stderr' \
+        '--help -h - Help for this command'
+    case 'flags-ef163f'
+      printf '%s\n' '--config - file Configuration of the backend (backend.yaml in the data directory)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     case 'flags-136c6d'
       printf '%s\n' '--contract -c @collections Address or name of the collection to mint into' \
         '--contract-address ~ @collections Address or name of the collection to mint into' \
@@ -877,16 +926,6 @@ function __gdn_flags
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones' \
         '--out - file Save the plan for `gdn apply`'
-    case 'output-7bedd8'
-      printf '%s\n' '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)' \
-        '--json - - Same as --output json' \
-        '--fields - text Print only these fields' \
-        '--for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped' \
-        '--quiet -q - Omit notes and progress' \
-        '--no-color - - Disable colors' \
-        '--no-input - - Disable prompts' \
-        '--debug - - Print requests, timings and stack traces to stderr' \
-        '--help -h - Help for this command'
     case 'flags-e669ce'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
@@ -1088,10 +1127,6 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-ef163f'
-      printf '%s\n' '--config - file Configuration of the backend (backend.yaml in the data directory)' \
-        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     case 'flags-e05904'
       printf '%s\n' '--admin-keystore - file Keystore of the factory\'s admin' \
         '--password-file - file File with the password, or - for standard input' \
@@ -1291,6 +1326,13 @@ function __gdn_values
         'ids'
     case 'per'
       printf '%s\n' 'token'
+    case 'output-2'
+      printf '%s\n' 'table' \
+        'json' \
+        'ndjson' \
+        'csv' \
+        'ids' \
+        'markdown'
     case 'unknown-columns'
       printf '%s\n' 'error' \
         'attr' \
@@ -1307,13 +1349,6 @@ function __gdn_values
         'failed' \
         'unknown' \
         'burned'
-    case 'output-2'
-      printf '%s\n' 'table' \
-        'json' \
-        'ndjson' \
-        'csv' \
-        'ids' \
-        'markdown'
     case 'only'
       printf '%s\n' 'mint'
     case 'format-2'

@@ -35,7 +35,10 @@ help Help for commands and topics, and search'
 show Show collections by ID or contract address
 set Change royalties, metadata, permissions or owner
 list List the collections created on this machine
-holders List the holders of any token contract'
+holders List the holders of any token contract
+archive Archive the metadata and files of any NFT contract
+check Check that the files of an NFT contract can be read
+restore Restore an archive into a backend'
     'nft' = 'mint Mint NFTs and wait until they are deployed
 grant Mint NFTs to a first owner and transfer them in one step
 transfer Transfer an NFT and wait until its owner changes
@@ -148,6 +151,9 @@ mcp Serve the commands to coding agents as MCP tools'
     'collection show' = '@collections+'
     'collection set' = 'text'
     'collection holders' = 'text'
+    'collection archive' = 'text'
+    'collection check' = 'text'
+    'collection restore' = 'file'
     'nft transfer' = 'text'
     'nft show' = 'text+'
     'nft wait' = 'text+'
@@ -212,6 +218,9 @@ mcp Serve the commands to coding agents as MCP tools'
     'collection set' = 'settings-e42cd3 flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     'collection list' = 'server-12647a output-31b492'
     'collection holders' = 'flags-68dc64 reading-726635 choosing-c740a4 server-12647a output-31b492'
+    'collection archive' = 'flags-02214c reading-713f9d limits-3cab0f server-12647a output-31b492'
+    'collection check' = 'flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8'
+    'collection restore' = 'flags-ef163f output-31b492'
     'nft mint' = 'flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     'nft grant' = 'flags-d2c5d8 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     'nft transfer' = 'flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
@@ -385,6 +394,34 @@ mcp Serve the commands to coding agents as MCP tools'
 --sample - text Draw this number of holders
 --seed - text Text that determines the draw (the hash of the block)
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
+    'flags-02214c' = '--contract -c @collections Address or name of the contract
+--blockchain -b =blockchain Blockchain of the contract
+--to - file File to write, such as tides.car
+--force - - Overwrite an existing file
+--whole-directory - - Also archive the files of a directory that no token names'
+    'reading-713f9d' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
+--requests-per-second - text Maximum rate of requests to the node (no limit)
+--block - text Block whose tokens are read (the last final block)
+--gateway - text+ IPFS gateway that returns blocks; repeat it for more (the server''s)
+--arweave-gateway - text Gateway for ar URLs (https://arweave.net)
+--allow-private-files - - Also fetch files from private addresses (for development)'
+    'limits-3cab0f' = '--max-file-size - text Maximum size of a file, such as 50MB (100MiB)
+--max-size - text Maximum size of all files together, such as 5GB (20GiB)'
+    'flags-db34dc' = '--contract -c @collections Address or name of the contract
+--blockchain -b =blockchain Blockchain of the contract
+--archive - file Archive to compare with'
+    'output-7bedd8' = '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
+--json - - Same as --output json
+--fields - text Print only these fields
+--for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped
+--quiet -q - Omit notes and progress
+--no-color - - Disable colors
+--no-input - - Disable prompts
+--debug - - Print requests, timings and stack traces to stderr
+--help -h - Help for this command'
+    'flags-ef163f' = '--config - file Configuration of the backend (backend.yaml in the data directory)
+--data-dir - dir Data directory of the backend (the local backend''s)
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     'flags-136c6d' = '--contract -c @collections Address or name of the collection to mint into
 --contract-address ~ @collections Address or name of the collection to mint into
 --contract-addresses ~ @collections Address or name of the collection to mint into
@@ -653,15 +690,6 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`'
-    'output-7bedd8' = '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
---json - - Same as --output json
---fields - text Print only these fields
---for-spreadsheet - - Write CSV for spreadsheets, with formulas escaped
---quiet -q - Omit notes and progress
---no-color - - Disable colors
---no-input - - Disable prompts
---debug - - Print requests, timings and stack traces to stderr
---help -h - Help for this command'
     'flags-e669ce' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
@@ -836,9 +864,6 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-ef163f' = '--config - file Configuration of the backend (backend.yaml in the data directory)
---data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     'flags-e05904' = '--admin-keystore - file Keystore of the factory''s admin
 --password-file - file File with the password, or - for standard input
 --factory - text Address of an existing factory of this admin
@@ -1004,6 +1029,12 @@ ndjson
 csv
 ids'
     'per' = 'token'
+    'output-2' = 'table
+json
+ndjson
+csv
+ids
+markdown'
     'unknown-columns' = 'error
 attr
 extra
@@ -1017,12 +1048,6 @@ deployed
 failed
 unknown
 burned'
-    'output-2' = 'table
-json
-ndjson
-csv
-ids
-markdown'
     'only' = 'mint'
     'format-2' = 'keystore
 private-key

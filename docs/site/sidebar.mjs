@@ -21,6 +21,7 @@ const GROUPS = {
     ['Reveal', 'reveal'],
     ['Collections', 'collections'],
     ['Marketplaces', 'marketplaces'],
+    ['Archives', 'archives'],
     ['Wallets', 'wallets'],
     ['Contacts', 'contacts'],
     ['Names', 'names'],

@@ -11,6 +11,8 @@ export interface Archived {
   chainId: number
   standard: 'erc721' | 'erc1155'
   block: Block
+  /** Whether all files of a directory are read, also those that no token names. */
+  wholeDirectory: boolean
 }
 
 /** A token as the chain shows it. `problem`: why it has no URI that can be read. */

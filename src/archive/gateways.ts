@@ -7,7 +7,7 @@ import type { ArchiveLimits } from './limits.ts'
 import { MAX_REDIRECTS } from './limits.ts'
 
 export interface GatewayOptions {
-  /** Base URLs that the user chose, without a trailing slash. They may have private addresses, their redirects may not. */
+  /** Base URLs that the user chose, without a trailing slash. They may be private, but their redirects may not. */
   urls: readonly string[]
   /** Whether to follow redirects to private addresses, for development. */
   allowPrivate: boolean
@@ -57,6 +57,9 @@ export function openGateways(options: GatewayOptions): Gateways {
     pace,
   })
 
+  /** Tokens that are read at the same time share the nodes of their directory. */
+  const inFlight = new Map<string, Promise<Uint8Array>>()
+
   async function fromAny<Found>(
     signal: AbortSignal,
     ask: (gateway: Gateway) => Promise<Found>,
@@ -80,7 +83,13 @@ export function openGateways(options: GatewayOptions): Gateways {
   }
 
   return {
-    block: (cid, signal) => fromAny(signal, ({ source }) => source.block(cid, signal), ROUNDS),
+    block(cid, signal) {
+      const asking =
+        inFlight.get(cid) ??
+        fromAny(signal, ({ source }) => source.block(cid, signal), ROUNDS).finally(() => inFlight.delete(cid))
+      inFlight.set(cid, asking)
+      return asking
+    },
     file: async (cid, signal) =>
       await fromAny(signal, async ({ url }) => (await fetcher.fetchFile(`${url}/ipfs/${cid}`, signal)).content, 1),
     async close() {

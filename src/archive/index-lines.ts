@@ -17,6 +17,7 @@ export interface IndexHeader {
   tokens: number
   files: number
   unreadable: number
+  whole_directory: boolean
 }
 
 /** A file in the index. `verification`: whether a CID in the token's URLs proves the content. */
@@ -38,10 +39,27 @@ export interface IndexToken {
   error?: string | undefined
 }
 
+/** Something that could not be read. */
+export interface ArchiveProblem {
+  token_id: string
+  field: string | null
+  url: string | null
+  error: string
+}
+
+/** Yields what could not be read of tokens. */
+export function* problemsOf(tokens: Iterable<IndexToken>): Generator<ArchiveProblem> {
+  for (const { token_id, uri, files, error } of tokens) {
+    if (error !== undefined) yield { token_id, field: null, url: uri, error }
+    for (const file of files)
+      if (file.error !== undefined) yield { token_id, field: file.field, url: file.url, error: file.error }
+  }
+}
+
 const STANDARDS = { erc721: 'ERC-721', erc1155: 'ERC-1155' }
 
 export function indexHeader(store: ArchiveStore, archived: Archived): IndexHeader {
-  const { contract, blockchain, chainId, standard, block } = archived
+  const { contract, blockchain, chainId, standard, block, wholeDirectory } = archived
   return {
     format: INDEX_FORMAT,
     version: INDEX_VERSION,
@@ -53,6 +71,7 @@ export function indexHeader(store: ArchiveStore, archived: Archived): IndexHeade
     tokens: store.count('tokens'),
     files: store.count('files'),
     unreadable: store.count('problems'),
+    whole_directory: wholeDirectory,
   }
 }
 

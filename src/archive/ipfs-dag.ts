@@ -24,7 +24,7 @@ export interface DagOptions {
   maxBytes: number
 }
 
-/** What was read of a file or directory. */
+/** The facts and blocks of a file or directory. */
 export interface ArchivedContent {
   cid: string
   size: number
@@ -68,8 +68,7 @@ export class StoredDag {
       const file = error instanceof NoSuchBlock || error instanceof WrongBlock ? this.#file : null
       if (file === null) throw error
       this.#file = null
-      await this.#importWhole(file)
-      const bytes = store.block(text)
+      const bytes = (await this.#importWhole(file)) ? store.block(text) : null
       if (bytes === null) throw error
       return bytes
     }
@@ -77,21 +76,19 @@ export class StoredDag {
 
   /**
    * Splits the content of a file into the blocks that `ipfs add` creates. If the file was added like that, they are its
-   * blocks: the CIDs decide.
+   * blocks: the CIDs decide. Returns false if no gateway returns the file.
    */
-  async #importWhole(file: CID): Promise<void> {
-    const { gateways, put, signal, maxBytes } = this.#options
-    const content = await gateways.file(file.toString(), signal)
-    async function* limited() {
-      let size = 0
-      for await (const bytes of content) {
-        size += bytes.length
-        if (size > maxBytes) throw tooLarge('it', maxBytes)
-        yield bytes
-      }
-    }
+  async #importWhole(file: CID): Promise<boolean> {
+    const { gateways, put, signal } = this.#options
     const { importBlocks } = await import('../ipfs/import.ts')
-    await importBlocks(limited(), ({ cid, bytes }) => put(cid, bytes))
+    try {
+      // The gateways limit the size.
+      await importBlocks(await gateways.file(file.toString(), signal), ({ cid, bytes }) => put(cid, bytes))
+      return true
+    } catch (error) {
+      if (error instanceof FetchFailure) return false
+      throw error
+    }
   }
 
   async node(cid: CID): Promise<StoredNode> {

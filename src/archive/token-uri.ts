@@ -46,7 +46,7 @@ export function readableUrl(url: string, arweave: string): ReadableUrl | { probl
 export const shownUrl = (url: string): string => {
   if (!/^data:/i.test(url)) return url.length > MAX_URL ? `${url.slice(0, 200)}…` : url
   const comma = url.indexOf(',')
-  return `${url.slice(0, Math.min(comma < 0 ? url.length : comma + 1, 100))}… (${url.length} characters)`
+  return `${url.slice(0, Math.min(comma < 0 ? url.length : comma + 1, 100))}(${url.length} characters)`
 }
 
 /** Returns the bytes of a data URL; null if it isn't one. */

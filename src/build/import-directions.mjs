@@ -49,6 +49,7 @@ const LOADS_SERVER = [
     'cli/batch/run-rehearsal.ts',
     'cli/commands/doctor/backend.ts',
     'cli/commands/doctor/native.ts',
+    'cli/commands/collection/restore.ts',
     'cli/commands/collection/set/',
     'cli/connect/data-dir.ts',
     'cli/connect/open-network.ts',

@@ -45,6 +45,13 @@ const collection = noun('collection', 'Create, show, change and list collections
   spend('set', 'Change royalties, metadata, permissions or owner', () => import('./commands/collection/set.ts')),
   read('list', 'List the collections created on this machine', () => import('./commands/collection/list.ts')),
   read('holders', 'List the holders of any token contract', () => import('./commands/collection/holders.ts')),
+  write(
+    'archive',
+    'Archive the metadata and files of any NFT contract',
+    () => import('./commands/collection/archive.ts'),
+  ),
+  read('check', 'Check that the files of an NFT contract can be read', () => import('./commands/collection/check.ts')),
+  write('restore', 'Restore an archive into a backend', () => import('./commands/collection/restore.ts')),
 ])
 
 const nft = noun('nft', 'Mint, transfer, update, burn, list and verify NFTs', [

@@ -11,7 +11,7 @@ export interface ScratchOptions {
   version: number
   /** The error if another process has the file. */
   busy: string
-  /** Whether a file beside it is the lock. Otherwise, the database itself is locked, and can't be removed while open. */
+  /** Whether a file beside it is the lock. Otherwise, the database itself is locked while it is open. */
   lockFile: boolean
 }
 

@@ -20,10 +20,21 @@ const WORDS = ['', 'one', 'two', 'three', 'four', 'five']
 /** A page, what it says of a number, the source file that has the number, and the code before it. */
 type Stated = readonly [page: string, sentence: (n: number) => string, source: string, before: string]
 
+const LIMITS = 'src/archive/limits.ts'
+
 const STATED: readonly Stated[] = [
   ['docs/names.md', (n) => `may have ${n / MIB} MiB`, 'src/ens/gateway.ts', 'MAX_BYTES ='],
   ['docs/names.md', (n) => `and take ${n / SECOND} s`, 'src/ens/gateway.ts', 'GATEWAY_TIMEOUT_MS ='],
   ['docs/names.md', (n) => `at most ${n} redirects`, 'src/files/exchange.ts', 'maxRedirects ='],
+  ['docs/archives.md', (n) => `at most ${count(n)} tokens`, LIMITS, 'MAX_TOKENS ='],
+  ['docs/archives.md', (n) => `A token URI has at most ${n / MIB} MiB`, LIMITS, 'MAX_URI_BYTES ='],
+  ['docs/archives.md', (n) => `metadata at most ${n / MIB} MiB`, LIMITS, 'MAX_METADATA_BYTES ='],
+  ['docs/archives.md', (n) => `a token at most ${n} files`, LIMITS, 'MAX_FILES ='],
+  ['docs/archives.md', (n) => `\`--max-file-size\` (${n / MIB} MiB)`, LIMITS, 'FILE_BYTES ='],
+  ['docs/archives.md', (n) => `\`--max-size\` (${n / (1024 * MIB)} GiB)`, LIMITS, 'TOTAL_BYTES ='],
+  ['docs/archives.md', (n) => `takes at most ${n / SECOND} s`, LIMITS, 'TIMEOUT_MS ='],
+  ['docs/archives.md', (n) => `at most ${n} redirects`, LIMITS, 'MAX_REDIRECTS ='],
+  ['docs/archives.md', (n) => `fails ${n} times in a row`, 'src/archive/gateways.ts', 'MAX_FAILURES ='],
   ['docs/api.md', (n) => `A request has at most ${count(n)} NFTs`, 'src/api/metadata.ts', 'MAX_NFTS_PER_REQUEST ='],
   ['docs/api.md', (n) => `${count(n)} values`, 'src/server/http/json-body.ts', 'MAX_VALUES ='],
   ['docs/api.md', (n) => `and ${n / MIB} MiB. Larger`, 'src/server/http/app.ts', 'BODY_LIMIT ='],

@@ -96,6 +96,8 @@ describe('guides', () => {
 const NOT_PASTED: Readonly<Record<string, string>> = {
   'npm pack --pack-destination ../my-project': 'test/e2e/pack.test.ts packs and installs the package',
   'npm install ./gdn-0.1.0.tgz': 'test/e2e/pack.test.ts packs and installs the package',
+  'gdn collection archive 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon --to tides.car \\':
+    'test/archive/archive.test.ts archives a contract from a node and a gateway',
   'gdn nft verify "$CONTRACT/1" --on-chain -b polygon --rpc-url https://node.example --gateway https://ipfs.io':
     'test/cli/nft-verify.test.ts verifies a token without a server',
   'gdn collection set "$CONTRACT" -b polygon --rpc-url https://node.example/KEY --royalty 5% --safe batch.json':

@@ -29,7 +29,7 @@ export interface OpenChain {
  */
 export async function openChain(
   deps: Deps,
-  flags: ReaderFlags,
+  flags: Pick<ReaderFlags, 'rpcUrl'>,
   blockchain: Blockchain,
   server: Pick<Server, 'baseUrl' | 'loopback'> | null,
   perSecond: number | undefined,

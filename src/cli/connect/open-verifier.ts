@@ -124,7 +124,7 @@ async function readers({ env, io, signals }: Deps, url: string, gateway: string,
  * Returns the JSON-RPC URL that the user specifies; null if none. It may contain an API key, so errors name only its
  * origin.
  */
-export function namedRpc({ env }: Deps, { rpcUrl }: ReaderFlags): { url: string; flag: string } | null {
+export function namedRpc({ env }: Deps, { rpcUrl }: Pick<ReaderFlags, 'rpcUrl'>): { url: string; flag: string } | null {
   if (rpcUrl !== undefined) return { url: rpcUrl, flag: '--rpc-url' }
   const inEnv = env.GDN_RPC_URL ?? ''
   return inEnv === '' ? null : { url: httpUrl(inEnv, 'GDN_RPC_URL'), flag: 'GDN_RPC_URL' }

@@ -43,6 +43,19 @@ export const positiveNumber: Parse<number> = taking({ type: 'number' }, (raw, fl
   throw flagError(flag, `must be a positive number such as 2 or 0.5, not ${quoted(raw)}`)
 })
 
+const SIZES: Readonly<Record<string, number>> = {
+  ...{ B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 },
+  ...{ KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30, TIB: 2 ** 40 },
+}
+
+/** Parses a size such as `50MB` or `2GiB` to bytes. Rejects a bare number, because its unit would be a guess. */
+export const byteSize: Parse<number> = taking({ type: 'string' }, (raw, flag) => {
+  const [, number, unit = ''] = /^([1-9][0-9]{0,8}(?:\.[0-9]{1,3})?) ?([KMGT]?i?B)$/i.exec(raw) ?? []
+  const size = Math.round(Number(number) * (SIZES[unit.toUpperCase()] ?? Number.NaN))
+  if (Number.isSafeInteger(size)) return size
+  throw flagError(flag, `must be a size such as 50MB or 2GiB, not ${quoted(raw)}`)
+})
+
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 /** Parses `90s`, `5m` or `1h` to milliseconds. Rejects a bare number, because its unit would be a guess. */

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { serializeTransaction, slice, toFunctionSelector } from 'viem'
+import { encodeAbiParameters, serializeTransaction, slice, toFunctionSelector } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { onTestFinished } from 'vitest'
 import { TOPICS } from '../../../src/holders/transfers.ts'
@@ -116,6 +116,40 @@ async function withHolders(): Promise<Prepared> {
   })
   const { options } = await folder({})
   return { argv: ['collection', 'holders', CONTRACT, '-b', 'polygon', '--rpc-url', url], options }
+}
+
+/** A contract whose tokens have their metadata in data URLs. `tokens` changes how many it has. */
+async function withNftContract() {
+  const word = (hex: string) => hex.padStart(64, '0')
+  const contract = { tokens: 1 }
+  const topics = [TOPICS.transfer, `0x${word('')}`, `0x${word(OWNER.slice(2).toLowerCase())}`]
+  const url = await rpcStandIn({
+    eth_chainId: '0x89',
+    web3_clientVersion: 'geth',
+    eth_getBlockByNumber: { number: '0x10', hash: `0x${word('16')}`, timestamp: '0x65000000' },
+    eth_getCode: '0x60',
+    eth_call: ([{ data }]: [{ data: string }]) => {
+      if (data.startsWith('0x6352211e')) return `0x${word(OWNER.slice(2).toLowerCase())}`
+      if (data.startsWith('0xc87b56dd')) return encodeAbiParameters([{ type: 'string' }], ['data:,{"name":"Tide"}'])
+      return `0x${word(data.startsWith('0x01ffc9a7') ? '1' : String(contract.tokens))}`
+    },
+    eth_getLogs: () =>
+      Array.from({ length: contract.tokens }, (_, at) => ({
+        ...{ address: CONTRACT, data: '0x', blockNumber: '0x0', logIndex: `0x${at}` },
+        topics: [...topics, `0x${word(String(at + 1))}`],
+      })),
+  })
+  const { options } = await folder({})
+  const place = [CONTRACT, '-b', 'polygon', '--rpc-url', url, '--gateway', 'http://127.0.0.1:9']
+  return { contract, options, argv: ['collection', 'archive', ...place, '--to', 'tides.car'] }
+}
+
+/** An archive of that contract, and the contract with one more token. */
+async function withArchive() {
+  const { contract, options, argv } = await withNftContract()
+  await cli(argv, options)
+  contract.tokens = 2
+  return { options, place: argv.slice(2, -2) }
 }
 
 export const accepted = (requests: object): Reply => ({
@@ -538,6 +572,24 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'collection holders': list(
     ['receiver', 'count', 'token_ids', 'block_number', 'block_hash', 'is_checked'],
     withHolders,
+  ),
+  'collection archive': one(
+    [
+      ...['file', 'root', 'contract_address', 'blockchain', 'standard', 'block_number', 'block_hash'],
+      ...['tokens', 'files', 'blocks', 'bytes', 'unreadable', 'problems'],
+    ],
+    withNftContract,
+  ),
+  'collection check': list(['token_id', 'kind', 'field', 'url', 'error'], async () => {
+    const { options, place } = await withArchive()
+    return { argv: ['collection', 'check', ...place, '--archive', 'tides.car'], options }
+  }),
+  'collection restore': one(
+    ['file', 'contract_address', 'blockchain', 'tokens', 'answering', 'blocks', 'bytes', 'publishes'],
+    async () => {
+      const { options } = await withArchive()
+      return { argv: ['collection', 'restore', 'tides.car', '--data-dir', 'data'], options }
+    },
   ),
   'nft mint': one(MINTED_NFT, () => withServer(service(), ...MINT)),
   'nft grant': one([...MINTED_NFT, 'sender_wallet_address'], () => {

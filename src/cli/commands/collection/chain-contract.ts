@@ -12,7 +12,7 @@ import { noCollection, requiredFlag, wrongAddress } from '../../flag-errors.ts'
 import type { ServerFlags } from '../../flags/common.ts'
 import { blockchainName, httpAddress, notEmpty, positiveNumber } from '../../flags/parse.ts'
 
-export interface ChainContractFlags extends ServerFlags, ReaderFlags {
+export interface ChainContractFlags extends ServerFlags, Pick<ReaderFlags, 'rpcUrl'> {
   contract?: string
   blockchain?: Blockchain
   requestsPerSecond?: number

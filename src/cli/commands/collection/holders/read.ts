@@ -25,7 +25,7 @@ export interface ChainTarget {
   blockchain: Blockchain
   /** Null if the user specifies a node. */
   server: Pick<Server, 'baseUrl' | 'loopback'> | null
-  flags: ReaderFlags & { requestsPerSecond?: number }
+  flags: Pick<ReaderFlags, 'rpcUrl'> & { requestsPerSecond?: number }
   wanted: WantedBlock
   stateDir: string
   /** Connects to the server, which may know the owners. Null if the holders have to be read from logs. */

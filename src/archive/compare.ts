@@ -1,0 +1,67 @@
+import { type ArchiveProblem, type IndexFile, type IndexToken, problemsOf } from './index-lines.ts'
+
+/** Something that a check found: a file that can't be read, or that differs from an archive. */
+export interface Finding extends ArchiveProblem {
+  kind: 'unreadable' | 'differs' | 'missing' | 'new'
+}
+
+/**
+ * Compares tokens as they are now with those of an archive, both in the order of their IDs. Without an archive, yields
+ * only what can't be read now.
+ */
+export async function* compareTokens(
+  now: Iterable<IndexToken>,
+  before: AsyncIterable<IndexToken> | null,
+): AsyncGenerator<Finding> {
+  const archived = before?.[Symbol.asyncIterator]()
+  const next = async () => (await archived?.next())?.value ?? null
+  let old: IndexToken | null = await next()
+  for (const token of now) {
+    for (; old !== null && BigInt(old.token_id) < BigInt(token.token_id); old = await next()) yield gone(old)
+    for (const problem of problemsOf([token])) yield { kind: 'unreadable', ...problem }
+    if (archived === undefined) continue
+    if (old === null || old.token_id !== token.token_id) {
+      yield about(token, 'new', 'the token is not in the archive')
+      continue
+    }
+    yield* differences(old, token)
+    old = await next()
+  }
+  for (; old !== null; old = await next()) yield gone(old)
+}
+
+const about = ({ token_id, uri }: IndexToken, kind: Finding['kind'], error: string): Finding => ({
+  kind,
+  token_id,
+  field: null,
+  url: uri,
+  error,
+})
+
+const gone = (token: IndexToken) => about(token, 'missing', 'nobody owns the token, which is in the archive')
+
+/** Yields how the files of a token differ from those in the archive. What can't be read now is no difference. */
+function* differences(before: IndexToken, now: IndexToken): Generator<Finding> {
+  const { token_id } = now
+  const differs = ({ field, url }: IndexFile, error: string): Finding => ({
+    kind: 'differs',
+    token_id,
+    field,
+    url,
+    error,
+  })
+  if (before.uri !== now.uri) yield about(now, 'differs', `the token URI was ${before.uri ?? 'unreadable'}`)
+  const old = new Map(before.files.map((file) => [file.field, file]))
+  const isReadable = now.files[0]?.error === undefined && now.files[0]?.cid !== undefined
+  for (const file of now.files) {
+    const archived = old.get(file.field)
+    old.delete(file.field)
+    if (archived === undefined) yield differs(file, 'the file is not in the archive')
+    else if (file.cid === undefined || archived.cid === undefined) continue
+    else if (archived.url !== file.url) yield differs(file, `the URL was ${archived.url}`)
+    else if (archived.sha256 !== file.sha256) {
+      yield differs(file, `its SHA-256 hash was ${archived.sha256 ?? 'unknown'}, and is ${file.sha256 ?? 'unknown'}`)
+    }
+  }
+  if (isReadable) for (const file of old.values()) yield differs(file, 'the metadata no longer names this file')
+}

@@ -1,0 +1,205 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { bytesReader, readBlockHead, readHeader } from '@ipld/car/decoder'
+import type { CID } from 'multiformats/cid'
+import { GdnError, messageOf, systemCode } from '../core/errors.ts'
+import { isRecord, parseJson } from '../core/json.ts'
+import { MAX_BLOCK_BYTES } from '../ipfs/block-source.ts'
+import { matchesCid, parseCid } from '../ipfs/cid.ts'
+import { readNode, streamNode } from '../ipfs/nodes.ts'
+import { INDEX_FORMAT, INDEX_VERSION, type IndexHeader, type IndexToken } from './index-lines.ts'
+
+/** A block of an archive. */
+export interface ArchivedBlock {
+  /** As version 1. */
+  cid: CID
+  bytes: Uint8Array
+}
+
+/** An archive whose blocks were all checked against their CIDs. */
+export interface OpenArchive {
+  path: string
+  header: IndexHeader
+  blocks: number
+  bytes: number
+  has(cid: string): boolean
+  /** Returns the bytes of a block; null if the archive doesn't have it. */
+  get(cid: string): Promise<Uint8Array | null>
+  /** Yields the blocks in the order of the file. */
+  all(): AsyncGenerator<ArchivedBlock>
+  /** Yields the tokens of the index. */
+  tokens(): AsyncGenerator<IndexToken>
+  close(): Promise<void>
+}
+
+interface Place {
+  offset: number
+  length: number
+}
+
+/** The header of an archive has one CID. */
+const MAX_HEADER_BYTES = 1024
+const MAX_HEAD_BYTES = 128
+/** Maximum length of a line of the index. */
+const MAX_LINE = 4 * 2 ** 20
+
+/**
+ * Opens an archive, and checks each block against its CID.
+ *
+ * @throws GdnError `invalid_input` with the position in the file; `file_error` if the file can't be read
+ */
+export async function openArchive(
+  path: string,
+  { signal, onBlock }: { signal: AbortSignal; onBlock?: (read: number, all: number) => void },
+): Promise<OpenArchive> {
+  const file = await openFile(path)
+  try {
+    const { size } = await file.stat()
+    const { root, start } = await readRoot(path, file)
+    const places = new Map<string, Place>()
+    for (let offset = start; offset < size; ) {
+      signal.throwIfAborted()
+      const { cid, place } = await readSection(path, file, offset, size)
+      const bytes = await read(file, place.offset, place.length)
+      if (!matchesCid(cid, bytes)) throw invalid(path, offset, `block ${cid} has other bytes than those of its CID`)
+      places.set(cid.toString(), place)
+      offset = place.offset + place.length
+      onBlock?.(offset, size)
+    }
+    const archive = archiveOf(path, file, places)
+    const header = await headerOf(path, archive, root)
+    return { ...archive, header, bytes: size, tokens: () => tokensOf(path, archive, root) }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    const file = await open(path, 'r')
+    if ((await file.stat()).isFile()) return file
+    await file.close()
+    throw new GdnError('file_error', 'it is not a regular file', { place: { file: path } })
+  } catch (error) {
+    if (error instanceof GdnError) throw error
+    const problem = systemCode(error) === 'ENOENT' ? 'the file does not exist' : messageOf(error)
+    throw new GdnError('file_error', problem, { place: { file: path }, hint: 'Check the path of the archive.' })
+  }
+}
+
+const invalid = (file: string, offset: number, problem: string) =>
+  new GdnError('invalid_input', `${problem} (byte ${offset})`, {
+    place: { file },
+    hint: 'The file is damaged or no archive. Use another copy, or archive the collection again.',
+  })
+
+async function read(file: FileHandle, offset: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset)
+  return buffer.subarray(0, bytesRead)
+}
+
+/** Returns the root, and the position of the first block. */
+async function readRoot(path: string, file: FileHandle): Promise<{ root: CID; start: number }> {
+  const reader = bytesReader(await read(file, 0, MAX_HEADER_BYTES))
+  try {
+    const { roots } = await readHeader(reader, 1)
+    const [only] = roots
+    const root = only === undefined || roots.length > 1 ? null : parseCid(only.toString())
+    if (root !== null) return { root, start: Number(reader.pos) }
+  } catch {
+    throw invalid(path, 0, 'it is not a CARv1 file')
+  }
+  throw invalid(path, 0, 'it has not one root, as an archive of a collection has')
+}
+
+async function readSection(path: string, file: FileHandle, offset: number, size: number) {
+  const reader = bytesReader(await read(file, offset, MAX_HEAD_BYTES))
+  const head = await readBlockHead(reader).catch(() => null)
+  const cid = head === null ? null : parseCid(head.cid.toString())
+  if (head === null || cid === null) throw invalid(path, offset, 'a block has no CID of a kind that gdn reads')
+  const place = { offset: offset + Number(reader.pos), length: head.blockLength }
+  if (place.length > MAX_BLOCK_BYTES) throw invalid(path, offset, `block ${cid} is larger than 2 MiB`)
+  if (place.length < 0 || place.offset + place.length > size) throw invalid(path, offset, 'the file ends in a block')
+  return { cid, place }
+}
+
+type Blocks = Omit<OpenArchive, 'header' | 'bytes' | 'tokens'>
+
+function archiveOf(path: string, file: FileHandle, places: ReadonlyMap<string, Place>): Blocks {
+  const get = async (text: string) => {
+    const place = places.get(text)
+    return place === undefined ? null : await read(file, place.offset, place.length)
+  }
+  return {
+    path,
+    blocks: places.size,
+    has: (cid) => places.has(cid),
+    get,
+    async *all() {
+      for (const [text, { offset, length }] of places) {
+        const cid = parseCid(text)
+        if (cid !== null) yield { cid, bytes: await read(file, offset, length) }
+      }
+    },
+    close: () => file.close(),
+  }
+}
+
+async function headerOf(path: string, archive: Blocks, root: CID): Promise<IndexHeader> {
+  for await (const line of linesOf(path, archive, root)) {
+    if (isRecord(line) && line.format === INDEX_FORMAT && line.version === INDEX_VERSION) {
+      return line as unknown as IndexHeader
+    }
+    if (isRecord(line) && line.format === INDEX_FORMAT) {
+      throw invalid(
+        path,
+        0,
+        `its index has version ${String(line.version)}, and this gdn reads version ${INDEX_VERSION}`,
+      )
+    }
+    break
+  }
+  throw invalid(path, 0, 'its root is not the index of an archive')
+}
+
+async function* tokensOf(path: string, archive: Blocks, root: CID): AsyncGenerator<IndexToken> {
+  let isFirst = true
+  for await (const line of linesOf(path, archive, root)) {
+    if (!isFirst) {
+      if (!isToken(line)) throw invalid(path, 0, 'a line of its index is not a token')
+      yield line
+    }
+    isFirst = false
+  }
+}
+
+const isText = (value: unknown): boolean => value === undefined || typeof value === 'string'
+
+function isToken(line: unknown): line is IndexToken {
+  if (!isRecord(line) || typeof line.token_id !== 'string' || !Array.isArray(line.files)) return false
+  if (!isText(line.error) || (line.uri !== null && typeof line.uri !== 'string')) return false
+  return line.files.every(
+    (file: unknown) =>
+      isRecord(file) &&
+      ['field', 'url'].every((name) => typeof file[name] === 'string') &&
+      ['cid', 'sha256', 'error', 'verification'].every((name) => isText(file[name])),
+  )
+}
+
+/** Yields the lines of the index, parsed. */
+async function* linesOf(path: string, archive: Blocks, root: CID): AsyncGenerator<unknown> {
+  const node = await readNode(archive, root).catch(() => null)
+  if (node === null || node.type === 'directory' || node.type === 'shard') {
+    throw invalid(path, 0, 'its root is not the index of an archive')
+  }
+  let rest = Buffer.alloc(0)
+  for await (const bytes of streamNode(archive, root, node)) {
+    rest = Buffer.concat([rest, bytes])
+    let end = rest.indexOf(10)
+    for (; end >= 0; end = rest.indexOf(10)) {
+      yield parseJson(rest.subarray(0, end))
+      rest = rest.subarray(end + 1)
+    }
+    if (rest.length > MAX_LINE) throw invalid(path, 0, 'a line of its index is too long')
+  }
+}

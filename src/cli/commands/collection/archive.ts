@@ -1,0 +1,128 @@
+import { basename } from 'node:path'
+import type { ArchiveStore } from '../../../archive/archive-store.ts'
+import { type ArchiveProblem, indexTokens, problemsOf } from '../../../archive/index-lines.ts'
+import type { WrittenArchive } from '../../../archive/write-archive.ts'
+import { count } from '../../../core/count.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { requiredFlag } from '../../flag-errors.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
+import { notEmpty } from '../../flags/parse.ts'
+import { safe } from '../../io/io.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { whereTo } from '../../sheet/where-to.ts'
+import { addReadingFlags, limitsOf, type ReadingFlags } from './archive/reading-flags.ts'
+import { chainContract } from './chain-contract.ts'
+
+export interface ArchiveFlags extends OutputFlags, ReadingFlags {
+  to?: string
+  force?: boolean
+  wholeDirectory?: boolean
+}
+
+const FIELDS = [
+  'file',
+  'root',
+  'contract_address',
+  'blockchain',
+  'standard',
+  'block_number',
+  'block_hash',
+  'tokens',
+  'files',
+  'blocks',
+  'bytes',
+  'unreadable',
+  'problems',
+]
+const VIEW: View = {
+  fields: FIELDS,
+  columns: FIELDS.slice(0, -1),
+  id: 'file',
+  card: ({ problems: _listed, ...record }) => Object.entries(record),
+}
+
+/** Number of problems that JSON has, and that are printed. The index has all of them. */
+const MAX_PROBLEMS = 1000
+const SHOWN_PROBLEMS = 20
+
+export function command(deps: Deps, run = archive): GdnCommand {
+  const archiveCommand = new GdnCommand({
+    about:
+      'The command reads the tokens of any ERC-721 or ERC-1155 contract at a block, fetches their metadata and every file that the metadata names, and writes one CARv1 file, which `ipfs dag import` and @ipld/car read. Its root is an index in JSON Lines with the URL, CID, size and SHA-256 hash of each file. Files under ipfs URLs are fetched as blocks, and each block is checked against its CID. Files under https, ar and data URLs are imported, and the index says that they are not verifiable. Stop the command at any time: the same command resumes. If files cannot be read, the archive has the others, and the exit code is 7.',
+    examples: [
+      [
+        'Archive any NFT contract',
+        'gdn collection archive 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon \\',
+        '  --rpc-url https://node.example --gateway https://trustless-gateway.link --to tides.car',
+      ],
+      ['Archive a collection of the local backend', 'gdn collection archive -c "Tidal Hours" --local --to tides.car'],
+    ],
+  })
+  addReadingFlags(archiveCommand)
+  valueFlag(archiveCommand, '--to <file>', 'File to write, such as tides.car', { parse: notEmpty })
+  switchFlag(archiveCommand, '--force', 'Overwrite an existing file')
+  switchFlag(archiveCommand, '--whole-directory', 'Also archive the files of a directory that no token names')
+  addServerFlags(archiveCommand)
+  addOutputFlags(archiveCommand)
+  return archiveCommand.action(async (contract: string | undefined, flags: ArchiveFlags) => {
+    await run(deps, contract, flags)
+  })
+}
+
+export async function archive(deps: Deps, typed: string | undefined, flags: ArchiveFlags): Promise<void> {
+  const { io, signals } = deps
+  const output = createOutput(io, flags, VIEW)
+  if (flags.to === undefined) throw requiredFlag('--to', 'Add the file to write, such as --to tides.car.')
+  const target = await chainContract(deps, typed, flags)
+  const { path } = await whereTo(deps, flags.to, flags)
+  const [{ openPartial }, { readCollection }, { writeArchive }] = await Promise.all([
+    import('./archive/partial.ts'),
+    import('./archive/read-collection.ts'),
+    import('../../../archive/write-archive.ts'),
+  ])
+  const { block, wholeDirectory = false } = flags
+  const written = await openPartial(path, { target, block, wholeDirectory }, async (store) => {
+    const wanted = block === undefined ? null : { number: block }
+    const options = { target, flags, store, limits: limitsOf(flags), wanted, wholeDirectory, keepsFiles: true }
+    const archived = await readCollection(deps, options)
+    const written = await writeArchive(store, archived, path, signals.signal)
+    return { ...written, problems: problemsIn(store) }
+  })
+  await output.one(recordOf(path, written))
+  io.note(`Wrote ${safe(path)}`)
+  if (written.unreadable > 0) throw incomplete(deps, path, written)
+}
+
+type Reported = WrittenArchive & { problems: ArchiveProblem[] }
+
+function problemsIn(store: ArchiveStore): ArchiveProblem[] {
+  const problems: ArchiveProblem[] = []
+  for (const problem of problemsOf(indexTokens(store))) {
+    problems.push(problem)
+    if (problems.length === MAX_PROBLEMS) break
+  }
+  return problems
+}
+
+function recordOf(file: string, written: Reported) {
+  const { root, contract, blockchain, standard, block, tokens, files, blocks, bytes, unreadable, problems } = written
+  const at = { block_number: block.number, block_hash: block.hash }
+  const facts = { file, root, contract_address: contract, blockchain, standard, ...at }
+  return { ...facts, tokens, files, blocks, bytes, unreadable, problems }
+}
+
+/** Prints what could not be read. Returns the error of the command. */
+function incomplete({ io }: Deps, path: string, { unreadable, problems, files }: Reported): GdnError {
+  for (const { token_id, field, url, error } of problems.slice(0, SHOWN_PROBLEMS)) {
+    const place = [`token ${token_id}`, field, url].filter((part) => part !== null).join(', ')
+    io.warn(safe(`${place}: ${error}`))
+  }
+  const more = unreadable - SHOWN_PROBLEMS
+  if (more > 0) io.warn(`${more} more are in the index.`)
+  return new GdnError('unreadable_files', `${unreadable} of ${count(files, 'file')} could not be read`, {
+    hint: `${basename(path)} has the others. Add --force to read these again, and --gateway for another gateway.`,
+  })
+}

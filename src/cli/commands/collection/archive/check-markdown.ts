@@ -1,0 +1,35 @@
+import type { Finding } from '../../../../archive/compare.ts'
+import { count } from '../../../../core/count.ts'
+import { safe } from '../../../io/io.ts'
+import { escapeHtml } from '../../../sheet/html.ts'
+
+/** Below GitHub's limit of 65,536 characters per issue. */
+const MAX_CHARS = 60_000
+const MAX_VALUE = 200
+
+/**
+ * Formats the findings of a check as the text of an issue. External text is in `<code>` elements of an HTML block,
+ * where GitHub doesn't interpret Markdown, mentions, links or issue numbers.
+ */
+export function checkMarkdown(contract: string, tokens: number, findings: readonly Finding[]): string {
+  const head = `<h3>Check of ${code(contract)}</h3>\n\n${count(findings.length, 'problem')} in the files of ${count(tokens, 'token')}.\n`
+  let rows = ''
+  let shown = 0
+  for (const { token_id, kind, field, url, error } of findings) {
+    const cells = [code(token_id), kind, code(field ?? ''), code(url ?? ''), code(error)]
+    const row = `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>\n`
+    if (head.length + rows.length + row.length > MAX_CHARS) break
+    rows += row
+    shown++
+  }
+  if (shown === 0) return head
+  const columns = ['Token', 'Kind', 'Field', 'URL', 'Problem'].map((name) => `<th>${name}</th>`).join('')
+  const table = `\n<table>\n<tr>${columns}</tr>\n${rows}</table>\n`
+  const left = findings.length - shown
+  return head + table + (left === 0 ? '' : `\n${left} more are left out. \`-o ndjson\` prints all of them.\n`)
+}
+
+const code = (text: string): string => {
+  const short = text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1).toWellFormed()}…` : text
+  return short === '' ? '' : `<code>${escapeHtml(safe(short))}</code>`
+}

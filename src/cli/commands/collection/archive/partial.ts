@@ -1,0 +1,77 @@
+import { dirname } from 'node:path'
+import { type Archived, ArchiveStore } from '../../../../archive/archive-store.ts'
+import { GdnError, messageOf } from '../../../../core/errors.ts'
+import { shellWord } from '../../../../core/shell-word.ts'
+import { fileProblem, isDamaged } from '../../../../sqlite/sqlite-error.ts'
+import { safe } from '../../../io/io.ts'
+import type { ChainContract } from '../chain-contract.ts'
+
+export interface WantedArchive {
+  target: Pick<ChainContract, 'contract' | 'blockchain'>
+  block: number | undefined
+  wholeDirectory: boolean
+}
+
+/**
+ * Calls `act` with the unfinished archive beside a file, a new one if there is none. Deletes it after success. After a
+ * failure, it stays, so that the same command resumes.
+ *
+ * @throws GdnError `usage` if it is the unfinished archive of something else
+ */
+export async function openPartial<Result>(
+  path: string,
+  wanted: WantedArchive,
+  act: (store: ArchiveStore) => Promise<Result>,
+): Promise<Result> {
+  const partial = `${path}.partial`
+  let remove = false
+  try {
+    const store = new ArchiveStore(partial)
+    try {
+      const archived = store.archived()
+      const difference = archived === null ? null : differenceOf(archived, wanted)
+      if (difference !== null) throw otherArchive(partial, difference)
+      const result = await act(store)
+      remove = true
+      return result
+    } catch (error) {
+      throw store.archived() === null ? error : withResume(error)
+    } finally {
+      store.close({ remove })
+    }
+  } catch (error) {
+    throw partialError(partial, error)
+  }
+}
+
+function differenceOf(archived: Archived, { target, block, wholeDirectory }: WantedArchive): string | null {
+  const { contract, blockchain } = archived
+  if (contract !== target.contract || blockchain !== target.blockchain) return `of ${contract} on ${blockchain}`
+  if (block !== undefined && archived.block.number !== block) return `of block ${archived.block.number}`
+  if (archived.wholeDirectory === wholeDirectory) return null
+  return archived.wholeDirectory ? 'with --whole-directory' : 'without --whole-directory'
+}
+
+const otherArchive = (partial: string, difference: string) =>
+  new GdnError('usage', `${safe(partial)} is an unfinished archive ${difference}`, {
+    place: { flag: '--to' },
+    hint: `Finish it with the same command, use another --to, or run \`rm ${shellWord(partial)}\`.`,
+  })
+
+const isOfServers = ({ code }: GdnError) => ['interrupted', 'terminated', 'unreachable', 'bad_answer'].includes(code)
+
+function withResume(error: unknown): unknown {
+  return error instanceof GdnError && isOfServers(error)
+    ? error.with({ hint: 'Run the same command again to resume.' })
+    : error
+}
+
+/** Converts an error of SQLite to one with a fix. */
+function partialError(partial: string, error: unknown): unknown {
+  const problem = fileProblem(error)
+  if (problem === null) return error
+  const hint = isDamaged(error)
+    ? `Run \`rm ${shellWord(partial)}\`, and run the command again.`
+    : `Fix this in ${shellWord(dirname(partial))}, and run the same command again.`
+  return new GdnError('file_error', problem, { place: { file: partial }, hint, details: { system: messageOf(error) } })
+}

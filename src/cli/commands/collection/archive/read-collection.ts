@@ -1,0 +1,137 @@
+import type { Archived, ArchiveStore } from '../../../../archive/archive-store.ts'
+import type { ArchiveLimits } from '../../../../archive/limits.ts'
+import { listTokens } from '../../../../archive/list-tokens.ts'
+import { openSourceReader } from '../../../../archive/read-source.ts'
+import { readTokens } from '../../../../archive/read-tokens.ts'
+import { count } from '../../../../core/count.ts'
+import { flagError, GdnError } from '../../../../core/errors.ts'
+import type { WantedBlock } from '../../../../holders/block-of.ts'
+import type { Deps } from '../../../deps.ts'
+import { withProgress } from '../../../io/progress.ts'
+import { clock } from '../../../text/clock.ts'
+import { VERSION } from '../../../version.ts'
+import type { ChainContract } from '../chain-contract.ts'
+import { type ReadHolders, withHolders } from '../holders/read.ts'
+import { arweaveOf, gatewaysOf, type ReadingFlags } from './reading-flags.ts'
+
+export interface ReadCollectionOptions {
+  target: ChainContract
+  flags: ReadingFlags
+  store: ArchiveStore
+  limits: ArchiveLimits
+  wanted: WantedBlock
+  wholeDirectory: boolean
+  /** Whether the files stay in the store. */
+  keepsFiles: boolean
+}
+
+/** Number of times that the tokens are listed, if the node forgets the state of the block meanwhile. */
+const LISTINGS = 3
+
+/**
+ * Reads a collection into the store: its tokens at a block, their metadata and their files. A store in which this
+ * stopped is resumed.
+ */
+export async function readCollection(deps: Deps, options: ReadCollectionOptions): Promise<Archived> {
+  const { store, flags, target } = options
+  // Checked before anything is read.
+  gatewaysOf(flags, target.server)
+  const archived = store.archived() ?? (await listCollection(deps, options))
+  store.forgetProblems()
+  await readFiles(deps, options, archived)
+  return archived
+}
+
+/** Lists the tokens of the collection in the store. */
+async function listCollection(deps: Deps, options: ReadCollectionOptions): Promise<Archived> {
+  const { target, flags, store, wanted } = options
+  const { contract, blockchain, server, settings } = target
+  for (let listing = 1; ; listing++) {
+    let archived: Archived | null = null
+    store.clear()
+    const connect = server === null || wanted !== null ? null : async () => (await deps.connect(settings)).client
+    const chain = { contract, blockchain, server, flags, wanted, stateDir: settings.stateDir, connect }
+    await withHolders(deps, chain, async (read) => {
+      if (await listAt(deps, options, read)) archived = archivedAt(options, read)
+    })
+    if (archived !== null) {
+      store.setArchived(archived)
+      return archived
+    }
+    if (listing === LISTINGS || wanted !== null) {
+      throw new GdnError('refused', 'the node does not have the state of the block whose tokens were listed', {
+        hint: 'Run the command again, or use the URL of an archive node.',
+      })
+    }
+  }
+}
+
+function archivedAt(
+  { target, wholeDirectory }: ReadCollectionOptions,
+  { standard, block, chainId }: ReadHolders,
+): Archived {
+  const { contract, blockchain } = target
+  const facts = { contract, blockchain, chainId, block, wholeDirectory }
+  return { ...facts, standard: standard === 'erc1155' ? standard : 'erc721' }
+}
+
+/** Lists the tokens at the block. Returns false if the node no longer has its state. */
+async function listAt(
+  deps: Deps,
+  { target, store }: ReadCollectionOptions,
+  { standard, block, store: holders, reader }: ReadHolders,
+): Promise<boolean> {
+  const { contract } = target
+  if (standard === 'erc20') {
+    throw flagError(
+      '<address>',
+      `${contract} is an ERC-20 contract, which has no NFTs`,
+      'Use the address of an NFT contract.',
+    )
+  }
+  return await withProgress(deps.io, 'Reading token URIs', async ({ update }) => {
+    const onProgress = (done: number, all: number) => update(`Reading token URIs: ${done} of ${all}`)
+    return await listTokens({ reader, holders, store, contract, standard, block, onProgress })
+  })
+}
+
+async function readFiles(
+  deps: Deps,
+  { target, flags, store, limits, wholeDirectory, keepsFiles }: ReadCollectionOptions,
+  { standard, block }: Archived,
+): Promise<void> {
+  const { io, sleep, signals, steadyNow } = deps
+  const { signal } = signals
+  const all = store.count('tokens')
+  const before = store.count('done')
+  io.note(`${count(all, 'token')} at block ${block.number}.`)
+  if (before > 0) io.note(`Resuming after ${count(before, 'token')}.`)
+  const arweave = arweaveOf(flags)
+  const reader = openSourceReader({
+    urls: gatewaysOf(flags, target.server),
+    allowPrivate: flags.allowPrivateFiles === true,
+    trustedArweave: flags.arweaveGateway === undefined ? null : new URL(arweave).origin,
+    limits,
+    userAgent: `gdn/${VERSION}`,
+    sleep,
+    store,
+    signal,
+  })
+  const since = steadyNow()
+  let done = 0
+  try {
+    await withProgress(io, 'Reading files', async ({ update }) => {
+      const onToken = () => {
+        done++
+        const ms = Math.max(1, steadyNow() - since)
+        const left = clock((ms / done) * (all - before - done))
+        const rate = (done / (ms / 1000)).toFixed(1)
+        const size = `${(store.bytes / 1e6).toFixed(1)} MB`
+        update(`Reading files: ${before + done} of ${count(all, 'token')}, ${size}, ${rate}/s, about ${left} left`)
+      }
+      await readTokens({ store, reader, limits, standard, arweave, wholeDirectory, keepsFiles, signal, onToken })
+    })
+  } finally {
+    await reader.close()
+  }
+}

@@ -1,0 +1,64 @@
+import { type ArchiveLimits, DEFAULT_LIMITS } from '../../../../archive/limits.ts'
+import type { Server } from '../../../../config/server.ts'
+import { type GdnCommand, switchFlag, valueFlag } from '../../../command.ts'
+import { requiredFlag } from '../../../flag-errors.ts'
+import { byteSize, httpAddress, integer } from '../../../flags/parse.ts'
+import { addChainContract, type ChainContractFlags } from '../chain-contract.ts'
+
+export interface ReadingFlags extends ChainContractFlags {
+  gateway?: string[]
+  arweaveGateway?: string
+  block?: number
+  maxFileSize?: number
+  maxSize?: number
+  allowPrivateFiles?: boolean
+}
+
+const READING = 'Reading'
+const LIMITS = 'Limits'
+const ARWEAVE = 'https://arweave.net'
+
+/** Adds the flags that select a contract, and how its files are read. */
+export function addReadingFlags(command: GdnCommand): GdnCommand {
+  addChainContract(command, READING)
+  const reading = { group: READING }
+  valueFlag(command, '--block <n>', 'Block whose tokens are read (the last final block)', {
+    ...reading,
+    parse: integer(0, Number.MAX_SAFE_INTEGER),
+  })
+  valueFlag(command, '--gateway <url>', "IPFS gateway that returns blocks; repeat it for more (the server's)", {
+    ...reading,
+    parse: httpAddress,
+    repeatable: true,
+  })
+  valueFlag(command, '--arweave-gateway <url>', `Gateway for ar URLs (${ARWEAVE})`, { ...reading, parse: httpAddress })
+  switchFlag(command, '--allow-private-files', 'Also fetch files from private addresses (for development)', READING)
+  valueFlag(command, '--max-file-size <size>', 'Maximum size of a file, such as 50MB (100MiB)', {
+    group: LIMITS,
+    parse: byteSize,
+  })
+  return valueFlag(command, '--max-size <size>', 'Maximum size of all files together, such as 5GB (20GiB)', {
+    group: LIMITS,
+    parse: byteSize,
+  })
+}
+
+export const limitsOf = ({ maxFileSize, maxSize }: ReadingFlags): ArchiveLimits => ({
+  ...DEFAULT_LIMITS,
+  fileBytes: maxFileSize ?? DEFAULT_LIMITS.fileBytes,
+  totalBytes: maxSize ?? DEFAULT_LIMITS.totalBytes,
+})
+
+/** Returns the base URLs of the gateways. @throws GdnError `usage` if there is none */
+export function gatewaysOf({ gateway }: ReadingFlags, server: Pick<Server, 'baseUrl'> | null): string[] {
+  const urls = gateway ?? (server === null ? [] : [server.baseUrl])
+  if (urls.length === 0) {
+    throw requiredFlag(
+      '--gateway',
+      'Add the URL of an IPFS gateway that returns blocks, such as https://trustless-gateway.link.',
+    )
+  }
+  return urls.map((url) => url.replace(/\/+$/, '').replace(/\/ipfs$/, ''))
+}
+
+export const arweaveOf = ({ arweaveGateway }: ReadingFlags): string => (arweaveGateway ?? ARWEAVE).replace(/\/+$/, '')

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto'
+import { join, resolve } from 'node:path'
+import type { Finding } from '../../../archive/compare.ts'
+import type { OpenArchive } from '../../../archive/read-archive.ts'
+import { count } from '../../../core/count.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
+import { makePrivateFolder } from '../../../core/private-file.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
+import { notEmpty } from '../../flags/parse.ts'
+import { withProgress } from '../../io/progress.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { addReadingFlags, limitsOf, type ReadingFlags } from './archive/reading-flags.ts'
+import { type ChainContract, chainContract } from './chain-contract.ts'
+
+export interface CheckFlags extends Omit<OutputFlags, 'output'>, ReadingFlags {
+  output?: OutputFlags['output'] | 'markdown'
+  archive?: string
+}
+
+const FIELDS = ['token_id', 'kind', 'field', 'url', 'error']
+const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', plural: 'problems', yields: 'url' }
+
+export function command(deps: Deps, run = check): GdnCommand {
+  const checkCommand = new GdnCommand({
+    about:
+      'The command fetches the metadata and every file of the tokens of an ERC-721 or ERC-1155 contract, as gdn collection archive does, and keeps none of them. It lists the files that cannot be read, or whose bytes are not those of their CID. With --archive, it also lists what differs from an archive, and tokens that were minted or burned since. If a file cannot be read or differs, the exit code is 7. With -o markdown, it prints the text of an issue.',
+    examples: [
+      [
+        'Check a collection in a scheduled job',
+        'gdn collection check 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon \\',
+        '  --rpc-url https://node.example --gateway https://trustless-gateway.link -o markdown > issue.md',
+      ],
+      ['Compare a collection with its archive', 'gdn collection check -c "Tidal Hours" --local --archive tides.car'],
+    ],
+  })
+  addReadingFlags(checkCommand)
+  valueFlag(checkCommand, '--archive <file>', 'Archive to compare with', { parse: notEmpty })
+  addServerFlags(checkCommand)
+  addOutputFlags(checkCommand, ['markdown'])
+  return checkCommand.action(async (contract: string | undefined, flags: CheckFlags) => {
+    await run(deps, contract, flags)
+  })
+}
+
+export async function check(deps: Deps, typed: string | undefined, { output: mode, ...flags }: CheckFlags) {
+  const { io, signals, cwd } = deps
+  const isMarkdown = mode === 'markdown'
+  if (isMarkdown && flags.json) {
+    throw new GdnError('usage', '--json and --output markdown contradict each other', { hint: 'Use one of them.' })
+  }
+  const output = createOutput(io, isMarkdown || mode === undefined ? flags : { ...flags, output: mode }, VIEW)
+  const target = await chainContract(deps, typed, flags)
+  const { openArchive } = await import('../../../archive/read-archive.ts')
+  const archive =
+    flags.archive === undefined ? null : await openArchive(resolve(cwd, flags.archive), { signal: signals.signal })
+  try {
+    if (archive !== null) refuseOther(archive, target)
+    const findings = await findingsOf(deps, target, flags, archive)
+    const { list, tokens } = findings
+    if (isMarkdown) {
+      const { checkMarkdown } = await import('./archive/check-markdown.ts')
+      await io.data(checkMarkdown(target.contract, tokens, list))
+    } else await output.many(list as unknown as DataRecord[])
+    const lost = list.filter(({ kind }) => kind === 'unreadable' || kind === 'differs').length
+    if (lost === 0) {
+      io.note(`All files of ${count(tokens, 'token')} can be read.`)
+      return
+    }
+    throw new GdnError('unreadable_files', `${count(lost, 'problem')} in the files of ${count(tokens, 'token')}`, {
+      hint: 'Run the command again to exclude temporary failures. `gdn collection restore` serves the files of an archive.',
+    })
+  } finally {
+    await archive?.close()
+  }
+}
+
+/** Reads the collection into a file that is removed. Returns what differs. */
+async function findingsOf(deps: Deps, target: ChainContract, flags: ReadingFlags, archive: OpenArchive | null) {
+  const [{ ArchiveStore }, { readCollection }, { compareTokens }, { indexTokens }] = await Promise.all([
+    import('../../../archive/archive-store.ts'),
+    import('./archive/read-collection.ts'),
+    import('../../../archive/compare.ts'),
+    import('../../../archive/index-lines.ts'),
+  ])
+  const folder = join(target.settings.stateDir, 'checks')
+  await makePrivateFolder(folder)
+  const store = new ArchiveStore(join(folder, `${randomBytes(8).toString('hex')}.db`))
+  try {
+    const wanted = flags.block === undefined ? null : { number: flags.block }
+    const wholeDirectory = archive?.header.whole_directory ?? false
+    await readCollection(deps, {
+      target,
+      flags,
+      store,
+      limits: limitsOf(flags),
+      wanted,
+      wholeDirectory,
+      keepsFiles: false,
+    })
+    const list: Finding[] = []
+    await withProgress(deps.io, 'Comparing', async () => {
+      for await (const finding of compareTokens(indexTokens(store), archive?.tokens() ?? null)) list.push(finding)
+    })
+    return { list, tokens: store.count('tokens') }
+  } finally {
+    store.close({ remove: true })
+  }
+}
+
+function refuseOther({ header }: OpenArchive, { contract, blockchain }: ChainContract): void {
+  if (header.contract === contract && header.blockchain === blockchain) return
+  throw flagError(
+    '--archive',
+    `is an archive of ${header.contract} on ${header.blockchain}`,
+    'Use the archive of this collection.',
+  )
+}

@@ -1,0 +1,311 @@
+/** @module-tag slow */
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { CarReader } from '@ipld/car/reader'
+import { sha256 } from 'multiformats/hashes/sha2'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { IndexHeader, IndexToken } from '../../src/archive/index-lines.ts'
+import { parseCid, rawCid } from '../../src/ipfs/cid.ts'
+import { readNode, streamNode } from '../../src/ipfs/nodes.ts'
+import { type CliOptions, cli, errorOf, tempHome } from '../cli/harness.ts'
+import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
+import { CONTRACT, CollectionWorld, drop, pixels } from './collection-world.ts'
+
+const worlds: CollectionWorld[] = []
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close()
+})
+const kept = (world: CollectionWorld) => {
+  worlds.push(world)
+  return world
+}
+
+/** Reads an archive with the reference implementation of CAR files. */
+async function opened(path: string) {
+  const reader = await CarReader.fromBytes(await readFile(path))
+  const blocks = new Map<string, Uint8Array>()
+  for await (const { cid, bytes } of reader.blocks()) {
+    expect(Buffer.from((await sha256.digest(bytes)).digest)).toEqual(Buffer.from(cid.multihash.digest))
+    expect(blocks.has(cid.toString())).toBe(false)
+    blocks.set(cid.toString(), bytes)
+  }
+  const [root] = await reader.getRoots()
+  const store = { get: async (cid: string) => blocks.get(cid) ?? null }
+  const content = async (text: string) => {
+    const cid = parseCid(text)
+    const node = cid === null ? null : await readNode(store, cid)
+    if (cid === null || node === null || node.type === 'directory' || node.type === 'shard') throw new Error(text)
+    const parts: Uint8Array[] = []
+    for await (const part of streamNode(store, cid, node)) parts.push(part)
+    return Buffer.concat(parts)
+  }
+  const lines = (await content(String(root))).toString().trimEnd().split('\n')
+  const [header, ...tokens] = lines.map((line) => JSON.parse(line)) as [IndexHeader, ...IndexToken[]]
+  return { blocks, header, tokens, content, root: String(root) }
+}
+
+/** Archives a collection, and returns what the command printed. */
+async function archive(world: CollectionWorld, flags: string[] = [], options: CliOptions = {}) {
+  const { dir, env } = await tempHome()
+  const file = join(dir, 'tides.car')
+  const argv = ['collection', 'archive', ...world.flags, '--to', file, '--json', ...flags]
+  return { file, env, argv, ...(await cli(argv, { env, ...options })) }
+}
+
+const json = (value: unknown) => Buffer.from(JSON.stringify(value))
+const dataUrl = (value: unknown) => `data:application/json;base64,${json(value).toString('base64')}`
+const one = async (uri: string) => kept(await new CollectionWorld({ uris: new Map([[1n, uri]]) }).start())
+
+test('has every block that tokens reach, the index as its root, and nothing else', async () => {
+  const world = kept(await drop(3))
+  const { file, code, stdout, stderr } = await archive(world)
+  expect(stderr).toBe('')
+  expect(code).toBe(0)
+  const { header, tokens, content, blocks, root } = await opened(file)
+  expect(JSON.parse(stdout)).toMatchObject({ root, contract_address: CONTRACT, tokens: 3, files: 6, unreadable: 0 })
+  expect(header).toMatchObject({ contract: CONTRACT, chain_id: 137, standard: 'ERC-721', block: { number: 16 } })
+  expect(tokens.map(({ token_id }) => token_id)).toEqual(['1', '2', '3'])
+  for (const { token_id, files } of tokens) {
+    expect(files.map(({ field }) => field)).toEqual(['metadata', 'image'])
+    const image = await content(String(files[1]?.cid))
+    expect(image).toEqual(pixels(Number(token_id)))
+    expect(files[1]).toMatchObject({
+      size: image.length,
+      sha256: createHash('sha256').update(image).digest('hex'),
+      verification: 'cid',
+    })
+  }
+  expect(new Set(blocks.keys())).toEqual(new Set([root, ...world.gateway.blocks.keys()]))
+  expect(existsSync(`${file}.partial`)).toBe(false)
+})
+
+test('imports https, data and ar URLs, and says that they are not verifiable', async () => {
+  const world = await one('')
+  const ar = `${'A'.repeat(42)}1`
+  const image = Buffer.alloc(600 * 1024, 'tide')
+  world.pages.set('/1.json', {
+    body: json({
+      image: `${world.web.url}/1.png`,
+      animation_url: `ar://${ar}/a.bin`,
+      image_url: 'data:text/plain,hi%20you',
+    }),
+  })
+  world.pages.set('/1.png', { body: image, headers: { 'content-type': 'image/png' } })
+  world.pages.set(`/${ar}/a.bin`, { body: Buffer.from('sea'), headers: { 'content-type': 'application/octet-stream' } })
+  world.uris.set(1n, `${world.web.url}/1.json`)
+  const flags = ['--allow-private-files', '--arweave-gateway', world.web.url]
+  const { file, code, stderr } = await archive(world, flags)
+  expect([code, stderr]).toEqual([0, ''])
+  const { tokens, content } = await opened(file)
+  const files = tokens[0]?.files ?? []
+  expect(files.map(({ field, verification }) => [field, verification])).toEqual([
+    ['metadata', 'not verifiable'],
+    ['image', 'not verifiable'],
+    ['animation_url', 'not verifiable'],
+    ['image_url', 'not verifiable'],
+  ])
+  expect(await content(String(files[1]?.cid))).toEqual(image)
+  expect(await content(String(files[2]?.cid))).toEqual(Buffer.from('sea'))
+  expect(await content(String(files[3]?.cid))).toEqual(Buffer.from('hi you'))
+})
+
+test('replaces {id} in the URIs of ERC-1155 and in the files of their metadata', async () => {
+  const id = 255n
+  const hex = id.toString(16).padStart(64, '0')
+  const world = kept(await new CollectionWorld({ standard: 'erc1155', uris: new Map() }).start())
+  const root = await world.gateway.add({
+    [`${hex}.json`]: json({ image: 'ipfs://IMAGES/{id}.png' }),
+    [`${hex}.png`]: pixels(255),
+  })
+  const metadata = await world.gateway.add({ [`${hex}.json`]: json({ image: `ipfs://${root}/{id}.png` }) })
+  world.uris.set(id, `ipfs://${metadata}/{id}.json`)
+  const { file, code } = await archive(world)
+  expect(code).toBe(0)
+  const { tokens, content } = await opened(file)
+  expect(tokens[0]).toMatchObject({ token_id: '255', uri: `ipfs://${metadata}/${hex}.json` })
+  expect(await content(String(tokens[0]?.files[1]?.cid))).toEqual(pixels(255))
+})
+
+test('archives the other files of a directory only with --whole-directory', async () => {
+  const world = await one('')
+  const root = await world.gateway.add({ '1.json': json({ name: 'Tide' }), 'other.png': pixels(9) })
+  world.uris.set(1n, `ipfs://${root}/1.json`)
+  const all = world.gateway.blocks.size
+  const some = await opened((await archive(world)).file)
+  expect(some.blocks.size).toBeLessThan(all)
+  const whole = await opened((await archive(world, ['--whole-directory'])).file)
+  expect(whole.blocks.size).toBe(all + 1)
+  expect(whole.tokens[0]?.files[1]).toMatchObject({ field: 'directory', cid: root, verification: 'cid' })
+})
+
+describe('says what could not be read, and archives the rest', () => {
+  const meta = (world: CollectionWorld, value: unknown) => world.gateway.add({ '1': json(value) })
+  const png = async (world: CollectionWorld, name: string) =>
+    `ipfs://${await world.gateway.add({ [name]: pixels(1) })}/${name}`
+
+  test.each<[string, (world: CollectionWorld) => Promise<string> | string, RegExp]>([
+    ['a call that reverts', () => 'revert', /token 1: the contract returns no token URI: execution reverted/],
+    ['a URI that nobody reads', () => 'ftp://example.com/1', /metadata, ftp:.*the URL is none that gdn reads/],
+    ['a path instead of a URI', () => '1.json', /metadata, 1\.json: the URL is none that gdn reads/],
+    ['metadata that is not JSON', () => 'data:,hello', /the metadata is not JSON/],
+    ['metadata that is a list', () => dataUrl([1]), /the metadata is not a JSON object/],
+    [
+      'a broken data URL',
+      () => dataUrl({ image: 'data:image/png;base64,%%%' }),
+      /image, data:image.*it is not a data URL/,
+    ],
+    [
+      'a CID of another kind',
+      () => dataUrl({ image: 'ipfs://bafyreidykglsfhoixmivffc5uwhcgshx4j465xwqntbmu43nb2dzqwfvae' }),
+      /CID is invalid, or of a kind/,
+    ],
+    [
+      'a name that the directory lacks',
+      async (world) => `ipfs://${await meta(world, {})}/../2`,
+      /its directory has no "\.\."/,
+    ],
+    ['a directory', async (world) => `ipfs://${await meta(world, {})}`, /it is a directory/],
+    ['a missing block', () => dataUrl({ image: `ipfs://${rawCid(Buffer.from('lost'))}` }), /returned HTTP 404/],
+    [
+      'an image on localhost',
+      (world) => dataUrl({ image: `${world.web.url}/secret` }),
+      /uses port \d+ instead|private address/,
+    ],
+    ['cloud credentials', () => dataUrl({ image: 'http://169.254.169.254/latest' }), /cloud metadata address/],
+    ['a private IPv6 address', () => dataUrl({ image: 'http://[::ffff:10.0.0.1]/a.png' }), /private address/],
+    ['localhost by name', () => dataUrl({ image: 'http://localhost/a.png' }), /private address/],
+    [
+      'a bare CID as image',
+      () => dataUrl({ image: 'QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG' }),
+      /none that gdn reads/,
+    ],
+    [
+      'more files than a token may have',
+      () => dataUrl({ images: Array.from({ length: 10_000 }, (_, at) => ({ image: `ipfs://x/${at}` })) }),
+      /names more than 100 files/,
+    ],
+  ])('%s', async (_name, uri, message) => {
+    const world = await one('')
+    world.uris.set(1n, await uri(world))
+    world.uris.set(2n, dataUrl({ image: await png(world, 'b.png') }))
+    const { dir, env } = await tempHome()
+    const file = join(dir, 'tides.car')
+    const { code, stderr } = await cli(['collection', 'archive', ...world.flags, '--to', file], { env })
+    const { tokens, header, content } = await opened(file)
+    expect(stderr + JSON.stringify(tokens)).toMatch(message)
+    expect(code).toBe(7)
+    expect(stderr).toContain('could not be read')
+    expect(header.unreadable).toBeGreaterThan(0)
+    expect(await content(String(tokens[1]?.files[1]?.cid))).toEqual(pixels(1))
+  })
+})
+
+test('refuses an address that is no contract, and ERC-20', async () => {
+  const world = await one('data:,x')
+  const { code, stderr } = await cli(['collection', 'archive', '0x12', ...world.flags.slice(1), '--to', 'a.car'])
+  expect([code, stderr]).toEqual([2, expect.stringContaining('<address>')])
+  expect((await cli(['collection', 'archive', ...world.flags])).stderr).toContain('--to: is required')
+  expect((await cli(['collection', 'archive', ...world.flags.slice(0, -2), '--to', 'a.car'])).stderr).toContain(
+    '--gateway: is required',
+  )
+})
+
+test('never overwrites a file without --force, and gives the same bytes again', async () => {
+  const world = kept(await drop(2))
+  const { file, argv, env } = await archive(world)
+  const before = await readFile(file)
+  const again = await cli(argv, { env })
+  expect([again.code, errorOf(again).message]).toEqual([3, expect.stringContaining('already exists')])
+  expect((await cli([...argv, '--force'], { env })).code).toBe(0)
+  expect(await readFile(file)).toEqual(before)
+})
+
+test('says that nothing is wrong, or lists what can not be read, what differs and what is gone', async () => {
+  const world = kept(await drop(3))
+  const { file, env } = await archive(world)
+  const check = (...flags: string[]) => cli(['collection', 'check', ...world.flags, ...flags], { env })
+  expect(await check()).toMatchObject({ code: 0, stdout: '' })
+  expect(await check('--archive', file)).toMatchObject({ code: 0, stdout: '' })
+  const gone = rawCid(pixels(2).subarray(1024, 2048)).toString()
+  world.gateway.blocks.delete(gone)
+  world.uris.set(1n, dataUrl({ name: '<img> @team [x](y)' }))
+  world.uris.set(4n, dataUrl({}))
+  world.uris.delete(3n)
+  const { code, stdout } = await check('--archive', file, '-o', 'ndjson')
+  expect(code).toBe(7)
+  const found = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(found.map(({ token_id, kind, field }) => [token_id, kind, field])).toEqual([
+    ['1', 'differs', null],
+    ['1', 'differs', 'metadata'],
+    ['1', 'differs', 'image'],
+    ['2', 'unreadable', 'image'],
+    ['3', 'missing', null],
+    ['4', 'new', null],
+  ])
+  const markdown = await check('-o', 'markdown')
+  expect(markdown.code).toBe(7)
+  expect(markdown.stdout).toContain('1 problem in the files of 3 tokens.')
+  expect(markdown.stdout).toContain('<td><code>2</code></td><td>unreadable</td><td><code>image</code></td>')
+  expect(existsSync(join(String(env.HOME), '.local/state/gdn/checks'))).toBe(true)
+  expect(await readdir(join(String(env.HOME), '.local/state/gdn/checks'))).toEqual([])
+})
+
+test('restores into an empty backend, where every token URI answers', async () => {
+  const world = kept(await drop(3))
+  const { file, env } = await archive(world)
+  const dataDir = await freshDataDir()
+  let backend: TestBackend | undefined
+  try {
+    const { code, stdout } = await cli(['collection', 'restore', file, '--data-dir', dataDir.path, '--json'], { env })
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ tokens: 3, answering: 3, publishes: false })
+    for (const round of ['new', 'restored again while it runs']) {
+      backend ??= await startTestBackend(dataDir.path)
+      for (const [id, uri] of world.uris) {
+        const response = await backend.get(`/ipfs/${uri.slice('ipfs://'.length)}`)
+        const metadata = (await response.json()) as { name: string; image: string }
+        expect([round, metadata.name]).toEqual([round, `Tide ${id}`])
+        const image = await backend.get(`/ipfs/${metadata.image.slice('ipfs://'.length)}`)
+        expect(Buffer.from(await image.arrayBuffer())).toEqual(pixels(Number(id)))
+      }
+      expect((await cli(['collection', 'restore', file, '--data-dir', dataDir.path], { env })).code).toBe(0)
+    }
+  } finally {
+    await backend?.close()
+    await dataDir.remove()
+  }
+})
+
+describe('refuses to restore', () => {
+  const changed = (at: number) => (bytes: Buffer) => {
+    const offset = at < 0 ? bytes.length + at : at
+    bytes.writeUInt8(bytes.readUInt8(offset) ^ 1, offset)
+    return bytes
+  }
+  test.each<[string, (bytes: Buffer) => Buffer, RegExp]>([
+    ['a file in which one bit differs', changed(-1), /block \w+ has other bytes than those of its CID \(byte \d+\)/],
+    ['a file that ends early', (bytes) => bytes.subarray(0, -10), /the file ends in a block \(byte \d+\)/],
+    ['another file', () => Buffer.from('hello'), /it is not a CARv1 file/],
+    ['an empty file', () => Buffer.alloc(0), /it is not a CARv1 file/],
+    [
+      'a file whose block claims gigabytes',
+      (bytes) => Buffer.concat([bytes.subarray(0, 59), Buffer.from('ffffffff0f', 'hex'), bytes.subarray(60)]),
+      /byte 59/,
+    ],
+  ])('%s', async (_name, change, message) => {
+    const world = kept(await drop(1))
+    const { file, env } = await archive(world)
+    await writeFile(file, change(await readFile(file)))
+    const dataDir = await freshDataDir()
+    const { code, stderr } = await cli(['collection', 'restore', file, '--data-dir', dataDir.path], { env })
+    await dataDir.remove()
+    expect(stderr).toMatch(message)
+    expect(stderr).toContain(file)
+    expect(code).toBe(2)
+  })
+})
