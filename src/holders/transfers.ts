@@ -30,7 +30,7 @@ export const NOBODY = '0'.repeat(40)
 export class MalformedLog extends Error {}
 
 const ADDRESS = /^0x0{24}([0-9a-f]{40})$/i
-const WORDS = /^0x([0-9a-f]{64})*$/i
+const HEX = /^0x[0-9a-f]*$/i
 
 function addressIn(word: string | undefined): string {
   const found = ADDRESS.exec(word ?? '')?.[1]
@@ -45,7 +45,7 @@ function numberIn(word: string | undefined): bigint {
 
 /** Returns the words of the data, each with 0x. */
 function wordsOf(data: string): string[] {
-  if (!WORDS.test(data)) throw new MalformedLog('the data is malformed')
+  if (!HEX.test(data) || (data.length - 2) % 64 !== 0) throw new MalformedLog('the data is malformed')
   return Array.from({ length: (data.length - 2) / 64 }, (_, at) => `0x${data.slice(2 + at * 64, 66 + at * 64)}`)
 }
 
