@@ -10,7 +10,16 @@ import type { IndexHeader, IndexToken } from '../../src/archive/index-lines.ts'
 import { parseCid, rawCid } from '../../src/ipfs/cid.ts'
 import { readNode, streamNode } from '../../src/ipfs/nodes.ts'
 import { type CliOptions, cli, errorOf, tempHome } from '../cli/harness.ts'
-import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  mint,
+  plainMetadata,
+  settled,
+  startTestBackend,
+  type TestBackend,
+} from '../helpers/backend.ts'
+import { startHttpServer } from '../helpers/http-server.ts'
 import { CONTRACT, CollectionWorld, drop, pixels } from './collection-world.ts'
 
 const worlds: CollectionWorld[] = []
@@ -202,7 +211,44 @@ describe('says what could not be read, and archives the rest', () => {
   })
 })
 
-test('refuses an address that is no contract, and ERC-20', async () => {
+test('reads the other tokens of a contract that returns a token URI of 10 MB for some', async () => {
+  const world = await one(dataUrl({ name: 'Tide' }))
+  for (let id = 2n; id <= 6n; id++) world.uris.set(id, dataUrl({ name: 'Tide' }))
+  world.result = (id) => (id > 3n ? `0x${'61'.repeat(10_000_000)}` : undefined)
+  const { code, file, stderr } = await archive(world)
+  expect([code, stderr]).toEqual([7, expect.stringContaining('3 files of 6 tokens could not be read')])
+  const { tokens } = await opened(file)
+  const large = 'the token URI is larger than 2 MiB'
+  expect(tokens.map(({ error }) => error)).toEqual([undefined, undefined, undefined, large, large, large])
+}, 60_000)
+
+test('archives a collection of a backend, whose large files have no blocks of their own', async () => {
+  const dataDir = await freshDataDir()
+  const backend = await startTestBackend(dataDir.path)
+  try {
+    const collection = await createTestCollection(backend)
+    const image = Buffer.concat([pixels(1), Buffer.alloc(600 * 1024, 'tide')])
+    const server = await startHttpServer([{ body: image, headers: { 'content-type': 'image/png' } }])
+    const [metadata] = plainMetadata(1)
+    const file_fields = [{ key: 'image', url: `${server.url}/1.png` }]
+    await settled(backend, await mint(backend, collection, [{ ...metadata, file_fields }]))
+    await server.close()
+    const { dir, env } = await tempHome()
+    const file = join(dir, 'tides.car')
+    const own = { ...env, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey.reveal() }
+    const argv = ['collection', 'archive', collection.address, '-b', 'polygon', '--to', file]
+    const { code, stderr } = await cli(argv, { env: own })
+    expect([code, stderr]).toEqual([0, expect.stringContaining('1 token at block')])
+    const { tokens, content } = await opened(file)
+    expect(tokens[0]?.files.map(({ verification }) => verification)).toEqual(['cid', 'cid'])
+    expect(await content(String(tokens[0]?.files[1]?.cid))).toEqual(image)
+  } finally {
+    await backend.close()
+    await dataDir.remove()
+  }
+})
+
+test('refuses an address that is no address, and a missing flag', async () => {
   const world = await one('data:,x')
   const { code, stderr } = await cli(['collection', 'archive', '0x12', ...world.flags.slice(1), '--to', 'a.car'])
   expect([code, stderr]).toEqual([2, expect.stringContaining('<address>')])

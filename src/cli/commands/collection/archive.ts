@@ -115,14 +115,18 @@ function recordOf(file: string, written: Reported) {
 }
 
 /** Prints what could not be read. Returns the error of the command. */
-function incomplete({ io }: Deps, path: string, { unreadable, problems, files }: Reported): GdnError {
+function incomplete({ io }: Deps, path: string, { unreadable, problems, tokens }: Reported): GdnError {
   for (const { token_id, field, url, error } of problems.slice(0, SHOWN_PROBLEMS)) {
     const place = [`token ${token_id}`, field, url].filter((part) => part !== null).join(', ')
     io.warn(safe(`${place}: ${error}`))
   }
   const more = unreadable - SHOWN_PROBLEMS
   if (more > 0) io.warn(`${more} more are in the index.`)
-  return new GdnError('unreadable_files', `${unreadable} of ${count(files, 'file')} could not be read`, {
-    hint: `${basename(path)} has the others. Add --force to read these again, and --gateway for another gateway.`,
-  })
+  return new GdnError(
+    'unreadable_files',
+    `${count(unreadable, 'file')} of ${count(tokens, 'token')} could not be read`,
+    {
+      hint: `${basename(path)} has the others. Add --force to read these again, and --gateway for another gateway.`,
+    },
+  )
 }
