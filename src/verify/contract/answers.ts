@@ -12,7 +12,7 @@ export interface Question<Value> {
   /** `balanceOf(address)` */
   signature: string
   args?: readonly (bigint | string)[] | undefined
-  /** Whether the result may be large and costly to compute, as metadata in a contract is: 4 MiB, and the node's gas limit. */
+  /** Whether the result may be large and costly, as metadata in a contract: up to 4 MiB, and the node's gas limit. */
   isLarge?: boolean
   decode(data: string): Value | null
 }

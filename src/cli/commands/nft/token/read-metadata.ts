@@ -18,8 +18,8 @@ const createUrlFetcher = async (): Promise<Fetcher> =>
   })
 
 /**
- * Reads the metadata at a token URI: from the URI itself, from an IPFS gateway, or from the web. Returns why it can't be
- * read, as the end of a sentence about the metadata.
+ * Reads the metadata at a token URI: from the URI itself, from an IPFS gateway, or from the web. If it can't be read,
+ * returns why, as the end of a sentence about the metadata.
  */
 export async function readTokenMetadata(
   uri: string,
