@@ -131,8 +131,8 @@ describe('errors and hints of tools', () => {
     ['batch status', 'Run `gdn batch list` to list the runs.', 'Call batch_list to list the runs.'],
     [
       'nft mint',
-      'Run `gdn nft show a -b polygon` again.',
-      'Run `gdn nft show a -b polygon` again. Ask the user to run it in a terminal.',
+      'Run `gdn nft show a --newest` again.',
+      'Run `gdn nft show a --newest` again. Ask the user to run it in a terminal.',
     ],
     ['nft mint', 'To see it, run `gdn nft show a --local --json`.', 'To see it, call nft_show {"nft_gdn_id":["a"]}.'],
     [
