@@ -48,7 +48,7 @@ export function manifestOptions(
   }
 }
 
-/** Returns the functions that resolve names such as `@alice`. The names are opened only if a manifest or list has one. */
+/** Returns functions that resolve names such as `@alice`. The names are opened only if a manifest or list has one. */
 export function namesOf({
   addresses,
 }: Pick<Deps, 'addresses'>): Required<Pick<ManifestOptions, 'addressOf' | 'openNames'>> {
