@@ -237,7 +237,7 @@ __gdn_bundles() {
     'nft history') REPLY='server-12647a output-31b492' ;;
     'nft verify') REPLY='flags-0ea566 verifying-2dc4e2 server-12647a output-31b492' ;;
     'batch template') REPLY='flags-588edd server-da4928 output-d9d285' ;;
-    'batch validate') REPLY='flags-62a2a6 server-12647a output-31b492' ;;
+    'batch validate') REPLY='flags-d87aad server-12647a output-31b492' ;;
     'batch preview') REPLY='flags-949698 server-12647a output-31b492' ;;
     'batch rehearse') REPLY='flags-fa8e02 run-d6aedf server-da4928 output-31b492' ;;
     'batch mint') REPLY='flags-5b2450 receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
@@ -541,7 +541,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-62a2a6') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-d87aad') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -554,6 +554,7 @@ __gdn_flags() {
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
+--for - =for Also check the rules of a marketplace: opensea
 --preview - - Draw the images of the first rows (terminal only)' ;;
     'flags-949698') REPLY='--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
@@ -1052,6 +1053,7 @@ ignore' ;;
     'format') REPLY='csv
 json
 jsonl' ;;
+    'for') REPLY='opensea' ;;
     'status') REPLY='pending
 accepted
 deployed

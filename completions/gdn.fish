@@ -332,7 +332,7 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-588edd server-da4928 output-d9d285'
     case 'batch validate'
-      printf '%s\n' 'flags-62a2a6 server-12647a output-31b492'
+      printf '%s\n' 'flags-d87aad server-12647a output-31b492'
     case 'batch preview'
       printf '%s\n' 'flags-949698 server-12647a output-31b492'
     case 'batch rehearse'
@@ -749,7 +749,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-62a2a6'
+    case 'flags-d87aad'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -763,6 +763,7 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time' \
         '--unrevealed - file Also check the placeholder and the rules of an unrevealed drop' \
+        '--for - =for Also check the rules of a marketplace: opensea' \
         '--preview - - Draw the images of the first rows (terminal only)'
     case 'flags-949698'
       printf '%s\n' '--to - file File to write (<manifest>-preview.html)' \
@@ -1342,6 +1343,8 @@ function __gdn_values
       printf '%s\n' 'csv' \
         'json' \
         'jsonl'
+    case 'for'
+      printf '%s\n' 'opensea'
     case 'status'
       printf '%s\n' 'pending' \
         'accepted' \

@@ -233,7 +233,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft history' = 'server-12647a output-31b492'
     'nft verify' = 'flags-0ea566 verifying-2dc4e2 server-12647a output-31b492'
     'batch template' = 'flags-588edd server-da4928 output-d9d285'
-    'batch validate' = 'flags-62a2a6 server-12647a output-31b492'
+    'batch validate' = 'flags-d87aad server-12647a output-31b492'
     'batch preview' = 'flags-949698 server-12647a output-31b492'
     'batch rehearse' = 'flags-fa8e02 run-d6aedf server-da4928 output-31b492'
     'batch mint' = 'flags-5b2450 receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
@@ -534,7 +534,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-62a2a6' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-d87aad' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -547,6 +547,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
+--for - =for Also check the rules of a marketplace: opensea
 --preview - - Draw the images of the first rows (terminal only)'
     'flags-949698' = '--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
@@ -1042,6 +1043,7 @@ ignore'
     'format' = 'csv
 json
 jsonl'
+    'for' = 'opensea'
     'status' = 'pending
 accepted
 deployed

@@ -1,6 +1,6 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { Place } from '../core/errors.ts'
-import type { ColumnMapping, ColumnNaming } from './columns.ts'
+import type { Column, ColumnMapping, ColumnNaming } from './columns.ts'
 import type { ManifestIssue, ManifestRow, RowProblem } from './row.ts'
 
 /** A normalized ENS name and its address on the network of a manifest. */
@@ -57,8 +57,8 @@ export interface ManifestOptions extends ColumnNaming {
   onFileUrl?: ((url: string, place: Place) => void) | undefined
   /** Called for each local file with its location. */
   onLocalFile?: (path: string, place: Place) => void
-  /** Called for each valid row. `from` tells whether columns or a metadata object of the API define it. */
-  onRow?: ((row: ManifestRow, from: 'columns' | 'metadata') => void) | undefined
+  /** Called for each valid row with its columns, or with null if a metadata object of the API defines it. */
+  onRow?: ((row: ManifestRow, columns: readonly (Column | undefined)[] | null) => void) | undefined
   /** Called with the cells of each row of a CSV file, including the cells of ignored columns. */
   onCells?: ((line: number, cells: readonly string[]) => void) | undefined
   /** Called for a local file that some marketplaces may not show. */

@@ -62,7 +62,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
         const built = builder.fromCells({ line: record.line, columns, cells, trusted: true })
         if (checkRow === undefined && isDone(built)) {
           items.push(built)
-          options.onRow?.(built.row, 'columns')
+          options.onRow?.(built.row, columns)
         } else await settle(built, columns, settling, items)
       }
     }
@@ -357,7 +357,7 @@ async function settle(
     return
   }
   items.push(built)
-  onRow?.(built.row, columns === null ? 'metadata' : 'columns')
+  onRow?.(built.row, columns)
 }
 
 function rejectedIssue(

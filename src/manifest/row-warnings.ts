@@ -37,10 +37,10 @@ export class RowWarnings {
     this.#escaped = null
     this.#files = []
     return {
-      onRow: (row, from) => {
+      onRow: (row, columns) => {
         this.#rows++
         // A metadata object can't have an ID.
-        if (row.id === null && from === 'columns') count(this.#withoutId, row)
+        if (row.id === null && columns !== null) count(this.#withoutId, row)
         if (!hasImage(row)) count(this.#withoutImage, row)
         if (isInQuotes(row.metadata.title)) count(this.#quoted, row)
       },

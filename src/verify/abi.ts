@@ -24,6 +24,9 @@ const callWith = (selector: string) => (tokenId: bigint) => `0x${selector}${toke
 /** Returns the call data of `ownerOf(uint256)`. */
 export const ownerOfCall = callWith(OWNER_OF)
 
+/** The call data of `contractURI()`, which ERC-7572 defines. */
+export const CONTRACT_URI_CALL = '0xe8a3d485'
+
 /** Returns the call data of `tokenURI(uint256)`. */
 export const tokenUri = callWith(TOKEN_URI)
 

@@ -10,6 +10,7 @@ import { shellWord } from '../../../core/shell-word.ts'
 import { issuesError } from '../../../manifest/manifest-error.ts'
 import { type ManifestSummary, validateManifest } from '../../../manifest/read.ts'
 import { RowWarnings } from '../../../manifest/row-warnings.ts'
+import { MARKETPLACES, type Marketplace } from '../../../marketplace/rules.ts'
 import { checkFiles, type FileCheck, FileUrls, printWarnings } from '../../batch/check-files.ts'
 import {
   addCheckFlag,
@@ -20,12 +21,14 @@ import {
 } from '../../batch/flags.ts'
 import { flagsAgain, unrevealedAgain } from '../../batch/flags-again.ts'
 import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../../batch/manifest-options.ts'
+import { openMarketplaceCheck } from '../../batch/marketplace-check.ts'
 import { duplicateWarnings } from '../../batch/row-warnings.ts'
 import { configuredServer } from '../../batch/which-server.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { type ChosenCollection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import { oneOf } from '../../flags/parse.ts'
 import { previewOf } from '../../image/preview.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
@@ -43,27 +46,32 @@ const VIEW: View = {
     'mapped_columns',
     'checked_files',
     'warnings',
+    'findings',
+    'hints',
   ],
   columns: ['valid', 'rows', 'issue_count', 'receivers', 'files'],
   id: 'valid',
   // The warnings and mapped columns are printed before the card.
-  card: ({ mapped_columns: _mapped, warnings, ...record }) => [
+  card: ({ mapped_columns: _mapped, warnings, findings, hints: _hints, ...record }) => [
     ...Object.entries(record),
     ['warnings', (warnings as readonly unknown[]).length],
+    ...(findings === undefined ? [] : [['findings', (findings as readonly unknown[]).length] as const]),
   ],
 }
 
 export interface ValidateFlags extends BatchMintFlags {
   preview?: boolean
+  for?: Marketplace
 }
 
 export function command(deps: Deps, run = validate): GdnCommand {
   const validateCommand = new GdnCommand({
     about:
-      'The command checks every row, field and local file, and reports errors and warnings with their line and column. With --json, it lists up to 1,000 errors. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. A problem that may be temporary, such as a server that is down, is a warning. With --preview, the command draws the local images of the first rows in a terminal. To choose how gdn draws them, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview.',
+      'The command checks every row, field and local file, and reports errors and warnings with their line and column. With --json, it lists up to 1,000 errors. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. A problem that may be temporary, such as a server that is down, is a warning. With --preview, the command draws the local images of the first rows in a terminal. To choose how gdn draws them, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview.\nWith --for, the command also checks the rules of a marketplace, and names the row, column, rule and source of each finding. If a collection is selected, the command checks its image, banner and description.',
     examples: [
       ['Validate a manifest', 'gdn batch validate drop.csv -b polygon'],
       ['Also check the file URLs', 'gdn batch validate drop.csv -b polygon --check-files'],
+      ['Check the rules of OpenSea', 'gdn batch validate drop.csv -b polygon --for opensea'],
       ['Show the first images', 'gdn batch validate drop.csv -b polygon --preview'],
       ['Validate a manifest from standard input', 'make-rows | gdn batch validate - -b polygon --json'],
     ],
@@ -73,6 +81,9 @@ export function command(deps: Deps, run = validate): GdnCommand {
   addTargetFlags(validateCommand)
   addCheckFlag(validateCommand)
   addUnrevealedFlag(validateCommand, 'Also check the placeholder and the rules of an unrevealed drop')
+  valueFlag(validateCommand, '--for <marketplace>', 'Also check the rules of a marketplace: opensea', {
+    parse: oneOf(MARKETPLACES),
+  })
   switchFlag(validateCommand, '--preview', 'Draw the images of the first rows (terminal only)')
   addServerFlags(validateCommand)
   addOutputFlags(validateCommand)
@@ -97,6 +108,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const options = withEnsNames(deps, settings, flags, given)
   const rowWarnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest)
   const duplicates = new DuplicateRows()
+  const market = await openMarketplaceCheck(deps, settings, flags.for, rowWarnings.file)
   const { onRow, onFileWarning, onUnescaped } = rowWarnings.begin()
   const found = await validateManifest(
     source,
@@ -108,9 +120,10 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
       onFileWarning,
       onUnescaped,
       onFileUrl: urls?.begin(),
-      onRow(row, from) {
-        onRow(row, from)
+      onRow(row, columns) {
+        onRow(row, columns)
         duplicates.add(row)
+        market?.add(row, columns)
       },
     },
     preview?.add,
@@ -121,7 +134,11 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   printWarnings(deps.io, { warnings })
   const { rows, receivers, files, target } = found
   const namedTwice = duplicates.namedTwice.map((pair) => namedTwiceIssue(rowWarnings.file, pair))
-  throwProblems(found, { errors: [...namedTwice, ...(check?.errors ?? [])], warnings })
+  const findings = (await market?.finish()) ?? null
+  throwProblems(found, {
+    errors: [...namedTwice, ...(check?.errors ?? []), ...(findings?.errors ?? [])],
+    warnings: [...warnings, ...(findings?.warnings ?? [])],
+  })
   const contractAddress = target.contractAddress ?? settings.contract?.value ?? null
   if (unrevealed !== undefined && target.blockchain !== null) {
     await drop?.openPlaceholder(deps, unrevealed, target.blockchain)
@@ -138,6 +155,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
     mapped_columns: mapped.all,
     ...(check === null ? {} : { checked_files: check.checked }),
     warnings,
+    ...findings?.fields,
   })
   const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no errors.`
   if (manifest === '-') return deps.io.note(summary)

@@ -103,7 +103,8 @@ export async function readCreation(deps: Deps, connection: Connection, contract:
   }
 }
 
-async function readMetadata(
+/** Returns the metadata at the metadata URI of a contract. */
+export async function readMetadata(
   deps: Deps,
   connect: () => Promise<Connection>,
   { gateway }: SetFlags,

@@ -1,0 +1,102 @@
+import type { Settings } from '../../config/settings.ts'
+import { count } from '../../core/count.ts'
+import { formatProblem, GdnError } from '../../core/errors.ts'
+import type { Column } from '../../manifest/columns.ts'
+import type { ManifestIssue, ManifestRow } from '../../manifest/row.ts'
+import type { Finding, Findings } from '../../marketplace/finding.ts'
+import type { Marketplace, RuleName } from '../../marketplace/rules.ts'
+import { CONTRACT_URI_CALL, decodeString } from '../../verify/abi.ts'
+import { whichCollection } from '../connect/which-collection.ts'
+import type { Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
+import { printWarnings } from './check-files.ts'
+
+export interface MarketplaceCheck {
+  add(row: ManifestRow, columns: readonly (Column | undefined)[] | null): void
+  /** Checks the files and the collection, and prints warnings and hints. */
+  finish(): Promise<{
+    errors: ManifestIssue[]
+    warnings: ManifestIssue[]
+    /** The fields of the command's record. */
+    fields: { findings: Finding[]; hints: Finding[] }
+  }>
+}
+
+/** Opens the check of a drop by the rules of a marketplace; null without a marketplace. */
+export async function openMarketplaceCheck(
+  deps: Deps,
+  settings: Settings,
+  marketplace: Marketplace | undefined,
+  file: string,
+): Promise<MarketplaceCheck | null> {
+  if (marketplace === undefined) return null
+  const { DropCheck } = await import('../../marketplace/check-drop.ts')
+  const drop = new DropCheck(file)
+  return {
+    add: drop.add,
+    async finish() {
+      const findings = await drop.finish(deps.signals.signal)
+      await checkCollection(deps, settings, findings)
+      const warnings = findings.issues('warning')
+      printWarnings(deps.io, { warnings })
+      const left = findings.counts.warning - warnings.length
+      if (left > 0) deps.io.warn(`  … ${count(left, 'more finding')} not listed`)
+      for (const hint of findings.issues('hint')) {
+        deps.io.note(safe(`hint: ${formatProblem(hint)}`))
+        deps.io.note(`  ${safe(hint.hint ?? '')}`)
+      }
+      const fields = {
+        findings: [...findings.records('error'), ...findings.records('warning')],
+        hints: findings.records('hint'),
+      }
+      return { errors: findings.issues('error'), warnings, fields }
+    },
+  }
+}
+
+const NEEDED = [
+  { key: 'image', rule: 'collection-image', flag: '--image <file>' },
+  { key: 'banner_image', rule: 'collection-banner', flag: '--banner <file>' },
+  { key: 'description', rule: 'collection-description', flag: '--description <text>' },
+] as const satisfies readonly { key: string; rule: RuleName; flag: string }[]
+
+/** Checks the metadata in the contract (ERC-7572), which is all that a marketplace sees. */
+async function checkCollection(deps: Deps, settings: Settings, findings: Findings): Promise<void> {
+  const found = await collectionMetadata(deps, settings)
+  if (typeof found === 'string') return deps.io.note(`The collection is not checked: ${safe(found)}.`)
+  const { contract, metadata } = found
+  for (const { key, rule, flag } of NEEDED) {
+    const value = metadata[key]
+    if (typeof value === 'string' && value.trim() !== '') continue
+    const message = `the metadata in the contract ${contract} has no ${key}`
+    const fix = `To add it, run \`gdn collection set ${contract} ${flag}\`.`
+    findings.add({ row: null, line: null, column: key, rule, message, fix })
+  }
+}
+
+/** Returns the metadata in the contract of the selected collection, or why it can't be read. */
+async function collectionMetadata(
+  deps: Deps,
+  settings: Settings,
+): Promise<string | { contract: string; metadata: Readonly<Record<string, unknown>> }> {
+  try {
+    const connection = await deps.connect(settings)
+    const { contract, blockchain } = await whichCollection(deps, settings, connection.server)
+    const { openVerifier } = await import('../connect/open-verifier.ts')
+    const { verifier, close } = await openVerifier(deps, {}, blockchain, connection.server)
+    try {
+      if ('reason' in verifier) return verifier.reason
+      const [found] = await verifier.chain.call([{ to: contract, data: CONTRACT_URI_CALL }])
+      if (found?.kind === 'failed') return found.message
+      const uri = found?.kind === 'value' ? decodeString(found.data) : null
+      if (uri === null) return `${contract} has no contractURI (ERC-7572)`
+      const { readMetadata } = await import('../commands/collection/set/metadata.ts')
+      return { contract, metadata: await readMetadata(deps, async () => connection, {}, uri) }
+    } finally {
+      await close()
+    }
+  } catch (error) {
+    if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
+    return error.message
+  }
+}

@@ -1,0 +1,74 @@
+import type { Column } from '../manifest/columns.ts'
+import type { ManifestIssue } from '../manifest/row.ts'
+import { RULES, type RuleName, type Severity } from './rules.ts'
+
+/** A place in a manifest. A collection has none. */
+export interface FoundAt {
+  /** The number of the row, from 1. */
+  row: number | null
+  line: number | null
+  /** The name of the column or field. */
+  column: string | null
+  /** The position of the column in a CSV file, from 1. */
+  position?: number | undefined
+}
+
+/** A violation of a rule, as `--json` prints it. */
+export interface Finding extends Omit<FoundAt, 'position'> {
+  severity: Severity
+  rule: RuleName
+  message: string
+  source: string
+  source_date: string
+}
+
+interface Found extends FoundAt {
+  rule: RuleName
+  message: string
+  fix: string
+}
+
+const MAX_FINDINGS = 1000
+
+/** Collects findings, the first 1,000 of each severity. */
+export class Findings {
+  readonly #file: string
+  readonly #all: Record<Severity, (ManifestIssue & Finding)[]> = { error: [], warning: [], hint: [] }
+  readonly counts: Record<Severity, number> = { error: 0, warning: 0, hint: 0 }
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  add({ row, line, column, position, rule, message, fix }: Found): void {
+    const { severity, source, date } = RULES[rule]
+    if (this.counts[severity]++ >= MAX_FINDINGS) return
+    const place =
+      row === null ? {} : { file: this.#file, line: line ?? undefined, field: column ?? undefined, column: position }
+    const hint = `${fix} Rule ${rule}: ${source} (${date})`
+    this.#all[severity].push({
+      ...{ severity, row, line, rule, message, source, source_date: date },
+      // The locations of other problems have the column's name as `field`.
+      ...{ column, place, hint },
+    })
+  }
+
+  /** Returns the findings of a severity as problems with locations, by row. */
+  issues(severity: Severity): (ManifestIssue & Finding)[] {
+    return this.#all[severity].sort((a, b) => (a.row ?? 0) - (b.row ?? 0))
+  }
+
+  /** Returns the findings of a severity for programs. */
+  records(severity: Severity): Finding[] {
+    return this.issues(severity).map(({ place: _place, hint: _hint, ...finding }) => finding)
+  }
+}
+
+/** Returns the place of a column in a row. */
+export function placeIn(
+  { row, line }: Pick<FoundAt, 'row' | 'line'>,
+  column: Column | undefined,
+  name: string | null,
+): FoundAt {
+  return { row, line, column: column?.name ?? name, position: column?.position }
+}

@@ -1,0 +1,125 @@
+import { open } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { SNIFF_BYTES, sniffContentType } from '../files/content-type.ts'
+import { canMeasure, IMAGE_BYTES, imageSize } from '../files/image-size.ts'
+import { EXPECTED, FORMATS, type FormatName, formatOf } from '../files/inspect/formats.ts'
+import type { Findings, FoundAt } from './finding.ts'
+import type { RuleName } from './rules.ts'
+
+/** The use of a file in metadata. Other files are attachments, for which OpenSea has no rules. */
+export type MediaUse = 'image' | 'animation'
+
+const IMAGES: readonly FormatName[] = ['png', 'jpeg', 'gif', 'webp', 'avif', 'heif', 'svg']
+/** The extensions that OpenSea supports in animation_url. `.html` and `.htm` are pages. */
+const ANIMATIONS = ['gltf', 'glb', 'webm', 'mp4', 'm4v', 'ogv', 'ogg', 'mp3', 'wav', 'oga', 'html', 'htm']
+const MIN_PIXELS = 3000
+const MAX_SVG_BYTES = 4 * 1024 * 1024
+/** Scripts, event handlers and animations of an SVG. */
+const MOTION = /<(?:\w+:)?(?:script|animate|animateMotion|animateTransform|set)\b|\son[a-z]+\s*=|@keyframes\b/i
+
+interface Use {
+  use: MediaUse
+  at: FoundAt
+}
+
+/** Checks images and animations once for each file. Checks a URL only by its extension. */
+export class MediaChecks {
+  /** First uses by use and path. */
+  readonly #files = new Map<string, Use & { path: string }>()
+  readonly #urls = new Set<string>()
+  readonly #small = { files: 0, largest: '', first: null as FoundAt | null }
+  readonly #findings: Findings
+
+  constructor(findings: Findings) {
+    this.#findings = findings
+  }
+
+  addFile(path: string, { use, at }: Use): void {
+    const key = `${use}:${path}`
+    if (!this.#files.has(key)) this.#files.set(key, { use, at, path })
+  }
+
+  addUrl(url: string, { use, at }: Use): void {
+    const key = `${use}:${url}`
+    if (this.#urls.has(key)) return
+    this.#urls.add(key)
+    this.#checkFormat(extensionOf(url), null, { use, at })
+  }
+
+  /** Reads the local files. */
+  async finish(signal: AbortSignal): Promise<void> {
+    for (const { path, ...use } of this.#files.values()) {
+      signal.throwIfAborted()
+      await this.#checkFile(path, use)
+    }
+    const { files, first } = this.#small
+    if (first === null) return
+    const which = files === 1 ? '1 image is' : `${files} images are`
+    const message = `${which} smaller than ${MIN_PIXELS} x ${MIN_PIXELS} pixels, the first ${this.#small.largest}`
+    this.#add('image-pixels', first, message, `OpenSea recommends at least ${MIN_PIXELS} x ${MIN_PIXELS} pixels.`)
+  }
+
+  async #checkFile(path: string, { use, at }: Use): Promise<void> {
+    const file = await open(path)
+    try {
+      const { size } = await file.stat()
+      const head = Buffer.alloc(Math.min(size, IMAGE_BYTES))
+      await file.read(head, 0, head.length, 0)
+      const format = formatOf(head.subarray(0, SNIFF_BYTES))
+      this.#checkFormat(extname(path).toLowerCase(), format, { use, at })
+      if (use !== 'image') return
+      if (format === 'svg') {
+        const text = Buffer.alloc(Math.min(size, MAX_SVG_BYTES))
+        await file.read(text, 0, text.length, 0)
+        return this.#checkSvg(text, at)
+      }
+      const type = sniffContentType(head)
+      const found = canMeasure(type) ? imageSize(head, type) : null
+      if (found === null || (found.width >= MIN_PIXELS && found.height >= MIN_PIXELS)) return
+      this.#small.files++
+      this.#small.largest ||= `${found.width} x ${found.height}`
+      this.#small.first ??= at
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** @param content the format of a file's content; null if only the extension is known */
+  #checkFormat(extension: string, content: FormatName | null, { use, at }: Use): void {
+    const format = content ?? (Object.hasOwn(EXPECTED, extension) ? EXPECTED[extension] : undefined)
+    // A page may have any extension, or none.
+    if (format === undefined) return
+    const { name } = FORMATS[format]
+    if (use === 'image') {
+      if (IMAGES.includes(format)) return
+      const fix = 'Use an image here, and animation_url for other media.'
+      this.#add('image-type', at, `is ${name}, but OpenSea shows only images here`, fix)
+      return
+    }
+    const shown = extension === '' ? FORMATS[format].extension : extension
+    if (ANIMATIONS.includes(shown.slice(1))) return
+    const fix = `Use one of the extensions ${ANIMATIONS.join(', ')}.`
+    this.#add('animation-type', at, `is ${name} (${shown}), which OpenSea doesn't support as an animation`, fix)
+  }
+
+  #checkSvg(bytes: Buffer, at: FoundAt): void {
+    // UTF-16 has a NUL byte next to each ASCII character.
+    const found = MOTION.exec(bytes.toString('latin1').replaceAll('\0', ''))
+    if (found === null) return
+    const message = 'is an SVG with scripts or animations, which OpenSea caches as a still PNG image'
+    this.#add('image-motion', at, message, 'Use animation_url for an HTML page or a video, and a still image here.')
+  }
+
+  #add(rule: RuleName, at: FoundAt, what: string, fix: string): void {
+    const message = rule === 'image-pixels' ? what : `${at.column} ${what}`
+    this.#findings.add({ ...at, rule, message, fix })
+  }
+}
+
+function extensionOf(url: string): string {
+  try {
+    return extname(new URL(url).pathname).toLowerCase()
+  } catch {
+    return ''
+  }
+}
