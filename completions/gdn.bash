@@ -50,6 +50,7 @@ history Show the history of an NFT
 verify Verify that the server created an NFT, and check its data' ;;
     'batch') REPLY='template Print a sample manifest
 validate Validate a manifest without sending anything
+rarity Rank NFTs by the rarity of their traits
 preview Write an HTML preview of a manifest
 rehearse Mint a manifest on a copy of its network
 mint Mint every row of a manifest, or resume its run
@@ -164,6 +165,7 @@ __gdn_arguments() {
     'nft history') REPLY='text' ;;
     'nft verify') REPLY='text' ;;
     'batch validate') REPLY='file' ;;
+    'batch rarity') REPLY='file' ;;
     'batch preview') REPLY='file' ;;
     'batch rehearse') REPLY='file' ;;
     'batch mint') REPLY='file' ;;
@@ -238,6 +240,7 @@ __gdn_bundles() {
     'nft verify') REPLY='flags-0ea566 verifying-2dc4e2 server-12647a output-31b492' ;;
     'batch template') REPLY='flags-588edd server-da4928 output-d9d285' ;;
     'batch validate') REPLY='flags-d87aad server-12647a output-31b492' ;;
+    'batch rarity') REPLY='flags-ac686f server-12647a output-31b492' ;;
     'batch preview') REPLY='flags-949698 server-12647a output-31b492' ;;
     'batch rehearse') REPLY='flags-fa8e02 run-d6aedf server-da4928 output-31b492' ;;
     'batch mint') REPLY='flags-5b2450 receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
@@ -556,6 +559,19 @@ __gdn_flags() {
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
 --for - =for Also check the rules of a marketplace: opensea
 --preview - - Draw the images of the first rows (terminal only)' ;;
+    'flags-ac686f') REPLY='--traits - - List the number and share of each value instead of the NFTs
+--limit - text List only the first n
+--contract -c @collections Address or name of the drop'\''s collection
+--contract-address ~ @collections Address or name of the drop'\''s collection
+--contract-addresses ~ @collections Address or name of the drop'\''s collection
+--blockchain -b =blockchain Blockchain of the collection
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
+--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' ;;
     'flags-949698') REPLY='--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
 --open - - Open the file in the browser

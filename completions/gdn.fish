@@ -54,6 +54,7 @@ function __gdn_words
     case 'batch'
       printf '%s\n' 'template Print a sample manifest' \
         'validate Validate a manifest without sending anything' \
+        'rarity Rank NFTs by the rarity of their traits' \
         'preview Write an HTML preview of a manifest' \
         'rehearse Mint a manifest on a copy of its network' \
         'mint Mint every row of a manifest, or resume its run' \
@@ -191,6 +192,8 @@ function __gdn_arguments
     case 'nft verify'
       printf '%s\n' 'text'
     case 'batch validate'
+      printf '%s\n' 'file'
+    case 'batch rarity'
       printf '%s\n' 'file'
     case 'batch preview'
       printf '%s\n' 'file'
@@ -333,6 +336,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-588edd server-da4928 output-d9d285'
     case 'batch validate'
       printf '%s\n' 'flags-d87aad server-12647a output-31b492'
+    case 'batch rarity'
+      printf '%s\n' 'flags-ac686f server-12647a output-31b492'
     case 'batch preview'
       printf '%s\n' 'flags-949698 server-12647a output-31b492'
     case 'batch rehearse'
@@ -765,6 +770,20 @@ function __gdn_flags
         '--unrevealed - file Also check the placeholder and the rules of an unrevealed drop' \
         '--for - =for Also check the rules of a marketplace: opensea' \
         '--preview - - Draw the images of the first rows (terminal only)'
+    case 'flags-ac686f'
+      printf '%s\n' '--traits - - List the number and share of each value instead of the NFTs' \
+        '--limit - text List only the first n' \
+        '--contract -c @collections Address or name of the drop\'s collection' \
+        '--contract-address ~ @collections Address or name of the drop\'s collection' \
+        '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--receiver - @wallets Receiver for rows without one' \
+        '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
+        '--sender - @wallets First owner for rows without a sender' \
+        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
+        '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
+        '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
     case 'flags-949698'
       printf '%s\n' '--to - file File to write (<manifest>-preview.html)' \
         '--force - - Overwrite an existing file' \

@@ -52,6 +52,7 @@ history Show the history of an NFT
 verify Verify that the server created an NFT, and check its data'
     'batch' = 'template Print a sample manifest
 validate Validate a manifest without sending anything
+rarity Rank NFTs by the rarity of their traits
 preview Write an HTML preview of a manifest
 rehearse Mint a manifest on a copy of its network
 mint Mint every row of a manifest, or resume its run
@@ -163,6 +164,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft history' = 'text'
     'nft verify' = 'text'
     'batch validate' = 'file'
+    'batch rarity' = 'file'
     'batch preview' = 'file'
     'batch rehearse' = 'file'
     'batch mint' = 'file'
@@ -234,6 +236,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft verify' = 'flags-0ea566 verifying-2dc4e2 server-12647a output-31b492'
     'batch template' = 'flags-588edd server-da4928 output-d9d285'
     'batch validate' = 'flags-d87aad server-12647a output-31b492'
+    'batch rarity' = 'flags-ac686f server-12647a output-31b492'
     'batch preview' = 'flags-949698 server-12647a output-31b492'
     'batch rehearse' = 'flags-fa8e02 run-d6aedf server-da4928 output-31b492'
     'batch mint' = 'flags-5b2450 receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
@@ -549,6 +552,19 @@ mcp Serve the commands to coding agents as MCP tools'
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
 --for - =for Also check the rules of a marketplace: opensea
 --preview - - Draw the images of the first rows (terminal only)'
+    'flags-ac686f' = '--traits - - List the number and share of each value instead of the NFTs
+--limit - text List only the first n
+--contract -c @collections Address or name of the drop''s collection
+--contract-address ~ @collections Address or name of the drop''s collection
+--contract-addresses ~ @collections Address or name of the drop''s collection
+--blockchain -b =blockchain Blockchain of the collection
+--receiver - @wallets Receiver for rows without one
+--receiver-wallet-address ~ @wallets Receiver for rows without one
+--sender - @wallets First owner for rows without a sender
+--sender-wallet-address ~ @wallets First owner for rows without a sender
+--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
+--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
+--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
     'flags-949698' = '--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
 --open - - Open the file in the browser

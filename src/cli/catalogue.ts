@@ -71,6 +71,7 @@ const nft = noun('nft', 'Mint, transfer, update, burn, list and verify NFTs', [
 const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
   read('template', 'Print a sample manifest', () => import('./commands/batch/template.ts')),
   read('validate', 'Validate a manifest without sending anything', () => import('./commands/batch/validate.ts')),
+  read('rarity', 'Rank NFTs by the rarity of their traits', () => import('./commands/batch/rarity.ts')),
   write('preview', 'Write an HTML preview of a manifest', () => import('./commands/batch/preview.ts')),
   write('rehearse', 'Mint a manifest on a copy of its network', () => import('./commands/batch/rehearse.ts')),
   spend('mint', 'Mint every row of a manifest, or resume its run', () => import('./commands/batch/mint.ts')),

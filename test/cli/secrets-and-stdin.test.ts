@@ -58,6 +58,7 @@ const READS: readonly [line: string[], stdin: string, prints: string][] = [
   [['nft', 'transfer', '--file', '-', '--dry-run', ...AT], transfer, '"token_id"'],
   [['api', 'createnft', '--file', '-', '--dry-run', ...AT], mint, 'Dawn'],
   [['batch', 'validate', '-', ...TARGET], CSV, '2 rows'],
+  [['batch', 'rarity', '-', ...TARGET], CSV, 'Dawn'],
   [['batch', 'preview', '-', ...TARGET, '--to', 'page.html'], CSV, 'page.html'],
   [['batch', 'mint', '-', ...TARGET, '--run', 'r', '--dry-run', '--no-lookup', ...AT], CSV, 'Dawn'],
   [['auth', 'login', '--key-file', '-', '--no-check', ...AT], 'sesame-open\n', 'credentials'],

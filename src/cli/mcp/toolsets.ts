@@ -7,7 +7,7 @@ const TOOLSETS = {
     ...['plan', 'apply', 'cost', 'wallet list', 'wallet generate', 'doctor'],
   ],
   nfts: ['nft grant', 'nft update', 'nft freeze', 'nft wait', 'nft history', 'collection holders'],
-  runs: ['batch resume', 'batch reconcile', 'batch preview', 'batch report', 'batch rm', 'reveal'],
+  runs: ['batch resume', 'batch reconcile', 'batch preview', 'batch rarity', 'batch report', 'batch rm', 'reveal'],
   wallets: ['wallet add', 'wallet group', 'wallet rename', 'wallet rm'],
   backend: [
     ...['local status', 'chain list', 'chain status', 'tx list', 'tx show', 'tx unknown', 'key list', 'db status'],

@@ -14,17 +14,26 @@ export interface ManifestCards {
   remoteImages: boolean
 }
 
+/** The rank of a row among the rows of its manifest, and its rarest traits. */
+export interface CardRarity {
+  rank: number
+  of: number
+  rarest: readonly string[]
+}
+
 const MAX_MESSAGE = 500
 
 /**
  * Returns the card of a row as it would be minted.
  *
  * @param outcome the row's outcome in the run of this manifest, or null if it has none
+ * @param rarity null if it is unknown
  */
 export function rowCard(
   row: ManifestRow,
   { place, remoteImages }: ManifestCards,
   outcome: ResultRow | null = null,
+  rarity: CardRarity | null = null,
 ): string {
   const { line, id, receiver, sender, metadata, localFiles } = row
   const { title, description, file_fields, attribute = [] } = metadata
@@ -41,12 +50,13 @@ export function rowCard(
         : shown.path === undefined
           ? remoteImage(shown.url, title, remoteImages)
           : localImage(place, shown.path, title),
-    where: outcomeOf(outcome) + whereOf(line, id),
+    where: outcomeOf(outcome) + whereOf(line, id) + rankOf(rarity),
     title,
     description,
     tags: attribute.map((one) => [one.tag, shownValue(one)]),
     problems: outcome === null || outcome.error === null ? '' : errorList(outcome.error),
     more: [
+      ['Rarest traits', rarity === null ? '' : ownDirection(beginningOf(rarity.rarest.join(', '), MAX_MESSAGE))],
       ['Receiver', `<code>${escapeHtml(receiver)}</code>`],
       ['First owner', sender === null ? '' : `<code>${escapeHtml(sender)}</code>`],
       ['Image', shown === undefined ? '' : fileText(shown)],
@@ -55,6 +65,9 @@ export function rowCard(
     ],
   })
 }
+
+const rankOf = (rarity: CardRarity | null): string =>
+  rarity === null ? '' : `<span title="Rank by rarity">rank ${rarity.rank} of ${rarity.of}</span>`
 
 /** Returns the outcome of a row as HTML, or an empty string if the row wasn't sent. */
 function outcomeOf(outcome: ResultRow | null): string {

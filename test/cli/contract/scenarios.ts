@@ -634,6 +634,9 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'batch validate': one([...MANIFEST, 'valid', 'issue_count', 'files', 'warnings'], () =>
     withWholeManifest({}, ['batch', 'validate']),
   ),
+  'batch rarity': list(['rank', 'score', 'line', 'title', 'rarest', 'method'], () =>
+    withWholeManifest({}, ['batch', 'rarity']),
+  ),
   'batch preview': one([...MANIFEST, 'file', 'errors', 'run', 'minted'], () =>
     withManifest({}, ['batch', 'preview'], '--force'),
   ),
@@ -818,7 +821,8 @@ export const EMPTY_FIELDS: Readonly<Record<string, readonly string[]>> = {
   'nft history': ['explorer_url'],
   'nft transfer': ['gas_used'],
   'nft show': ['blockchain', 'error'],
-  'batch validate': ['checked_files'],
+  'batch validate': ['checked_files', 'findings', 'hints'],
+  'batch rarity': ['token_id', 'nft_gdn_id'],
   'wallet list': ['error'],
 }
 

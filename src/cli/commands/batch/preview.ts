@@ -6,7 +6,7 @@ import { openOutcomes } from '../../../batch/runs/run-rows.ts'
 import { listRuns, type Run } from '../../../batch/runs/runs.ts'
 import { count } from '../../../core/count.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
-import { readManifest } from '../../../manifest/read.ts'
+import { type ManifestReading, readManifest } from '../../../manifest/read.ts'
 import type { InvalidRow, ManifestIssue, ManifestRow } from '../../../manifest/row.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../../batch/flags.ts'
 import {
@@ -24,6 +24,7 @@ import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import type { CardRarity } from '../../sheet/manifest-card.ts'
 import { SheetFile } from '../../sheet/sheet-file.ts'
 import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
 import { knownCollection, throwProblems } from './validate.ts'
@@ -57,7 +58,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = preview): GdnCommand {
   const previewCommand = new GdnCommand({
     about:
-      "The command writes one HTML file that shows each row with its image, its metadata and the errors that gdn batch validate reports. It sends no rows to a server, and you can open the file from disk. The page supports paging and search, and opens quickly even with 100,000 rows. The page links to local images instead of containing them, so move the page and the images together. The page shows images on the web as links, unless --remote-images lets the browser load them. If a run on this machine has sent a row, the page shows the row's status and token ID. If the manifest has errors, the command still writes the page, and the exit code is 2.",
+      "The command writes one HTML file that shows each row with its image, its metadata and the errors that gdn batch validate reports. It sends no rows to a server, and you can open the file from disk. The page supports paging and search, and opens quickly even with 100,000 rows. The page links to local images instead of containing them, so move the page and the images together. If rows have traits, the page shows the rank and the rarest traits of each row, by the method of gdn batch rarity. The page shows images on the web as links, unless --remote-images lets the browser load them. If a run on this machine has sent a row, the page shows the row's status and token ID. If the manifest has errors, the command still writes the page, and the exit code is 2.",
     examples: [
       ['Preview a drop in the browser', 'gdn batch preview drop.csv -b polygon --open'],
       ['Replace the preview after a fix', 'gdn batch preview drop.csv -b polygon --force'],
@@ -94,6 +95,32 @@ async function runOf(deps: Deps, manifest: string, flags: PreviewFlags, stateDir
   return (await listRuns(stateDir)).find(fits) ?? null
 }
 
+/** Reads a manifest, and returns the rarity of its valid rows by their number, from 0. Null if no row has a trait. */
+async function rarityOfRows(
+  { io, signals }: Deps,
+  reading: ManifestReading,
+): Promise<((row: number) => CardRarity | null) | null> {
+  const { RAREST, Rarity, traitText } = await import('../../../marketplace/rarity.ts')
+  const rarity = new Rarity()
+  const progress = await io.progress('Counting the traits')
+  try {
+    for await (const block of reading.blocks()) {
+      for (const item of block) if ('row' in item) rarity.add(item.row.metadata.attribute ?? [])
+      signals.signal.throwIfAborted()
+    }
+  } finally {
+    progress.stop()
+  }
+  const ranking = rarity.rank()
+  if (!ranking.hasScores) return null
+  return (row) => {
+    const rank = ranking.ranks[row]
+    // The manifest may have grown since.
+    if (rank === undefined) return null
+    return { rank, of: ranking.size, rarest: ranking.rarest(row, RAREST).map(traitText) }
+  }
+}
+
 export async function preview(deps: Deps, manifest: string, flags: PreviewFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, VIEW, { manifest })
@@ -110,6 +137,8 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     blockchain: blockchain ?? null,
     onMapped: mapped.add,
   })
+  // The rank of the first row depends on the last row. Standard input can't be read twice.
+  const rarities = manifest === '-' ? null : await rarityOfRows(deps, reading)
   const [{ invalidRowCard, rowCard }, { previewTop }, { PAGE_END }] = await Promise.all([
     import('../../sheet/manifest-card.ts'),
     import('../../sheet/preview-top.ts'),
@@ -151,7 +180,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
           const outcome = outcomes === null ? null : await outcomes.of(item.row)
           if (outcome !== null && outcome.status !== 'pending') sent++
           if (outcome?.status === 'deployed') minted++
-          await sheet.writeCard(rowCard(item.row, how, outcome))
+          await sheet.writeCard(rowCard(item.row, how, outcome, rarities?.(rows - 1)))
           continue
         }
         issueCount++

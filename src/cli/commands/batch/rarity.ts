@@ -1,0 +1,170 @@
+import { readAttribute } from '../../../api/traits.ts'
+import { pagesOfNfts } from '../../../client/read-records.ts'
+import type { Settings } from '../../../config/settings.ts'
+import { count } from '../../../core/count.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { validateManifest } from '../../../manifest/read.ts'
+import {
+  METHOD,
+  METHOD_TEXT,
+  percent,
+  RAREST,
+  type Ranking,
+  Rarity,
+  type TraitShare,
+  traitText,
+} from '../../../marketplace/rarity.ts'
+import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../../batch/flags.ts'
+import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../../batch/manifest-options.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { whichCollection } from '../../connect/which-collection.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import { integer } from '../../flags/parse.ts'
+import { safe } from '../../io/io.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { awaitResponse } from '../../request/slow-response.ts'
+import { knownCollection, throwProblems } from './validate.ts'
+
+export interface RarityFlags extends BatchMintFlags {
+  traits?: boolean
+  limit?: number
+}
+
+const NFTS: View = {
+  fields: ['rank', 'score', 'line', 'id', 'token_id', 'nft_gdn_id', 'title', 'rarest', 'method'],
+  columns: ['rank', 'score', 'line', 'id', 'token_id', 'title', 'rarest'],
+  id: 'nft_gdn_id',
+  plural: 'NFTs',
+  sparse: ['line', 'id', 'token_id'],
+  cells: (record) => ({
+    ...record,
+    score: Number(record.score).toFixed(4),
+    rarest: (record.rarest as readonly TraitShare[]).map(traitText).join(', '),
+  }),
+}
+
+const TRAITS: View = {
+  fields: ['trait', 'value', 'count', 'share', 'bits', 'scored', 'method'],
+  columns: ['trait', 'value', 'count', 'share', 'bits'],
+  id: 'trait',
+  plural: 'values',
+  cells: (record) => ({
+    ...record,
+    value: record.value ?? 'none',
+    share: percent(Number(record.share)),
+    bits: record.scored === true ? Number(record.bits).toFixed(2) : 'not scored',
+  }),
+}
+
+export function command(deps: Deps, run = rarity): GdnCommand {
+  const rarityCommand = new GdnCommand({
+    about: `The command ranks the NFTs of a manifest, or of a collection if no manifest is named. ${METHOD_TEXT} Equal scores share a rank. Typed traits, such as attr(number):Power, are counted but not scored. Marketplaces may use another method, so their ranks can differ. With --traits, the command lists the number and share of each value. A collection's burned and failed NFTs don't count.`,
+    examples: [
+      ['Rank the rows of a manifest', 'gdn batch rarity drop.csv -b polygon'],
+      ['List the share of each trait', 'gdn batch rarity drop.csv -b polygon --traits'],
+      [
+        'Rank the NFTs of a collection, as CSV',
+        'gdn batch rarity -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon -o csv > rarity.csv',
+      ],
+    ],
+    aliases: TARGET_ALIASES,
+  })
+  rarityCommand.argument('[manifest]')
+  switchFlag(rarityCommand, '--traits', 'List the number and share of each value instead of the NFTs')
+  valueFlag(rarityCommand, '--limit <n>', 'List only the first n', { parse: integer(1, 100_000_000) })
+  addTargetFlags(rarityCommand)
+  addServerFlags(rarityCommand)
+  addOutputFlags(rarityCommand)
+  return rarityCommand.action(async (manifest: string | undefined, flags: RarityFlags) => {
+    await run(deps, manifest, flags)
+  })
+}
+
+export async function rarity(deps: Deps, manifest: string | undefined, flags: RarityFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, flags.traits === true ? TRAITS : NFTS, { manifest })
+  const settings = await deps.settings(flags)
+  const { ranking, names } =
+    manifest === undefined ? await ofCollection(deps, settings) : await ofManifest(deps, settings, manifest, flags)
+  if (ranking.size === 0) throw new GdnError('not_found', 'there are no NFTs to rank')
+  const records = flags.traits === true ? traitsOf(ranking) : nftsOf(ranking, names)
+  await output.many(limited(records, flags.limit ?? Number.POSITIVE_INFINITY))
+  deps.io.note(METHOD_TEXT)
+  const { unscored } = ranking
+  if (unscored.length > 0) deps.io.note(`Not scored, because they have a type: ${safe(unscored.join(', '))}`)
+}
+
+async function* limited<Item>(items: Iterable<Item>, most: number): AsyncGenerator<Item> {
+  let left = most
+  for (const item of items) {
+    if (left-- <= 0) return
+    yield item
+  }
+}
+
+function* nftsOf(ranking: Ranking, names: readonly DataRecord[]): Generator<DataRecord> {
+  const { order, ranks, scores } = ranking
+  for (const index of order) {
+    const rarest = ranking.rarest(index, RAREST)
+    yield { rank: ranks[index], score: scores[index], ...names[index], rarest, method: METHOD }
+  }
+}
+
+function* traitsOf(ranking: Ranking): Generator<DataRecord> {
+  for (const trait of ranking.traits()) yield { ...trait, method: METHOD }
+}
+
+/** The ranking, and what identifies each NFT, in the order of the manifest or the collection. */
+interface Ranked {
+  ranking: Ranking
+  names: readonly DataRecord[]
+}
+
+async function ofManifest(deps: Deps, settings: Settings, manifest: string, flags: RarityFlags): Promise<Ranked> {
+  const given = manifestOptions(deps, flags, settings)
+  const blockchain =
+    given.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain ?? null
+  const options = withEnsNames(deps, settings, flags, given)
+  const onMapped = new MappedColumns(deps.io, settings).add
+  const rarity = new Rarity()
+  const names: DataRecord[] = []
+  const found = await validateManifest(
+    manifestSource(deps, manifest),
+    { ...options, blockchain, onMapped },
+    ({ line, id, metadata }) => {
+      rarity.add(metadata.attribute ?? [])
+      names.push({ line, id, token_id: null, nft_gdn_id: null, title: metadata.title })
+    },
+  )
+  throwProblems(found, null)
+  return { ranking: rarity.rank(), names }
+}
+
+async function ofCollection(deps: Deps, settings: Settings): Promise<Ranked> {
+  const { io, signals } = deps
+  const { client, server } = await deps.connect(settings)
+  const { contract, blockchain } = await whichCollection(deps, settings, server, io)
+  const request = { contract_addresses: contract, blockchain }
+  const listing = client.call('getnftgdnids', request, { signal: signals.signal })
+  const { nft_gdn_ids: ids } = await awaitResponse(io, server.origin, listing)
+  const rarity = new Rarity()
+  const names: DataRecord[] = []
+  const progress = await io.progress(`Reading ${count(ids.length, 'NFT')}`)
+  try {
+    for await (const { nfts, done } of pagesOfNfts({ client, signal: signals.signal }, ids)) {
+      for (const { nft_gdn_id, token_id, status, burned, request_metadata } of nfts) {
+        if (burned === true || status === 'failed') continue
+        const { attribute, title } = Object(request_metadata) as { attribute?: unknown; title?: unknown }
+        const attributes = Array.isArray(attribute) ? attribute.map((one) => readAttribute(Object(one))) : []
+        rarity.add(attributes)
+        names.push({ line: null, id: null, token_id, nft_gdn_id, title: typeof title === 'string' ? title : null })
+      }
+      progress.update(`Reading ${done} of ${count(ids.length, 'NFT')}`)
+    }
+  } finally {
+    progress.stop()
+  }
+  return { ranking: rarity.rank(), names }
+}

@@ -1,0 +1,226 @@
+import type { Attribute } from '../api/traits.ts'
+
+/**
+ * The name of the method, and its description for people. It is the information content of OpenRarity
+ * (https://github.com/OpenRarity/open-rarity), without the number of traits as a trait of its own.
+ */
+export const METHOD = 'information-content'
+export const METHOD_TEXT =
+  "Method: information content, as OpenRarity defines it. A score is the sum of -log2(share) of an NFT's traits, divided by the entropy of the collection. A missing trait counts as a value."
+
+/** Scores are equal if they differ by less, relative to the larger one. Sums in another order differ by less. */
+const TOLERANCE = 1e-9
+
+class Trait {
+  /** The name as it is spelled first. */
+  readonly name: string
+  /** Whether the trait counts toward the score. Typed traits don't: OpenRarity has no score for numbers and dates. */
+  readonly isScored: boolean
+  /** Values by folded text. */
+  readonly values = new Map<string, Value>()
+  readonly none: Value = { trait: this, text: null, count: 0, number: -1 }
+
+  constructor(name: string, isScored: boolean) {
+    this.name = name
+    this.isScored = isScored
+  }
+}
+
+interface Value {
+  trait: Trait
+  /** The value as it is spelled first; null for NFTs without the trait. */
+  text: string | null
+  count: number
+  /** The position in the list of all values. -1 for NFTs without the trait. */
+  number: number
+}
+
+/** The number of NFTs with one value of a trait. */
+export interface TraitShare {
+  trait: string
+  /** Null for NFTs without the trait. */
+  value: string | null
+  count: number
+  share: number
+}
+
+/** Number of rare traits that are shown for an NFT. */
+export const RAREST = 3
+
+/** Formats a share for people. */
+export const percent = (share: number): string => `${(share * 100).toFixed(share < 0.01 ? 2 : 1)}%`
+
+/** Formats a trait and the share of NFTs that have it. */
+export const traitText = ({ trait, value, share }: TraitShare): string =>
+  `${trait}: ${value ?? 'none'} (${percent(share)})`
+
+/** Names and values are compared without case and outer white space, as OpenRarity does. */
+const fold = (text: string) => text.trim().toLowerCase()
+
+/**
+ * Counts the traits of a collection and ranks its NFTs. Needs 8 bytes for each trait of each NFT, and the text of each
+ * distinct value.
+ */
+export class Rarity {
+  /** Traits by kind and folded name, in the order of their first NFT. */
+  readonly #traits = new Map<string, Trait>()
+  readonly #values: Value[] = []
+  /** The numbers of the values of all NFTs, and for each NFT the end of its values. */
+  readonly #cells: number[] = []
+  readonly #ends: number[] = []
+
+  get size(): number {
+    return this.#ends.length
+  }
+
+  /** Adds an NFT. If an NFT has a trait twice, its last value counts. */
+  add(attributes: readonly Attribute[]): void {
+    const own = new Map<Trait, number>()
+    for (const { tag, value, display_type: type } of attributes) {
+      const trait = this.#traitOf(tag, type === undefined)
+      own.set(trait, this.#numberOf(trait, value))
+    }
+    for (const number of own.values()) {
+      const value = this.#values[number]
+      if (value !== undefined) value.count++
+      this.#cells.push(number)
+    }
+    this.#ends.push(this.#cells.length)
+  }
+
+  /** Counts the NFTs without each trait, and ranks all NFTs. Call it after the last NFT. */
+  rank(): Ranking {
+    const traits = [...this.#traits.values()]
+    for (const { values, none } of traits) {
+      none.count = this.size
+      for (const { count } of values.values()) none.count -= count
+    }
+    return new Ranking(traits, this.#ends.length, (index) =>
+      this.#cells.slice(this.#ends[index - 1] ?? 0, this.#ends[index]).flatMap((number) => this.#values[number] ?? []),
+    )
+  }
+
+  #traitOf(name: string, isScored: boolean): Trait {
+    const key = `${isScored}:${fold(name)}`
+    const known = this.#traits.get(key)
+    if (known !== undefined) return known
+    const trait = new Trait(name, isScored)
+    this.#traits.set(key, trait)
+    return trait
+  }
+
+  #numberOf(trait: Trait, text: string): number {
+    const name = fold(text)
+    const known = trait.values.get(name)
+    if (known !== undefined) return known.number
+    const value = { trait, text, count: 0, number: this.#values.length }
+    trait.values.set(name, value)
+    this.#values.push(value)
+    return value.number
+  }
+}
+
+/** The scores and ranks of the NFTs of a collection. */
+export class Ranking {
+  /** Indexes of the NFTs, the rarest first, and NFTs of the same rank in the order in which they were added. */
+  readonly order: readonly number[]
+  readonly scores: Float64Array
+  /** Ranks from 1. NFTs with equal scores share a rank, and the next rank counts them: 1, 2, 2, 4. */
+  readonly ranks: Uint32Array
+  readonly size: number
+  readonly #traits: readonly Trait[]
+  readonly #valuesOf: (index: number) => readonly Value[]
+  /** The values of NFTs without a trait, the rarest first. */
+  readonly #nones: readonly Value[]
+
+  constructor(traits: readonly Trait[], size: number, valuesOf: (index: number) => readonly Value[]) {
+    this.size = size
+    this.#traits = traits
+    this.#valuesOf = valuesOf
+    const scored = traits.filter((trait) => trait.isScored)
+    this.#nones = scored.flatMap(({ none }) => (none.count > 0 ? [none] : [])).sort((a, b) => a.count - b.count)
+    this.scores = this.#score(scored)
+    this.ranks = new Uint32Array(size)
+    this.order = this.#rank()
+  }
+
+  /** Returns the number and share of each value, by trait, the rarest first. */
+  *traits(): Generator<TraitShare & { scored: boolean; bits: number }> {
+    for (const { isScored: scored, values, none } of this.#traits) {
+      const all = none.count > 0 ? [...values.values(), none] : [...values.values()]
+      for (const value of all.sort((a, b) => a.count - b.count || compare(a.text, b.text))) {
+        yield { ...this.#shareOf(value), bits: this.#bits(value), scored }
+      }
+    }
+  }
+
+  /** Whether a trait counts toward the score. Otherwise, all NFTs are equal. */
+  get hasScores(): boolean {
+    return this.#traits.some(({ isScored }) => isScored)
+  }
+
+  /** Returns the names of the traits that don't count toward the score. */
+  get unscored(): string[] {
+    return this.#traits.filter(({ isScored }) => !isScored).map(({ name }) => name)
+  }
+
+  /** Returns the rarest traits of an NFT that count toward its score. */
+  rarest(index: number, most: number): TraitShare[] {
+    const values = this.#valuesOf(index).filter(({ trait }) => trait.isScored)
+    const own = new Set(values.map(({ trait }) => trait))
+    const missing: Value[] = []
+    for (const none of this.#nones) {
+      if (missing.length >= most) break
+      if (!own.has(none.trait)) missing.push(none)
+    }
+    const all = [...values, ...missing].sort((a, b) => a.count - b.count || compare(a.trait.name, b.trait.name))
+    return all.slice(0, most).map((value) => this.#shareOf(value))
+  }
+
+  #shareOf = ({ trait, text, count }: Value): TraitShare => ({
+    trait: trait.name,
+    value: text,
+    count,
+    share: count / this.size,
+  })
+
+  #bits = ({ count }: Value): number => (count === this.size || count === 0 ? 0 : -Math.log2(count / this.size))
+
+  #score(scored: readonly Trait[]): Float64Array {
+    let entropy = 0
+    let withNone = 0
+    for (const { values, none } of scored) {
+      withNone += this.#bits(none)
+      for (const value of [...values.values(), none]) entropy += (value.count / this.size) * this.#bits(value)
+    }
+    const scores = new Float64Array(this.size)
+    for (let index = 0; index < this.size; index++) {
+      let bits = withNone
+      for (const value of this.#valuesOf(index)) {
+        if (value.trait.isScored) bits += this.#bits(value) - this.#bits(value.trait.none)
+      }
+      // If all NFTs are equal, there is no entropy, and all scores are 0.
+      scores[index] = entropy === 0 ? 0 : bits / entropy
+    }
+    return scores
+  }
+
+  #rank(): number[] {
+    const score = (index: number) => this.scores[index] ?? 0
+    const byScore = Array.from(this.scores, (_, index) => index).sort((a, b) => score(b) - score(a))
+    for (const [at, index] of byScore.entries()) {
+      const before = byScore[at - 1]
+      const isEqual = before !== undefined && isClose(score(before), score(index))
+      this.ranks[index] = isEqual ? (this.ranks[before] ?? 0) : at + 1
+    }
+    return byScore.sort((a, b) => (this.ranks[a] ?? 0) - (this.ranks[b] ?? 0) || a - b)
+  }
+}
+
+const isClose = (a: number, b: number) => Math.abs(a - b) <= TOLERANCE * Math.max(Math.abs(a), Math.abs(b))
+
+/** Compares texts independently of the locale. Null is last. */
+function compare(a: string | null, b: string | null): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  return a < b ? -1 : Number(a > b)
+}
