@@ -46,6 +46,7 @@ wait Wait until NFTs are deployed
 update Change the metadata of a dynamic NFT
 freeze Freeze the metadata of NFTs permanently
 burn Burn NFTs
+refresh Ask OpenSea to read the metadata of NFTs again
 history Show the history of an NFT
 verify Verify that the server created an NFT, and check its data' ;;
     'batch') REPLY='template Print a sample manifest
@@ -162,6 +163,7 @@ __gdn_arguments() {
     'nft update') REPLY='text' ;;
     'nft freeze') REPLY='text+' ;;
     'nft burn') REPLY='text+' ;;
+    'nft refresh') REPLY='text+' ;;
     'nft history') REPLY='text' ;;
     'nft verify') REPLY='text' ;;
     'batch validate') REPLY='file' ;;
@@ -236,10 +238,11 @@ __gdn_bundles() {
     'nft update') REPLY='metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft burn') REPLY='flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft refresh') REPLY='flags-e4deed marketplace-008e21 sending-and-waiting-db7524 server-12647a output-31b492' ;;
     'nft history') REPLY='server-12647a output-31b492' ;;
     'nft verify') REPLY='flags-0ea566 verifying-2dc4e2 server-12647a output-31b492' ;;
     'batch template') REPLY='flags-588edd server-da4928 output-d9d285' ;;
-    'batch validate') REPLY='flags-d87aad server-12647a output-31b492' ;;
+    'batch validate') REPLY='flags-f10af4 server-12647a output-31b492' ;;
     'batch rarity') REPLY='flags-ac686f server-12647a output-31b492' ;;
     'batch preview') REPLY='flags-949698 server-12647a output-31b492' ;;
     'batch rehearse') REPLY='flags-fa8e02 run-d6aedf server-da4928 output-31b492' ;;
@@ -253,8 +256,8 @@ __gdn_bundles() {
     'batch report') REPLY='flags-c0a8b1 server-12647a output-31b492' ;;
     'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
     'plan') REPLY='flags-f7d028 server-12647a output-7bedd8' ;;
-    'apply') REPLY='flags-e669ce cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
-    'reveal') REPLY='flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492' ;;
+    'apply') REPLY='flags-e669ce cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
+    'reveal') REPLY='flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-3d2de1 server-12647a output-31b492' ;;
     'cost') REPLY='flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
     'wallet generate') REPLY='flags-e8321b server-12647a output-31b492' ;;
     'wallet import') REPLY='flags-081201 server-da4928 output-31b492' ;;
@@ -526,6 +529,15 @@ __gdn_flags() {
 --yes -y - Don'\''t prompt
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create' ;;
+    'flags-e4deed') REPLY='--contract -c @collections Address or name of the collection
+--contract-address ~ @collections Address or name of the collection
+--contract-addresses ~ @collections Address or name of the collection
+--blockchain -b =blockchain Blockchain of the collection
+--run - @run-names Refresh the NFTs that this run minted
+--rate - text Maximum number of requests per second (1)' ;;
+    'marketplace-008e21') REPLY='--opensea-key-file - file File with the OpenSea API key
+--opensea-url - text URL of another server with the API of OpenSea' ;;
+    'sending-and-waiting-db7524') REPLY='--timeout - text How long the command may take (no limit)' ;;
     'flags-0ea566') REPLY='--receiver - @wallets Owner of the NFT
 --owner ~ @wallets Owner of the NFT
 --receiver-wallet-address ~ @wallets Owner of the NFT
@@ -544,7 +556,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-d87aad') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-f10af4') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -557,7 +569,7 @@ __gdn_flags() {
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
---for - =for Also check the rules of a marketplace: opensea
+--for - =for Check the rules of a marketplace
 --preview - - Draw the images of the first rows (terminal only)' ;;
     'flags-ac686f') REPLY='--traits - - List the number and share of each value instead of the NFTs
 --limit - text List only the first n
@@ -737,6 +749,9 @@ __gdn_flags() {
 --allow-duplicates - - Mint duplicate rows without a prompt' ;;
     'cost-6f1f63') REPLY='--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --price - text Price of the network'\''s coin: 3100 (USD) or 3100EUR' ;;
+    'marketplace-82a320') REPLY='--refresh - - Then ask OpenSea to read the changed metadata again
+--opensea-key-file - file File with the OpenSea API key
+--opensea-url - text URL of another server with the API of OpenSea' ;;
     'sending-and-waiting-50fb0b') REPLY='--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
     'flags-a463d6') REPLY='--contract -c @collections Address or name of the drop'\''s collection

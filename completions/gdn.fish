@@ -49,6 +49,7 @@ function __gdn_words
         'update Change the metadata of a dynamic NFT' \
         'freeze Freeze the metadata of NFTs permanently' \
         'burn Burn NFTs' \
+        'refresh Ask OpenSea to read the metadata of NFTs again' \
         'history Show the history of an NFT' \
         'verify Verify that the server created an NFT, and check its data'
     case 'batch'
@@ -186,6 +187,8 @@ function __gdn_arguments
     case 'nft freeze'
       printf '%s\n' 'text+'
     case 'nft burn'
+      printf '%s\n' 'text+'
+    case 'nft refresh'
       printf '%s\n' 'text+'
     case 'nft history'
       printf '%s\n' 'text'
@@ -328,6 +331,8 @@ function __gdn_bundles
       printf '%s\n' 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
     case 'nft burn'
       printf '%s\n' 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
+    case 'nft refresh'
+      printf '%s\n' 'flags-e4deed marketplace-008e21 sending-and-waiting-db7524 server-12647a output-31b492'
     case 'nft history'
       printf '%s\n' 'server-12647a output-31b492'
     case 'nft verify'
@@ -335,7 +340,7 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-588edd server-da4928 output-d9d285'
     case 'batch validate'
-      printf '%s\n' 'flags-d87aad server-12647a output-31b492'
+      printf '%s\n' 'flags-f10af4 server-12647a output-31b492'
     case 'batch rarity'
       printf '%s\n' 'flags-ac686f server-12647a output-31b492'
     case 'batch preview'
@@ -363,9 +368,9 @@ function __gdn_bundles
     case 'plan'
       printf '%s\n' 'flags-f7d028 server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-e669ce cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
+      printf '%s\n' 'flags-e669ce cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-3d2de1 server-12647a output-31b492'
     case 'cost'
       printf '%s\n' 'flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
@@ -731,6 +736,18 @@ function __gdn_flags
         '--yes -y - Don\'t prompt' \
         '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
+    case 'flags-e4deed'
+      printf '%s\n' '--contract -c @collections Address or name of the collection' \
+        '--contract-address ~ @collections Address or name of the collection' \
+        '--contract-addresses ~ @collections Address or name of the collection' \
+        '--blockchain -b =blockchain Blockchain of the collection' \
+        '--run - @run-names Refresh the NFTs that this run minted' \
+        '--rate - text Maximum number of requests per second (1)'
+    case 'marketplace-008e21'
+      printf '%s\n' '--opensea-key-file - file File with the OpenSea API key' \
+        '--opensea-url - text URL of another server with the API of OpenSea'
+    case 'sending-and-waiting-db7524'
+      printf '%s\n' '--timeout - text How long the command may take (no limit)'
     case 'flags-0ea566'
       printf '%s\n' '--receiver - @wallets Owner of the NFT' \
         '--owner ~ @wallets Owner of the NFT' \
@@ -754,7 +771,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-d87aad'
+    case 'flags-f10af4'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -768,7 +785,7 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time' \
         '--unrevealed - file Also check the placeholder and the rules of an unrevealed drop' \
-        '--for - =for Also check the rules of a marketplace: opensea' \
+        '--for - =for Check the rules of a marketplace' \
         '--preview - - Draw the images of the first rows (terminal only)'
     case 'flags-ac686f'
       printf '%s\n' '--traits - - List the number and share of each value instead of the NFTs' \
@@ -971,6 +988,10 @@ function __gdn_flags
     case 'cost-6f1f63'
       printf '%s\n' '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD' \
         '--price - text Price of the network\'s coin: 3100 (USD) or 3100EUR'
+    case 'marketplace-82a320'
+      printf '%s\n' '--refresh - - Then ask OpenSea to read the changed metadata again' \
+        '--opensea-key-file - file File with the OpenSea API key' \
+        '--opensea-url - text URL of another server with the API of OpenSea'
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'

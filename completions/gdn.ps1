@@ -48,6 +48,7 @@ wait Wait until NFTs are deployed
 update Change the metadata of a dynamic NFT
 freeze Freeze the metadata of NFTs permanently
 burn Burn NFTs
+refresh Ask OpenSea to read the metadata of NFTs again
 history Show the history of an NFT
 verify Verify that the server created an NFT, and check its data'
     'batch' = 'template Print a sample manifest
@@ -161,6 +162,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft update' = 'text'
     'nft freeze' = 'text+'
     'nft burn' = 'text+'
+    'nft refresh' = 'text+'
     'nft history' = 'text'
     'nft verify' = 'text'
     'batch validate' = 'file'
@@ -232,10 +234,11 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft update' = 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
     'nft freeze' = 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
     'nft burn' = 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
+    'nft refresh' = 'flags-e4deed marketplace-008e21 sending-and-waiting-db7524 server-12647a output-31b492'
     'nft history' = 'server-12647a output-31b492'
     'nft verify' = 'flags-0ea566 verifying-2dc4e2 server-12647a output-31b492'
     'batch template' = 'flags-588edd server-da4928 output-d9d285'
-    'batch validate' = 'flags-d87aad server-12647a output-31b492'
+    'batch validate' = 'flags-f10af4 server-12647a output-31b492'
     'batch rarity' = 'flags-ac686f server-12647a output-31b492'
     'batch preview' = 'flags-949698 server-12647a output-31b492'
     'batch rehearse' = 'flags-fa8e02 run-d6aedf server-da4928 output-31b492'
@@ -249,8 +252,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch report' = 'flags-c0a8b1 server-12647a output-31b492'
     'batch rm' = 'flags-a1e007 server-12647a output-31b492'
     'plan' = 'flags-f7d028 server-12647a output-7bedd8'
-    'apply' = 'flags-e669ce cost-6f1f63 sending-and-waiting-50fb0b server-12647a output-31b492'
-    'reveal' = 'flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 verifying-3d2de1 server-12647a output-31b492'
+    'apply' = 'flags-e669ce cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
+    'reveal' = 'flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-3d2de1 server-12647a output-31b492'
     'cost' = 'flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     'wallet generate' = 'flags-e8321b server-12647a output-31b492'
     'wallet import' = 'flags-081201 server-da4928 output-31b492'
@@ -519,6 +522,15 @@ mcp Serve the commands to coding agents as MCP tools'
 --yes -y - Don''t prompt
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
+    'flags-e4deed' = '--contract -c @collections Address or name of the collection
+--contract-address ~ @collections Address or name of the collection
+--contract-addresses ~ @collections Address or name of the collection
+--blockchain -b =blockchain Blockchain of the collection
+--run - @run-names Refresh the NFTs that this run minted
+--rate - text Maximum number of requests per second (1)'
+    'marketplace-008e21' = '--opensea-key-file - file File with the OpenSea API key
+--opensea-url - text URL of another server with the API of OpenSea'
+    'sending-and-waiting-db7524' = '--timeout - text How long the command may take (no limit)'
     'flags-0ea566' = '--receiver - @wallets Owner of the NFT
 --owner ~ @wallets Owner of the NFT
 --receiver-wallet-address ~ @wallets Owner of the NFT
@@ -537,7 +549,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-d87aad' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-f10af4' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -550,7 +562,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
---for - =for Also check the rules of a marketplace: opensea
+--for - =for Check the rules of a marketplace
 --preview - - Draw the images of the first rows (terminal only)'
     'flags-ac686f' = '--traits - - List the number and share of each value instead of the NFTs
 --limit - text List only the first n
@@ -730,6 +742,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-duplicates - - Mint duplicate rows without a prompt'
     'cost-6f1f63' = '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --price - text Price of the network''s coin: 3100 (USD) or 3100EUR'
+    'marketplace-82a320' = '--refresh - - Then ask OpenSea to read the changed metadata again
+--opensea-key-file - file File with the OpenSea API key
+--opensea-url - text URL of another server with the API of OpenSea'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
     'flags-a463d6' = '--contract -c @collections Address or name of the drop''s collection

@@ -62,7 +62,14 @@ const GROUPS = [
   // Code of every command that reads a manifest or a list of receivers.
   { name: 'csv', paths: ['csv', 'decode', 'hash-table', 'source'].map((name) => `src/manifest/${name}.ts`) },
   // Code of every command that reads the rows of runs.
-  { name: 'rows', paths: ['src/batch/rows', 'src/cli/batch/receiver-list.ts'] },
+  {
+    name: 'rows',
+    paths: [
+      ...['src/batch/rows', 'src/cli/batch/receiver-list.ts'],
+      // Flags of the commands for rows.
+      ...['src/marketplace/rules.ts', 'src/cli/flags/opensea.ts', 'src/cli/commands/batch/marketplace-check.ts'],
+    ],
+  },
   // Loaded by a backend before it is ready, in this order: code shared with other commands, the database, the rest of a
   // worker's code, and HTTP.
   {

@@ -61,6 +61,11 @@ export const OWN_VARIABLES: readonly Variable[] = [
     flag: '--etherscan-key-file',
   },
   {
+    name: 'GDN_OPENSEA_KEY',
+    what: 'OpenSea API key, to refresh NFTs',
+    flag: '--opensea-key-file',
+  },
+  {
     name: 'GDN_IMAGES',
     what: 'How gdn draws images in the terminal: kitty, iterm, sixel, blocks or off. Detected by default',
     flag: '--no-image',

@@ -2,7 +2,7 @@ import { parseUrl } from '../core/parse-url.ts'
 import { keysIn, Secret } from '../core/secret.ts'
 
 /** Variables whose complete value is secret. */
-const SECRET_VARIABLES = ['GDN_API_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const
+const SECRET_VARIABLES = ['GDN_API_KEY', 'GDN_OPENSEA_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const
 
 /** Variables with the URL of a proxy, which may contain a password. */
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()])

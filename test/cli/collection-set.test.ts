@@ -1,6 +1,7 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { createPublicClient, encodeFunctionData, http, parseAbi, parseEther, toHex, zeroAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { polygon } from 'viem/chains'
@@ -29,6 +30,18 @@ const ABI = parseAbi([
   'function setEnableTransfer(bool)',
   'function revokeService()',
 ])
+
+/** The schema of https://eips.ethereum.org/EIPS/eip-7572, without its descriptions. */
+const URI = { type: 'string', format: 'uri' }
+const ERC_7572 = {
+  type: 'object',
+  properties: {
+    ...{ name: { type: 'string' }, description: { type: 'string' } },
+    ...{ image: URI, banner_image: URI, featured_image: URI, external_link: URI },
+    collaborators: { type: 'array', items: { type: 'string' } },
+  },
+  required: ['name'],
+}
 
 const ownerKey = generatePrivateKey()
 const owner = privateKeyToAccount(ownerKey)
@@ -281,6 +294,35 @@ describe('gdn collection set', () => {
     expect(next.stdout).toContain(
       '\tdescription: Of the sea\tdescription: Other, external_link: https://example.com/\t',
     )
+  })
+
+  test('leaves metadata in the contract that conforms to ERC-7572, as a new contract has', async () => {
+    const check = new Ajv2020({ formats: { uri: (text: string) => URL.canParse(text) } }).compile(ERC_7572)
+    const created = await read('contractURI')
+    const data = /^data:application\/json;base64,(.+)$/.exec(String(created))?.[1] ?? ''
+    const initial: unknown = JSON.parse(Buffer.from(data, 'base64').toString())
+    expect([check(initial), initial]).toEqual([true, { name: 'Tide' }])
+
+    let stored = ''
+    const api = await fakeApi({
+      files: (body: never) => {
+        stored = String(body)
+        return { body: { url: 'ipfs://bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku' } }
+      },
+    })
+    const fields = {
+      description: 'Of the sea',
+      image: 'https://example.com/x.png',
+      banner_image: 'https://example.com/b.png',
+      external_link: 'https://example.com/',
+    }
+    const flags = ['--description', fields.description, '--image', fields.image, '--banner', fields.banner_image]
+    const more = ['--external-link', fields.external_link, '--base-url', api.url, ...asOwner()]
+    const done = await set(...flags, ...more)
+    expect(done.code, done.stderr).toBe(0)
+    const uploaded: unknown = JSON.parse(/^\{.*\}$/m.exec(stored)?.[0] ?? 'null')
+    expect(uploaded).toEqual({ name: 'Tide', ...fields })
+    expect(check(uploaded)).toBe(true)
   })
 
   test('keeps the description and image of the creation when it sets metadata for the first time', async () => {

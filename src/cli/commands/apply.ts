@@ -24,6 +24,7 @@ import { meterRun, NOTHING_KNOWN, withRunPaid } from '../cost/paid.ts'
 import { refuseAboveLimit } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
+import { addRefreshFlags, type RefreshingFlags } from '../flags/opensea.ts'
 import { integer, oneOf } from '../flags/parse.ts'
 import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
@@ -57,7 +58,7 @@ import type { DataRecord } from '../render/cells.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
 
-export interface ApplyFlags extends PlanFlags {
+export interface ApplyFlags extends PlanFlags, RefreshingFlags {
   only?: 'mint'
   maxBurns?: number
   prune?: boolean
@@ -96,6 +97,7 @@ export function command(deps: Deps, run = apply): GdnCommand {
     examples: [
       ['Apply a manifest', 'gdn apply drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Apply a plan that was reviewed', 'gdn apply plan.json --yes'],
+      ['Refresh the changed NFTs at OpenSea', 'gdn apply drop.csv --refresh'],
       ['Apply a plan that burns NFTs, in a script', 'gdn apply plan.json --yes --max-burns 3'],
     ],
     aliases: TARGET_ALIASES,
@@ -112,6 +114,7 @@ export function command(deps: Deps, run = apply): GdnCommand {
   addDuplicatesFlag(applyCommand)
   addMaxCostFlag(applyCommand, 'the run')
   addPriceFlag(applyCommand)
+  addRefreshFlags(applyCommand)
   addTimeoutFlag(applyCommand)
   switchFlag(applyCommand, '-y, --yes', "Don't prompt", 'Sending and waiting')
   addServerFlags(applyCommand)
@@ -126,6 +129,8 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
   const output = createOutput(io, typedFlags, VIEW, { manifest })
   const opened = await openPlanSource(deps, manifest, typedFlags)
   const flags = opened.allowDuplicates === true ? { ...typedFlags, allowDuplicates: true } : typedFlags
+  const marketplace = flags.refresh === true ? await import('../marketplace/refresh-updated.ts') : null
+  const refresher = await marketplace?.openUpdatedRefresher(deps, flags, opened.options.blockchain)
   const connection = await deps.connect(opened.settings, 'bulk')
   try {
     await openPlan(deps, connection, opened, opened.takeOver, async (plan) => {
@@ -190,9 +195,13 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       if (done.skipped !== null) io.note(`${done.skipped}.`)
       const problem = changesError(changes, outcomes)
       if (problem !== null) throw problem
+      if (refresher === undefined || flags.only === 'mint') return
+      const nftGdnIds: string[] = []
+      for await (const { nftGdnId } of plan.updates()) nftGdnIds.push(nftGdnId)
+      await refresher.refresh(connection, contract_address, nftGdnIds)
     })
   } finally {
-    await connection.client.close()
+    await Promise.all([connection.client.close(), refresher?.close()])
   }
 }
 
@@ -235,12 +244,13 @@ function whereAllAre(manifest: string, flags: ApplyFlags, isSaved: boolean): str
 
 /** Returns the command that resumes after an interruption. It omits --max-cost, because the run keeps its limit. */
 function applyAgain(manifest: string, flags: ApplyFlags): string {
-  const { only, maxBurns, allowDuplicates } = flags
+  const { only, maxBurns, allowDuplicates, refresh } = flags
   return [
     `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`,
     ...(only === undefined ? [] : [`--only ${only}`]),
     ...(maxBurns === undefined ? [] : [`--max-burns ${maxBurns}`]),
     ...(allowDuplicates === true ? ['--allow-duplicates'] : []),
+    ...(refresh === true ? ['--refresh'] : []),
   ].join(' ')
 }
 

@@ -6,7 +6,7 @@ import { GdnError } from '../../core/errors.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import { because, codeOfWait } from '../../operations/waiting.ts'
-import { applyUpdates } from '../../plan/apply-updates.ts'
+import { applyUpdates, type Update } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { noteNfts } from '../../plan/note-changes.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
@@ -27,6 +27,7 @@ import { meterRun, NOTHING_KNOWN, withRunPaid } from '../cost/paid.ts'
 import { refuseAboveLimit, reservedForChanges, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
+import { addRefreshFlags, type RefreshingFlags } from '../flags/opensea.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
@@ -36,7 +37,7 @@ import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
 import { throwProblems } from './batch/validate.ts'
 
-export type RevealFlags = BatchMintFlags & ReaderFlags
+export type RevealFlags = BatchMintFlags & ReaderFlags & RefreshingFlags
 
 const FIELDS = [
   ...['run', 'blockchain', 'contract_address', 'provenance', 'rows', 'revealed', 'to_reveal', 'pending', 'failed'],
@@ -68,6 +69,7 @@ export function command(deps: Deps, run = reveal): GdnCommand {
   switchFlag(revealCommand, '--dry-run', 'Check the manifest and its NFTs, and send nothing', 'Sending and waiting')
   addMaxCostFlag(revealCommand, 'the run')
   addPriceFlag(revealCommand)
+  addRefreshFlags(revealCommand)
   addTimeoutFlag(revealCommand)
   switchFlag(revealCommand, '-y, --yes', "Don't prompt", 'Sending and waiting')
   addReaderFlags(revealCommand)
@@ -86,6 +88,8 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   const { options, read } = opened
   const { blockchain, contractAddress: contract_address } = options
   if (!isEvm(blockchain)) throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`)
+  const marketplace = flags.refresh === true ? await import('../marketplace/refresh-updated.ts') : null
+  const refresher = await marketplace?.openUpdatedRefresher(deps, flags, blockchain)
   const rows = await hashRows(deps, opened)
   const connection = await deps.connect(opened.settings, 'bulk')
   const { client } = connection
@@ -106,6 +110,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         deps.checkPlan?.(intent, { rows: { to_reveal: plan.pending } })
       }
       const commandLimit = hasEffect ? await limitOf(deps, connection, opened, plan, flags) : null
+      const nftGdnIds: string[] = []
       let outcomes = noOutcomes()
       let paid = NOTHING_KNOWN
       let ended: GdnError | null = null
@@ -118,7 +123,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         const carried = await limitChanges(deps, connection, options, { limit, commandLimit })
         await storeNames(deps, connection, options, plan)
         const paidSince = await meterRun(deps, connection, plan.run.id)
-        const sent = await sendUpdates(deps, connection, opened, { plan, flags, limit: carried })
+        const sent = await sendUpdates(deps, connection, opened, { plan, flags, limit: carried, nftGdnIds })
         outcomes = sent.outcomes
         ended = sent.error
         paid = await paidSince()
@@ -154,10 +159,11 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       const problem = ended ?? revealError(outcomes) ?? noneMinted(plan)
       if (flags.dryRun && problem === null) io.note('Nothing was sent.')
       if (problem !== null) throw problem
+      if (flags.dryRun !== true) await refresher?.refresh(connection, contract_address, nftGdnIds)
     })
   } finally {
     progress.stop()
-    await client.close()
+    await Promise.all([client.close(), refresher?.close()])
   }
 }
 
@@ -264,6 +270,14 @@ async function limitOf(
   return commandLimit
 }
 
+/** Yields updates, and adds the IDs of their NFTs to a list. */
+async function* withIds(updates: AsyncIterable<Update>, ids: string[]): AsyncGenerator<Update> {
+  for await (const update of updates) {
+    ids.push(update.nftGdnId)
+    yield update
+  }
+}
+
 /** @throws GdnError `not_confirmed` */
 async function confirm(
   deps: Deps,
@@ -291,12 +305,15 @@ async function confirm(
   await io.confirm(safe(question), '--yes')
 }
 
-/** Sends the updates. Returns an error that occurs after the first update, so that the results are still printed. */
+/**
+ * Sends the updates, and adds the IDs of their NFTs to a list. Returns an error that occurs after the first update, so
+ * that the results are still printed.
+ */
 async function sendUpdates(
   deps: Deps,
   connection: Connection,
   { options }: OpenedManifest,
-  { plan, flags, limit }: { plan: RevealPlan; flags: RevealFlags; limit: RunLimit },
+  { plan, flags, limit, nftGdnIds }: { plan: RevealPlan; flags: RevealFlags; limit: RunLimit; nftGdnIds: string[] },
 ): Promise<{ outcomes: Outcomes; error: GdnError | null }> {
   const { io, now, sleep, signals } = deps
   const all = plan.pending
@@ -324,7 +341,7 @@ async function sendUpdates(
           progress.update(`Revealing: ${done} of ${all}${accepted}${heldText(outcomes)}`)
         },
       },
-      plan.updates(),
+      withIds(plan.updates(), nftGdnIds),
     )
     return { outcomes, error: null }
   } catch (error) {

@@ -9,7 +9,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'nft mint': 'gdn uploads local files. For many NFTs, use batch_mint.',
   'nft transfer': 'Omit what gdn can look up: token_id, contract, blockchain, sender.',
   'nft burn': 'Permanent. Only in collections created with enable_burn.',
-  'nft list': 'Shows token, title, status and owner of each NFT.',
+  'nft list': '',
   'nft show': '',
   'nft verify': 'Checks whether the server created the NFT, and who owns it.',
   'batch template':
@@ -18,7 +18,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch mint': 'The same manifest resumes its run: rows that were minted are not minted again.',
   'batch list': 'The latest run is first.',
   'batch status': 'Shows what this machine has recorded. Specify a run by its name, ID or manifest.',
-  'batch results': 'Rows are in the order of the manifest.',
+  'batch results': '',
   'batch reconcile':
     'Looks up rows with an unknown outcome by their reference IDs, then in the list of the collection. Mints nothing. batch_results shows why a row stays undecided.',
   'batch retry': 'To change a failed row, edit the manifest and call batch_mint.',

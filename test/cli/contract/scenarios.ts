@@ -11,6 +11,7 @@ import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { addUnknownMints, updateUnknownMint } from '../../../src/server/store/unknown-mints.ts'
 import { listDue, recordAttempt } from '../../../src/server/store/webhook-deliveries.ts'
+import { startHttpServer } from '../../helpers/http-server.ts'
 import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
 import { rehearsedPlace } from '../../helpers/rehearsed-place.ts'
 import { insertCollection, insertTransaction } from '../../helpers/rows.ts'
@@ -625,6 +626,13 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   }),
   'nft show': one(NFT, () => withServer(WITH_NFTS, 'nft', 'show', 'a')),
   'nft wait': list(NFT, () => withServer(WITH_NFTS, 'nft', 'wait', 'a', 'b')),
+  'nft refresh': list(['token_id', 'status', 'contract_address', 'blockchain', 'marketplace', 'error'], async () => {
+    const { options } = await folder({})
+    const sea = await startHttpServer([{ json: 'queued' }])
+    onTestFinished(() => sea.close())
+    const argv = ['nft', 'refresh', '1', '2', ...TARGET, '--opensea-url', sea.url, '--rate', '1000']
+    return { argv, options: { ...options, env: { ...options.env, GDN_OPENSEA_KEY: 'opensea-key' } } }
+  }),
   'nft verify': one([...TOKEN, 'isgdnnft', 'status', 'blockchain'], () => {
     const response = { isgdnnft: true, nft: nft('a') }
     const getisgdnnft = (request: object) => ({ body: { requests: { ...request, nft_gdn_id: 'a' }, response } })
@@ -634,7 +642,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'batch validate': one([...MANIFEST, 'valid', 'issue_count', 'files', 'warnings'], () =>
     withWholeManifest({}, ['batch', 'validate']),
   ),
-  'batch rarity': list(['rank', 'score', 'line', 'title', 'rarest', 'method'], () =>
+  'batch rarity': list(['rank', 'score', 'line', 'id', 'token_id', 'nft_gdn_id', 'title', 'rarest', 'method'], () =>
     withWholeManifest({}, ['batch', 'rarity']),
   ),
   'batch preview': one([...MANIFEST, 'file', 'errors', 'run', 'minted'], () =>
@@ -822,7 +830,6 @@ export const EMPTY_FIELDS: Readonly<Record<string, readonly string[]>> = {
   'nft transfer': ['gas_used'],
   'nft show': ['blockchain', 'error'],
   'batch validate': ['checked_files', 'findings', 'hints'],
-  'batch rarity': ['token_id', 'nft_gdn_id'],
   'wallet list': ['error'],
 }
 

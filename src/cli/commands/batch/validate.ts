@@ -21,7 +21,6 @@ import {
 } from '../../batch/flags.ts'
 import { flagsAgain, unrevealedAgain } from '../../batch/flags-again.ts'
 import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../../batch/manifest-options.ts'
-import { openMarketplaceCheck } from '../../batch/marketplace-check.ts'
 import { duplicateWarnings } from '../../batch/row-warnings.ts'
 import { configuredServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
@@ -33,6 +32,7 @@ import { previewOf } from '../../image/preview.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import { openMarketplaceCheck } from './marketplace-check.ts'
 
 const VIEW: View = {
   fields: [
@@ -81,7 +81,7 @@ export function command(deps: Deps, run = validate): GdnCommand {
   addTargetFlags(validateCommand)
   addCheckFlag(validateCommand)
   addUnrevealedFlag(validateCommand, 'Also check the placeholder and the rules of an unrevealed drop')
-  valueFlag(validateCommand, '--for <marketplace>', 'Also check the rules of a marketplace: opensea', {
+  valueFlag(validateCommand, '--for <marketplace>', 'Check the rules of a marketplace', {
     parse: oneOf(MARKETPLACES),
   })
   switchFlag(validateCommand, '--preview', 'Draw the images of the first rows (terminal only)')

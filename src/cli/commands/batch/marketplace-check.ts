@@ -1,15 +1,15 @@
-import type { Settings } from '../../config/settings.ts'
-import { count } from '../../core/count.ts'
-import { formatProblem, GdnError } from '../../core/errors.ts'
-import type { Column } from '../../manifest/columns.ts'
-import type { ManifestIssue, ManifestRow } from '../../manifest/row.ts'
-import type { Finding, Findings } from '../../marketplace/finding.ts'
-import type { Marketplace, RuleName } from '../../marketplace/rules.ts'
-import { CONTRACT_URI_CALL, decodeString } from '../../verify/abi.ts'
-import { whichCollection } from '../connect/which-collection.ts'
-import type { Deps } from '../deps.ts'
-import { safe } from '../io/io.ts'
-import { printWarnings } from './check-files.ts'
+import type { Settings } from '../../../config/settings.ts'
+import { count } from '../../../core/count.ts'
+import { formatProblem, GdnError } from '../../../core/errors.ts'
+import type { Column } from '../../../manifest/columns.ts'
+import type { ManifestIssue, ManifestRow } from '../../../manifest/row.ts'
+import type { Finding, Findings } from '../../../marketplace/finding.ts'
+import type { Marketplace, RuleName } from '../../../marketplace/rules.ts'
+import { CONTRACT_URI_CALL, decodeString } from '../../../verify/abi.ts'
+import { printWarnings } from '../../batch/check-files.ts'
+import { whichCollection } from '../../connect/which-collection.ts'
+import type { Deps } from '../../deps.ts'
+import { safe } from '../../io/io.ts'
 
 export interface MarketplaceCheck {
   add(row: ManifestRow, columns: readonly (Column | undefined)[] | null): void
@@ -30,7 +30,7 @@ export async function openMarketplaceCheck(
   file: string,
 ): Promise<MarketplaceCheck | null> {
   if (marketplace === undefined) return null
-  const { DropCheck } = await import('../../marketplace/check-drop.ts')
+  const { DropCheck } = await import('../../../marketplace/check-drop.ts')
   const drop = new DropCheck(file)
   return {
     add: drop.add,
@@ -82,7 +82,7 @@ async function collectionMetadata(
   try {
     const connection = await deps.connect(settings)
     const { contract, blockchain } = await whichCollection(deps, settings, connection.server)
-    const { openVerifier } = await import('../connect/open-verifier.ts')
+    const { openVerifier } = await import('../../connect/open-verifier.ts')
     const { verifier, close } = await openVerifier(deps, {}, blockchain, connection.server)
     try {
       if ('reason' in verifier) return verifier.reason
@@ -90,7 +90,7 @@ async function collectionMetadata(
       if (found?.kind === 'failed') return found.message
       const uri = found?.kind === 'value' ? decodeString(found.data) : null
       if (uri === null) return `${contract} has no contractURI (ERC-7572)`
-      const { readMetadata } = await import('../commands/collection/set/metadata.ts')
+      const { readMetadata } = await import('../collection/set/metadata.ts')
       return { contract, metadata: await readMetadata(deps, async () => connection, {}, uri) }
     } finally {
       await close()

@@ -1,0 +1,132 @@
+import { addressProblem } from '../../../api/address.ts'
+import type { Blockchain } from '../../../api/blockchains.ts'
+import { runResults } from '../../../batch/runs/run-rows.ts'
+import { pagesOfNfts } from '../../../client/read-records.ts'
+import type { Settings } from '../../../config/settings.ts'
+import { count } from '../../../core/count.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
+import { quoted } from '../../../core/quoted.ts'
+import { parseTokenId } from '../../../verify/abi.ts'
+import { findRun } from '../../batch/which-server.ts'
+import { GdnCommand, valueFlag } from '../../command.ts'
+import { type ChosenCollection, whichCollection } from '../../connect/which-collection.ts'
+import type { Deps } from '../../deps.ts'
+import { wrongAddress } from '../../flag-errors.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { addOpenSeaFlags, type OpenSeaFlags } from '../../flags/opensea.ts'
+import { blockchainName, notEmpty, positiveNumber } from '../../flags/parse.ts'
+import { addTimeoutFlag } from '../../flags/wait.ts'
+import { openRefresher } from '../../marketplace/refresh.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { awaitResponse } from '../../request/slow-response.ts'
+
+export interface RefreshFlags extends OutputFlags, ServerFlags, OpenSeaFlags {
+  contract?: string
+  blockchain?: Blockchain
+  run?: string
+  rate?: number
+  timeout?: number
+}
+
+const FIELDS = ['token_id', 'status', 'contract_address', 'blockchain', 'marketplace', 'error']
+const VIEW: View = { fields: FIELDS, columns: ['token_id', 'status', 'error'], id: 'token_id', plural: 'NFTs' }
+
+export function command(deps: Deps, run = refresh): GdnCommand {
+  const refreshCommand = new GdnCommand({
+    about:
+      'The command asks OpenSea to read the metadata of NFTs again, after an update or a reveal. It refreshes the named tokens, the NFTs that a run minted (--run), or else all NFTs of the collection. OpenSea reads the metadata some time after it accepts a request. Repeating a request has no further effect.\ngdn reads the API key from --opensea-key-file, GDN_OPENSEA_KEY, or the keys that gdn auth login saved for https://api.opensea.io. If OpenSea limits the rate, the command waits up to 5 minutes for the next request. If it has to wait longer, it stops and lists the tokens that are left.',
+    examples: [
+      [
+        'Refresh two NFTs',
+        'gdn nft refresh 1 2 -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon --opensea-key-file opensea.key',
+      ],
+      ['Refresh the NFTs that a run minted', 'gdn nft refresh --run drop.csv'],
+      ['Save the API key', 'gdn auth login --no-check --base-url https://api.opensea.io'],
+    ],
+    aliases: { '--contract-address': '--contract', '--contract-addresses': '--contract' },
+  })
+  refreshCommand.argument('[token-id...]')
+  valueFlag(refreshCommand, '-c, --contract <address>', 'Address or name of the collection', { parse: notEmpty })
+  valueFlag(refreshCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
+  valueFlag(refreshCommand, '--run <run>', 'Refresh the NFTs that this run minted', { parse: notEmpty })
+  valueFlag(refreshCommand, '--rate <n>', 'Maximum number of requests per second (1)', { parse: positiveNumber })
+  addOpenSeaFlags(refreshCommand)
+  addTimeoutFlag(refreshCommand, 'How long the command may take (no limit)')
+  addServerFlags(refreshCommand)
+  addOutputFlags(refreshCommand)
+  return refreshCommand.action(async (ids: string[], flags: RefreshFlags) => await run(deps, ids, flags))
+}
+
+interface Tokens extends ChosenCollection {
+  tokenIds: readonly string[]
+}
+
+export async function refresh(deps: Deps, ids: readonly string[], flags: RefreshFlags): Promise<void> {
+  const output = createOutput(deps.io, flags, VIEW)
+  for (const id of ids) {
+    if (parseTokenId(id) !== null) continue
+    throw flagError(
+      '<token-id>',
+      `must be a token ID such as 12, not ${quoted(id)}`,
+      'Run `gdn nft list` to list them.',
+    )
+  }
+  if (flags.run !== undefined && ids.length > 0) throw flagError('--run', "can't be used with token IDs")
+  const { contract, blockchain, tokenIds } = await tokensOf(deps, ids, flags)
+  if (tokenIds.length === 0) throw new GdnError('not_found', 'there are no NFTs to refresh')
+  const refresher = await openRefresher(deps, flags, blockchain)
+  try {
+    const { records, error } = await refresher.refresh(contract, tokenIds)
+    const place = { contract_address: contract, blockchain, marketplace: 'opensea' }
+    await output.many(records.map(({ error: reason, ...record }) => ({ ...record, ...place, error: reason })))
+    if (error !== null) throw error
+    deps.io.note(`OpenSea accepted ${count(records.length, 'request')}. It reads the metadata later.`)
+  } finally {
+    await refresher.close()
+  }
+}
+
+async function tokensOf(deps: Deps, ids: readonly string[], flags: RefreshFlags): Promise<Tokens> {
+  if (flags.run !== undefined) return await tokensOfRun(deps, flags.run, flags)
+  const settings = await deps.settings(flags)
+  if (ids.length === 0) return await tokensOfCollection(deps, settings)
+  const server = await settings.server().catch((error: unknown) => {
+    // No server is needed if the collection is named.
+    if (settings.contract === null || settings.blockchain === null) throw error
+    return null
+  })
+  if (server !== null) return { ...(await whichCollection(deps, settings, server, deps.io)), tokenIds: ids }
+  const { contract, blockchain } = settings
+  if (contract === null || blockchain === null) throw new Error('the collection is not named')
+  const problem = addressProblem(contract.value, blockchain.value)
+  if (problem !== null) throw wrongAddress(contract.value, problem, contract.from)
+  return { contract: contract.value, blockchain: blockchain.value, tokenIds: ids }
+}
+
+async function tokensOfRun(deps: Deps, name: string, flags: RefreshFlags): Promise<Tokens> {
+  const run = await findRun(deps, name, flags)
+  const tokenIds: string[] = []
+  for await (const { status, token_id, burned } of runResults(run)) {
+    if (status === 'deployed' && token_id !== null && !burned) tokenIds.push(token_id)
+  }
+  return { contract: run.contractAddress, blockchain: run.blockchain, tokenIds }
+}
+
+async function tokensOfCollection(deps: Deps, settings: Settings): Promise<Tokens> {
+  const { io, signals } = deps
+  const { client, server } = await deps.connect(settings)
+  const { contract, blockchain } = await whichCollection(deps, settings, server, io)
+  const request = { contract_addresses: contract, blockchain }
+  const listing = client.call('getnftgdnids', request, { signal: signals.signal })
+  const { nft_gdn_ids: ids } = await awaitResponse(io, server.origin, listing)
+  const tokenIds: string[] = []
+  for await (const { nfts } of pagesOfNfts({ client, signal: signals.signal }, ids)) {
+    for (const { token_id, status, burned } of nfts) {
+      // The server's text becomes a part of a URL.
+      if (status === 'deployed' && burned !== true && parseTokenId(token_id ?? '') !== null)
+        tokenIds.push(token_id ?? '')
+    }
+  }
+  return { contract, blockchain, tokenIds }
+}

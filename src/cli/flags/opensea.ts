@@ -1,0 +1,28 @@
+import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { apiAddress, notEmpty } from './parse.ts'
+
+export interface OpenSeaFlags {
+  openseaKeyFile?: string
+  openseaUrl?: string
+}
+
+export interface RefreshingFlags extends OpenSeaFlags {
+  refresh?: boolean
+}
+
+const GROUP = 'Marketplace'
+
+/** Adds the flags for OpenSea's API. */
+export function addOpenSeaFlags(command: GdnCommand): GdnCommand {
+  valueFlag(command, '--opensea-key-file <file>', 'File with the OpenSea API key', { group: GROUP, parse: notEmpty })
+  return valueFlag(command, '--opensea-url <url>', 'URL of another server with the API of OpenSea', {
+    group: GROUP,
+    parse: apiAddress,
+  })
+}
+
+/** Adds `--refresh` and the flags for OpenSea's API. */
+export function addRefreshFlags(command: GdnCommand): GdnCommand {
+  switchFlag(command, '--refresh', 'Then ask OpenSea to read the changed metadata again', GROUP)
+  return addOpenSeaFlags(command)
+}

@@ -1,0 +1,46 @@
+import type { Blockchain } from '../../api/blockchains.ts'
+import { readNfts } from '../../client/read-records.ts'
+import { count } from '../../core/count.ts'
+import { parseTokenId } from '../../verify/abi.ts'
+import type { Connection, Deps } from '../deps.ts'
+import type { OpenSeaFlags } from '../flags/opensea.ts'
+import { openRefresher } from './refresh.ts'
+
+/** Refreshes the NFTs whose metadata a command changed. */
+export interface UpdatedRefresher {
+  /**
+   * Requests the refresh of NFTs, after all changes were made.
+   *
+   * @throws GdnError if a request fails, with a message that the changes were made
+   */
+  refresh(connection: Connection, contract: string, nftGdnIds: readonly string[]): Promise<void>
+  close(): Promise<void>
+}
+
+const MAX_NAMED = 20
+
+/** Opens OpenSea's API before anything is sent. @throws GdnError as `openRefresher` */
+export async function openUpdatedRefresher(
+  deps: Deps,
+  flags: OpenSeaFlags,
+  blockchain: Blockchain,
+): Promise<UpdatedRefresher> {
+  const { io, signals } = deps
+  const refresher = await openRefresher(deps, flags, blockchain)
+  return {
+    async refresh({ client }, contract, nftGdnIds) {
+      const nfts = [...(await readNfts({ client, signal: signals.signal }, nftGdnIds)).values()]
+      const tokenIds = nfts.flatMap(({ token_id: id }) => (id != null && parseTokenId(id) !== null ? id : []))
+      if (tokenIds.length === 0) return io.note('No metadata was changed, so OpenSea is not asked to read it again.')
+      const { records, error } = await refresher.refresh(contract, tokenIds)
+      if (error === null) return io.note(`OpenSea accepted ${count(records.length, 'refresh request')}.`)
+      const left = records.flatMap(({ token_id, status }) => (status === 'requested' ? [] : token_id))
+      const named = left.length > MAX_NAMED ? '<token IDs>' : left.join(' ')
+      throw error.with({
+        message: `all changes were made, but gdn ${error.message}`,
+        hint: `To request the others, run \`gdn nft refresh ${named} -c ${contract} -b ${blockchain}\`.`,
+      })
+    },
+    close: () => refresher.close(),
+  }
+}

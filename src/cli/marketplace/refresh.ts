@@ -1,0 +1,138 @@
+import { resolve } from 'node:path'
+import type { Blockchain } from '../../api/blockchains.ts'
+import { createTransport } from '../../client/create-transport.ts'
+import { proxyOf } from '../../config/proxy.ts'
+import { savedApiKey } from '../../config/saved-keys.ts'
+import { count } from '../../core/count.ts'
+import { GdnError } from '../../core/errors.ts'
+import { isOnLoopback } from '../../core/parse-url.ts'
+import type { Secret } from '../../core/secret.ts'
+import { isTimeUp } from '../../core/time-up.ts'
+import { OPENSEA_URL, OpenSea, openSeaChain } from '../../marketplace/opensea.ts'
+import { debugExchanges } from '../connect/debug-exchange.ts'
+import { keyIn, readApiKey } from '../connect/read-key.ts'
+import type { Deps } from '../deps.ts'
+import type { OpenSeaFlags } from '../flags/opensea.ts'
+import { VERSION } from '../version.ts'
+
+/** The outcome of a refresh. `not_sent`: an earlier request failed in a way that others would too. */
+export interface Refreshed {
+  token_id: string
+  status: 'requested' | 'failed' | 'not_sent'
+  error: string | null
+}
+
+export interface Refresher {
+  /** Requests the refresh of each token. Returns all outcomes, and the error if there is one. */
+  refresh(contract: string, tokenIds: readonly string[]): Promise<{ records: Refreshed[]; error: GdnError | null }>
+  close(): Promise<void>
+}
+
+const DEFAULT_RATE = 1
+
+/**
+ * Checks the network and the key, and opens the API of OpenSea. Nothing is sent yet.
+ *
+ * @throws GdnError `usage` if OpenSea doesn't list the network; `unauthorized` without a key
+ */
+export async function openRefresher(
+  deps: Deps,
+  flags: OpenSeaFlags & { rate?: number },
+  blockchain: Blockchain,
+): Promise<Refresher> {
+  const chain = openSeaChain(blockchain)
+  const url = flags.openseaUrl ?? OPENSEA_URL
+  const parsed = new URL(url)
+  const isLocal = isOnLoopback(parsed)
+  if (parsed.protocol === 'http:' && !isLocal) {
+    throw new GdnError('usage', 'must be an https URL, because http would send the key unencrypted', {
+      place: { flag: '--opensea-url' },
+    })
+  }
+  const key = await openSeaKey(deps, flags, parsed.origin)
+  const { io, signals, now, sleep, env } = deps
+  const proxy = isLocal ? undefined : proxyOf(env)
+  const transport = await createTransport('bulk', { proxy, onExchange: debugExchanges(io) })
+  return {
+    async refresh(contract, tokenIds) {
+      const progress = await io.progress(`Requesting the refresh of ${count(tokenIds.length, 'NFT')}`)
+      const openSea = new OpenSea({
+        ...{ url, key, transport, userAgent: `gdn/${VERSION}`, signal: signals.signal, now, sleep },
+        rate: flags.rate ?? DEFAULT_RATE,
+        onWait: (ms) => progress.update(`Waiting ${Math.ceil(ms / 1000)} s for OpenSea's rate limit`),
+      })
+      try {
+        return await refreshAll(openSea, { chain, contract, tokenIds }, (done) =>
+          progress.update(`Requesting the refresh of NFTs: ${done} of ${tokenIds.length}`),
+        )
+      } finally {
+        progress.stop()
+      }
+    },
+    close: () => transport.close(),
+  }
+}
+
+interface Refreshing {
+  chain: string
+  contract: string
+  tokenIds: readonly string[]
+}
+
+async function refreshAll(
+  openSea: OpenSea,
+  { chain, contract, tokenIds }: Refreshing,
+  onDone: (done: number) => void,
+): ReturnType<Refresher['refresh']> {
+  const records: Refreshed[] = []
+  let error: GdnError | null = null
+  for (const token_id of tokenIds) {
+    try {
+      if (error !== null) records.push({ token_id, status: 'not_sent', error: null })
+      else {
+        const reason = await openSea.refresh(chain, contract, token_id)
+        records.push({ token_id, status: reason === null ? 'requested' : 'failed', error: reason })
+      }
+    } catch (cause) {
+      if (!(cause instanceof GdnError)) throw cause
+      error = cause
+      records.push({ token_id, status: 'not_sent', error: cause.message })
+    }
+    onDone(records.length)
+  }
+  return { records, error: errorOf(records, error) }
+}
+
+/** Returns the error of a refresh with the number of NFTs that were requested; null if all were. */
+function errorOf(records: readonly Refreshed[], error: GdnError | null): GdnError | null {
+  const requested = records.filter(({ status }) => status === 'requested').length
+  const so = `requested the refresh of ${requested} of ${count(records.length, 'NFT')}`
+  const details = { not_requested: records.filter(({ status }) => status !== 'requested').map((one) => one.token_id) }
+  if (error !== null) {
+    const message = `${so}: ${error.message}`
+    // The rest can be requested later, as after any timeout.
+    if (isTimeUp(error) && requested > 0) return new GdnError('pending', message, { hint: error.hint, details })
+    return error.with({ message, details })
+  }
+  const [failed] = records.filter(({ status }) => status === 'failed')
+  if (failed === undefined) return null
+  return new GdnError('batch_failed_rows', `${so}: token ${failed.token_id}: ${failed.error}`, {
+    hint: 'OpenSea knows an NFT only some time after its mint. Run `gdn nft refresh` with the token IDs later.',
+    details,
+  })
+}
+
+/** Reads the key from a file, the environment or the saved keys, because other users can see a process's arguments. */
+async function openSeaKey(
+  { io, cwd, env, openKeyring }: Deps,
+  { openseaKeyFile: file }: OpenSeaFlags,
+  origin: string,
+): Promise<Secret> {
+  if (file !== undefined) return await readApiKey(io, file === '-' ? file : resolve(cwd, file), '')
+  const named = env.GDN_OPENSEA_KEY ?? ''
+  const key = named === '' ? await savedApiKey(env, origin, openKeyring) : keyIn(named, 'GDN_OPENSEA_KEY')
+  if (key !== null) return key
+  throw new GdnError('unauthorized', `no API key for ${origin} is known`, {
+    hint: `Nothing was sent to OpenSea. Add --opensea-key-file <file>, set GDN_OPENSEA_KEY, or run \`gdn auth login --no-check --base-url ${origin}\` to save the key.`,
+  })
+}

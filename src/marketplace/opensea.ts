@@ -1,0 +1,172 @@
+import type { Blockchain } from '../api/blockchains.ts'
+import { retryAfterMs } from '../client/retry.ts'
+import { type Transport, TransportError, type TransportResponse } from '../client/transport.ts'
+import { backoffMs } from '../core/backoff.ts'
+import { GdnError } from '../core/errors.ts'
+import { excerpt } from '../core/excerpt.ts'
+import { isRecord, parseJson } from '../core/json.ts'
+import type { Secret } from '../core/secret.ts'
+
+export const OPENSEA_URL = 'https://api.opensea.io'
+
+/**
+ * OpenSea's names of networks. OpenSea lists no testnets. Source, as of 2026-11-28:
+ * https://projectopensea.github.io/opensea-js/enums/Chain.html
+ */
+const CHAINS: Readonly<Record<string, string>> = {
+  ethereum: 'ethereum',
+  polygon: 'polygon',
+  'arbitrum-one': 'arbitrum',
+  avalanche: 'avalanche',
+  base: 'base',
+  optimism: 'optimism',
+  zora: 'zora',
+}
+
+/** Returns OpenSea's name of a network. @throws GdnError `usage` if OpenSea doesn't list it */
+export function openSeaChain(blockchain: Blockchain): string {
+  const name = Object.hasOwn(CHAINS, blockchain) ? CHAINS[blockchain] : undefined
+  if (name !== undefined) return name
+  throw new GdnError('usage', `OpenSea doesn't list NFTs on ${blockchain}`, {
+    hint: `Nothing was sent to OpenSea. It lists NFTs on ${Object.keys(CHAINS).join(', ')}.`,
+  })
+}
+
+export interface OpenSeaOptions {
+  /** Without a trailing slash. */
+  url: string
+  key: Secret
+  transport: Transport
+  userAgent: string
+  signal: AbortSignal
+  /** Maximum number of requests per second. */
+  rate: number
+  now(): number
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Called before a wait for the rate limit. */
+  onWait?(ms: number): void
+}
+
+const TIMEOUT_MS = 30_000
+const MAX_RESPONSE_BYTES = 256 * 1024
+const TRIES = 3
+const BACKOFF = { firstMs: 1000, maxMs: 8000 }
+/** The longest wait for the rate limit. Free keys have limits per hour. */
+const MAX_WAIT_MS = 5 * 60_000
+/** The wait after a 429 that doesn't say how long to wait. */
+const USUAL_WAIT_MS = 10_000
+
+/**
+ * Returns how long a response asks to wait: `Retry-After`, or `X-RateLimit-Reset`, which is a Unix time in seconds
+ * (https://docs.opensea.io/reference/api-keys).
+ */
+function waitOf(headers: TransportResponse['headers'], wallClock: number): number {
+  const after = retryAfterMs(headers, wallClock)
+  if (after !== null) return after
+  const reset = Number(headers['x-ratelimit-reset'])
+  return reset > 0 ? Math.max(0, reset * 1000 - wallClock) : USUAL_WAIT_MS
+}
+
+/** Returns why a request was rejected. The response is untrusted, and may quote the request. */
+function reasonOf({ status, body }: TransportResponse): string {
+  const json = parseJson(Buffer.from(body).toString('utf8'))
+  const errors = isRecord(json) ? (json.errors ?? json.message ?? json.detail) : undefined
+  const text = Array.isArray(errors) ? errors.map(String).join(', ') : typeof errors === 'string' ? errors : ''
+  return text === '' ? `HTTP ${status}` : `HTTP ${status}: ${excerpt(text)}`
+}
+
+const isPage = ({ headers, body }: TransportResponse) =>
+  /\bhtml\b/i.test(headers['content-type'] ?? '') || /^\s*</.test(Buffer.from(body.subarray(0, 100)).toString('latin1'))
+
+/** Asks OpenSea to read the metadata of NFTs again. Repeating a request has no further effect. */
+export class OpenSea {
+  readonly #options: OpenSeaOptions
+  readonly #host: string
+  #next = 0
+
+  constructor(options: OpenSeaOptions) {
+    this.#options = options
+    this.#host = new URL(options.url).host
+  }
+
+  /**
+   * Requests the refresh of an NFT at OpenSea's pace. Returns null, or why OpenSea rejected the request.
+   *
+   * @param chain OpenSea's name of the network
+   * @throws GdnError `unauthorized`, `forbidden`, `rate_limited`, `bad_answer` or `unreachable`, after which other
+   * requests would fail too
+   */
+  async refresh(chain: string, contract: string, tokenId: string): Promise<string | null> {
+    const [address, id] = [contract, tokenId].map(encodeURIComponent)
+    const url = `${this.#options.url}/api/v2/chain/${chain}/contract/${address}/nfts/${id}/refresh`
+    for (let tries = 1; ; ) {
+      const response = await this.#once(url)
+      if (response instanceof TransportError || response.status >= 500) {
+        const why = response instanceof TransportError ? excerpt(response.message) : `HTTP ${response.status}`
+        if (tries >= TRIES) throw this.#error('unreachable', `can't be reached: ${why}`, 'Run the same command later.')
+        await this.#options.sleep(backoffMs(tries++, BACKOFF), this.#options.signal)
+      } else if (response.status === 429) await this.#waitFor(response)
+      else return this.#judge(response)
+    }
+  }
+
+  #judge(response: TransportResponse): string | null {
+    const { status } = response
+    if (status === 401) {
+      throw this.#error(
+        'unauthorized',
+        'rejected the API key',
+        'Check the key in --opensea-key-file or GDN_OPENSEA_KEY.',
+      )
+    }
+    if (status === 403) throw this.#error('forbidden', `refused the request: ${reasonOf(response)}`)
+    if (status >= 300 && status < 400) {
+      throw this.#error('bad_answer', `redirects with HTTP ${status}, which gdn doesn't follow`, 'Check --opensea-url.')
+    }
+    if (status >= 400) return isPage(response) ? `HTTP ${status}` : reasonOf(response)
+    if (status < 200 || isPage(response)) {
+      throw this.#error('bad_answer', `returned a page instead of a response: HTTP ${status}`, 'Check --opensea-url.')
+    }
+    return null
+  }
+
+  async #once(url: string): Promise<TransportResponse | TransportError> {
+    const { transport, key, userAgent, signal, rate, now, sleep } = this.#options
+    const wait = this.#next - now()
+    if (wait > 0) await sleep(wait, signal)
+    this.#next = now() + 1000 / rate
+    try {
+      return await transport.request({
+        method: 'POST',
+        url,
+        headers: { accept: 'application/json', 'user-agent': userAgent, 'x-api-key': key.reveal() },
+        body: new Uint8Array(),
+        timeoutMs: TIMEOUT_MS,
+        maxBytes: MAX_RESPONSE_BYTES,
+        signal,
+      })
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof TransportError) return error
+      throw error
+    }
+  }
+
+  async #waitFor({ headers }: TransportResponse): Promise<void> {
+    const wait = waitOf(headers, Date.now())
+    if (wait > MAX_WAIT_MS) {
+      const minutes = Math.ceil(wait / 60_000)
+      throw this.#error('rate_limited', `accepts the next request in ${minutes} min`, 'Run the same command then.')
+    }
+    this.#options.onWait?.(wait)
+    await this.#options.sleep(wait, this.#options.signal)
+  }
+
+  #error(
+    code: 'unauthorized' | 'forbidden' | 'rate_limited' | 'bad_answer' | 'unreachable',
+    what: string,
+    hint?: string,
+  ) {
+    return new GdnError(code, `${this.#host} ${what}`, { hint })
+  }
+}
