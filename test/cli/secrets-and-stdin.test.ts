@@ -31,6 +31,7 @@ test('no flag or argument takes a secret: it is a file, standard input or a vari
     'api --idempotency-key',
     ...marker,
     'collection holders --token-id',
+    'nft refresh token-id',
     'nft transfer --token-id',
   ])
 })

@@ -192,6 +192,12 @@ const STATED: readonly Stated[] = [
     'src/server/chain/evm/cost/replacement-fees.ts',
     'FAR_ABOVE =',
   ],
+  [
+    'docs/marketplaces.md',
+    (n) => `wait for more than ${n / MINUTE} minutes`,
+    'src/marketplace/opensea.ts',
+    'MAX_WAIT_MS =',
+  ],
   ['docs/public-networks.md', (n) => `mints up to ${n} minutes`, 'src/operations/retries.ts', 'not_ready:'],
   [
     'docs/public-networks.md',

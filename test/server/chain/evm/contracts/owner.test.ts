@@ -88,6 +88,7 @@ describe('flags', () => {
       revoked: false,
       locked: false,
       nextTokenId: 1n,
+      maxSupply: 0n,
     })
   })
 
