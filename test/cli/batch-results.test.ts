@@ -346,6 +346,7 @@ test('--for-spreadsheet uses the separator of the manifest in every command that
     ['batch', 'status', manifest],
     ['batch', 'results', manifest],
     ['batch', 'validate', manifest, ...TARGET],
+    ['batch', 'rarity', manifest, '-b', 'polygon'],
     ['batch', 'report', manifest, ...sheets],
     ['batch', 'preview', manifest, ...sheets, '-b', 'polygon'],
     ['batch', 'mint', manifest, ...TARGET, '--dry-run', '--no-lookup', '--base-url', 'http://127.0.0.1:9'],
