@@ -96,6 +96,7 @@ describe('getcollections', () => {
           enable_burn: false,
           royalty_bps: 0,
           royalty_receiver: null,
+          max_supply: null,
         },
       ],
     })
