@@ -87,8 +87,8 @@ export function parseTraitValue(type: TraitType, max: string | undefined, given:
 /** Returns an attribute as metadata files contain it. The value of a typed trait is a JSON number. */
 export function fileAttribute({ tag, value, display_type, max_value }: Attribute): Readonly<Record<string, unknown>> {
   if (display_type === undefined) return { trait_type: tag, value }
-  const max = max_value === undefined ? {} : { max_value: Number(max_value) }
-  return { trait_type: tag, value: Number(value), display_type, ...max }
+  const typed = { trait_type: tag, value: Number(value), display_type }
+  return max_value === undefined ? typed : { ...typed, max_value: Number(max_value) }
 }
 
 /** Returns an attribute in a server's response, which may be in any form. */

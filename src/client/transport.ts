@@ -17,7 +17,7 @@ export interface TransportRequest {
   /** Time in milliseconds from the start of the connection to the last byte of the response. */
   timeoutMs: number
   /** Maximum size of the response in bytes. Default: MAX_RESPONSE_BYTES. */
-  maxBytes?: number
+  maxBytes?: number | undefined
   signal?: AbortSignal | undefined
   /**
    * Called just before the first byte is sent. If it returns false, nothing is sent, and the request fails as not sent.

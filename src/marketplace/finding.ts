@@ -47,9 +47,17 @@ export class Findings {
       row === null ? {} : { file: this.#file, line: line ?? undefined, field: column ?? undefined, column: position }
     const hint = `${fix} Rule ${rule}: ${source} (${date})`
     this.#all[severity].push({
-      ...{ severity, row, line, rule, message, source, source_date: date },
+      severity,
+      row,
+      line,
+      rule,
+      message,
+      source,
+      source_date: date,
       // The locations of other problems have the column's name as `field`.
-      ...{ column, place, hint },
+      column,
+      place,
+      hint,
     })
   }
 

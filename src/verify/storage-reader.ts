@@ -56,7 +56,7 @@ export function createStorageReader(options: StorageReaderOptions): StorageReade
           headers: { accept: '*/*', 'user-agent': userAgent },
           timeoutMs: TIMEOUT_MS,
           signal,
-          ...(maxBytes === undefined ? {} : { maxBytes }),
+          maxBytes,
         }),
       )
       const { status } = response
