@@ -6,6 +6,8 @@ export const PROVENANCE = 'provenance'
 export const PROVENANCE_ROW = 'provenance_row'
 /** The metadata key of the salt in revealed metadata. */
 export const PROVENANCE_SALT = 'provenance_salt'
+/** The metadata key of the signature of the round that drew the row, in revealed metadata of a shuffled drop. */
+export const PROVENANCE_SIGNATURE = 'provenance_signature'
 
 /** Returns the salt of revealed metadata, or undefined. */
 export const saltIn = (metadata: unknown): unknown => (isObject(metadata) ? metadata[PROVENANCE_SALT] : undefined)

@@ -3,16 +3,18 @@ import { extraKeys } from '../api/metadata.ts'
 import { fileAttribute } from '../api/traits.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { isIpfsUrl } from '../core/ipfs-url.ts'
-import { PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
+import { PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
+import { ruleIn, ruleLine, type ShuffleRule } from './shuffle/rule.ts'
 
-// A commitment to the rows of a manifest. Row 1 is the first row, and its leaf is line 1 of the leaves file.
+// A commitment to the rows of a manifest. Row 1 is the first row. Its leaf is the first line of the leaves file, or the
+// second one if the first line is the rule of a shuffle.
 //
 //   content_i  = SHA-256(canonical JSON (RFC 8785) of the metadata file of row i, each file as sha256:<hex>)
 //   seed       = SHA-256(content_1 ‖ content_2 ‖ …)
 //   salt_i     = HMAC-SHA-256(key: seed, message: i in decimal)
 //   leaf_i     = SHA-256(salt_i ‖ content_i)
-//   leaves     = each leaf in lower-case hex, followed by a line feed
+//   leaves     = the rule of a shuffle, if any, and each leaf in lower-case hex, each followed by a line feed
 //   provenance = SHA-256(leaves)
 //
 // The seed follows from the manifest, so nothing else is needed to reveal. It also means that a leaf hides its row only
@@ -48,13 +50,16 @@ export function rowContentHash(
  * Returns the hash of a revealed metadata file.
  *
  * @param hashOf returns the SHA-256 in hex of the file at an ipfs URL
+ * @param isShuffled whether the reveal also added the signature of a round
  */
 export async function contentOfFile(
   { [PROVENANCE_SALT]: _salt, ...file }: Readonly<Record<string, unknown>>,
   hashOf: (url: string) => Promise<string>,
+  isShuffled = false,
 ): Promise<Buffer> {
   const hashed: Record<string, unknown> = { ...file }
-  for (const [key, value] of Object.entries(file)) {
+  if (isShuffled) delete hashed[PROVENANCE_SIGNATURE]
+  for (const [key, value] of Object.entries(hashed)) {
     if (typeof value === 'string' && isIpfsUrl(value)) hashed[key] = `sha256:${await hashOf(value)}`
   }
   return sha256(canonicalJson(hashed))
@@ -75,17 +80,20 @@ export class Commitment {
   /** The content of the leaves file. */
   readonly leaves: Buffer
   readonly provenance: `0x${string}`
+  /** Null if the rows aren't shuffled. */
+  readonly rule: ShuffleRule | null
   readonly #contents: Buffer
 
   /** @param contents the content hashes of all rows, concatenated */
-  constructor(contents: Buffer) {
+  constructor(contents: Buffer, rule: ShuffleRule | null = null) {
     this.#contents = contents
+    this.rule = rule
     this.seed = sha256(contents)
     const lines = Array.from(
       { length: this.rows },
       (_, at) => `${leafOf(this.saltOf(at + 1), this.contentOf(at + 1))}\n`,
     )
-    this.leaves = Buffer.from(lines.join(''))
+    this.leaves = Buffer.from((rule === null ? '' : ruleLine(rule)) + lines.join(''))
     this.provenance = provenanceOf(this.leaves)
   }
 
@@ -118,5 +126,12 @@ export class Commitment {
 /** Returns the leaf of a row from a leaves file; null if the file has no such row. */
 export const leafAt = (leaves: Uint8Array, row: number): string | null => leavesIn(leaves)[row - 1] ?? null
 
-/** Returns the leaves of a leaves file, in the order of the rows. */
-export const leavesIn = (leaves: Uint8Array): string[] => Buffer.from(leaves).toString('latin1').trimEnd().split('\n')
+/**
+ * Returns the leaves of a leaves file, in the order of the rows.
+ *
+ * @throws GdnError `verify_failed` if the file begins with an unknown rule of a shuffle
+ */
+export function leavesIn(leaves: Uint8Array): string[] {
+  const lines = Buffer.from(leaves).toString('latin1').trimEnd().split('\n')
+  return ruleIn(leaves) === null ? lines : lines.slice(1)
+}

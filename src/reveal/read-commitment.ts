@@ -2,9 +2,10 @@ import { extraKeys, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts
 import { isIpfsUrl } from '../core/ipfs-url.ts'
 import { sha256Of } from '../core/sha256-of.ts'
 import type { ManifestItem } from '../manifest/read.ts'
-import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
+import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
 import type { ManifestRow, RowProblem } from '../manifest/row.ts'
 import { Commitment, rowContentHash } from './leaves.ts'
+import type { ShuffleRule } from './shuffle/rule.ts'
 
 /** A manifest with the commitment to its rows. */
 export interface ReadCommitment {
@@ -20,18 +21,22 @@ export interface ReadCommitment {
 /**
  * Reads all rows, hashes their files, and returns the commitment to them. Memory grows by 40 bytes per row.
  *
+ * @param rule null if the rows aren't shuffled
  * @returns null if the manifest has problems, or an `uncommittable` row
  */
-export async function readCommitment(items: AsyncIterable<ManifestItem>): Promise<ReadCommitment | null> {
+export async function readCommitment(
+  items: AsyncIterable<ManifestItem>,
+  rule: ShuffleRule | null = null,
+): Promise<ReadCommitment | null> {
   const { contentOf, hashOf } = contentHashes()
   const contents: Buffer[] = []
   const lines: number[] = []
   for await (const item of items) {
-    if ('issue' in item || uncommittable(item.row) !== null) return null
+    if ('issue' in item || uncommittable(item.row, rule !== null) !== null) return null
     contents.push(await contentOf(item.row))
     lines.push(item.row.line)
   }
-  return { commitment: new Commitment(Buffer.concat(contents)), lines, contentOf, hashOf }
+  return { commitment: new Commitment(Buffer.concat(contents), rule), lines, contentOf, hashOf }
 }
 
 /** Returns functions that hash rows and their files. Each file is read once. */
@@ -50,10 +55,10 @@ export function contentHashes(): Pick<ReadCommitment, 'contentOf' | 'hashOf'> {
   return { contentOf: hash, hashOf }
 }
 
-const OWN_KEYS = [PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT]
+const OWN_KEYS = [PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE]
 
 /** Returns why a row can't be committed to or revealed, or null. */
-export function uncommittable({ metadata, localFiles }: ManifestRow): RowProblem | null {
+export function uncommittable({ metadata, localFiles }: ManifestRow, isShuffled = false): RowProblem | null {
   const extras = extraKeys(metadata)
   const files = metadata.file_fields.map(({ key }) => key)
   const own = [...files, ...extras].find((key) => OWN_KEYS.includes(key))
@@ -72,7 +77,10 @@ export function uncommittable({ metadata, localFiles }: ManifestRow): RowProblem
     }
   }
   const count = metadataItems(metadata)
-  if (count < MAX_METADATA_ITEMS) return null
-  const message = `has ${count} metadata items, which leaves no room for the salt of the reveal: at most ${MAX_METADATA_ITEMS} are allowed`
+  const [most, added] = isShuffled
+    ? [MAX_METADATA_ITEMS - 2, 'the salt and the signature']
+    : [MAX_METADATA_ITEMS - 1, 'the salt']
+  if (count <= most) return null
+  const message = `has ${count} metadata items, which leaves no room for ${added} of the reveal: at most ${most} are allowed`
   return { key: null, message, hint: 'Remove an item, or make it an attribute.' }
 }

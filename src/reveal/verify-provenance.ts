@@ -14,7 +14,7 @@ import {
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
 import type { Difference } from '../verify/compare-metadata.ts'
 import type { StorageReader } from '../verify/storage-reader.ts'
-import { contentOfFile, leafAt, leafOf, provenanceOf } from './leaves.ts'
+import { contentOfFile, leafAt, leafOf, leavesIn, provenanceOf } from './leaves.ts'
 import { sha256InUrl } from './provenance-in.ts'
 
 /** The commitment that covers a token. */
@@ -107,7 +107,7 @@ async function verify(
   const row = /^[1-9][0-9]{0,9}$/.test(rowText) ? Number(rowText) : 0
   const leaf = leafAt(leaves, row)
   if (row === 0 || leaf === null) throw differs(PROVENANCE_ROW, 'a row of the leaves file', rowText)
-  const rows = Buffer.from(leaves).toString('latin1').trimEnd().split('\n').length
+  const rows = leavesIn(leaves).length
   const provenance = { hash, row, rows, firstTokenId: String(first), isRevealed: updated }
   if (!updated) return { kind: 'proven', provenance }
   const salt = file[PROVENANCE_SALT]

@@ -60,8 +60,14 @@ function loadedAmong(among: ReadonlyMap<string, OutputChunk>, sources: readonly 
 
 const sourcesOf = (files: Iterable<string>) => [...files].flatMap((file) => modulesOf(chunkOf(file)))
 const bytesOf = (files: Iterable<string>) => [...files].reduce((sum, file) => sum + chunkOf(file).code.length, 0)
+/** The second version of a package is installed under another name. */
+const ALIASES: Readonly<Record<string, string>> = { '@noble/curves-2': '@noble/curves' }
 const packagesIn = (sources: readonly string[]) =>
-  new Set(sources.flatMap((source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? []))
+  new Set(
+    sources
+      .flatMap((source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? [])
+      .map((name) => ALIASES[name] ?? name),
+  )
 
 /** The modules that every command loads before its own chunk. */
 const ALWAYS = [/^src\/cli\/main\.ts$/, /^src\/cli\/process\.ts$/, /^src\/cli\/run\.ts$/]

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import * as z from 'zod'
+import { GdnError, type Place } from '../../core/errors.ts'
+import { parseStrictJson } from '../../core/strict-json.ts'
+import { type BeaconChain, isPublicKey, publicKeyOf, signRound, verifyBeacon } from './beacon.ts'
+
+/** The text of a file with a beacon for tests and rehearsals. */
+export interface BeaconFile {
+  /** The path in messages. */
+  name: string
+  text: string
+}
+
+const hex = (bytes: number) =>
+  z
+    .string({ error: 'must be hex digits in a string' })
+    .regex(new RegExp(`^[0-9a-fA-F]{${bytes * 2}}$`), { error: `must be ${bytes * 2} hex digits` })
+    .transform((digits): Uint8Array => Buffer.from(digits, 'hex'))
+
+const whole = z.int({ error: 'must be a whole number' }).min(1, { error: 'must be at least 1' })
+
+const schema = z.strictObject(
+  {
+    public_key: hex(96).refine(isPublicKey, { error: 'is not a public key in G2' }),
+    genesis_time: whole,
+    period: whole,
+    rounds: z.array(z.strictObject({ round: whole, signature: hex(48) })).default([]),
+    secret_key: hex(32).optional(),
+  },
+  { error: 'must be a JSON object with only public_key, genesis_time, period, rounds and secret_key' },
+)
+
+/**
+ * Returns the beacon of a file. With a secret key, it signs any round, so that tests need not wait for a round.
+ *
+ * @throws GdnError `invalid_input`
+ */
+export function beaconInFile({ name, text }: BeaconFile) {
+  const fail = (message: string, place: Place = {}) =>
+    new GdnError('invalid_input', message, {
+      place: { file: name, ...place },
+      hint: 'A beacon file is for tests (docs/reveal.md). Without --beacon, gdn uses drand.',
+    })
+  const parsed = schema.safeParse(parseStrictJson(text, name, 'invalid_input'))
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw fail(issue?.message ?? 'is malformed', { field: issue?.path.join('.') || undefined })
+  }
+  const { public_key: publicKey, genesis_time: genesisTime, period, rounds, secret_key: secretKey } = parsed.data
+  if (secretKey !== undefined && !Buffer.from(publicKeyOf(secretKey) ?? []).equals(publicKey)) {
+    throw fail('is not the secret key of public_key', { field: 'secret_key' })
+  }
+  const hash = createHash('sha256').update(publicKey).digest('hex')
+  const chain: BeaconChain = { hash, publicKey, genesisTime, period }
+  const recorded = new Map(rounds.map(({ round, signature }) => [round, signature]))
+  return {
+    chain,
+    isNamed: true,
+    read: async (round: number) => {
+      const signature = recorded.get(round) ?? (secretKey === undefined ? undefined : signRound(secretKey, round))
+      if (signature === undefined) throw fail(`has no round ${round}`)
+      return verifyBeacon(chain, round, signature)
+    },
+  }
+}

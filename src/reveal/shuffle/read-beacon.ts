@@ -1,0 +1,124 @@
+import { type RetryClock, SYSTEM_RETRY_CLOCK } from '../../client/retry-clock.ts'
+import { retryRead } from '../../client/retry-read.ts'
+import type { Transport, TransportResponse } from '../../client/transport.ts'
+import { GdnError } from '../../core/errors.ts'
+import { isObject, parseJson } from '../../core/json.ts'
+import { type Beacon, type BeaconChain, QUICKNET, verifyBeacon } from './beacon.ts'
+import { type BeaconFile, beaconInFile } from './beacon-file.ts'
+import { timeOfRound } from './rule.ts'
+
+/** A source of rounds. It isn't trusted, because each round is signed. */
+export interface BeaconSource {
+  chain: BeaconChain
+  /** Whether the user named the beacon with a file, so that it isn't drand's. */
+  isNamed: boolean
+  /**
+   * Returns a verified round. A named beacon with a secret key signs any round, also one of the future.
+   *
+   * @throws GdnError `pending` if the round isn't published yet
+   */
+  read(round: number, signal: AbortSignal): Promise<Beacon>
+}
+
+export interface BeaconOptions {
+  /** A beacon for tests. It replaces `urls`. */
+  file?: BeaconFile | undefined
+  /** The URLs of drand relays, tried one after the other. Default: DRAND_URLS. */
+  urls?: readonly string[] | undefined
+  transport: Pick<Transport, 'request'>
+  userAgent: string
+  /** Returns the Unix time in milliseconds. */
+  now: () => number
+  clock?: RetryClock
+}
+
+/** The public relays of drand's mainnet (https://docs.drand.love/developer/http-api). */
+export const DRAND_URLS = [
+  'https://api.drand.sh',
+  'https://api2.drand.sh',
+  'https://api3.drand.sh',
+  'https://drand.cloudflare.com',
+] as const
+
+const TIMEOUT_MS = 10_000
+const MAX_BYTES = 16_384
+/** A failed URL is replaced with the next one, so that one more attempt suffices. */
+const ATTEMPTS = 2
+
+/** Opens drand's quicknet, or the beacon of a file. @throws GdnError `invalid_input` if the file is malformed */
+export function openBeacon(options: BeaconOptions): BeaconSource {
+  const { file, urls = DRAND_URLS, now } = options
+  if (file !== undefined) return beaconInFile(file)
+  return {
+    chain: QUICKNET,
+    isNamed: false,
+    async read(round, signal) {
+      const time = timeOfRound(QUICKNET, round)
+      if (now() < time * 1000) throw early(round, time)
+      const problems: Problem[] = []
+      for (const url of urls) {
+        const found = await readAt(url, round, signal, options)
+        if (!('why' in found)) return found
+        problems.push(found)
+      }
+      const where = problems.map(({ origin, why }) => `${origin}: ${why}`).join(', ')
+      const isForged = problems.every(({ isFlawed }) => isFlawed)
+      throw new GdnError(isForged ? 'bad_answer' : 'unreachable', `can't read round ${round} of drand (${where})`, {
+        hint: 'Run the command again, or set --beacon-url to other relays of drand.',
+      })
+    },
+  }
+}
+
+const early = (round: number, time: number) =>
+  new GdnError('pending', `round ${round} of drand is not published before ${new Date(time * 1000).toISOString()}`, {
+    hint: 'Run the command again after that time. If it has passed, correct the clock of this machine.',
+  })
+
+interface Problem {
+  origin: string
+  why: string
+  /** Whether the response was a round, but not the right one. */
+  isFlawed: boolean
+}
+
+async function readAt(
+  url: string,
+  round: number,
+  signal: AbortSignal,
+  { transport, userAgent, clock = SYSTEM_RETRY_CLOCK }: BeaconOptions,
+): Promise<Beacon | Problem> {
+  const { origin } = new URL(url)
+  const problem = (why: string, isFlawed = false): Problem => ({ origin, why, isFlawed })
+  let response: TransportResponse
+  try {
+    const once = () =>
+      transport.request({
+        method: 'GET',
+        url: `${url.replace(/\/+$/, '')}/${QUICKNET.hash}/public/${round}`,
+        headers: { accept: 'application/json', 'user-agent': userAgent },
+        timeoutMs: TIMEOUT_MS,
+        maxBytes: MAX_BYTES,
+        signal,
+      })
+    response = await retryRead(origin, clock, signal, once, ATTEMPTS)
+  } catch (error) {
+    if (!(error instanceof GdnError) || signal.aborted) throw error
+    return problem(error.message)
+  }
+  const { status, body } = response
+  if (status === 404 || status === 425) return problem("doesn't have the round yet")
+  if (status !== 200) return problem(`HTTP ${status}`)
+  const found = parseJson(body)
+  const { round: named, signature } = isObject(found) ? found : {}
+  if (typeof signature !== 'string' || !/^[0-9a-f]{96}$/i.test(signature)) {
+    return problem('returned no round of quicknet', true)
+  }
+  if (named !== round) return problem('returned another round', true)
+  try {
+    return verifyBeacon(QUICKNET, round, Buffer.from(signature, 'hex'))
+  } catch (error) {
+    if (error instanceof GdnError) return problem(error.message, true)
+    throw error
+  }
+}
