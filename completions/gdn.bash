@@ -1240,6 +1240,7 @@ updatednft
 freezenft
 burnnft
 commitprovenance
+art
 config
 user-config
 backend' ;;

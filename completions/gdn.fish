@@ -1559,6 +1559,7 @@ function __gdn_values
         'freezenft' \
         'burnnft' \
         'commitprovenance' \
+        'art' \
         'config' \
         'user-config' \
         'backend'

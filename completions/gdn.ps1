@@ -1230,6 +1230,7 @@ updatednft
 freezenft
 burnnft
 commitprovenance
+art
 config
 user-config
 backend'

@@ -5,7 +5,20 @@ import { dirname, join } from 'node:path/posix'
 
 const CLI = [
   ...['core', 'api', 'keystore', 'object-store', 'files', 'config', 'client', 'manifest', 'verify', 'wallet'],
-  ...['archive', 'batch', 'ens', 'holders', 'ipfs', 'marketplace', 'operations', 'plan', 'reveal', 'state', 'sqlite'],
+  ...[
+    'archive',
+    'art',
+    'batch',
+    'ens',
+    'holders',
+    'ipfs',
+    'marketplace',
+    'operations',
+    'plan',
+    'reveal',
+    'state',
+    'sqlite',
+  ],
 ]
 
 /** The folders that each folder of `src` may import, lowest first. Type imports and lazy imports count. */
@@ -20,6 +33,7 @@ export const MAY_IMPORT = {
   ipfs: ['core', 'files'],
   client: ['core', 'api', 'files', 'object-store', 'sqlite'],
   manifest: ['core', 'api', 'files'],
+  art: ['core', 'api', 'files', 'manifest'],
   marketplace: ['core', 'api', 'client', 'files', 'manifest'],
   verify: ['core', 'api', 'client'],
   ens: ['core', 'api', 'client', 'files'],

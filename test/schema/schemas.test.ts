@@ -3,12 +3,13 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { nftMetadata } from '../../src/api/metadata.ts'
+import { parseYaml } from '../../src/api/parse-yaml.ts'
 import { validate } from '../../src/api/validate.ts'
+import { parseArt } from '../../src/art/art-file.ts'
 import { SCHEMA_NAMES, type SchemaName, schemaNamed } from '../../src/cli/schema/schemas.ts'
 import { parseProjectConfig, parseUserConfig } from '../../src/config/schema.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { parseStrictJson } from '../../src/core/strict-json.ts'
-import { parseYaml } from '../../src/server/settings/parse-yaml.ts'
 import { settingsFile } from '../../src/server/settings/schema.ts'
 import { ENDPOINTS } from '../helpers/endpoints.ts'
 import { runs } from '../helpers/runs.ts'
@@ -148,6 +149,56 @@ const SUBJECTS: Partial<Record<SchemaName, Subject>> = {
     },
     valid: [metadata, { ...metadata, attribute: [{ tag: 'a', value: 'b' }], $schema: 'x' }],
     looser: METADATA_LOOSER,
+  },
+  art: {
+    read: parsed((value) => parseArt(JSON.stringify(value), 'art.yaml', '/')),
+    valid: [
+      {
+        title: 'Tide #{number}',
+        description: 'One',
+        layers: [{ name: 'Sky', traits: { Blue: { file: 'Blue.png' } } }],
+      },
+      {
+        title: 'Tide #{number}',
+        description: 'One',
+        collection: 'Tides',
+        output: { width: 100, height: 100, format: 'webp', background: '#00ff00' },
+        layers: [
+          {
+            name: 'Sky',
+            folder: 'sky',
+            traits: { Blue: { file: 'b.png', weight: 2 }, Red: { file: 'r.png', count: 3 } },
+          },
+          {
+            name: 'Hat',
+            optional: '20%',
+            blend: 'multiply',
+            opacity: 0.5,
+            traits: { Cap: { file: 'c.png', hidden: true } },
+          },
+          { name: 'Power', optional: 3, type: 'number', max: 9, traits: { '5': { file: '5.png', value: 5 } } },
+        ],
+        groups: { hats: ['Hat/Cap'], warm: 'Sky/Red' },
+        rules: [
+          { if: 'hats', excludes: ['warm'] },
+          { if: 'Hat', requires: 'Power' },
+        ],
+        one_of_ones: [{ at: 2, image: 'king.png', title: 'King', attributes: { Power: 9 } }],
+      },
+    ],
+    looser: [
+      [/both|neither|must have one of requires|needs a type/, 'compares fields'],
+      [/two layers|also the name|as well|is not a layer, trait or group|no NFT can have/, 'compares names'],
+      [/is empty: a layer|must have at most \d+ traits|have no trait with a weight/, 'counts entries'],
+      [
+        /the value of|must be a (number|date)|its maximum|greater than 0|digits|close to 0|used with a date|Unix time/,
+        'depends on the type of the layer',
+      ],
+      [
+        /must be one line of text|is longer|must have at most \d+ characters/,
+        'JSON Schema counts code points, gdn UTF-16 units',
+      ],
+    ],
   },
   config: {
     read: parsed((value) => parseProjectConfig(strict(value), '.gdnrc.json')),

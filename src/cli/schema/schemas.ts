@@ -35,6 +35,10 @@ export const SCHEMAS = {
   freezenft: request('freezenft', 'A request for gdn api freezenft -f'),
   burnnft: request('burnnft', 'A request for gdn api burnnft -f'),
   commitprovenance: request('commitprovenance', 'A request for gdn api commitprovenance -f'),
+  art: {
+    summary: 'Layers, traits and rules of generated art: art.yaml',
+    load: async () => (await import('./art-schema.ts')).artFileSchema(),
+  },
   config: {
     summary: 'The configuration of a project: .gdnrc.json, .gdnrc.yaml or gdn.config.json',
     load: async () => (await import('./config-schema.ts')).projectSchema(),

@@ -1,6 +1,6 @@
 import type { EndpointName } from '../../api/endpoints.ts'
+import { parseYaml } from '../../api/parse-yaml.ts'
 import { GdnError } from '../../core/errors.ts'
-import { parseYaml } from '../settings/parse-yaml.ts'
 import { failFreshNfts, holdFreshNfts } from '../state/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { describeRule, faultFor, type InjectedFault } from './fault-for.ts'

@@ -9,12 +9,12 @@ import {
   SOLANA_BLOCKCHAINS,
   type SolanaBlockchain,
 } from '../../api/blockchains.ts'
+import { parseYaml } from '../../api/parse-yaml.ts'
 import { retirementOf, retirementText } from '../../api/retired.ts'
 import { GdnError } from '../../core/errors.ts'
 import { knowKeysIn } from '../../core/secret.ts'
 import { readSecretFile } from '../../keystore/private-file.ts'
 import { chainIdNamed, knownNetworkOf, nearestNetwork, networkWithChainId } from './networks.ts'
-import { parseYaml } from './parse-yaml.ts'
 import { type ChainEntry, type SettingsFile, settingsFile } from './schema.ts'
 import type { RemoteSignerEntry } from './signer-schema.ts'
 import { CLUSTER_OF, CLUSTERS, GENESIS_HASHES } from './solana-clusters.ts'

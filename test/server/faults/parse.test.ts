@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { parseYaml } from '../../../src/api/parse-yaml.ts'
 import { formatPlace, GdnError } from '../../../src/core/errors.ts'
 import { faultsFile } from '../../../src/server/faults/schema.ts'
-import { parseYaml } from '../../../src/server/settings/parse-yaml.ts'
 
 const parseFaults = (text: string, file: string) => parseYaml(faultsFile, text, file)
 

@@ -1,10 +1,17 @@
 import { isMap, isPair, LineCounter, type Node, parseDocument, visit } from 'yaml'
 import type * as z from 'zod'
-import { type FieldIssue, validate } from '../../api/validate.ts'
-import { GdnError, type Place } from '../../core/errors.ts'
+import { GdnError, type Place } from '../core/errors.ts'
+import { type FieldIssue, validate } from './validate.ts'
+
+/** A parsed file and the locations of its fields. */
+export interface ParsedYaml<Value> {
+  value: Value
+  /** Returns the location of a field in the file. */
+  placeOf(path: readonly (string | number)[]): Place
+}
 
 /**
- * Parses a configuration file of the backend: YAML, or JSON, which is valid YAML.
+ * Parses a configuration file: YAML, or JSON, which is valid YAML.
  *
  * @param text the content of the file
  * @param file the name of the file, for messages
@@ -12,6 +19,15 @@ import { GdnError, type Place } from '../../core/errors.ts'
  *   `details`
  */
 export function parseYaml<Schema extends z.ZodType>(schema: Schema, text: string, file: string): z.output<Schema> {
+  return parseYamlWithPlaces(schema, text, file).value
+}
+
+/** Like `parseYaml`, for files whose content is checked further after parsing. @throws as `parseYaml` */
+export function parseYamlWithPlaces<Schema extends z.ZodType>(
+  schema: Schema,
+  text: string,
+  file: string,
+): ParsedYaml<z.output<Schema>> {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2' })
   const placeAt = (offset: number | undefined): Place => {
@@ -37,7 +53,10 @@ export function parseYaml<Schema extends z.ZodType>(schema: Schema, text: string
     schema,
     readValue(() => document.toJS({ maxAliasCount: 0 }), file),
   )
-  if (result.ok) return result.value
+  if (result.ok) {
+    const placeOf = (path: readonly (string | number)[]) => placeAt(offsetOf(document.contents, { path, code: '' }))
+    return { value: result.value, placeOf }
+  }
   const issues = result.issues.map((issue) => ({
     place: { ...placeAt(offsetOf(document.contents, issue)), ...(issue.field === '' ? {} : { field: issue.field }) },
     message: issue.message,
@@ -64,7 +83,7 @@ function readValue(read: () => unknown, file: string): unknown {
  * Returns the offset of an invalid field in the text: of its key if the key is unknown, else of its value, else of its
  * parent.
  */
-function offsetOf(root: Node | null, { path, code }: FieldIssue): number | undefined {
+function offsetOf(root: Node | null, { path, code }: Pick<FieldIssue, 'path' | 'code'>): number | undefined {
   let node: Node | null | undefined = root
   let offset = root?.range?.[0]
   for (const [depth, part] of path.entries()) {

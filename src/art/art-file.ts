@@ -1,0 +1,159 @@
+import { dirname, resolve } from 'node:path'
+import { type ParsedYaml, parseYamlWithPlaces } from '../api/parse-yaml.ts'
+import { parseTraitValue } from '../api/traits.ts'
+import { type ErrorCode, GdnError } from '../core/errors.ts'
+import { quoted } from '../core/quoted.ts'
+import { forbiddenSubject } from './contradiction.ts'
+import { References } from './references.ts'
+import { type ArtFile, artSchema, checkTypes, type LayerEntry, shareOf } from './schema.ts'
+import type { Art, ArtLayer, ArtRule, ArtTrait, Frequency, OneOfOne } from './types.ts'
+
+type Path = (string | number)[]
+
+/** What `art.yaml` says about a problem in it. */
+const HINT = 'docs/art.md describes the fields of art.yaml, and `gdn schema art` prints their schema.'
+
+/**
+ * Parses the text of an `art.yaml`.
+ *
+ * @param file the path of the file, to which the paths in it are relative
+ * @param cwd the folder to which `file` is relative
+ * @throws GdnError `invalid_config` with file, line, column and field of the first problem; all problems are in
+ *   `details`
+ */
+export function parseArt(text: string, file: string, cwd: string): Art {
+  const parsed = withHint(() => parseYamlWithPlaces(artSchema, text, file))
+  const issues: { place: object; message: string }[] = []
+  const report = (path: Path, message: string) => {
+    issues.push({ place: { ...parsed.placeOf(path), field: path.join('.') }, message })
+  }
+  checkLayers(parsed.value.layers, report)
+  checkOneOfOnes(parsed.value, report)
+  const references = new References(parsed.value, report)
+  const rules = rulesOf(parsed, references)
+  const art = toArt(parsed, file, resolve(cwd, dirname(file)), rules)
+  if (issues.length === 0) {
+    const found = forbiddenSubject(art)
+    if (found !== null) issues.push(found)
+  }
+  const [first] = issues
+  if (first === undefined) return art
+  throw new GdnError('invalid_config', first.message, { place: first.place, details: { issues }, hint: HINT })
+}
+
+function withHint<Value>(parse: () => Value): Value {
+  try {
+    return parse()
+  } catch (error) {
+    const code: ErrorCode = 'invalid_config'
+    throw error instanceof GdnError && error.code === code ? error.withHint(HINT) : error
+  }
+}
+
+function checkLayers(layers: readonly LayerEntry[], report: (path: Path, message: string) => void): void {
+  const names = new Map<string, string>()
+  for (const [index, layer] of layers.entries()) {
+    const at: Path = ['layers', index]
+    const earlier = names.get(layer.name.toLowerCase())
+    if (earlier !== undefined) report([...at, 'name'], `is the name of two layers: ${quoted(earlier)}`)
+    names.set(layer.name.toLowerCase(), layer.name)
+    checkTypes(layer, at, report)
+    const traits = Object.values(layer.traits)
+    const canBeMade = traits.some(({ weight = 1, count = 0 }) => count > 0 || weight > 0)
+    if (!canBeMade && layer.optional === undefined) {
+      report([...at, 'traits'], 'have no trait with a weight or count above 0')
+    }
+  }
+}
+
+function checkOneOfOnes({ one_of_ones: ones = [], layers }: ArtFile, report: (path: Path, message: string) => void) {
+  const numbers = new Map<number, number>()
+  for (const [index, { at, attributes = {} }] of ones.entries()) {
+    const earlier = numbers.get(at)
+    if (earlier !== undefined) report(['one_of_ones', index, 'at'], `is the number of entry ${earlier + 1} as well`)
+    numbers.set(at, index)
+    for (const [tag, value] of Object.entries(attributes)) {
+      const layer = layers.find(({ name }) => name === tag)
+      if (layer?.type === undefined) continue
+      const problem = parseTraitValue(layer.type, undefined, String(value))
+      if ('problem' in problem) report(['one_of_ones', index, 'attributes', tag], problem.problem)
+    }
+  }
+}
+
+const KINDS = ['requires', 'excludes', 'only_with'] as const
+
+function rulesOf({ value, placeOf }: ParsedYaml<ArtFile>, references: References): ArtRule[] {
+  return (value.rules ?? []).flatMap((rule, index) =>
+    KINDS.flatMap((kind) => {
+      const targets = rule[kind]
+      if (targets === undefined) return []
+      const at: Path = ['rules', index]
+      const subject = references.union(rule.if, [...at, 'if'])
+      return [{ kind, subject, sets: references.each(targets, [...at, kind]), place: placeOf(at) }]
+    }),
+  )
+}
+
+function toArt({ value, placeOf }: ParsedYaml<ArtFile>, file: string, folder: string, rules: ArtRule[]): Art {
+  const { title, description, collection, output = {}, layers, one_of_ones: ones = [] } = value
+  const { width, height, format = 'png', background } = output
+  return {
+    file,
+    title,
+    description,
+    collection: collection ?? null,
+    output: {
+      size: width === undefined || height === undefined ? null : { width, height },
+      format,
+      background: background ?? null,
+    },
+    layers: layers.map((layer, index) => toLayer(layer, folder, ['layers', index], placeOf)),
+    rules,
+    oneOfOnes: ones
+      .map((one, index): OneOfOne => {
+        const attributes = Object.entries(one.attributes ?? {}).map(([tag, given]) => ({ tag, value: String(given) }))
+        return {
+          at: one.at,
+          image: one.image,
+          path: resolve(folder, one.image),
+          title: one.title ?? null,
+          description: one.description ?? null,
+          attributes,
+          place: placeOf(['one_of_ones', index]),
+        }
+      })
+      .sort((a, b) => a.at - b.at),
+  }
+}
+
+function toLayer(entry: LayerEntry, base: string, at: Path, placeOf: ParsedYaml<ArtFile>['placeOf']): ArtLayer {
+  const folder = resolve(base, entry.folder ?? '.')
+  const { optional } = entry
+  const traits = Object.entries(entry.traits).map(
+    ([name, given]): ArtTrait => ({
+      name,
+      file: given.file,
+      path: resolve(folder, given.file),
+      frequency: frequencyOf(given),
+      opacity: given.opacity ?? entry.opacity ?? 1,
+      blend: given.blend ?? entry.blend ?? 'normal',
+      hidden: given.hidden ?? entry.hidden ?? false,
+      value: String(given.value ?? name),
+      place: placeOf([...at, 'traits', name]),
+    }),
+  )
+  return {
+    name: entry.name,
+    folder,
+    optional:
+      optional === undefined ? null : typeof optional === 'number' ? { count: optional } : { share: shareOf(optional) },
+    type: entry.type ?? null,
+    max: entry.max === undefined ? null : String(entry.max),
+    traits,
+    place: placeOf(at),
+  }
+}
+
+const frequencyOf = ({ weight = 1, count }: { weight?: number | undefined; count?: number | undefined }): Frequency =>
+  count === undefined ? { weight } : { count }

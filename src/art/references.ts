@@ -1,0 +1,55 @@
+import { nearest } from '../core/nearest.ts'
+import { quoted } from '../core/quoted.ts'
+import type { ArtFile } from './schema.ts'
+import type { TraitSet } from './types.ts'
+
+type Path = (string | number)[]
+type Member = TraitSet['members'][number]
+
+/** The names that rules use: `Layer`, `Layer/Trait`, and groups. */
+export class References {
+  readonly #sets = new Map<string, readonly Member[]>()
+  readonly #report: (path: Path, message: string) => void
+
+  /** @param report called for unknown names and for groups with the name of a layer */
+  constructor({ layers, groups = {} }: ArtFile, report: (path: Path, message: string) => void) {
+    this.#report = report
+    for (const [layer, { name, traits }] of layers.entries()) {
+      const members = Object.keys(traits).map((_, trait) => ({ layer, trait }))
+      this.#sets.set(name, members)
+      for (const [trait, key] of Object.keys(traits).entries()) this.#sets.set(`${name}/${key}`, [{ layer, trait }])
+    }
+    // A group contains only layers and traits, so groups are resolved before they are added.
+    const resolved = Object.entries(groups).map(([name, names]) => [name, this.union(names, ['groups', name])] as const)
+    for (const [name, { members }] of resolved) {
+      if (this.#sets.has(name)) report(['groups', name], 'is also the name of a layer')
+      else this.#sets.set(name, members)
+    }
+  }
+
+  /** Returns the set of each name. */
+  each(names: string | readonly string[], at: Path): TraitSet[] {
+    return [names].flat().map((name, index) => {
+      const members = this.#sets.get(name)
+      if (members === undefined) this.#refuse(name, typeof names === 'string' ? at : [...at, index])
+      return { name, members: members ?? [] }
+    })
+  }
+
+  /** Returns the traits of all names as one set. */
+  union(names: string | readonly string[], at: Path): TraitSet {
+    const sets = this.each(names, at)
+    const members = sets.flatMap((set) => set.members).sort((a, b) => a.layer - b.layer || a.trait - b.trait)
+    const isSame = (a: Member, b: Member | undefined) => a.layer === b?.layer && a.trait === b.trait
+    return {
+      name: sets.map((set) => set.name).join(', '),
+      members: members.filter((member, index) => !isSame(member, members[index - 1])),
+    }
+  }
+
+  #refuse(name: string, at: Path): void {
+    const near = nearest(name, [...this.#sets.keys()])
+    const meant = near === undefined ? 'write "Layer/Trait" for a trait' : `did you mean ${quoted(near)}?`
+    this.#report(at, `${quoted(name)} is not a layer, trait or group: ${meant}`)
+  }
+}

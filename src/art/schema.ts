@@ -1,0 +1,189 @@
+import * as z from 'zod'
+import { parseMaximum, parseTraitValue, TRAIT_TYPES } from '../api/traits.ts'
+import { nearest } from '../core/nearest.ts'
+import { quoted } from '../core/quoted.ts'
+import { ART_FORMATS, BLEND_MODES } from './types.ts'
+
+const MAX_LAYERS = 64
+const MAX_TRAITS = 2000
+const MAX_RULES = 1000
+/** The largest number of NFTs in an edition. */
+export const MAX_COUNT = 1_000_000
+const MAX_SIDE = 16_384
+
+/** Returns the message for an unknown key, which suggests the field that was probably meant. */
+const unknownKey =
+  (known: readonly string[]): z.core.$ZodErrorMap =>
+  (issue) => {
+    if (issue.code !== 'unrecognized_keys') return undefined
+    const near = nearest(issue.keys[0] ?? '', known)
+    return `is not a known field${near === undefined ? '' : `: did you mean "${near}"?`}`
+  }
+
+/** Returns a strict object whose errors suggest the field that was probably meant. */
+const fields = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject(shape, { error: unknownKey(Object.keys(shape)) })
+
+const line = z
+  .string()
+  .regex(/^[^\p{Cc}]*\S[^\p{Cc}]*$/u, { error: 'must be one line of text' })
+  .max(500, { error: 'must have at most 500 characters' })
+const name = line
+  .regex(/^\S(?:.*\S)?$/u, { error: 'must not begin or end with a space' })
+  .max(100, { error: 'must have at most 100 characters' })
+/** A reference separates the names of layer and trait by a slash. */
+const plainName = name.regex(/^[^/]*$/, { error: 'must not contain a slash' })
+const template = z
+  .string()
+  .regex(/\S/, { error: 'must not be empty' })
+  .max(10_000, { error: 'must have at most 10000 characters' })
+  .regex(/^(?:[^{}]|\{number\})*$/, { error: 'must contain no braces except {number}' })
+const count = z
+  .int({ error: 'must be a whole number' })
+  .min(0, { error: 'must be at least 0' })
+  .max(MAX_COUNT, { error: `must be at most ${MAX_COUNT}` })
+const opacity = z
+  .number({ error: 'must be a number from 0 to 1' })
+  .min(0, { error: 'must be at least 0' })
+  .max(1, { error: 'must be at most 1' })
+const blend = z.enum(BLEND_MODES)
+
+const SHARE = /^(\d{1,2}(?:\.\d{1,6})?)%$/
+const OPTIONAL = 'must be a share below 100 % such as "20%", or the exact number of NFTs without this layer'
+const optional = z.union([count, z.string().regex(SHARE, { error: OPTIONAL })], { error: OPTIONAL })
+
+const trait = fields({
+  file: line.describe('Path of the image, relative to the folder of the layer'),
+  weight: z
+    .number({ error: 'must be a number' })
+    .min(0, { error: 'must be at least 0' })
+    .max(1e9, { error: 'must be at most 1000000000' })
+    .optional()
+    .describe('Weight relative to the other weights of the layer. Default: 1'),
+  count: count.optional().describe('Exact number of NFTs with this trait, instead of a weight'),
+  opacity: opacity.optional().describe("Opacity from 0 to 1, instead of the layer's"),
+  blend: blend.optional().describe("Blend mode, instead of the layer's"),
+  hidden: z.boolean().optional().describe('Whether NFTs have no attribute for this trait'),
+  value: z.union([line, z.number()]).optional().describe('Value of the attribute. Default: the name of the trait'),
+}).check((context) => {
+  const { weight, count: exact } = context.value
+  if (weight !== undefined && exact !== undefined) {
+    const message = 'must not have both a weight and a count'
+    context.issues.push({ code: 'custom', message, input: context.value })
+  }
+})
+
+const layer = fields({
+  name: plainName.describe('Name of the layer, and of its attribute'),
+  folder: line.optional().describe('Folder of the images, relative to this file'),
+  optional: optional
+    .optional()
+    .describe('Share of the NFTs that show no trait of this layer, such as 20%, or their exact number'),
+  opacity: opacity.optional().describe('Opacity from 0 to 1. Default: 1'),
+  blend: blend.optional().describe('Blend mode. Default: normal'),
+  hidden: z.boolean().optional().describe('Whether NFTs have no attribute for this layer'),
+  type: z.enum(TRAIT_TYPES).optional().describe('Type of its attributes. Default: text'),
+  max: z.number({ error: 'must be a number' }).optional().describe('Maximum value, for a numeric type'),
+  traits: z
+    .record(name, trait)
+    .describe('Traits by name')
+    .check((context) => {
+      const { length } = Object.keys(context.value)
+      if (length > 0 && length <= MAX_TRAITS) return
+      const message = length === 0 ? 'is empty: a layer needs a trait' : `must have at most ${MAX_TRAITS} traits`
+      context.issues.push({ code: 'custom', message, input: context.value })
+    }),
+})
+
+const references = z.union([line, z.array(line).min(1).max(1000)], {
+  error: 'must be a layer, "Layer/Trait", a group, or a list of these',
+})
+
+const rule = fields({
+  if: references.describe('The rule applies to NFTs with one of these traits'),
+  requires: references.optional().describe('The NFT must have each of these'),
+  excludes: references.optional().describe('The NFT must have none of these'),
+  only_with: references.optional().describe('The NFT must have at least one of these'),
+}).check((context) => {
+  const { requires, excludes, only_with: onlyWith } = context.value
+  if ([requires, excludes, onlyWith].filter((one) => one !== undefined).length === 1) return
+  const message = 'must have one of requires, excludes and only_with'
+  context.issues.push({ code: 'custom', message, input: context.value })
+})
+
+const oneOfOne = fields({
+  at: count.min(1, { error: 'must be at least 1' }).describe('Number of the NFT'),
+  image: line.describe('Path of the image, relative to this file'),
+  title: template.optional().describe("Title, instead of the file's"),
+  description: template.optional().describe("Description, instead of the file's"),
+  attributes: z
+    .record(name, z.union([line, z.number()]))
+    .optional()
+    .describe('Values of attributes by name'),
+})
+
+const side = z
+  .int({ error: 'must be a whole number of pixels' })
+  .min(1, { error: 'must be at least 1 pixel' })
+  .max(MAX_SIDE, { error: `must be at most ${MAX_SIDE} pixels` })
+
+const output = fields({
+  width: side.optional().describe('Width in pixels. Default: the width of the images'),
+  height: side.optional().describe('Height in pixels. Default: the height of the images'),
+  format: z.enum(ART_FORMATS).optional().describe('Image format. Default: png. webp is lossless'),
+  background: z
+    .string()
+    .regex(/^#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{8})$/, { error: 'must be a color such as "#1a2b3c" or "#1a2b3cff"' })
+    .optional()
+    .describe('Color below all layers. Default: transparent'),
+}).check((context) => {
+  const { width, height } = context.value
+  if ((width === undefined) === (height === undefined)) return
+  const message = 'must have both width and height, or neither'
+  context.issues.push({ code: 'custom', message, input: context.value })
+})
+
+/** The schema of `art.yaml`. `art-file.ts` checks what concerns several fields. */
+export const artSchema = fields({
+  title: template.describe('Title of each NFT. {number} is its number'),
+  description: template.describe('Description of each NFT. {number} is its number'),
+  collection: name.optional().describe('Name of the collection'),
+  output: output.optional().describe('Size and format of the images'),
+  layers: z
+    .array(layer)
+    .min(1, { error: 'must have at least one layer' })
+    .max(MAX_LAYERS, { error: `must have at most ${MAX_LAYERS} layers` })
+    .describe('Layers, from the bottom to the top'),
+  groups: z.record(plainName, references).optional().describe('Groups of traits, for rules'),
+  rules: z
+    .array(rule)
+    .max(MAX_RULES, { error: `must have at most ${MAX_RULES} rules` })
+    .optional()
+    .describe('Rules that every NFT follows'),
+  one_of_ones: z.array(oneOfOne).max(10_000).optional().describe('NFTs with an image of their own'),
+})
+
+export type ArtFile = z.output<typeof artSchema>
+export type LayerEntry = ArtFile['layers'][number]
+
+/** Returns the share of a text such as `20%`, from 0 to 1. */
+export const shareOf = (text: string): number => Number(SHARE.exec(text)?.[1]) / 100
+
+type Report = (path: (string | number)[], message: string) => void
+
+/** Reports traits of a layer whose values don't fit the type of the layer. */
+export function checkTypes({ type, max, traits }: LayerEntry, at: (string | number)[], report: Report): void {
+  if (type === undefined) {
+    if (max !== undefined) report([...at, 'max'], 'needs a type, such as type: number')
+    return
+  }
+  const most = max === undefined ? undefined : parseMaximum(type, String(max))
+  if (most !== undefined && 'problem' in most) {
+    report([...at, 'max'], most.problem)
+    return
+  }
+  for (const [key, { value = key }] of Object.entries(traits)) {
+    const parsed = parseTraitValue(type, most?.text, String(value))
+    if ('problem' in parsed) report([...at, 'traits', key], `the value of ${quoted(key)} ${parsed.problem}`)
+  }
+}

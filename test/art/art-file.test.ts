@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import { parseArt } from '../../src/art/art-file.ts'
+import { GdnError } from '../../src/core/errors.ts'
+
+const HEAD = 'title: "Tide #{number}"\ndescription: One\n'
+const LAYERS = `layers:
+  - name: Sky
+    folder: sky
+    traits:
+      Blue: { file: Blue.png, weight: 3 }
+      Red: { file: Red.png, count: 2 }
+  - name: Hat
+    optional: 20%
+    traits:
+      Cap: { file: hat/cap.png }
+      Crown: { file: hat/crown.png }
+`
+
+const parse = (rest: string) => parseArt(`${HEAD}${rest}`, 'drop/art.yaml', '/home/ann')
+
+/** Returns the location and message of the first problem. */
+function problem(rest: string): string {
+  try {
+    parse(rest)
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    return `${error.place?.line}:${error.place?.column} ${error.place?.field} ${error.message}`
+  }
+  throw new Error('was accepted')
+}
+
+test('resolves paths, defaults, groups and rules', () => {
+  const art = parse(`${LAYERS}groups:
+  warm: [Sky/Red, Hat]
+rules:
+  - if: [Hat/Cap, Hat/Crown]
+    only_with: [Sky/Blue, Sky/Red]
+  - if: warm
+    excludes: Sky/Blue
+one_of_ones:
+  - { at: 7, image: king.png, attributes: { Power: 9 } }
+  - { at: 2, image: queen.png }
+`)
+  expect(art.layers[0]?.traits[0]).toMatchObject({
+    name: 'Blue',
+    path: '/home/ann/drop/sky/Blue.png',
+    frequency: { weight: 3 },
+    opacity: 1,
+    blend: 'normal',
+    value: 'Blue',
+    place: { file: 'drop/art.yaml', line: 7 },
+  })
+  expect(art.layers[1]).toMatchObject({ optional: { share: 0.2 }, place: { line: 9 } })
+  expect(art.layers[1]?.traits[0]?.path).toBe('/home/ann/drop/hat/cap.png')
+  expect(
+    art.rules.map(({ kind, subject, sets, place }) => [kind, subject.members.length, sets.length, place.line]),
+  ).toEqual([
+    ['only_with', 2, 2, 17],
+    ['excludes', 3, 1, 19],
+  ])
+  expect(art.oneOfOnes.map(({ at }) => at)).toEqual([2, 7])
+})
+
+describe('rejects with the location', () => {
+  test.each([
+    ['an unknown field', LAYERS.replace('optional:', 'optonal:'), '10:5', 'did you mean "optional"?'],
+    [
+      'an unknown trait in a rule',
+      `${LAYERS}rules:\n  - { if: Hat/Crwon, excludes: Sky }`,
+      '15:11',
+      'did you mean "Hat/Crown"?',
+    ],
+    ['an unknown layer in a group', `${LAYERS}groups: { warm: [Sku] }`, '14:18', 'did you mean "Sky"?'],
+    ['an empty layer', 'layers: [{ name: Sky, traits: {} }]', '3:31', 'is empty'],
+    [
+      'a layer without a possible trait',
+      'layers: [{ name: Sky, traits: { A: { file: a, weight: 0 } } }]',
+      '3:31',
+      'above 0',
+    ],
+    ['a weight and a count', LAYERS.replace('weight: 3', 'weight: 3, count: 1'), '7:13', 'both'],
+    ['two layers with a name', LAYERS.replace('name: Hat', 'name: sky'), '9:11', 'two layers'],
+    ['a rule without an effect', `${LAYERS}rules:\n  - { if: Hat }`, '15:5', 'must have one of'],
+    ['a trait that excludes itself', `${LAYERS}rules:\n  - { if: Hat, excludes: Hat/Cap }`, '15:5', 'excludes itself'],
+    [
+      'a requirement in the same layer',
+      `${LAYERS}rules:\n  - { if: Hat/Cap, requires: Hat/Crown }`,
+      '15:5',
+      'in the same layer',
+    ],
+    [
+      'a requirement that is excluded',
+      `${LAYERS}rules:\n  - { if: Hat/Cap, requires: Sky/Red }\n  - { if: Sky/Red, excludes: Hat }`,
+      '15:5',
+      'which the rule on line 16 excludes',
+    ],
+    [
+      'an unknown placeholder',
+      LAYERS.replace(/^/, 'collection: A\n').concat('one_of_ones: [{ at: 1, image: a, title: "{name}" }]'),
+      '15:41',
+      '{number}',
+    ],
+    ['two images for a number', `${LAYERS}one_of_ones: [{ at: 1, image: a }, { at: 1, image: b }]`, '14:42', 'entry 1'],
+    ['a value that does not fit the type', LAYERS.replace('folder: sky', 'type: number'), '7:13', 'must be a number'],
+    ['a share of 100 %', LAYERS.replace('20%', '100%'), '10:15', 'below 100 %'],
+    ['an unknown blend mode', LAYERS.replace('optional: 20%', 'blend: burn'), '10:12', 'color-burn'],
+    ['broken YAML', 'layers: [', '3:10', 'not valid YAML'],
+  ])('%s', (_, rest, at, message) => {
+    const found = problem(rest)
+    expect(found).toContain(message)
+    expect(found.split(' ')[0]).toBe(at)
+  })
+})
