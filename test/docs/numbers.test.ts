@@ -266,6 +266,7 @@ const STATED: readonly Stated[] = [
     'src/api/metadata.ts',
     'MAX_METADATA_ITEMS =',
   ],
+  ['docs/storage.md', (n) => `fails after ${n} attempts`, 'src/server/pipeline/file-step.ts', 'MAX_ATTEMPTS ='],
   ['docs/troubleshooting.md', (n) => `waits up to ${n} minutes and`, 'src/operations/retries.ts', 'not_ready:'],
   [
     'docs/troubleshooting.md',
