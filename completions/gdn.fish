@@ -306,7 +306,7 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
-      printf '%s\n' 'flags-68dc64 reading-726635 choosing-c740a4 server-12647a output-31b492'
+      printf '%s\n' 'flags-68dc64 reading-59e884 choosing-a28656 server-12647a output-31b492'
     case 'collection archive'
       printf '%s\n' 'flags-02214c reading-713f9d limits-3cab0f server-12647a output-31b492'
     case 'collection check'
@@ -348,7 +348,7 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-fa8e02 run-d6aedf server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-5b2450 receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-5b2450 receivers-1d00cd run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
@@ -580,17 +580,17 @@ function __gdn_flags
     case 'flags-68dc64'
       printf '%s\n' '--contract -c @collections Address or name of the contract' \
         '--blockchain -b =blockchain Blockchain of the contract'
-    case 'reading-726635'
+    case 'reading-59e884'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
-        '--block - text Block whose holders are listed' \
-        '--at - text Use the last block that is not later, such as 2026-11-01T00:00Z'
-    case 'choosing-c740a4'
-      printf '%s\n' '--min - text Only holders with at least this count' \
-        '--exclude - file+ Leave out an address, a name, a group, or those in a file' \
-        '--per - =per One line per token, not per holder: token' \
-        '--token-id - text Only holders of this token' \
-        '--sample - text Draw this number of holders' \
+        '--block - text List the holders at this block' \
+        '--at - text Use the last block up to this time, such as 2026-11-01T00:00Z'
+    case 'choosing-a28656'
+      printf '%s\n' '--min - text List only holders with at least this count' \
+        '--exclude - file+ Exclude an address, a name or a group, or those in a file' \
+        '--per - =per List one line per token instead of per holder: token' \
+        '--token-id - text List only holders of this token' \
+        '--sample - text List a sample of this number of holders' \
         '--seed - text Text that determines the draw (the hash of the block)' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'flags-02214c'
@@ -865,11 +865,11 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time'
-    case 'receivers-66c668'
-      printf '%s\n' '--to - file Mint the only row to each receiver of a CSV file, receiver[,count], or of a group: @team' \
+    case 'receivers-1d00cd'
+      printf '%s\n' '--to - file Mint the single row to each receiver in a CSV file (receiver[,count]) or a group (@team)' \
         '--to-stdin - - Like --to, with the list from standard input' \
-        '--merge - - Add the counts of receivers that are listed several times' \
-        '--skip-contracts - - Leave out receivers that are contracts or burn addresses'
+        '--merge - - Add up the counts of receivers that are listed more than once' \
+        '--skip-contracts - - Skip receivers that are contracts or burn addresses'
     case 'run-83dffc'
       printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \

@@ -221,7 +221,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'collection show' = 'flags-432af9 server-12647a output-31b492'
     'collection set' = 'settings-e42cd3 flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     'collection list' = 'server-12647a output-31b492'
-    'collection holders' = 'flags-68dc64 reading-726635 choosing-c740a4 server-12647a output-31b492'
+    'collection holders' = 'flags-68dc64 reading-59e884 choosing-a28656 server-12647a output-31b492'
     'collection archive' = 'flags-02214c reading-713f9d limits-3cab0f server-12647a output-31b492'
     'collection check' = 'flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8'
     'collection restore' = 'flags-ef163f output-31b492'
@@ -242,7 +242,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch rarity' = 'flags-ac686f server-12647a output-31b492'
     'batch preview' = 'flags-949698 server-12647a output-31b492'
     'batch rehearse' = 'flags-fa8e02 run-d6aedf server-da4928 output-31b492'
-    'batch mint' = 'flags-5b2450 receivers-66c668 run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+    'batch mint' = 'flags-5b2450 receivers-1d00cd run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     'batch list' = 'flags-adadad server-12647a output-31b492'
     'batch status' = 'flags-eee414 server-12647a output-31b492'
     'batch resume' = 'flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
@@ -389,15 +389,15 @@ mcp Serve the commands to coding agents as MCP tools'
 --gateway - text IPFS gateway (the server''s gateway)'
     'flags-68dc64' = '--contract -c @collections Address or name of the contract
 --blockchain -b =blockchain Blockchain of the contract'
-    'reading-726635' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
+    'reading-59e884' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --requests-per-second - text Maximum rate of requests to the node (no limit)
---block - text Block whose holders are listed
---at - text Use the last block that is not later, such as 2026-11-01T00:00Z'
-    'choosing-c740a4' = '--min - text Only holders with at least this count
---exclude - file+ Leave out an address, a name, a group, or those in a file
---per - =per One line per token, not per holder: token
---token-id - text Only holders of this token
---sample - text Draw this number of holders
+--block - text List the holders at this block
+--at - text Use the last block up to this time, such as 2026-11-01T00:00Z'
+    'choosing-a28656' = '--min - text List only holders with at least this count
+--exclude - file+ Exclude an address, a name or a group, or those in a file
+--per - =per List one line per token instead of per holder: token
+--token-id - text List only holders of this token
+--sample - text List a sample of this number of holders
 --seed - text Text that determines the draw (the hash of the block)
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     'flags-02214c' = '--contract -c @collections Address or name of the contract
@@ -637,10 +637,10 @@ mcp Serve the commands to coding agents as MCP tools'
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time'
-    'receivers-66c668' = '--to - file Mint the only row to each receiver of a CSV file, receiver[,count], or of a group: @team
+    'receivers-1d00cd' = '--to - file Mint the single row to each receiver in a CSV file (receiver[,count]) or a group (@team)
 --to-stdin - - Like --to, with the list from standard input
---merge - - Add the counts of receivers that are listed several times
---skip-contracts - - Leave out receivers that are contracts or burn addresses'
+--merge - - Add up the counts of receivers that are listed more than once
+--skip-contracts - - Skip receivers that are contracts or burn addresses'
     'run-83dffc' = '--run - @run-names Name that identifies the run (the manifest''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest

@@ -67,7 +67,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   },
   {
     name: 'GDN_IMAGES',
-    what: 'How gdn draws images in the terminal: kitty, iterm, sixel, blocks or off. Detected by default',
+    what: 'How gdn draws images in the terminal: kitty, iterm, sixel, blocks or off. By default, gdn detects the method',
     flag: '--no-image',
   },
   {

@@ -116,11 +116,11 @@ export function addUnrevealedFlag(command: GdnCommand, about: string, group?: st
 /** Adds the flags for a list of receivers. */
 export function addListFlags(command: GdnCommand): GdnCommand {
   const group = 'Receivers'
-  const about = 'Mint the only row to each receiver of a CSV file, receiver[,count], or of a group: @team'
+  const about = 'Mint the single row to each receiver in a CSV file (receiver[,count]) or a group (@team)'
   valueFlag(command, '--to <file>', about, { group, parse: notEmpty })
   switchFlag(command, '--to-stdin', 'Like --to, with the list from standard input', group)
-  switchFlag(command, '--merge', 'Add the counts of receivers that are listed several times', group)
-  return switchFlag(command, '--skip-contracts', 'Leave out receivers that are contracts or burn addresses', group)
+  switchFlag(command, '--merge', 'Add up the counts of receivers that are listed more than once', group)
+  return switchFlag(command, '--skip-contracts', 'Skip receivers that are contracts or burn addresses', group)
 }
 
 const RUN = 'Run'

@@ -45,7 +45,7 @@ const uint256: Parse<bigint> = (raw, flag) => {
 export function command(deps: Deps, run = holders): GdnCommand {
   const holdersCommand = new GdnCommand({
     about:
-      "The command reads the transfers of an ERC-721, ERC-1155 or ERC-20 contract from a node, adds them up, and compares the sum and a sample of the balances with the contract. If something differs, it prints nothing and exits with 5. The holders are those at the last final block, or at the newest block of an embedded chain. Stop it at any time: the same command resumes. The count of an ERC-20 holder is in the token's smallest unit. CSV output is a list of receivers, who get as many NFTs as they hold. For one NFT each, add --fields receiver.",
+      "The command reads the transfers of an ERC-721, ERC-1155 or ERC-20 contract from a node, adds them up, and compares the sum and a sample of the balances with the contract. If they differ, it prints no holders and exits with code 5. By default, it lists the holders at the last final block, or at the newest block of an embedded chain. After an interruption, run the same command again to resume. Counts of ERC-20 tokens are in the smallest unit of the token. You can use the CSV output as a list of receivers, with as many NFTs for each holder as they hold. For one NFT each, add --fields receiver.",
     examples: [
       [
         'List the holders of any NFT contract',
@@ -66,27 +66,27 @@ export function command(deps: Deps, run = holders): GdnCommand {
   })
   addChainContract(holdersCommand, READING)
   const reading = { group: READING }
-  valueFlag(holdersCommand, '--block <n>', 'Block whose holders are listed', {
+  valueFlag(holdersCommand, '--block <n>', 'List the holders at this block', {
     ...reading,
     parse: integer(0, Number.MAX_SAFE_INTEGER),
   })
-  valueFlag(holdersCommand, '--at <time>', 'Use the last block that is not later, such as 2026-11-01T00:00Z', {
+  valueFlag(holdersCommand, '--at <time>', 'Use the last block up to this time, such as 2026-11-01T00:00Z', {
     ...reading,
     parse: blockTime,
   })
   const choosing = { group: CHOOSING }
-  valueFlag(holdersCommand, '--min <n>', 'Only holders with at least this count', { ...choosing, parse: uint256 })
-  valueFlag(holdersCommand, '--exclude <file|address>', 'Leave out an address, a name, a group, or those in a file', {
+  valueFlag(holdersCommand, '--min <n>', 'List only holders with at least this count', { ...choosing, parse: uint256 })
+  valueFlag(holdersCommand, '--exclude <file|address>', 'Exclude an address, a name or a group, or those in a file', {
     ...choosing,
     parse: notEmpty,
     repeatable: true,
   })
-  valueFlag(holdersCommand, '--per <what>', 'One line per token, not per holder: token', {
+  valueFlag(holdersCommand, '--per <what>', 'List one line per token instead of per holder: token', {
     ...choosing,
     parse: oneOf(['token']),
   })
-  valueFlag(holdersCommand, '--token-id <id>', 'Only holders of this token', { ...choosing, parse: uint256 })
-  valueFlag(holdersCommand, '--sample <n>', 'Draw this number of holders', {
+  valueFlag(holdersCommand, '--token-id <id>', 'List only holders of this token', { ...choosing, parse: uint256 })
+  valueFlag(holdersCommand, '--sample <n>', 'List a sample of this number of holders', {
     ...choosing,
     parse: integer(1, MAX_NUMBER),
   })

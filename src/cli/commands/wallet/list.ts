@@ -19,7 +19,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'The list contains keystores and addresses. A keystore is a wallet whose key is in an encrypted file on this machine. An address was saved with gdn wallet add, and a group with gdn wallet group. The command does not decrypt any keys.',
+      'The list contains keystores, and the addresses and groups that you saved with gdn wallet add and gdn wallet group. A keystore is a wallet whose key is in an encrypted file on this machine. The command does not decrypt any keys.',
     examples: [
       ['List all wallets, addresses and groups', 'gdn wallet list'],
       ['Show the files of keystores', 'gdn wallet list --fields name,file'],

@@ -24,7 +24,7 @@ const TO = { flag: '<new-name>' }
 export function command(deps: Deps, run = rename): GdnCommand {
   const renameCommand = new GdnCommand({
     about:
-      'The command renames an address that was saved with gdn wallet add, also in its groups. It does not rename groups, or keystores, whose names are the names of their files.',
+      'The command renames an address that was saved with gdn wallet add, and updates the groups that contain it. It does not rename groups, or keystores, which are named after their files.',
     examples: [['Rename @bob to @robert', 'gdn wallet rename @bob @robert']],
   })
   renameCommand.argument('<name>').argument('<new-name>')

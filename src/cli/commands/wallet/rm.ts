@@ -21,7 +21,7 @@ const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], 
 export function command(deps: Deps, run = rm): GdnCommand {
   const rmCommand = new GdnCommand({
     about:
-      'The command deletes an address that was saved with gdn wallet add, or a group of gdn wallet group. gdn never deletes keystores.',
+      'The command deletes an address that was saved with gdn wallet add, or a group that was saved with gdn wallet group. gdn never deletes keystores.',
     examples: [
       ['Delete the address @bob', 'gdn wallet rm bob'],
       ['Delete the group @team', 'gdn wallet rm team'],
