@@ -23,7 +23,10 @@ export function command(deps: Deps, run = list): GdnCommand {
       'The latest transaction is first. The states are signed (sent and not in a block yet), mined (in a block), confirmed (after the confirmations of the network), final (no reorg can remove it), reverted (the chain rejected it), lost (another transaction used its nonce) and cancelled (an empty transaction used its nonce). The list does not contain transactions on Solana.',
     examples: [
       ['List the pending transactions', 'gdn tx list --state signed'],
-      ['Print the gas of the last hundred transactions, for a script', "gdn tx list --limit 100 --json | jq -r '.[].gas_used'"],
+      [
+        'Print the gas of the last hundred transactions, for a script',
+        "gdn tx list --limit 100 --json | jq -r '.[].gas_used'",
+      ],
     ],
   })
   valueFlag(listCommand, '-b, --blockchain <name>', 'Show only transactions on this blockchain', {
