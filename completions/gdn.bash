@@ -225,7 +225,7 @@ __gdn_bundles() {
     'collection show') REPLY='flags-432af9 server-12647a output-31b492' ;;
     'collection set') REPLY='settings-e42cd3 flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
-    'collection holders') REPLY='flags-68dc64 reading-59e884 choosing-a28656 server-12647a output-31b492' ;;
+    'collection holders') REPLY='flags-68dc64 reading-59e884 choosing-70530d server-12647a output-31b492' ;;
     'collection archive') REPLY='flags-02214c reading-713f9d limits-3cab0f server-12647a output-31b492' ;;
     'collection check') REPLY='flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8' ;;
     'collection restore') REPLY='flags-ef163f output-31b492' ;;
@@ -400,11 +400,11 @@ __gdn_flags() {
 --requests-per-second - text Maximum rate of requests to the node (no limit)
 --block - text List the holders at this block
 --at - text Use the last block up to this time, such as 2026-11-01T00:00Z' ;;
-    'choosing-a28656') REPLY='--min - text List only holders with at least this count
+    'choosing-70530d') REPLY='--min - text List only holders with at least this count
 --exclude - file+ Exclude an address, a name or a group, or those in a file
 --per - =per List one line per token instead of per holder: token
 --token-id - text List only holders of this token
---sample - text List a sample of this number of holders
+--sample - text Draw a sample of this many holders
 --seed - text Text that determines the draw (the hash of the block)
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'flags-02214c') REPLY='--contract -c @collections Address or name of the contract

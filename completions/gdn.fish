@@ -306,7 +306,7 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
-      printf '%s\n' 'flags-68dc64 reading-59e884 choosing-a28656 server-12647a output-31b492'
+      printf '%s\n' 'flags-68dc64 reading-59e884 choosing-70530d server-12647a output-31b492'
     case 'collection archive'
       printf '%s\n' 'flags-02214c reading-713f9d limits-3cab0f server-12647a output-31b492'
     case 'collection check'
@@ -585,12 +585,12 @@ function __gdn_flags
         '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
         '--block - text List the holders at this block' \
         '--at - text Use the last block up to this time, such as 2026-11-01T00:00Z'
-    case 'choosing-a28656'
+    case 'choosing-70530d'
       printf '%s\n' '--min - text List only holders with at least this count' \
         '--exclude - file+ Exclude an address, a name or a group, or those in a file' \
         '--per - =per List one line per token instead of per holder: token' \
         '--token-id - text List only holders of this token' \
-        '--sample - text List a sample of this number of holders' \
+        '--sample - text Draw a sample of this many holders' \
         '--seed - text Text that determines the draw (the hash of the block)' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'flags-02214c'

@@ -16,7 +16,7 @@ const VIEW: View = { fields: ['server', 'kept_in'], columns: ['server', 'kept_in
 
 export function command(deps: Deps, run = logout): GdnCommand {
   const logoutCommand = new GdnCommand({
-    about: 'The key itself stays valid. If others may have the key, revoke it at the service that issued it.',
+    about: 'The key itself stays valid. If others may have the key, revoke it on the server that issued it.',
     examples: [
       ['Log out of your default server', 'gdn auth logout'],
       ['Log out of another server', 'gdn auth logout --base-url https://api.example.com'],

@@ -86,7 +86,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
     parse: oneOf(['token']),
   })
   valueFlag(holdersCommand, '--token-id <id>', 'List only holders of this token', { ...choosing, parse: uint256 })
-  valueFlag(holdersCommand, '--sample <n>', 'List a sample of this number of holders', {
+  valueFlag(holdersCommand, '--sample <n>', 'Draw a sample of this many holders', {
     ...choosing,
     parse: integer(1, MAX_NUMBER),
   })

@@ -39,7 +39,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
     about:
       "The command checks that the server created the NFT, and that the NFT belongs to the address in --receiver, or else to the owner in the server's record. The exit code is 5 if the server doesn't confirm both. gdn looks up the blockchain unless a flag sets it. With --on-chain, the command also reads the owner, token URI and metadata from the chain and the storage, and compares them with the server's record. The exit code is 5 if they differ, and 6 if they can't be read. For an NFT that was minted unrevealed, --on-chain also proves that the metadata matches the commitment that was made before the mint. With <contract>/<token ID> instead of the ID, the command does only this proof, even without --on-chain. If a token of an EVM network has no such commitment, the command checks that the metadata matches the CID in the token URI, block by block. The exit code is 5 if the metadata differs, or if the token URI doesn't identify its content, such as a web address. With <contract>/<token ID>, the command reads from --rpc-url and --gateway, or from the server of --base-url, --profile or --local, and needs no API key.",
     examples: [
-      ['Check that the service created an NFT', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+      ['Check that the server created an NFT', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
         'Check an NFT against a known owner',
         'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\',
