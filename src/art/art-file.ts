@@ -10,7 +10,7 @@ import type { Art, ArtLayer, ArtRule, ArtTrait, Frequency, OneOfOne } from './ty
 
 type Path = (string | number)[]
 
-/** What `art.yaml` says about a problem in it. */
+/** A problem in `art.yaml`, with its location and a fix. */
 const HINT = 'docs/art.md describes the fields of art.yaml, and `gdn schema art` prints their schema.'
 
 /**
