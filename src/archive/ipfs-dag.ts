@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { decode } from '@ipld/dag-pb'
 import type { CID } from 'multiformats/cid'
+import type { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError } from '../core/errors.ts'
 import { tooLarge } from '../files/body.ts'
 import { FetchFailure } from '../files/failure.ts'
@@ -19,6 +20,8 @@ export interface DagOptions {
   gateways: Gateways
   /** Stores a block. `firstVersions`: CIDs of version 0 by which it refers to others. */
   put(cid: string, bytes: Uint8Array, firstVersions?: readonly string[]): void
+  /** Decoded nodes of directories, by CID, because the files of a collection share their directory. */
+  directories: BoundedMap<StoredNode>
   signal: AbortSignal
   /** Maximum size of the content in bytes. */
   maxBytes: number
@@ -92,9 +95,13 @@ export class StoredDag {
   }
 
   async node(cid: CID): Promise<StoredNode> {
+    const { directories, signal } = this.#options
+    const known = directories.get(cid.toString())
+    if (known !== undefined) return known
     const bytes = await this.get(cid.toString())
-    const node = await orMalformed(this.#options.signal, () => readNode({ get: async () => bytes }, cid))
+    const node = await orMalformed(signal, () => readNode({ get: async () => bytes }, cid))
     if (node === null) throw failure('it leads through a node of a kind that gdn does not read')
+    if (isDirectory(node)) directories.set(cid.toString(), node)
     return node
   }
 

@@ -8,6 +8,7 @@ import { FetchFailure } from '../files/failure.ts'
 import { createFetcher } from '../files/fetcher.ts'
 import { createPace } from '../files/pace.ts'
 import { parseCid, RAW } from '../ipfs/cid.ts'
+import type { StoredNode } from '../ipfs/unixfs.ts'
 import type { ArchiveStore, Source } from './archive-store.ts'
 import { Breaker, type GatewayOptions, openGateways } from './gateways.ts'
 import { archivedDirectory, archivedFile, StoredDag } from './ipfs-dag.ts'
@@ -47,6 +48,8 @@ const ATTEMPTS = 3
 const BACKOFF = { firstMs: 500, maxMs: 10_000 }
 const LONGEST_WAIT_MS = 30_000
 const MANY_ORIGINS = 1000
+/** Number of cached nodes of directories. Decoded, a node of 2 MiB takes about 20 MB. */
+const RECENT_DIRECTORIES = 4
 
 export function openSourceReader(options: SourceReaderOptions): SourceReader {
   const { store, limits, signal, userAgent, allowPrivate, sleep, trustedArweave } = options
@@ -73,7 +76,8 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
     }
     store.putBlock({ cid, bytes }, firstVersions)
   }
-  const dagFor = (maxBytes: number) => new StoredDag({ store, gateways, put, signal, maxBytes })
+  const directories = new BoundedMap<StoredNode>(RECENT_DIRECTORIES)
+  const dagFor = (maxBytes: number) => new StoredDag({ store, gateways, put, directories, signal, maxBytes })
 
   /** The CID proves the content, so even a page is what the token names. */
   async function readIpfs(url: ReadableUrl & { kind: 'ipfs' }, { maxBytes }: SourceRules) {
