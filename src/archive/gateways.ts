@@ -2,7 +2,7 @@ import { backoffMs } from '../core/backoff.ts'
 import { FetchFailure } from '../files/failure.ts'
 import { createFetcher } from '../files/fetcher.ts'
 import { createPace } from '../files/pace.ts'
-import { type BlockSource, createBlockSource, NoSuchBlock } from '../ipfs/block-source.ts'
+import { type BlockSource, createBlockSource, NoSuchBlock, type TakeBlock } from '../ipfs/block-source.ts'
 import type { ArchiveLimits } from './limits.ts'
 import { MAX_REDIRECTS } from './limits.ts'
 
@@ -20,11 +20,18 @@ export interface GatewayOptions {
 export interface Gateways {
   /** Returns a block, checked against its CID. @throws FetchFailure; NoSuchBlock if no gateway has it */
   block(cid: string, signal: AbortSignal): Promise<Uint8Array>
+  /**
+   * Passes the blocks of a file to `take`, unchecked, from gateways that return CAR files: one request for all of them.
+   * It may pass none, or only some. `take` throws for a block that isn't wanted, which ends the transfer.
+   */
+  blocksOf(cid: string, maxBytes: number, take: TakeBlock, signal: AbortSignal): Promise<void>
   /** Returns the content of a file, which isn't checked. @throws FetchFailure */
   file(cid: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   close(): Promise<void>
 }
 
+/** A gateway whose CAR files failed this often in a row isn't asked for another. */
+const CAR_ATTEMPTS = 3
 /** Number of rounds in which all gateways are asked for a block. */
 const ROUNDS = 3
 const BACKOFF = { firstMs: 500, maxMs: 10_000 }
@@ -34,6 +41,8 @@ interface Gateway {
   url: string
   source: BlockSource
   breaker: Breaker
+  /** The number of CAR files in a row that failed or were empty. Many gateways don't have them. */
+  withoutCar: number
 }
 
 /** Opens gateways. A block that one of them doesn't have, or for which it returns other bytes, is asked of the next. */
@@ -43,7 +52,7 @@ export function openGateways(options: GatewayOptions): Gateways {
   const pace = createPace()
   const gateways = urls.map((url): Gateway => {
     const source = createBlockSource({ url, allowPrivate, userAgent, pace, timeoutMs })
-    return { url, source, breaker: new Breaker(url) }
+    return { url, source, breaker: new Breaker(url), withoutCar: 0 }
   })
   const origins = new Set(urls.map((url) => new URL(url).origin))
   const fetcher = createFetcher({
@@ -89,6 +98,23 @@ export function openGateways(options: GatewayOptions): Gateways {
         fromAny(signal, ({ source }) => source.block(cid, signal), ROUNDS).finally(() => inFlight.delete(cid))
       inFlight.set(cid, asking)
       return asking
+    },
+    async blocksOf(cid, maxBytes, take, signal) {
+      const gateway = gateways.find(({ withoutCar }) => withoutCar < CAR_ATTEMPTS)
+      if (gateway === undefined) return
+      const { source, breaker } = gateway
+      let taken = 0
+      const counted: TakeBlock = (one, bytes) => {
+        take(one, bytes)
+        taken++
+      }
+      try {
+        await breaker.watch(() => source.file(cid, maxBytes, counted, signal))
+      } catch (error) {
+        if (!(error instanceof FetchFailure)) throw error
+        taken = 0
+      }
+      gateway.withoutCar = taken === 0 ? gateway.withoutCar + 1 : 0
     },
     file: async (cid, signal) =>
       await fromAny(signal, async ({ url }) => (await fetcher.fetchFile(`${url}/ipfs/${cid}`, signal)).content, 1),

@@ -7,7 +7,7 @@ import { tooLarge } from '../files/body.ts'
 import { FetchFailure } from '../files/failure.ts'
 import type { ContentBlock } from '../ipfs/block.ts'
 import { NoSuchBlock, WrongBlock } from '../ipfs/block-source.ts'
-import { DAG_PB, parseCid } from '../ipfs/cid.ts'
+import { DAG_PB, matchesCid, parseCid } from '../ipfs/cid.ts'
 import { findEntry, isDirectory, readNode, streamNode } from '../ipfs/nodes.ts'
 import type { StoredNode } from '../ipfs/unixfs.ts'
 import { fileProblem, isDamaged } from '../sqlite/sqlite-error.ts'
@@ -39,6 +39,10 @@ export interface ArchivedContent {
 const MAX_VISITS = 500_000
 const READ_FACTOR = 3
 const NODE_BYTES = 16 * 2 ** 20
+/** Nodes and CIDs take less than a tenth of a CAR file. */
+const CAR_FACTOR = 1.1
+/** A file with fewer parts costs no more requests without a CAR file. */
+const MIN_PARTS = 2
 
 /** The blocks of one file or directory: those in the store, and others from the gateways. */
 export class StoredDag {
@@ -110,6 +114,25 @@ export class StoredDag {
     this.#file = cid
   }
 
+  /** Fetches the blocks of a file with one request, if a gateway offers that. Others are fetched one by one later. */
+  async fetchParts(file: CID, parts: readonly { cid: CID }[]): Promise<void> {
+    const { store, gateways, put, signal } = this.#options
+    const [first] = parts
+    if (first === undefined || parts.length < MIN_PARTS || (await store.has(first.cid.toString()))) return
+    const wanted = new Set([file.toString()])
+    const take = (found: CID, bytes: Uint8Array) => {
+      const cid = parseCid(found.toString())
+      const text = String(cid)
+      // Parents come first, so each other block must be named by one of them.
+      if (cid === null || !wanted.delete(text)) throw failure('the gateway returned a block that was not requested')
+      if (!matchesCid(cid, bytes)) throw new WrongBlock(`the gateway returned other bytes for ${text}`)
+      for (const link of linksIn(cid, bytes)) wanted.add(link.toString())
+      if (wanted.size > MAX_BLOCKS) throw failure(`it has more than ${MAX_BLOCKS} blocks`)
+      put(text, bytes, firstVersionsIn(text, bytes))
+    }
+    await gateways.blocksOf(file.toString(), this.maxBytes * CAR_FACTOR + NODE_BYTES, take, signal)
+  }
+
   /** Returns all blocks that are reachable from a CID, each once, parents before their children. */
   async blocksBelow(root: CID, most = MAX_BLOCKS): Promise<{ reached: string[]; bytes: number }> {
     const reached: string[] = []
@@ -118,7 +141,7 @@ export class StoredDag {
       this.#options.signal.throwIfAborted()
       reached.push(block.cid)
       bytes += block.bytes.length
-      if (bytes > this.maxBytes * 1.1 + NODE_BYTES) throw tooLarge('it', this.maxBytes)
+      if (bytes > this.maxBytes * CAR_FACTOR + NODE_BYTES) throw tooLarge('it', this.maxBytes)
     }
     return { reached, bytes }
   }
@@ -164,6 +187,7 @@ export async function archivedFile(
   const node = await dag.node(cid)
   if (isDirectory(node)) throw failure('it is a directory, but the URL must name a file in it')
   if (node.type === 'file' && node.size > dag.maxBytes) throw tooLarge('it', dag.maxBytes)
+  if (node.type === 'file') await dag.fetchParts(cid, node.parts)
   const { reached } = await dag.blocksBelow(cid)
   const hash = createHash('sha256')
   let size = 0

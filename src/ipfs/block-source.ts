@@ -1,6 +1,7 @@
+import type { CID } from 'multiformats/cid'
 import { BoundedMap } from '../core/bounded-map.ts'
 import { decodeBody, limitBody } from '../files/body.ts'
-import { createFileRequester, headerOf, startTimeLimit } from '../files/exchange.ts'
+import { createFileRequester, discard, headerOf, startTimeLimit } from '../files/exchange.ts'
 import { FetchFailure } from '../files/failure.ts'
 import type { Pace } from '../files/pace.ts'
 import { checkTarget } from '../files/target.ts'
@@ -17,6 +18,9 @@ export interface BlockSourceOptions {
   timeoutMs: number
 }
 
+/** Receives a block whose bytes are not checked. */
+export type TakeBlock = (cid: CID, bytes: Uint8Array) => void
+
 /** Blocks from a trustless gateway. */
 export interface BlockSource {
   /**
@@ -26,6 +30,14 @@ export interface BlockSource {
    * @throws FetchFailure, never lasting: another gateway may have the block, or this one may have it later
    */
   block(cid: string, signal: AbortSignal): Promise<Uint8Array>
+  /**
+   * Passes the blocks of a file to `take`, from one CAR file, which only some gateways return. Their bytes are not
+   * checked.
+   *
+   * @param maxBytes maximum size of the CAR file
+   * @throws FetchFailure, never lasting, also for an error of `take`
+   */
+  file(cid: string, maxBytes: number, take: TakeBlock, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
@@ -75,24 +87,24 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
     return bytes
   }
 
-  const block = async (cid: string, signal: AbortSignal): Promise<Uint8Array> => {
+  /** Requests something of a CID, and reads its body, which has at most `maxBytes`. */
+  async function exchange<Found>(
+    { cid, query, type, maxBytes }: { cid: string; query: string; type: string; maxBytes: number },
+    signal: AbortSignal,
+    read: (body: AsyncGenerator<Uint8Array>) => Promise<Found>,
+  ): Promise<Found> {
     const timeLimit = startTimeLimit(timeoutMs, signal)
-    const target = { ...checkTarget(`${base}/ipfs/${cid}?format=raw`, true), label: `the IPFS gateway ${name}` }
+    const target = { ...checkTarget(`${base}/ipfs/${cid}?${query}`, true), label: `the IPFS gateway ${name}` }
     try {
-      const { response } = await asker.follow(target, timeLimit, { accept: 'application/vnd.ipld.raw' })
+      const { response } = await asker.follow(target, timeLimit, { accept: type })
       if (response.statusCode !== 200) {
-        response.body.on('error', () => undefined).destroy()
+        discard(response)
         const message = `${target.label} returned HTTP ${response.statusCode} for ${cid}`
         throw MISSING.includes(response.statusCode) ? new NoSuchBlock(message) : passing(message)
       }
       const contentEncoding = headerOf(response, 'content-encoding') ?? ''
-      const limits = { contentEncoding, label: target.label, maxBytes: MAX_BLOCK_BYTES }
-      const body = limitBody(decodeBody(response.body, limits), MAX_BLOCK_BYTES, target.label)
-      return await timeLimit.during(target, async () => {
-        const parts: Uint8Array[] = []
-        for await (const part of body) parts.push(part)
-        return Buffer.concat(parts)
-      })
+      const body = decodeBody(response.body, { contentEncoding, label: target.label, maxBytes })
+      return await timeLimit.during(target, () => read(limitBody(body, maxBytes, target.label)))
     } catch (error) {
       // The failure is never permanent: another gateway may have the block, or this one may have it later.
       throw error instanceof FetchFailure && error.lasting ? passing(error.message) : error
@@ -101,7 +113,23 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
     }
   }
 
-  return { block: checkedBlock, close: () => asker.close() }
+  const block = (cid: string, signal: AbortSignal): Promise<Uint8Array> =>
+    exchange({ cid, query: 'format=raw', type: 'application/vnd.ipld.raw', maxBytes: MAX_BLOCK_BYTES }, signal, collect)
+
+  const file = async (cid: string, maxBytes: number, take: TakeBlock, signal: AbortSignal): Promise<void> => {
+    const type = 'application/vnd.ipld.car; version=1; order=dfs; dups=n'
+    const wanted = { cid, query: 'format=car&dag-scope=entity', type, maxBytes }
+    const { readCar } = await import('./read-car.ts')
+    await exchange(wanted, signal, (body) => readCar(body, take))
+  }
+
+  return { block: checkedBlock, file, close: () => asker.close() }
+}
+
+async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  for await (const part of body) parts.push(part)
+  return Buffer.concat(parts)
 }
 
 const passing = (message: string) => new FetchFailure(message, { lasting: false })

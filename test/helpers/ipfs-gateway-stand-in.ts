@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { importer } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
 
@@ -7,6 +8,10 @@ import type { CID } from 'multiformats/cid'
 export class GatewayStandIn {
   readonly blocks = new Map<string, Buffer>()
   readonly asked: string[] = []
+  /** The CIDs of requested CAR files. */
+  readonly askedCars: string[] = []
+  /** Returns a CAR file, as parts; null if the gateway offers none. */
+  car: (cid: string) => Iterable<Uint8Array> | null = () => null
   answer: (cid: string, path: string) => { status?: number; headers?: Record<string, string>; body: Buffer } | null = (
     cid,
   ) => {
@@ -18,6 +23,13 @@ export class GatewayStandIn {
 
   async start(): Promise<this> {
     this.#server = createServer((request, response) => {
+      const car = /^\/ipfs\/([^?/]+)\?format=car&dag-scope=entity$/.exec(request.url ?? '')?.[1]
+      if (car !== undefined) {
+        this.askedCars.push(car)
+        const parts = this.car(car)
+        response.writeHead(parts === null ? 406 : 200, { 'content-type': 'application/vnd.ipld.car' })
+        return void Readable.from(parts ?? []).pipe(response)
+      }
       const cid = /^(?:\/subdomain)?\/ipfs\/([^?/]+)\?format=raw$/.exec(request.url ?? '')?.[1] ?? ''
       this.asked.push(cid)
       const answer = this.answer(cid, request.url ?? '')

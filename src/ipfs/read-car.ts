@@ -1,0 +1,34 @@
+import { asyncIterableReader, readBlockHead, readHeader } from '@ipld/car/decoder'
+import { MAX_BLOCK_BYTES, type TakeBlock } from './block-source.ts'
+
+/** Maximum length of the header, and of a CID. */
+const MAX_HEAD_BYTES = 1024
+
+/** Passes each block of a CARv1 file to `take`. Throws if it is malformed. Memory is bounded. */
+export async function readCar(body: AsyncGenerator<Uint8Array>, take: TakeBlock): Promise<void> {
+  const reader = asyncIterableReader(body)
+  const heads: typeof reader = {
+    upTo: (length) => reader.upTo(length),
+    exactly: (length, seek) => reader.exactly(checked(length, MAX_HEAD_BYTES), seek),
+    seek: (length) => reader.seek(length),
+    get pos() {
+      return reader.pos
+    },
+  }
+  try {
+    await readHeader(heads, 1)
+    while ((await reader.upTo(8)).length > 0) {
+      const { cid, blockLength } = await readBlockHead(heads)
+      take(cid, await reader.exactly(checked(blockLength, MAX_BLOCK_BYTES), true))
+    }
+  } finally {
+    // The reader doesn't end the transfer.
+    await body.return(undefined)
+  }
+}
+
+/** Returns a length that the file states, if it is one. */
+function checked(length: number, most: number): number {
+  if (length >= 0 && length <= most) return length
+  throw new Error('the CAR file has a part that is too long')
+}
