@@ -4,6 +4,7 @@ import { matchesCid, parseCid } from '../../ipfs/cid.ts'
 import { openDatabase } from '../open-database.ts'
 import type { DatabasePlace } from '../settings/database.ts'
 import { loadServerSettings } from '../settings/settings.ts'
+import type { ServerSettings } from '../settings/types.ts'
 import { putBlocks } from '../store/block-table.ts'
 import type { Store } from '../store/open-store.ts'
 import { toldOfDatabase } from '../store/postgres/gone.ts'
@@ -25,12 +26,15 @@ export interface RestoreOptions {
  * block against its CID.
  */
 export async function restoreBlocks(place: DatabasePlace, options: RestoreOptions): Promise<{ publishes: boolean }> {
-  const { storage, pinning } = await loadServerSettings(place.dataDir, place.settingsFile)
-  const target = storage.kind === 'ipfs' ? 'node' : pinning === null ? null : 'pins'
+  const settings = await loadServerSettings(place.dataDir, place.settingsFile)
+  const target = settings.storage.kind === 'ipfs' ? 'node' : settings.pinning === null ? null : 'pins'
   const store = await openDatabase(place, { make: true })
   try {
     await putAll(store, options.blocks)
-    if (target !== null) await publishAll(store, target, options.roots)
+    if (target !== null) {
+      const root = await publishAll(store, target, options.roots)
+      if (root !== null) await checkTargets(settings, root)
+    }
     return { publishes: target !== null }
   } catch (error) {
     throw toldOfDatabase(error)
@@ -59,7 +63,9 @@ async function putAll(store: Store, blocks: RestoreOptions['blocks']): Promise<v
   await flush()
 }
 
-async function publishAll(store: Store, target: PublishTarget, cids: RestoreOptions['roots']): Promise<void> {
+/** Returns one of the CIDs; null if there are none. */
+async function publishAll(store: Store, target: PublishTarget, cids: RestoreOptions['roots']): Promise<string | null> {
+  let last: string | null = null
   const roots = new Set<string>()
   const publish = async () => {
     await store.transaction((db) => addPublications(db, target, [...roots]))
@@ -67,7 +73,36 @@ async function publishAll(store: Store, target: PublishTarget, cids: RestoreOpti
   }
   for await (const root of cids) {
     roots.add(root)
+    last = root
     if (roots.size >= ROOTS_AT_ONCE) await publish()
   }
   await publish()
+  return last
+}
+
+/**
+ * Queries the IPFS node and the pinning service once, so that a wrong configuration is reported now. The backend
+ * publishes, and retries until it succeeds.
+ */
+async function checkTargets(
+  { storage, pinning }: Pick<ServerSettings, 'storage' | 'pinning'>,
+  root: string,
+): Promise<void> {
+  const { openPinning, openRemoteFiles } = await import('../storage/remote/open-remote.ts')
+  const { env } = process
+  const surroundings = { credentialsDirectory: env.CREDENTIALS_DIRECTORY, env, userAgent: 'gdn', now: Date.now }
+  // A credential may be readable only by the service that runs the backend.
+  const hasCredential = pinning?.token_credential !== undefined
+  try {
+    if (storage.kind === 'ipfs' && storage.auth_credential === undefined) {
+      const node = await openRemoteFiles(storage, surroundings)
+      await node?.check().finally(() => node.close())
+    }
+    const service = hasCredential ? null : openPinning(pinning, surroundings)
+    await service?.find(root).finally(() => service.close())
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    const fix = error.hint === undefined ? 'Fix this.' : error.hint
+    throw error.with({ hint: `${fix} All blocks are stored, and the backend publishes them when this works.` })
+  }
 }
