@@ -3,11 +3,15 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { decode } from '@ipld/dag-pb'
 import { expect, test } from 'vitest'
 import { sleep } from '../../src/core/time.ts'
+import { DAG_PB, parseCid } from '../../src/ipfs/cid.ts'
+import { freshDataDir, startTestBackend } from '../helpers/backend.ts'
 import { whenTestDone } from '../helpers/clean-up.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
-import { drop } from './collection-world.ts'
+import { drop, pixels } from './collection-world.ts'
+import { opened } from './opened-archive.ts'
 
 /** GDN_SOAK=1 kills the archive of a whole drop. */
 const isSoak = process.env.GDN_SOAK === '1'
@@ -16,8 +20,15 @@ const KILLS = 10
 /** Number of tokens that a command reads at the same time. */
 const AT_ONCE = 8
 
+/** Returns the CIDs of the index, which has several blocks if it is large. */
+function indexBlocks(blocks: ReadonlyMap<string, Uint8Array>, root: string): string[] {
+  const bytes = blocks.get(root)
+  const isNode = parseCid(root)?.code === DAG_PB && bytes !== undefined
+  return [root, ...(isNode ? decode(bytes).Links.map(({ Hash }) => Hash.toString()) : [])]
+}
+
 test(
-  'a command that is killed ten times writes the same bytes, and fetches no block twice',
+  'a command that is killed ten times writes the same bytes, fetches no block twice, and its archive can be restored',
   async () => {
     const home = await mkdtemp(join(tmpdir(), 'gdn-archive-'))
     whenTestDone(() => rm(home, { recursive: true, force: true }))
@@ -47,6 +58,24 @@ test(
     expect(existsSync(`${target}.partial`)).toBe(false)
     expect(existsSync(`${target}.new`)).toBe(false)
     expect(world.gateway.asked.length).toBeLessThanOrEqual(needed + KILLS * AT_ONCE)
+
+    const { tokens, blocks, content, root } = await opened(target)
+    expect(new Set(blocks.keys())).toEqual(new Set([...indexBlocks(blocks, root), ...world.gateway.blocks.keys()]))
+    expect(tokens.length).toBe(TOKENS)
+    const dataDir = await freshDataDir()
+    whenTestDone(() => dataDir.remove())
+    expect(await gdn.run('collection', 'restore', target, '--data-dir', dataDir.path)).toMatchObject({ exitCode: 0 })
+    const backend = await startTestBackend(dataDir.path)
+    whenTestDone(() => backend.close())
+    for (const { token_id, uri, files } of tokens) {
+      const image = await content(String(files[1]?.cid))
+      expect([token_id, image.equals(pixels(Number(token_id)))]).toEqual([token_id, true])
+      const metadata = await backend.get(`/ipfs/${uri?.slice('ipfs://'.length)}`)
+      const named = (await metadata.json()) as { name: string; image: string }
+      expect(named.name).toBe(`Tide ${token_id}`)
+      const served = await backend.get(`/ipfs/${named.image.slice('ipfs://'.length)}`)
+      expect([token_id, image.equals(Buffer.from(await served.arrayBuffer()))]).toEqual([token_id, true])
+    }
   },
   isSoak ? 3_600_000 : 600_000,
 )
