@@ -1,10 +1,10 @@
-import type { CID } from 'multiformats/cid'
 import { BoundedMap } from '../core/bounded-map.ts'
 import { decodeBody, limitBody } from '../files/body.ts'
 import { createFileRequester, discard, headerOf, startTimeLimit } from '../files/exchange.ts'
 import { FetchFailure } from '../files/failure.ts'
 import type { Pace } from '../files/pace.ts'
 import { checkTarget } from '../files/target.ts'
+import { MAX_BLOCK_BYTES, type TakeBlock } from './block.ts'
 import { matchesCid, parseCid, RAW } from './cid.ts'
 
 export interface BlockSourceOptions {
@@ -17,9 +17,6 @@ export interface BlockSourceOptions {
   /** Timeout for each block in milliseconds. */
   timeoutMs: number
 }
-
-/** Receives a block whose bytes are not checked. */
-export type TakeBlock = (cid: CID, bytes: Uint8Array) => void
 
 /** Blocks from a trustless gateway. */
 export interface BlockSource {
@@ -41,8 +38,6 @@ export interface BlockSource {
   close(): Promise<void>
 }
 
-/** IPFS implementations transfer at most 2 MiB per block. */
-export const MAX_BLOCK_BYTES = 2 * 1024 * 1024
 /** Number of nodes that are cached across files, at most 32 MiB in total. */
 const RECENT_NODES = 16
 const MISSING = [404, 410]
