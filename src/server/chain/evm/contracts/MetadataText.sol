@@ -34,17 +34,17 @@ library MetadataText {
         bytes memory text = new bytes(source.length * 6);
         uint256 length;
         for (uint256 i; i < source.length; ++i) {
-            bytes1 char = source[i];
-            if (uint8(char) < 0x20) {
-                text[length++] = "\\";
-                text[length++] = "u";
-                text[length++] = "0";
-                text[length++] = "0";
-                text[length++] = HEX[uint8(char) >> 4];
-                text[length++] = HEX[uint8(char) & 15];
-            } else {
-                if (char == '"' || char == "\\") text[length++] = "\\";
-                text[length++] = char;
+            uint256 char = uint8(source[i]);
+            // The bytes to write, the first one in the highest place.
+            uint256 escaped = char;
+            if (char < 0x20) {
+                escaped = 0x5c7530300000 | (uint256(uint8(HEX[char >> 4])) << 8) | uint8(HEX[char & 15]);
+            } else if (char == 0x22 || char == 0x5c) {
+                escaped = 0x5c00 | char;
+            }
+            for (uint256 bits = 48; bits != 0; ) {
+                bits -= 8;
+                if (escaped >> bits != 0) text[length++] = bytes1(uint8(escaped >> bits));
             }
         }
         assembly ("memory-safe") {
