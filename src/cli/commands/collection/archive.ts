@@ -63,7 +63,7 @@ export function command(deps: Deps, run = archive): GdnCommand {
   })
   addReadingFlags(archiveCommand)
   valueFlag(archiveCommand, '--to <file>', 'File to write, such as tides.car', { parse: notEmpty })
-  switchFlag(archiveCommand, '--force', 'Overwrite an existing file')
+  switchFlag(archiveCommand, '--force', 'Overwrite an existing file, and fetch all files again')
   switchFlag(archiveCommand, '--whole-directory', 'Also archive the files of a directory that no token names')
   addServerFlags(archiveCommand)
   addOutputFlags(archiveCommand)
