@@ -168,7 +168,8 @@ async function peek(text: AsyncIterable<string>): Promise<{ head: string; text: 
   const input = text[Symbol.asyncIterator]()
   let head = ''
   let done = false
-  while (!done && head.length < MAX_HEAD && !/\S[^\n]*\n\s*\S/.test(head)) {
+  // Without the anchor, the search would begin again at each character of a long line.
+  while (!done && head.length < MAX_HEAD && !/^\s*\S[^\n]*\n\s*\S/.test(head)) {
     const next = await input.next()
     if (next.done === true) done = true
     else head += next.value

@@ -247,3 +247,10 @@ describe('reports the location of problems in a JSON manifest:', () => {
     expect(rows.map(({ line }) => line)).toEqual([1, 3])
   })
 })
+
+test('a manifest on one line is read in linear time', async () => {
+  // A search for the end of the line from each character took 10 s.
+  const rows = Array.from({ length: 600 }, () => ({ ...ROW, description: 'd'.repeat(300) }))
+  const { rows: found, issues } = await read(json(rows))
+  expect([found.length, issues]).toEqual([600, []])
+})
