@@ -229,13 +229,13 @@ __gdn_bundles() {
     'collection archive') REPLY='flags-02214c reading-713f9d limits-3cab0f server-12647a output-31b492' ;;
     'collection check') REPLY='flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8' ;;
     'collection restore') REPLY='flags-ef163f output-31b492' ;;
-    'nft mint') REPLY='flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
-    'nft grant') REPLY='flags-d2c5d8 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft mint') REPLY='flags-136c6d metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
+    'nft grant') REPLY='flags-d2c5d8 metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft transfer') REPLY='flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
     'nft list') REPLY='flags-8578f9 server-12647a output-31b492' ;;
     'nft show') REPLY='flags-ae09fb server-12647a output-31b492' ;;
     'nft wait') REPLY='sending-and-waiting-6eeee0 server-12647a output-31b492' ;;
-    'nft update') REPLY='metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft update') REPLY='metadata-1ac195 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft burn') REPLY='flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492' ;;
     'nft refresh') REPLY='flags-e4deed marketplace-008e21 sending-and-waiting-db7524 server-12647a output-31b492' ;;
@@ -444,12 +444,12 @@ __gdn_flags() {
 --file -f file JSON request or manifest, or - for standard input
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
-    'metadata-cfd009') REPLY='--title - text Title
+    'metadata-1ac195') REPLY='--title - text Title
 --description - text Description
 --image - file Same as --media image=…
 --media - pairfile+ Add a file; repeatable
 --extra - text+ Add an extra metadata key; repeatable
---attr - text+ Add an attribute; repeatable' ;;
+--attr - text+ Add an attribute, also '\''tag(number)=5'\''; repeatable' ;;
     'sending-and-waiting-b2d552') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)

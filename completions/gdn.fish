@@ -314,9 +314,9 @@ function __gdn_bundles
     case 'collection restore'
       printf '%s\n' 'flags-ef163f output-31b492'
     case 'nft mint'
-      printf '%s\n' 'flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
+      printf '%s\n' 'flags-136c6d metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     case 'nft grant'
-      printf '%s\n' 'flags-d2c5d8 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-d2c5d8 metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     case 'nft transfer'
       printf '%s\n' 'flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
     case 'nft list'
@@ -326,7 +326,7 @@ function __gdn_bundles
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-6eeee0 server-12647a output-31b492'
     case 'nft update'
-      printf '%s\n' 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'metadata-1ac195 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
     case 'nft freeze'
       printf '%s\n' 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
     case 'nft burn'
@@ -637,13 +637,13 @@ function __gdn_flags
         '--file -f file JSON request or manifest, or - for standard input' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    case 'metadata-cfd009'
+    case 'metadata-1ac195'
       printf '%s\n' '--title - text Title' \
         '--description - text Description' \
         '--image - file Same as --media image=…' \
         '--media - pairfile+ Add a file; repeatable' \
         '--extra - text+ Add an extra metadata key; repeatable' \
-        '--attr - text+ Add an attribute; repeatable'
+        '--attr - text+ Add an attribute, also \'tag(number)=5\'; repeatable'
     case 'sending-and-waiting-b2d552'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \

@@ -225,13 +225,13 @@ mcp Serve the commands to coding agents as MCP tools'
     'collection archive' = 'flags-02214c reading-713f9d limits-3cab0f server-12647a output-31b492'
     'collection check' = 'flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8'
     'collection restore' = 'flags-ef163f output-31b492'
-    'nft mint' = 'flags-136c6d metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
-    'nft grant' = 'flags-d2c5d8 metadata-cfd009 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
+    'nft mint' = 'flags-136c6d metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
+    'nft grant' = 'flags-d2c5d8 metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     'nft transfer' = 'flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
     'nft list' = 'flags-8578f9 server-12647a output-31b492'
     'nft show' = 'flags-ae09fb server-12647a output-31b492'
     'nft wait' = 'sending-and-waiting-6eeee0 server-12647a output-31b492'
-    'nft update' = 'metadata-cfd009 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
+    'nft update' = 'metadata-1ac195 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
     'nft freeze' = 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
     'nft burn' = 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
     'nft refresh' = 'flags-e4deed marketplace-008e21 sending-and-waiting-db7524 server-12647a output-31b492'
@@ -437,12 +437,12 @@ mcp Serve the commands to coding agents as MCP tools'
 --file -f file JSON request or manifest, or - for standard input
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    'metadata-cfd009' = '--title - text Title
+    'metadata-1ac195' = '--title - text Title
 --description - text Description
 --image - file Same as --media image=…
 --media - pairfile+ Add a file; repeatable
 --extra - text+ Add an extra metadata key; repeatable
---attr - text+ Add an attribute; repeatable'
+--attr - text+ Add an attribute, also ''tag(number)=5''; repeatable'
     'sending-and-waiting-b2d552' = '--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)

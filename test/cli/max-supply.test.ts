@@ -96,6 +96,10 @@ describe('collection create --max-supply', () => {
       message: expect.stringMatching(/^--max-supply: .* can't limit the supply of a collection$/),
       hint: 'Nothing was sent. Omit --max-supply.',
     })
+    const dry = await cli([...argv, '--dry-run'], options)
+    expect([dry.code, errorOf(dry).message]).toEqual([2, errorOf(result).message])
+    const offline = ['--max-supply', '5', '--dry-run', '--base-url', 'http://127.0.0.1:9']
+    expect((await cli(create(offline), options)).code).toBe(0)
     expect(api.bodies('createcollection')).toEqual([])
     await writeFile(path('c.json'), JSON.stringify({ max_supply: 0 }))
     const bad = await run(...create(['-f', path('c.json'), '--json']))

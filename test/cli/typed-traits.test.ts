@@ -19,6 +19,8 @@ const REQUEST = {
   metadata: [METADATA],
 }
 
+const MINT = ['nft', 'mint', '--title', 'Ada', '--receiver', OWNER, ...TARGET]
+
 let path: (name: string) => string
 let options: CliOptions
 
@@ -48,6 +50,9 @@ describe('a server that does not announce typed traits', () => {
       () => ['batch', 'mint', path('drop.csv'), '--unrevealed', path('hidden.json'), ...TARGET],
     ],
     ['nft mint -f', () => ['nft', 'mint', '-f', path('request.json')]],
+    ['nft mint -f --dry-run', () => ['nft', 'mint', '-f', path('request.json'), '--dry-run']],
+    ['nft mint --attr', () => [...MINT, '--attr', 'Power(number)=72']],
+    ['nft mint --attr --dry-run', () => [...MINT, '--attr', 'Power(number)=72', '--dry-run']],
     ['nft mint -f with a manifest', () => ['nft', 'mint', '-f', path('drop.csv'), ...TARGET]],
     ['nft grant -f', () => ['nft', 'grant', '-f', path('request.json'), '--sender', OWNER]],
     ['nft update -f', () => ['nft', 'update', 'id-1', '-f', path('metadata.json'), '-b', 'polygon']],
@@ -92,4 +97,56 @@ test('an error in a manifest has file, line and column, and nothing is sent', as
   expect(stderr).toContain('drop.csv:2:5')
   expect(stderr).toContain('attr(number):Power must be a number such as 5 or 2.5, not "strong"')
   expect(api.calls).toEqual([])
+})
+
+describe('nft mint --attr', () => {
+  const metadataOf = async (...attr: string[]) => {
+    const argv = [...MINT, ...attr.flatMap((one) => ['--attr', one]), '--dry-run', '--json']
+    // A dry run needs no server.
+    const result = await cli([...argv, '--base-url', 'http://127.0.0.1:9'], options)
+    return result.code === 0 ? JSON.parse(result.stdout).body.metadata[0].attribute : errorOf(result)
+  }
+
+  test('takes typed traits with a maximum, and other tags with parentheses', async () => {
+    expect(
+      await metadataOf(
+        'Power(number, max=100)=72.50',
+        'Luck(Boost_Percentage)=5',
+        'Born(date)=2026-11-01',
+        'Size (cm)=5',
+        'a=b(number)=1',
+      ),
+    ).toEqual([
+      { tag: 'Power', value: '72.5', display_type: 'number', max_value: '100' },
+      { tag: 'Luck', value: '5', display_type: 'boost_percentage' },
+      { tag: 'Born', value: '1793491200', display_type: 'date' },
+      { tag: 'Size (cm)', value: '5' },
+      { tag: 'a', value: 'b(number)=1' },
+    ])
+  })
+
+  test.each([
+    ['Power(number)=strong', 'the value of "Power" must be a number such as 5 or 2.5, not "strong"'],
+    ['Power(number)=', 'the value of "Power" must be a number such as 5 or 2.5, not ""'],
+    ['Power(number,max=10)=11', 'the value of "Power" must be at most 10, its maximum, not "11"'],
+    ['Power(number,max=-1)=1', 'max of "Power" must be greater than 0, not "-1"'],
+    ['Power(number,least=1)=1', 'must have the form Power(number,max=100)=5, not "Power(number,least=1)=1"'],
+    ['Power(number,max=1,max=2)=1', 'must have the form Power(number,max=100)=5'],
+    ['Born(date,max=5)=1', 'max of "Born" can\'t be used with a date'],
+  ])('rejects %j', async (attr, message) => {
+    expect((await metadataOf(attr)).message).toContain(`--attr: ${message}`)
+  })
+
+  test('is sent to a server that announces typed traits', async () => {
+    const api = await fakeApi({
+      '*': () => ({ headers: { 'typed-traits-supported': 'yes' }, body: { requests: {}, is_gdn_nft: false } }),
+    })
+    const argv = [...MINT, '--attr', 'Power(number)=72', '--dry-run', '--base-url', api.url]
+    expect((await cli(argv, options)).code).toBe(0)
+    await cli([...MINT, '--attr', 'Power(number)=72', '--no-wait', '--base-url', api.url], options)
+    const sent = api.calls.find((call) => call.path.endsWith('/createnft'))
+    expect(sent?.body).toMatchObject({
+      metadata: [{ attribute: [{ tag: 'Power', value: '72', display_type: 'number' }] }],
+    })
+  })
 })

@@ -1,5 +1,6 @@
 import { type EndpointName, loadEndpoint } from '../../api/endpoints.ts'
 import type { Settings } from '../../config/settings.ts'
+import type { Connection, Deps } from '../deps.ts'
 import type { Io } from '../io/io.ts'
 
 /** Prints the request that would be sent. The server needn't be running. */
@@ -10,4 +11,9 @@ export async function printDryRun(io: Io, settings: Settings, name: EndpointName
   const request = { method: 'POST', url, body }
   await io.data(`${JSON.stringify(request, null, io.settings.machine && !io.stdoutTty ? undefined : 2)}\n`)
   io.note('Nothing was sent (--dry-run).')
+}
+
+/** Connects to the server of a dry run, to check what it supports. Returns null if no server or key is configured. */
+export async function connectDryRun(deps: Deps, settings: Settings): Promise<Connection | null> {
+  return await deps.connect(settings).catch(() => null)
 }

@@ -23,7 +23,7 @@ import { mayAsk } from '../../prompt/ask-missing.ts'
 import { COLLECTION_VIEW } from '../../render/collection-view.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import { checkRequest } from '../../request/check-request.ts'
-import { printDryRun } from '../../request/dry-run.ts'
+import { connectDryRun, printDryRun } from '../../request/dry-run.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
 import { configuredWallet, nameFields, placeOfWallet } from '../../request/named-addresses.ts'
 import { addOperationFlags, type OperationFlags, operateOnce, quoteOperation } from '../../request/operate-once.ts'
@@ -159,6 +159,10 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   if (flags.dryRun) {
     deps.checkPlan?.({ request })
     const { blockchain } = request
+    if (needsSupport(request).length > 0) {
+      const connection = await connectDryRun(deps, settings)
+      if (connection !== null) await refuseUnlessKnown(deps, connection, request)
+    }
     await quoteOperation(deps, settings, flags, { endpoint: 'createcollection', blockchain, content: request })
     return await printDryRun(io, settings, 'createcollection', request)
   }
@@ -198,18 +202,22 @@ function withWalletHint(error: unknown, server: Server): unknown {
   )
 }
 
+type NewCollection = z.output<typeof createcollection.request>
+
+/** Returns the rights and limits that not every server supports: the flag, the capability, and what it is for. */
+const needsSupport = ({ dynamic, enable_burn, max_supply }: NewCollection) => [
+  ...(dynamic ? ([['--dynamic', 'updates', 'update NFTs']] as const) : []),
+  ...(enable_burn ? ([['--enable-burn', 'updates', 'burn NFTs']] as const) : []),
+  ...(max_supply === undefined ? [] : ([['--max-supply', 'maxSupply', 'limit the supply of a collection']] as const)),
+]
+
 /** Refuses rights and limits that the server would ignore, because they can't be added to the collection later. */
 async function refuseUnlessKnown(
   { signals: { signal } }: Deps,
   { client, server }: Connection,
-  { dynamic, enable_burn, max_supply }: z.output<typeof createcollection.request>,
+  request: NewCollection,
 ): Promise<void> {
-  const wanted = [
-    ...(dynamic ? ([['--dynamic', 'updates', 'update NFTs']] as const) : []),
-    ...(enable_burn ? ([['--enable-burn', 'updates', 'burn NFTs']] as const) : []),
-    ...(max_supply === undefined ? [] : ([['--max-supply', 'maxSupply', 'limit the supply of a collection']] as const)),
-  ]
-  for (const [flag, capability, what] of wanted) {
+  for (const [flag, capability, what] of needsSupport(request)) {
     if (client.supports(capability) === null) await client.learnIdempotency({ signal })
     if (client.supports(capability) !== false) continue
     throw flagError(flag, `${safe(server.origin)} can't ${what}`, `Nothing was sent. Omit ${flag}.`)

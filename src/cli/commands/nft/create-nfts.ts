@@ -1,6 +1,8 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import type { MintEndpoint } from '../../../api/mint-endpoints.ts'
+import { typedTraitInRequest } from '../../../api/typed-trait.ts'
+import { noTypedTraits } from '../../../client/refuse-typed-traits.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
@@ -16,7 +18,7 @@ import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import type { Output } from '../../render/output.ts'
 import { versionHint } from '../../request/api-version.ts'
-import { printDryRun } from '../../request/dry-run.ts'
+import { connectDryRun, printDryRun } from '../../request/dry-run.ts'
 import { operateOnce, quoteOperation } from '../../request/operate-once.ts'
 import { showWaitForNfts } from '../../request/waiting.ts'
 import { hashLocalFiles, type LocalFile, replaceUrls, uploadLocalFiles } from './media.ts'
@@ -49,6 +51,7 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
   if (flags.dryRun) {
     deps.checkPlan?.({ request: { ...asGiven } })
     const { blockchain } = request
+    await refuseUnsupported(deps, settings, request)
     await quoteOperation(deps, settings, flags, { endpoint, blockchain, content: request })
     return await printDryRun(deps.io, settings, endpoint, asGiven)
   }
@@ -83,6 +86,15 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
     const hint = versionHint(settings, message) ?? howToEnableTransfer(connection, message, request)
     throw hint === undefined ? error : new GdnError('refused', message, { hint, details, cause: error })
   })
+}
+
+/** Refuses typed traits in a dry run if the server says that it doesn't support them. It needn't be running. */
+async function refuseUnsupported(deps: Deps, settings: Settings, request: NftRequest): Promise<void> {
+  const trait = typedTraitInRequest(request)
+  const connection = trait === undefined ? null : await connectDryRun(deps, settings)
+  if (trait === undefined || connection === null) return
+  await connection.client.learnIdempotency({ signal: deps.signals.signal })
+  if (connection.client.supports('traits') === false) throw noTypedTraits(trait)
 }
 
 /** Completes the command after the request was accepted. */

@@ -1,11 +1,19 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
+import { isTraitType, parseMaximum, parseTraitValue, type TraitType } from '../../../api/traits.ts'
+import { flagError } from '../../../core/errors.ts'
+import { quoted } from '../../../core/quoted.ts'
 import type { UnknownColumns } from '../../../manifest/columns.ts'
-import { type GdnCommand, valueFlag } from '../../command.ts'
+import { type GdnCommand, type Parse, valueFlag } from '../../command.ts'
 import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
 import type { EnsFlags } from '../../flags/ens.ts'
 import { type KeyValue, keyValue, notEmpty } from '../../flags/parse.ts'
 import type { WaitFlags } from '../../flags/wait.ts'
 import type { OperationFlags } from '../../request/operate-once.ts'
+
+/** An attribute, with its type if it is a typed trait. */
+export interface AttributeFlag extends KeyValue {
+  trait?: { display_type: TraitType; max_value: string | undefined }
+}
 
 /** The parsed flags that `nft mint` and `nft grant` share: an NFT's metadata, collection and receiver. */
 export interface NftFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags, EnsFlags {
@@ -17,7 +25,7 @@ export interface NftFlags extends OutputFlags, ServerFlags, WaitFlags, Operation
   image?: string
   media?: KeyValue[]
   extra?: KeyValue[]
-  attr?: KeyValue[]
+  attr?: AttributeFlag[]
   file?: string
   dryRun?: boolean
   yes?: boolean
@@ -52,5 +60,22 @@ export function addMetadataFlags(command: GdnCommand): GdnCommand {
   const pairs = { group, parse: keyValue, repeatable: true }
   valueFlag(command, '--media <key=url|path>', 'Add a file; repeatable', pairs)
   valueFlag(command, '--extra <key=value>', 'Add an extra metadata key; repeatable', pairs)
-  return valueFlag(command, '--attr <tag=value>', 'Add an attribute; repeatable', pairs)
+  const attributes = { ...pairs, parse: Object.assign(attribute, { takes: keyValue.takes }) }
+  return valueFlag(command, '--attr <tag=value>', "Add an attribute, also 'tag(number)=5'; repeatable", attributes)
+}
+
+/** Parses `tag=value`, or a typed trait: `Power(number)=5` or `Power(number,max=100)=5`. */
+const attribute: Parse<AttributeFlag> = (raw, flag) => {
+  const [, tag = '', inside = '', given = ''] = /^([^=()]+)\(([^()]*)\)=(.*)$/s.exec(raw) ?? []
+  const [type, max, ...more] = inside.split(',').map((part) => part.trim().toLowerCase())
+  // Other tags may have parentheses, such as `Size (cm)`.
+  if (!isTraitType(type)) return keyValue(raw, flag)
+  const maximum = max === undefined ? undefined : parseMaximum(type, max.replace(/^max *= */, ''))
+  if ((max !== undefined && !/^max *=/.test(max)) || more.length > 0) {
+    throw flagError(flag, `must have the form ${tag}(${type},max=100)=5, not ${quoted(raw)}`)
+  }
+  if (maximum !== undefined && 'problem' in maximum) throw flagError(flag, `max of "${tag}" ${maximum.problem}`)
+  const value = parseTraitValue(type, maximum?.text, given)
+  if ('problem' in value) throw flagError(flag, `the value of "${tag}" ${value.problem}`)
+  return { key: tag.trim(), value: value.text, trait: { display_type: type, max_value: maximum?.text } }
 }

@@ -91,7 +91,7 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
     title: flags.title,
     description: flags.description ?? '',
     file_fields: media.fields,
-    attribute: flags.attr?.map(({ key, value }) => ({ tag: key, value })),
+    attribute: flags.attr?.map(({ key, value, trait }) => ({ tag: key, value, ...trait })),
   }
   const request = {
     contract_address: collection.contract,

@@ -166,8 +166,12 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
   ]
   return (before) => {
     const earlier = before.attribute ?? []
-    // A typed trait keeps its type and maximum.
-    const attributes = attr.map(({ key, value }) => ({ ...earlier.find(({ tag }) => tag === key), tag: key, value }))
+    // A typed trait keeps its type and maximum, unless new ones are given.
+    const attributes = attr.map(({ key, value, trait }) => ({
+      ...(trait ?? earlier.find(({ tag }) => tag === key)),
+      tag: key,
+      value,
+    }))
     const attribute = replaced(earlier, attributes, ({ tag }) => tag)
     return {
       metadata: {
