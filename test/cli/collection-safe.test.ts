@@ -38,6 +38,7 @@ const COLLECTION = parseAbi([
   'function pendingOwner() view returns (address)',
   'function enableTransfer() view returns (bool)',
   'function isFrozen() view returns (bool)',
+  'function maxSupply() view returns (uint64)',
   'function royaltyInfo(uint256, uint256) view returns (address, uint256)',
 ])
 const CALL = 0
@@ -188,6 +189,21 @@ test('the Safe executes the batch, which makes every change', async () => {
   expect(await read('royaltyInfo', [1n, 1000n])).toEqual([expect.stringMatching(new RegExp(safe, 'i')), 25n])
   const again = await set([...flags, '--safe', 'later.json'])
   expect(again.stderr).toContain('Nothing to change.')
+})
+
+test('the Safe limits the supply, and the limit can only be lowered', async () => {
+  const { code, stderr } = await set(['--max-supply', '50', '--safe', 'limit.json'])
+  expect(code, stderr).toBe(0)
+  const batch = await readBatch('limit.json')
+  checkAsBuilder(batch)
+  expect(batch.transactions).toMatchObject([{ contractInputsValues: { newMaxSupply: '50' } }])
+  expect(await read('maxSupply')).toBe(0n)
+  const transaction = safeTransaction(batch)
+  await execute(transaction, await sign(transaction))
+  expect(await read('maxSupply')).toBe(50n)
+  expect(await set(['--max-supply', '51', '--safe', 'more.json'])).toMatchObject({
+    ...{ code: 2, stderr: expect.stringContaining('--max-supply: can only be lowered, and is 50 now') },
+  })
 })
 
 test('a Safe accepts the ownership that a wallet offered, and offers it to a wallet', async () => {
