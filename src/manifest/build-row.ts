@@ -59,10 +59,8 @@ export class RowBuilder {
     this.#files = new FileFields(folder, options)
     this.#options = options
     this.#report = new RowReport(file, missing)
-    this.#target = new TargetCheck({
-      blockchain: options.blockchain,
-      contractAddress: options.contractAddress ?? null,
-    })
+    const { blockchain, contractAddress = null, mayLackBlockchain } = options
+    this.#target = new TargetCheck({ blockchain, contractAddress }, mayLackBlockchain)
   }
 
   get target(): ManifestTarget {

@@ -28,6 +28,8 @@ export interface EnsNames {
 export interface ManifestOptions extends ColumnNaming {
   /** Null if a column of the manifest specifies it. */
   blockchain: Blockchain | null
+  /** Whether the blockchain is optional. Without one, addresses aren't checked. */
+  mayLackBlockchain?: boolean
   /** From the flag. A column must not contradict it. */
   contractAddress?: string | null
   /** The default for rows without one. */

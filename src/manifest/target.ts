@@ -28,8 +28,10 @@ export class TargetCheck {
   /** Hashes of addresses that occurred once. Only a repeated address is worth caching. */
   readonly #once = new Uint32Array(GOOD)
 
-  constructor(target: ManifestTarget) {
+  /** @param mayLackBlockchain whether it is no problem that neither a flag nor a column sets the blockchain */
+  constructor(target: ManifestTarget, mayLackBlockchain = false) {
     this.#target = target
+    this.#isMissingReported = mayLackBlockchain
   }
 
   get target(): ManifestTarget {

@@ -44,6 +44,8 @@ describe('batch rarity', () => {
         { trait: 'Hat', value: 'Crown', count: 1, share: 0.25 },
       ],
     })
+    const anywhere = await gdn('rarity', manifest, '--json')
+    expect([anywhere.code, anywhere.stdout]).toEqual([0, stdout])
     const shown = await gdn('rarity', manifest, ...TARGET)
     expect(shown.stderr).toContain('Method: information content, as OpenRarity defines it.')
     expect(shown.stderr).toContain('Not scored, because they have a type: Power')

@@ -63,8 +63,8 @@ export function command(deps: Deps, run = rarity): GdnCommand {
   const rarityCommand = new GdnCommand({
     about: `The command ranks the NFTs of a manifest, or of a collection if no manifest is named. ${METHOD_TEXT} Equal scores share a rank. Typed traits, such as attr(number):Power, are counted but not scored. Marketplaces may use another method, so their ranks can differ. With --traits, the command lists the number and share of each value. A collection's burned and failed NFTs don't count.`,
     examples: [
-      ['Rank the rows of a manifest', 'gdn batch rarity drop.csv -b polygon'],
-      ['List the share of each trait', 'gdn batch rarity drop.csv -b polygon --traits'],
+      ['Rank the rows of a manifest', 'gdn batch rarity drop.csv'],
+      ['List the share of each trait', 'gdn batch rarity drop.csv --traits'],
       [
         'Rank the NFTs of a collection, as CSV',
         'gdn batch rarity -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon -o csv > rarity.csv',
@@ -132,7 +132,7 @@ async function ofManifest(deps: Deps, settings: Settings, manifest: string, flag
   const names: DataRecord[] = []
   const found = await validateManifest(
     manifestSource(deps, manifest),
-    { ...options, blockchain, onMapped },
+    { ...options, blockchain, mayLackBlockchain: true, onMapped },
     ({ line, id, metadata }) => {
       rarity.add(metadata.attribute ?? [])
       names.push({ line, id, token_id: null, nft_gdn_id: null, title: metadata.title })
