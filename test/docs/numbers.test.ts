@@ -23,8 +23,8 @@ type Stated = readonly [page: string, sentence: (n: number) => string, source: s
 const LIMITS = 'src/archive/limits.ts'
 
 const STATED: readonly Stated[] = [
-  ['docs/names.md', (n) => `may have ${n / MIB} MiB`, 'src/ens/gateway.ts', 'MAX_BYTES ='],
-  ['docs/names.md', (n) => `and take ${n / SECOND} s`, 'src/ens/gateway.ts', 'GATEWAY_TIMEOUT_MS ='],
+  ['docs/names.md', (n) => `limited to ${n / MIB} MiB`, 'src/ens/gateway.ts', 'MAX_BYTES ='],
+  ['docs/names.md', (n) => `and ${n / SECOND} s`, 'src/ens/gateway.ts', 'GATEWAY_TIMEOUT_MS ='],
   ['docs/names.md', (n) => `at most ${n} redirects`, 'src/files/exchange.ts', 'maxRedirects ='],
   ['docs/archives.md', (n) => `at most ${count(n)} tokens`, LIMITS, 'MAX_TOKENS ='],
   ['docs/archives.md', (n) => `A token URI has at most ${n / MIB} MiB`, LIMITS, 'MAX_URI_BYTES ='],
