@@ -198,7 +198,7 @@ const STATED: readonly Stated[] = [
     'src/marketplace/opensea.ts',
     'MAX_WAIT_MS =',
   ],
-  ['docs/public-networks.md', (n) => `mints up to ${n} minutes`, 'src/operations/retries.ts', 'not_ready:'],
+  ['docs/public-networks.md', (n) => `wait up to ${n} minutes`, 'src/operations/retries.ts', 'not_ready:'],
   [
     'docs/public-networks.md',
     (n) => `gdn waits ${n / SECOND} s before`,
