@@ -6,6 +6,7 @@ __gdn_words() {
     '') REPLY='collection Create, show, change and list collections
 nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
+art Generate art from layers
 plan Compare a manifest with the existing NFTs
 apply Make the changes in a plan or manifest
 reveal Reveal NFTs that were minted unrevealed
@@ -63,6 +64,8 @@ reconcile Resolve the rows with an unknown outcome
 results Show the outcome of every row in a run
 report Write an HTML report of the NFTs that a run minted
 rm Delete a run and its rows from this machine' ;;
+    'art') REPLY='init Print an art.yaml for a folder of layers
+check Check whether an edition of art is possible' ;;
     'wallet') REPLY='generate Generate a wallet and store its key in an encrypted file
 import Import a key into an encrypted file
 url Print a signed URL that generates a wallet
@@ -123,6 +126,7 @@ security How keys and wallets are protected
 collection Create, show, change and list collections
 nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
+art Generate art from layers
 plan Compare a manifest with the existing NFTs
 apply Make the changes in a plan or manifest
 reveal Reveal NFTs that were minted unrevealed
@@ -178,6 +182,8 @@ __gdn_arguments() {
     'batch results') REPLY='@runs' ;;
     'batch report') REPLY='@runs' ;;
     'batch rm') REPLY='@runs' ;;
+    'art init') REPLY='text' ;;
+    'art check') REPLY='text' ;;
     'plan') REPLY='file' ;;
     'apply') REPLY='file' ;;
     'reveal') REPLY='file' ;;
@@ -255,6 +261,8 @@ __gdn_bundles() {
     'batch results') REPLY='flags-7cfe0f verifying-4972e5 server-12647a output-31b492' ;;
     'batch report') REPLY='flags-c0a8b1 server-12647a output-31b492' ;;
     'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
+    'art init') REPLY='output-d9d285' ;;
+    'art check') REPLY='flags-0e7774 output-31b492' ;;
     'plan') REPLY='flags-f7d028 server-12647a output-7bedd8' ;;
     'apply') REPLY='flags-e669ce cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
     'reveal') REPLY='flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-3d2de1 server-12647a output-31b492' ;;
@@ -705,6 +713,9 @@ __gdn_flags() {
     'flags-a1e007') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt' ;;
+    'flags-0e7774') REPLY='--count - text Number of NFTs, with one-of-ones
+--seed - text Seed of the random choices, any text (gdn)
+--strict - - Refuse an edition that deviates from a weight' ;;
     'flags-f7d028') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection

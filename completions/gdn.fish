@@ -7,6 +7,7 @@ function __gdn_words
       printf '%s\n' 'collection Create, show, change and list collections' \
         'nft Mint, transfer, update, burn, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
+        'art Generate art from layers' \
         'plan Compare a manifest with the existing NFTs' \
         'apply Make the changes in a plan or manifest' \
         'reveal Reveal NFTs that were minted unrevealed' \
@@ -67,6 +68,9 @@ function __gdn_words
         'results Show the outcome of every row in a run' \
         'report Write an HTML report of the NFTs that a run minted' \
         'rm Delete a run and its rows from this machine'
+    case 'art'
+      printf '%s\n' 'init Print an art.yaml for a folder of layers' \
+        'check Check whether an edition of art is possible'
     case 'wallet'
       printf '%s\n' 'generate Generate a wallet and store its key in an encrypted file' \
         'import Import a key into an encrypted file' \
@@ -137,6 +141,7 @@ function __gdn_words
         'collection Create, show, change and list collections' \
         'nft Mint, transfer, update, burn, list and verify NFTs' \
         'batch Mint drops from CSV, JSON or JSONL manifests' \
+        'art Generate art from layers' \
         'plan Compare a manifest with the existing NFTs' \
         'apply Make the changes in a plan or manifest' \
         'reveal Reveal NFTs that were minted unrevealed' \
@@ -218,6 +223,10 @@ function __gdn_arguments
       printf '%s\n' '@runs'
     case 'batch rm'
       printf '%s\n' '@runs'
+    case 'art init'
+      printf '%s\n' 'text'
+    case 'art check'
+      printf '%s\n' 'text'
     case 'plan'
       printf '%s\n' 'file'
     case 'apply'
@@ -365,6 +374,10 @@ function __gdn_bundles
       printf '%s\n' 'flags-c0a8b1 server-12647a output-31b492'
     case 'batch rm'
       printf '%s\n' 'flags-a1e007 server-12647a output-31b492'
+    case 'art init'
+      printf '%s\n' 'output-d9d285'
+    case 'art check'
+      printf '%s\n' 'flags-0e7774 output-31b492'
     case 'plan'
       printf '%s\n' 'flags-f7d028 server-12647a output-7bedd8'
     case 'apply'
@@ -941,6 +954,10 @@ function __gdn_flags
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--finished - - Delete all finished runs, or only those on the selected server or in the selected collection' \
         '--yes -y - Delete without a prompt'
+    case 'flags-0e7774'
+      printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
+        '--seed - text Seed of the random choices, any text (gdn)' \
+        '--strict - - Refuse an edition that deviates from a weight'
     case 'flags-f7d028'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \

@@ -8,6 +8,7 @@ Register-ArgumentCompleter -Native -CommandName gdn -ScriptBlock {
     '' = 'collection Create, show, change and list collections
 nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
+art Generate art from layers
 plan Compare a manifest with the existing NFTs
 apply Make the changes in a plan or manifest
 reveal Reveal NFTs that were minted unrevealed
@@ -65,6 +66,8 @@ reconcile Resolve the rows with an unknown outcome
 results Show the outcome of every row in a run
 report Write an HTML report of the NFTs that a run minted
 rm Delete a run and its rows from this machine'
+    'art' = 'init Print an art.yaml for a folder of layers
+check Check whether an edition of art is possible'
     'wallet' = 'generate Generate a wallet and store its key in an encrypted file
 import Import a key into an encrypted file
 url Print a signed URL that generates a wallet
@@ -125,6 +128,7 @@ security How keys and wallets are protected
 collection Create, show, change and list collections
 nft Mint, transfer, update, burn, list and verify NFTs
 batch Mint drops from CSV, JSON or JSONL manifests
+art Generate art from layers
 plan Compare a manifest with the existing NFTs
 apply Make the changes in a plan or manifest
 reveal Reveal NFTs that were minted unrevealed
@@ -177,6 +181,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch results' = '@runs'
     'batch report' = '@runs'
     'batch rm' = '@runs'
+    'art init' = 'text'
+    'art check' = 'text'
     'plan' = 'file'
     'apply' = 'file'
     'reveal' = 'file'
@@ -251,6 +257,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch results' = 'flags-7cfe0f verifying-4972e5 server-12647a output-31b492'
     'batch report' = 'flags-c0a8b1 server-12647a output-31b492'
     'batch rm' = 'flags-a1e007 server-12647a output-31b492'
+    'art init' = 'output-d9d285'
+    'art check' = 'flags-0e7774 output-31b492'
     'plan' = 'flags-f7d028 server-12647a output-7bedd8'
     'apply' = 'flags-e669ce cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
     'reveal' = 'flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-3d2de1 server-12647a output-31b492'
@@ -698,6 +706,9 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-a1e007' = '--contract -c @collections Address or name of the collection, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt'
+    'flags-0e7774' = '--count - text Number of NFTs, with one-of-ones
+--seed - text Seed of the random choices, any text (gdn)
+--strict - - Refuse an edition that deviates from a weight'
     'flags-f7d028' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection

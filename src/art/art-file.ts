@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { type ParsedYaml, parseYamlWithPlaces } from '../api/parse-yaml.ts'
 import { parseTraitValue } from '../api/traits.ts'
+import { formatPath } from '../api/validate.ts'
 import { type ErrorCode, GdnError } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
 import { forbiddenSubject } from './contradiction.ts'
@@ -25,7 +26,7 @@ export function parseArt(text: string, file: string, cwd: string): Art {
   const parsed = withHint(() => parseYamlWithPlaces(artSchema, text, file))
   const issues: { place: object; message: string }[] = []
   const report = (path: Path, message: string) => {
-    issues.push({ place: { ...parsed.placeOf(path), field: path.join('.') }, message })
+    issues.push({ place: { ...parsed.placeOf(path), field: formatPath(path) }, message })
   }
   checkLayers(parsed.value.layers, report)
   checkOneOfOnes(parsed.value, report)

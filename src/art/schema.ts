@@ -2,13 +2,11 @@ import * as z from 'zod'
 import { parseMaximum, parseTraitValue, TRAIT_TYPES } from '../api/traits.ts'
 import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
-import { ART_FORMATS, BLEND_MODES } from './types.ts'
+import { ART_FORMATS, BLEND_MODES, MAX_COUNT } from './types.ts'
 
 const MAX_LAYERS = 64
 const MAX_TRAITS = 2000
 const MAX_RULES = 1000
-/** The largest number of NFTs in an edition. */
-export const MAX_COUNT = 1_000_000
 const MAX_SIDE = 16_384
 
 /** Returns the message for an unknown key, which suggests the field that was probably meant. */

@@ -1,6 +1,10 @@
 import type { TraitType } from '../api/traits.ts'
 import type { Place } from '../core/errors.ts'
 
+/** The largest number of NFTs in an edition. */
+export const MAX_COUNT = 1_000_000
+export const DEFAULT_SEED = 'gdn'
+
 /** The separable blend modes of W3C's Compositing and Blending Level 1 (https://www.w3.org/TR/compositing-1/). */
 export const BLEND_MODES = [
   ...['normal', 'multiply', 'screen', 'overlay', 'darken', 'lighten', 'color-dodge', 'color-burn'],

@@ -86,6 +86,11 @@ const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
   write('rm', 'Delete a run and its rows from this machine', () => import('./commands/batch/rm.ts')),
 ])
 
+const art = noun('art', 'Generate art from layers', [
+  read('init', 'Print an art.yaml for a folder of layers', () => import('./commands/art/init.ts')),
+  read('check', 'Check whether an edition of art is possible', () => import('./commands/art/check.ts')),
+])
+
 const cost = read('cost', 'Estimate what a drop costs on a network', () => import('./commands/cost.ts'))
 
 const plan = read('plan', 'Compare a manifest with the existing NFTs', () => import('./commands/plan.ts'))
@@ -199,7 +204,7 @@ const open = read('open', 'Open the web explorer of a backend', () => import('./
 const completion = read('completion', 'Print a shell completion script', () => import('./commands/completion.ts'))
 
 export const CATALOGUE: readonly CommandGroup[] = [
-  { title: 'Minting', entries: [collection, nft, batch, plan, apply, reveal, cost, wallet] },
+  { title: 'Minting', entries: [collection, nft, batch, art, plan, apply, reveal, cost, wallet] },
   { title: 'Backend', entries: [local, serve, worker, open, chain, tx, key, webhook, db] },
   { title: 'Setup', entries: [init, auth, config, doctor, completion] },
   { title: 'For programs', entries: [api, schema, mcp] },

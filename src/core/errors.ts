@@ -31,6 +31,8 @@ export const EXIT_BY_CODE = {
   nft_failed: EXIT.refused,
   not_found: EXIT.refused,
   verify_failed: EXIT.refused,
+  art_impossible: EXIT.refused,
+  art_deviates: EXIT.refused,
   unreachable: EXIT.unreachable,
   bad_answer: EXIT.unreachable,
   rate_limited: EXIT.unreachable,
@@ -42,6 +44,7 @@ export const EXIT_BY_CODE = {
   backend_restored: EXIT.pending,
   unknown_outcome: EXIT.unknownOutcome,
   seems_minted: EXIT.unknownOutcome,
+  art_undecided: EXIT.undecided,
   interrupted: EXIT.sigint,
   terminated: EXIT.sigterm,
 } as const satisfies Record<string, ExitCode>

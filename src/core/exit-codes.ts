@@ -11,6 +11,7 @@ export const EXIT = {
   pending: 8,
   unknownOutcome: 9,
   changesPending: 10,
+  undecided: 11,
   sigint: 130,
   sigterm: 143,
 } as const

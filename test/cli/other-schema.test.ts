@@ -18,7 +18,7 @@ vi.mock(import('../../src/keystore/limits.ts'), async (original) => ({
 const OTHERS = /^(key|db|chain|tx|webhook|auth|init|config|schema)\b/
 /** Commands that need no state, in these scenarios. */
 const WITHOUT_STATE =
-  /^(nft (history|list|refresh|show|wait|verify)|collection (holders|set|archive|check|restore)|cost|batch (validate|rarity|rehearse)|wallet (url|proofs)|local)\b/
+  /^(nft (history|list|refresh|show|wait|verify)|collection (holders|set|archive|check|restore)|cost|art|batch (validate|rarity|rehearse)|wallet (url|proofs)|local)\b/
 
 const COMMANDS = Object.entries(SCENARIOS).filter(([name]) => !OTHERS.test(name))
 

@@ -32,7 +32,7 @@ describe('GdnError', () => {
   })
 
   it('exit codes never change, because scripts rely on them', () => {
-    expect(Object.values(EXIT)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 130, 143])
+    expect(Object.values(EXIT)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 130, 143])
   })
 
   it('carries message, hint, place, details and cause, and is an Error', () => {

@@ -131,7 +131,7 @@ const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
     'You declined a prompt or pressed Ctrl-C in it, or gdn could not prompt without a terminal. --yes confirms in advance.',
   auth: 'The API key is missing, invalid, expired or revoked, or lacks a permission.',
   refused:
-    'The API rejected the request, a cost exceeds its limit, a planned change is impossible, an NFT failed, or a verification found a difference.',
+    'The API rejected the request, a cost exceeds its limit, a planned change or an edition of art is impossible, an NFT failed, or a verification found a difference.',
   unreachable:
     "The server can't be reached, can't accept the request now or sent an invalid response, every retry failed, or nothing was sent within --timeout.",
   failedRows: 'The run ended with failed rows. gdn batch results <run> lists them.',
@@ -140,6 +140,7 @@ const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   unknownOutcome:
     "A request was sent, but its outcome is unknown. gdn retries it only if it can't take effect twice. gdn batch reconcile resolves the rows of a run. If rows seem to be in the collection already, gdn batch mint --adopt treats them as minted.",
   changesPending: 'gdn plan --detailed-exit-code found changes, even if all of them are impossible.',
+  undecided: 'gdn art found no edition, and no proof that there is none.',
   sigint: 'Interrupted by Ctrl-C outside of a prompt.',
   sigterm: 'Terminated by a signal.',
 }

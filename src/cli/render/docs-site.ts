@@ -26,6 +26,9 @@ const NAME_THEIR_FIX: readonly ErrorCode[] = [
   'port_in_use',
   'idempotency_key_reused',
   'run_finished',
+  'art_impossible',
+  'art_deviates',
+  'art_undecided',
 ]
 
 /** Returns the URL of a section on the site; null while the site has no address. */

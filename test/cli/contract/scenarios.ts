@@ -645,6 +645,18 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'batch rarity': list(['rank', 'score', 'line', 'id', 'token_id', 'nft_gdn_id', 'title', 'rarest', 'method'], () =>
     withWholeManifest({}, ['batch', 'rarity']),
   ),
+  'art check': one(
+    [
+      ...['verdict', 'count', 'seed', 'combinations', 'combinations_exact', 'omitted_rules'],
+      ...['largest_edition', 'upper_bound', 'reasons', 'deviations'],
+    ],
+    async () => {
+      const traits = '{ Blue: { file: blue.png }, Red: { file: red.png } }'
+      const text = `title: T\ndescription: D\nlayers: [{ name: Sky, traits: ${traits} }]\n`
+      const { path, options } = await folder({ 'art.yaml': text })
+      return { argv: ['art', 'check', path('art.yaml'), '--count', '2'], options }
+    },
+  ),
   'batch preview': one([...MANIFEST, 'file', 'errors', 'run', 'minted'], () =>
     withManifest({}, ['batch', 'preview'], '--force'),
   ),
@@ -835,6 +847,7 @@ export const EMPTY_FIELDS: Readonly<Record<string, readonly string[]>> = {
 
 /** Commands that print no records, each with what it prints instead. */
 export const NO_RECORDS: Readonly<Record<string, string>> = {
+  'art init': 'an art.yaml',
   'batch template': 'a manifest, in the format that --format names',
   'wallet export': 'a keystore or a private key, as it is',
   'local logs': 'the log as it was written',

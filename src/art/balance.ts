@@ -1,0 +1,102 @@
+import type { Problem } from './problem.ts'
+
+/** The penalty for an NFT too many or too few of an exact count. For a weight, it is 1. */
+export const EXACT_PENALTY = 64
+
+/** The number of NFTs with each value, compared with the wanted one. */
+export class Balance {
+  /** How many NFTs too many have each value, by layer. */
+  readonly over: Int32Array[]
+  readonly #penalty: Int32Array[]
+
+  constructor({ wanted, exact }: Pick<Problem, 'wanted' | 'exact'>) {
+    this.over = wanted.map((own) => Int32Array.from(own, (one) => -one))
+    this.#penalty = exact.map((own) => Int32Array.from(own, (one) => (one === null ? 1 : EXACT_PENALTY)))
+  }
+
+  /** Adds (1) or removes (-1) an NFT. */
+  count(rows: Int16Array, at: number, by: 1 | -1): void {
+    for (const [layer, own] of this.over.entries()) {
+      const value = rows[at + layer] as number
+      own[value] = (own[value] as number) + by
+    }
+  }
+
+  /** Returns the change of the penalty if an NFT gets another value. */
+  change(layer: number, from: number, to: number): number {
+    return from === to ? 0 : this.removal(layer, from) + this.addition(layer, to)
+  }
+
+  addition(layer: number, value: number): number {
+    const penalty = this.#penalty[layer]?.[value] as number
+    return (this.over[layer]?.[value] as number) < 0 ? -penalty : penalty
+  }
+
+  removal(layer: number, value: number): number {
+    const penalty = this.#penalty[layer]?.[value] as number
+    return (this.over[layer]?.[value] as number) > 0 ? -penalty : penalty
+  }
+
+  /** The number of NFTs too many of exact counts. */
+  get exactErrors(): number {
+    return this.#sum((penalty) => penalty > 1)
+  }
+
+  /** The penalty of all values. */
+  get total(): number {
+    return this.#sum(() => true)
+  }
+
+  #sum(counts: (penalty: number) => boolean): number {
+    let sum = 0
+    for (const [layer, own] of this.over.entries()) {
+      for (const [value, one] of own.entries()) {
+        const penalty = this.#penalty[layer]?.[value] as number
+        if (counts(penalty)) sum += Math.abs(one) * penalty
+      }
+    }
+    return sum
+  }
+
+  /** Returns the values with too many (1) or too few (-1) NFTs. */
+  values(sign: 1 | -1): { layer: number; value: number; isExact: boolean }[] {
+    return this.over.flatMap((own, layer) =>
+      [...own].flatMap((one, value) =>
+        one * sign > 0 ? [{ layer, value, isExact: (this.#penalty[layer]?.[value] as number) > 1 }] : [],
+      ),
+    )
+  }
+}
+
+/** The rows with each value, so that a random one can be drawn. */
+export class Buckets {
+  readonly #layers: number
+  readonly #rows: number[][][]
+  /** The position of each row in its bucket, by row and layer. */
+  readonly #positions: Int32Array
+
+  constructor(sizes: readonly number[], rows: number) {
+    this.#layers = sizes.length
+    this.#rows = sizes.map((size) => Array.from({ length: size }, () => []))
+    this.#positions = new Int32Array(rows * sizes.length)
+  }
+
+  of(layer: number, value: number): readonly number[] {
+    return this.#rows[layer]?.[value] ?? []
+  }
+
+  add(row: number, layer: number, value: number): void {
+    const bucket = this.#rows[layer]?.[value] as number[]
+    this.#positions[row * this.#layers + layer] = bucket.length
+    bucket.push(row)
+  }
+
+  remove(row: number, layer: number, value: number): void {
+    const bucket = this.#rows[layer]?.[value] as number[]
+    const position = this.#positions[row * this.#layers + layer] as number
+    const last = bucket.pop() as number
+    if (last === row) return
+    bucket[position] = last
+    this.#positions[last * this.#layers + layer] = position
+  }
+}

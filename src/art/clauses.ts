@@ -1,0 +1,67 @@
+import type { Art, ArtRule, TraitSet } from './types.ts'
+
+/**
+ * A part of a rule. A combination follows it if the value of at least one of the layers is allowed there: a value `v`
+ * of `layers[i]` for which `allowed[i][v]` is 1.
+ */
+export interface Clause {
+  /** The index of the rule. */
+  rule: number
+  /** In ascending order. */
+  layers: readonly number[]
+  allowed: readonly Uint8Array[]
+}
+
+/** Returns the rules as clauses. Parts that every combination follows are omitted. */
+export function clausesOf(art: Art): Clause[] {
+  const sizes = art.layers.map(({ traits, optional }) => traits.length + (optional === null ? 0 : 1))
+  return art.rules.flatMap((rule, index) =>
+    byLayer(rule.subject).flatMap(([layer, subject]) =>
+      targetsOf(rule).flatMap((target) => {
+        const allowed = new Map<number, Uint8Array>()
+        const isExcluding = rule.kind === 'excludes'
+        for (const [other, traits] of target) {
+          allowed.set(
+            other,
+            flags(sizes[other] ?? 0, (value) => traits.has(value) !== isExcluding),
+          )
+        }
+        const same = allowed.get(layer)
+        allowed.set(
+          layer,
+          flags(sizes[layer] ?? 0, (value) => !subject.has(value) || same?.[value] === 1),
+        )
+        if ([...allowed.values()].some((values) => !values.includes(0))) return []
+        const layers = [...allowed.keys()].sort((a, b) => a - b)
+        return [{ rule: index, layers, allowed: layers.map((one) => allowed.get(one) as Uint8Array) }]
+      }),
+    ),
+  )
+}
+
+const flags = (size: number, isSet: (value: number) => boolean) =>
+  Uint8Array.from({ length: size }, (_, value) => (isSet(value) ? 1 : 0))
+
+type ByLayer = [layer: number, traits: Set<number>][]
+
+function byLayer({ members }: TraitSet): ByLayer {
+  const found = new Map<number, Set<number>>()
+  for (const { layer, trait } of members) found.set(layer, (found.get(layer) ?? new Set()).add(trait))
+  return [...found]
+}
+
+/** Returns the targets that apply independently. A requirement can be met in any layer. Each layer is an exclusion. */
+function targetsOf({ kind, sets }: ArtRule): ByLayer[] {
+  if (kind === 'requires') return sets.map(byLayer)
+  const all = byLayer({ name: '', members: sets.flatMap(({ members }) => members) })
+  return kind === 'only_with' ? [all] : all.map((one) => [one])
+}
+
+/** Whether a combination follows a clause. */
+export function follows(clause: Clause, values: ArrayLike<number>, at = 0): boolean {
+  const { layers, allowed } = clause
+  for (let index = 0; index < layers.length; index++) {
+    if (allowed[index]?.[values[at + (layers[index] ?? 0)] ?? 0] === 1) return true
+  }
+  return false
+}

@@ -1,0 +1,226 @@
+import { SeededRandom } from '../core/random-words.ts'
+import { Balance, Buckets } from './balance.ts'
+import type { Diagram } from './diagram.ts'
+import type { Problem } from './problem.ts'
+
+const SWEEPS = 20
+/** The limit of the search, in values that are compared. */
+const MAX_STEPS = 6e8
+/** The search ends after this number of moves without progress, if only weights are not met, and otherwise. */
+const PATIENCE = 200
+const EXACT_PATIENCE = 1500
+/** Pairs of combinations that are compared in one move. */
+const SAMPLE = 12
+
+/** Returns the values of all combinations that contain no value with the exact count 0, one after the other. */
+export function allCombinations({ sizes, levels }: Diagram, exact: Problem['exact']): Int16Array {
+  const values: number[] = []
+  const current = new Int16Array(sizes.length)
+  const visit = (depth: number, node: number) => {
+    const level = levels[depth]
+    if (level === undefined) {
+      for (const value of current) values.push(value)
+      return
+    }
+    for (const [index, members] of level.classes.entries()) {
+      const to = level.child[node * level.classes.length + index] as number
+      if (to < 0) continue
+      for (const value of members) {
+        if (exact[level.layer]?.[value] === 0) continue
+        current[level.layer] = value
+        visit(depth + 1, to)
+      }
+    }
+  }
+  visit(0, 0)
+  return Int16Array.from(values)
+}
+
+/**
+ * Makes distinct rows for a small space: chooses combinations of a list, then exchanges chosen ones with others until
+ * the counts are met.
+ *
+ * @param all the combinations that follow the rules, of which there are at least as many as NFTs
+ * @param start 1 for each combination to begin with. Default: random ones
+ */
+export function denseRows(problem: Problem, all: Int16Array, seed: string, start?: Uint8Array): Int16Array {
+  const choice = new Choice(problem, all, new SeededRandom(seed, 'rows'), start)
+  choice.improve()
+  return choice.rows()
+}
+
+/** The chosen and the other combinations. */
+class Choice {
+  readonly #all: Int16Array
+  readonly #layers: number
+  readonly #random: SeededRandom
+  readonly #chosen: Uint8Array
+  readonly #balance: Balance
+  /** The other combinations, and the chosen ones. */
+  readonly #buckets: readonly [Buckets, Buckets]
+  #steps = 0
+
+  constructor(problem: Problem, all: Int16Array, random: SeededRandom, start?: Uint8Array) {
+    const { sizes, count } = problem
+    this.#all = all
+    this.#layers = sizes.length
+    this.#random = random
+    const total = all.length / sizes.length
+    this.#balance = new Balance(problem)
+    this.#buckets = [new Buckets(sizes, total), new Buckets(sizes, total)]
+    this.#chosen = start ?? choose(chances(problem, all), count, random)
+    for (let index = 0; index < total; index++) this.#enter(index)
+  }
+
+  rows(): Int16Array {
+    const layers = this.#layers
+    const rows: number[] = []
+    for (const [index, isChosen] of this.#chosen.entries()) {
+      if (isChosen === 1) rows.push(...this.#all.subarray(index * layers, (index + 1) * layers))
+    }
+    return Int16Array.from(rows)
+  }
+
+  improve(): void {
+    let idle = 0
+    let best = this.#balance.total
+    while (this.#steps < MAX_STEPS && best > 0) {
+      if (!this.#exchangeSample(idle)) this.#exchangeBest()
+      const { total } = this.#balance
+      this.#steps += 1000
+      idle = total < best ? 0 : idle + 1
+      best = Math.min(best, total)
+      if (idle > EXACT_PATIENCE || (idle > PATIENCE && this.#balance.exactErrors === 0)) break
+    }
+  }
+
+  /** Exchanges the best pair of a sample of those that reduce one error. Equal ones are accepted now and then. */
+  #exchangeSample(idle: number): boolean {
+    const over = this.#balance.values(1)
+    const { layer, value } = over[this.#random.below(over.length)] ?? { layer: 0, value: 0 }
+    const under = this.#balance.values(-1).filter((one) => one.layer === layer)
+    const to = under[this.#random.below(Math.max(1, under.length))]?.value ?? 0
+    const [others, chosen] = [this.#buckets[0].of(layer, to), this.#buckets[1].of(layer, value)]
+    if (others.length === 0 || chosen.length === 0) return false
+    let best = { change: idle % 3 === 2 ? 1 : 0, out: -1, into: -1 }
+    for (let first = 0; first < SAMPLE; first++) {
+      const out = chosen[this.#random.below(chosen.length)] as number
+      for (let second = 0; second < SAMPLE; second++) {
+        const into = others[this.#random.below(others.length)] as number
+        const change = this.#change(out, into)
+        if (change < best.change) best = { change, out, into }
+      }
+    }
+    this.#steps += SAMPLE * SAMPLE * this.#layers
+    if (best.out < 0) return false
+    this.#exchange(best.out, best.into)
+    return true
+  }
+
+  /** Exchanges the chosen combination with the highest gain and the other one with the lowest cost, in all layers. */
+  #exchangeBest(): void {
+    const total = this.#chosen.length
+    const start = this.#random.below(total)
+    const best = [
+      { score: Number.POSITIVE_INFINITY, index: -1 },
+      { score: Number.POSITIVE_INFINITY, index: -1 },
+    ]
+    for (let offset = 0; offset < total; offset++) {
+      const index = (start + offset) % total
+      const isChosen = this.#chosen[index] as 0 | 1
+      let score = 0
+      for (let layer = 0; layer < this.#layers; layer++) {
+        const value = this.#all[index * this.#layers + layer] as number
+        score += isChosen === 1 ? this.#balance.removal(layer, value) : this.#balance.addition(layer, value)
+      }
+      const found = best[isChosen] as { score: number; index: number }
+      if (score < found.score) Object.assign(found, { score, index })
+    }
+    this.#steps += total * this.#layers
+    const [into, out] = [best[0]?.index ?? -1, best[1]?.index ?? -1]
+    if (into >= 0 && out >= 0 && this.#change(out, into) <= 0) this.#exchange(out, into)
+  }
+
+  #change(out: number, into: number): number {
+    let sum = 0
+    for (let layer = 0; layer < this.#layers; layer++) {
+      const from = this.#all[out * this.#layers + layer] as number
+      sum += this.#balance.change(layer, from, this.#all[into * this.#layers + layer] as number)
+    }
+    return sum
+  }
+
+  #exchange(out: number, into: number): void {
+    for (const index of [out, into]) this.#leave(index)
+    this.#chosen[out] = 0
+    this.#chosen[into] = 1
+    for (const index of [out, into]) this.#enter(index)
+  }
+
+  #enter(index: number): void {
+    const isChosen = this.#chosen[index] as 0 | 1
+    if (isChosen === 1) this.#balance.count(this.#all, index * this.#layers, 1)
+    for (let layer = 0; layer < this.#layers; layer++) {
+      this.#buckets[isChosen].add(index, layer, this.#all[index * this.#layers + layer] as number)
+    }
+  }
+
+  #leave(index: number): void {
+    const isChosen = this.#chosen[index] as 0 | 1
+    if (isChosen === 1) this.#balance.count(this.#all, index * this.#layers, -1)
+    for (let layer = 0; layer < this.#layers; layer++) {
+      this.#buckets[isChosen].remove(index, layer, this.#all[index * this.#layers + layer] as number)
+    }
+  }
+}
+
+/**
+ * Returns the chance of each combination to be chosen, under which the wanted counts are met on average: weight / (1 +
+ * weight), in which the weight is a product of one factor for each value. The factors are fitted one after the other.
+ */
+function chances({ sizes, wanted }: Problem, all: Int16Array): Float64Array {
+  const layers = sizes.length
+  const total = all.length / layers
+  const weights = new Float64Array(total).fill(1)
+  for (let sweep = 0; sweep < SWEEPS; sweep++) {
+    for (let layer = 0; layer < layers; layer++) {
+      const sums = new Float64Array(sizes[layer] ?? 0)
+      for (let index = 0; index < total; index++) {
+        const value = all[index * layers + layer] as number
+        const weight = weights[index] as number
+        sums[value] = (sums[value] as number) + weight / (1 + weight)
+      }
+      const factors = sums.map((sum, value) => {
+        const ratio = Math.max(wanted[layer]?.[value] ?? 0, 0.01) / Math.max(sum, 1e-9)
+        return Math.min(16, Math.max(1 / 16, ratio))
+      })
+      for (let index = 0; index < total; index++) {
+        const factor = factors[all[index * layers + layer] as number] as number
+        weights[index] = Math.min(1e9, Math.max(1e-9, (weights[index] as number) * factor))
+      }
+    }
+  }
+  return weights.map((weight) => weight / (1 + weight))
+}
+
+/** Chooses a number of indexes with these chances (systematic sampling in a random order). */
+function choose(chances: Float64Array, count: number, random: SeededRandom): Uint8Array {
+  const chosen = new Uint8Array(chances.length)
+  const order = random.shuffle(Int32Array.from(chances, (_, index) => index))
+  const scale = count / chances.reduce((sum, one) => sum + one, 0)
+  let [sum, taken] = [random.unit(), 0]
+  for (const index of order) {
+    sum += Math.min(1, (chances[index] as number) * scale)
+    if (sum < 1 || taken === count) continue
+    sum -= 1
+    chosen[index] = 1
+    taken += 1
+  }
+  for (const index of order) {
+    if (taken === count) break
+    if (chosen[index] === 1) continue
+    chosen[index] = 1
+    taken += 1
+  }
+  return chosen
+}

@@ -1,0 +1,308 @@
+import type { Clause } from './clauses.ts'
+
+/** The values of a layer that the clauses can't distinguish. */
+interface Level {
+  layer: number
+  /** The values of each class. */
+  classes: readonly (readonly number[])[]
+  classOf: Int32Array
+  /** The number of nodes. */
+  nodes: number
+  /** The node of the next level by node and class; -1 if no combination follows the rules there. */
+  child: Int32Array
+}
+
+/**
+ * The combinations that follow the rules, as a decision diagram: each path from the first node through all levels is
+ * one class of combinations. The layers are ordered so that few clauses are open between two levels.
+ */
+export interface Diagram {
+  sizes: readonly number[]
+  levels: readonly Level[]
+  /** The rules that were left out because the diagram would be too large. Then it has too many combinations. */
+  omitted: readonly number[]
+  /** The number of classes in all nodes: the cost of one pass. */
+  arcs: number
+  total: bigint
+  /** The number of combinations with each value, by layer. */
+  withValue: readonly (readonly bigint[])[]
+}
+
+/** The largest number of arcs in a diagram. */
+const MAX_ARCS = 1_000_000
+
+/** Builds the diagram of some clauses. If it becomes too large, it omits rules, those with the longest span first. */
+export function diagramOf(sizes: readonly number[], clauses: readonly Clause[], maxArcs = MAX_ARCS): Diagram {
+  let kept = clauses
+  const omitted: number[] = []
+  for (let drop = 1; ; drop *= 2) {
+    const order = orderOf(sizes, kept)
+    const levels = buildLevels(sizes, kept, order, maxArcs)
+    if (levels !== null) return counted(sizes, merged(levels), omitted)
+    const spans = new Map<number, number>()
+    for (const clause of kept) {
+      const positions = clause.layers.map((layer) => order.indexOf(layer))
+      const span = Math.max(...positions) - Math.min(...positions)
+      spans.set(clause.rule, Math.max(spans.get(clause.rule) ?? 0, span))
+    }
+    const longest = [...spans].sort((a, b) => b[1] - a[1] || b[0] - a[0]).slice(0, drop)
+    omitted.push(...longest.map(([rule]) => rule))
+    kept = kept.filter(({ rule }) => !omitted.includes(rule))
+  }
+}
+
+/** Orders the layers so that few clauses are open: each next layer leaves the fewest open. */
+function orderOf(sizes: readonly number[], clauses: readonly Clause[]): number[] {
+  const order: number[] = []
+  const rest = new Set(sizes.keys())
+  while (rest.size > 0) {
+    let best = { layer: -1, open: Number.POSITIVE_INFINITY }
+    for (const layer of rest) {
+      const isDone = (one: number) => one === layer || !rest.has(one)
+      const open = clauses.filter(({ layers }) => layers.some(isDone) && !layers.every(isDone)).length
+      if (open < best.open) best = { layer, open }
+    }
+    order.push(best.layer)
+    rest.delete(best.layer)
+  }
+  return order
+}
+
+/** A node is the set of clauses that are open and not followed yet, as bits. Returns null if there are too many. */
+function buildLevels(
+  sizes: readonly number[],
+  clauses: readonly Clause[],
+  order: readonly number[],
+  maxArcs: number,
+): Level[] | null {
+  const levels: Level[] = []
+  let states = new Map<bigint, number>([[0n, 0]])
+  let arcs = 0
+  const position = new Map(order.map((layer, index) => [layer, index]))
+  const ends = clauses.map(({ layers }) => layers.map((layer) => position.get(layer) ?? 0).sort((a, b) => a - b))
+  for (const [depth, layer] of order.entries()) {
+    const bitsWhere = (test: (index: number) => boolean) =>
+      clauses.reduce((bits, _, index) => (test(index) ? bits | (1n << BigInt(index)) : bits), 0n)
+    const begun = bitsWhere((index) => ends[index]?.[0] === depth)
+    const ended = bitsWhere((index) => ends[index]?.at(-1) === depth)
+    const { classes, classOf } = classesOf(clauses, layer, sizes[layer] ?? 0)
+    const next = new Map<bigint, number>()
+    const child: number[] = []
+    for (const state of states.keys()) {
+      for (const followed of classes.keys()) {
+        const open = (state | begun) & ~followed
+        if ((open & ended) !== 0n) {
+          child.push(-1)
+          continue
+        }
+        const known = next.get(open)
+        if (known === undefined) next.set(open, next.size)
+        child.push(known ?? next.size - 1)
+      }
+    }
+    arcs += child.length
+    if (arcs > maxArcs) return null
+    levels.push({
+      layer,
+      classes: [...classes.values()].map(({ members }) => members),
+      classOf,
+      nodes: states.size,
+      child: Int32Array.from(child),
+    })
+    states = next
+  }
+  return levels
+}
+
+/** Groups the values of a layer by the clauses that they follow, as bits. */
+function classesOf(clauses: readonly Clause[], layer: number, size: number) {
+  const inScope = clauses.flatMap(({ layers, allowed }, index) => {
+    const own = allowed[layers.indexOf(layer)]
+    return own === undefined ? [] : [{ bit: 1n << BigInt(index), own }]
+  })
+  const classes = new Map<bigint, { index: number; members: number[] }>()
+  const classOf = new Int32Array(size)
+  for (let value = 0; value < size; value++) {
+    const followed = inScope.reduce((bits, { bit, own }) => (own[value] === 1 ? bits | bit : bits), 0n)
+    const known = classes.get(followed) ?? { index: classes.size, members: [] }
+    classes.set(followed, known)
+    known.members.push(value)
+    classOf[value] = known.index
+  }
+  return { classes, classOf }
+}
+
+/** Merges nodes from which the same combinations follow, and removes arcs that lead to none. */
+function merged(levels: readonly Level[]): Level[] {
+  const made: Level[] = []
+  let nodeOf = Int32Array.of(0)
+  for (const level of levels.toReversed()) {
+    const width = level.classes.length
+    const known = new Map<string, number>()
+    const child: number[] = []
+    const own = new Int32Array(level.nodes)
+    for (let node = 0; node < level.nodes; node++) {
+      const to = level.child
+        .subarray(node * width, (node + 1) * width)
+        .map((one) => (one < 0 ? -1 : (nodeOf[one] ?? -1)))
+      if (to.every((one) => one < 0)) {
+        own[node] = -1
+        continue
+      }
+      const key = to.join()
+      const same = known.get(key)
+      if (same === undefined) {
+        known.set(key, known.size)
+        child.push(...to)
+      }
+      own[node] = same ?? known.size - 1
+    }
+    made.unshift({ ...level, nodes: known.size, child: Int32Array.from(child) })
+    nodeOf = own
+  }
+  return made
+}
+
+/** Adds the numbers of combinations. */
+function counted(sizes: readonly number[], levels: readonly Level[], omitted: readonly number[]): Diagram {
+  const after: bigint[][] = [[1n]]
+  for (const { nodes, child, classes } of levels.toReversed()) {
+    const below = after[0] ?? []
+    const counts: bigint[] = []
+    for (let node = 0; node < nodes; node++) {
+      let sum = 0n
+      for (const [index, { length }] of classes.entries()) {
+        const at = node * classes.length + index
+        const count = below[child[at] ?? -1] ?? 0n
+        sum += count * BigInt(length)
+      }
+      counts.push(sum)
+    }
+    after.unshift(counts)
+  }
+  const withValue: bigint[][] = sizes.map(() => [])
+  let before: bigint[] = [1n]
+  for (const [depth, { layer, nodes, child, classes, classOf }] of levels.entries()) {
+    const following = new Array<bigint>(after[depth + 1]?.length ?? 0).fill(0n)
+    const inClass = classes.map(() => 0n)
+    for (let node = 0; node < nodes; node++) {
+      for (const [index, { length }] of classes.entries()) {
+        const to = child[node * classes.length + index] ?? -1
+        if (to < 0) continue
+        const reached = before[node] ?? 0n
+        following[to] = (following[to] ?? 0n) + reached * BigInt(length)
+        inClass[index] = (inClass[index] ?? 0n) + reached * (after[depth + 1]?.[to] ?? 0n)
+      }
+    }
+    withValue[layer] = [...classOf].map((index) => inClass[index] ?? 0n)
+    before = following
+  }
+  const arcs = levels.reduce((sum, { child }) => sum + child.length, 0)
+  return { sizes, levels, omitted, arcs, total: after[0]?.[0] ?? 0n, withValue }
+}
+
+/**
+ * Finds a combination with the lowest sum of costs, and writes its values by layer.
+ *
+ * @param cost returns the cost of a value
+ * @returns the sum; infinity if there is no combination
+ */
+export function cheapest(
+  { levels }: Diagram,
+  cost: (layer: number, value: number) => number,
+  values: { [layer: number]: number },
+): number {
+  const best = levels.map(({ layer, classes }) =>
+    classes.map((members) => {
+      let value = members[0] ?? 0
+      let least = Number.POSITIVE_INFINITY
+      for (const one of members) {
+        const own = cost(layer, one)
+        if (own < least) [least, value] = [own, one]
+      }
+      return { value, least }
+    }),
+  )
+  let below: Float64Array = new Float64Array(1)
+  const choice: Int32Array[] = []
+  for (let depth = levels.length - 1; depth >= 0; depth--) {
+    const { nodes, child, classes } = levels[depth] as Level
+    const costs = new Float64Array(nodes).fill(Number.POSITIVE_INFINITY)
+    const chosen = new Int32Array(nodes)
+    const least = Float64Array.from(best[depth] ?? [], (one) => one.least)
+    for (let node = 0; node < nodes; node++) {
+      const from = node * classes.length
+      for (let index = 0; index < classes.length; index++) {
+        const to = child[from + index] as number
+        if (to < 0) continue
+        const sum = (least[index] as number) + (below[to] as number)
+        if (sum < (costs[node] as number)) {
+          costs[node] = sum
+          chosen[node] = index
+        }
+      }
+    }
+    below = costs
+    choice[depth] = chosen
+  }
+  let node = 0
+  for (const [depth, { layer, child, classes }] of levels.entries()) {
+    const index = choice[depth]?.[node] ?? 0
+    values[layer] = best[depth]?.[index]?.value ?? 0
+    node = child[node * classes.length + index] ?? 0
+  }
+  return below[0] ?? Number.POSITIVE_INFINITY
+}
+
+/** Counts above this limit are not exact. */
+const MANY = 2 ** 52
+
+/**
+ * Returns the largest sum of points of `count` distinct combinations. Returns infinity if there are fewer combinations.
+ *
+ * @param points whole points of each value, by layer
+ */
+export function topSum({ levels }: Diagram, points: readonly ArrayLike<number>[], count: number): number {
+  const ranges = levels.map(({ layer }) => {
+    const own = Array.from(points[layer] ?? [], Number)
+    return { low: Math.min(...own), high: Math.max(...own) }
+  })
+  const width = ranges.reduce((sum, { low, high }) => sum + high - low, 1)
+  const lowest = ranges.reduce((sum, { low }) => sum + low, 0)
+  let counts = new Float64Array(width).fill(0)
+  counts[0] = 1
+  for (const [depth, { layer, nodes, child, classes }] of levels.entries()) {
+    const low = ranges[depth]?.low ?? 0
+    const steps = classes.map((members) => {
+      const found = new Map<number, number>()
+      for (const value of members) {
+        const step = (points[layer]?.[value] ?? 0) - low
+        found.set(step, (found.get(step) ?? 0) + 1)
+      }
+      return [...found]
+    })
+    const following = new Float64Array(((levels[depth + 1]?.nodes ?? 1) as number) * width)
+    for (let node = 0; node < nodes; node++) {
+      for (const [index, taken] of steps.entries()) {
+        const to = child[node * classes.length + index] ?? -1
+        if (to < 0) continue
+        for (const [step, times] of taken) {
+          for (let at = 0; at + step < width; at++) {
+            const reached = counts[node * width + at] as number
+            if (reached === 0) continue
+            const target = to * width + at + step
+            following[target] = Math.min(MANY, (following[target] as number) + reached * times)
+          }
+        }
+      }
+    }
+    counts = following
+  }
+  let [left, sum] = [count, 0]
+  for (let at = width - 1; at >= 0 && left > 0; at--) {
+    const taken = Math.min(left, counts[at] ?? 0)
+    sum += taken * (lowest + at)
+    left -= taken
+  }
+  return left > 0 ? Number.POSITIVE_INFINITY : sum
+}

@@ -1,0 +1,108 @@
+import { count as counted } from '../core/count.ts'
+import { GdnError } from '../core/errors.ts'
+import { SeededRandom } from '../core/random-words.ts'
+import { deviationText, reasonsOf } from './describe.ts'
+import { type Diagram, diagramOf } from './diagram.ts'
+import { type Problem, problemOf } from './problem.ts'
+import { type Proof, prove } from './prove.ts'
+import { findRows, type Rows } from './rows.ts'
+import type { Art, Deviation, Edition, EditionItem } from './types.ts'
+
+/** Traits that an error lists. */
+const LISTED = 20
+
+export interface EditionOptions {
+  /** The number of NFTs, with one-of-ones. */
+  count: number
+  /** Any text. The same seed makes the same edition on every machine. */
+  seed: string
+  /** Whether to refuse an edition that deviates from a weight. */
+  strict?: boolean | undefined
+}
+
+/**
+ * Makes an edition that follows the rules and the exact counts, in which all combinations are distinct.
+ *
+ * @throws GdnError `art_impossible` with a proof, `art_undecided` if the search found neither an edition nor a proof,
+ *   `art_deviates` if a weight isn't met and `strict` is set, `invalid_config` if a one-of-one has a larger number
+ */
+export function makeEdition(art: Art, { count, seed, strict = false }: EditionOptions): Edition {
+  const problem = generatedPart(art, count)
+  const solution = solve(problem, diagramOf(problem.sizes, problem.clauses), seed)
+  if (solution.kind === 'impossible') {
+    throw new GdnError('art_impossible', `an edition of ${counted(count, 'NFT')} is impossible`, {
+      place: { file: art.file },
+      hint: `These contradict each other:\n${reasonsOf(art, problem, solution.proof)
+        .map(({ text }) => text)
+        .join('\n')}`,
+      details: { reasons: reasonsOf(art, problem, solution.proof) },
+    })
+  }
+  if (solution.kind === 'undecided') {
+    throw new GdnError('art_undecided', `found no edition of ${counted(count, 'NFT')}, and no proof against one`, {
+      place: { file: art.file },
+      hint: 'Try another --seed or fewer NFTs, or relax a rule or an exact count.',
+    })
+  }
+  const deviations = deviationsOf(art, problem, solution.rows)
+  if (strict && deviations.length > 0) {
+    const listed = deviations.slice(0, LISTED).map((one) => deviationText(art, one))
+    throw new GdnError('art_deviates', `${counted(deviations.length, 'trait')} can't have the wanted number of NFTs`, {
+      place: { file: art.file },
+      hint: `Omit --strict to accept this:\n${listed.join('\n')}`,
+      details: { deviations },
+    })
+  }
+  return { art, seed, items: itemsOf(art, count, solution.rows, seed), deviations }
+}
+
+/** Returns the problem of the NFTs that are made from layers. @throws GdnError if a one-of-one has a larger number */
+export function generatedPart(art: Art, count: number): Problem {
+  const beyond = art.oneOfOnes.find(({ at }) => at > count)
+  if (beyond === undefined) return problemOf(art, count - art.oneOfOnes.length)
+  throw new GdnError('invalid_config', `the number ${beyond.at} is above the count of ${count}`, {
+    place: { ...beyond.place, field: 'at' },
+    hint: `Use a number from 1 to ${count}, or a larger --count.`,
+  })
+}
+
+export type Solution = { kind: 'possible'; rows: Rows } | { kind: 'impossible'; proof: Proof } | { kind: 'undecided' }
+
+export function solve(problem: Problem, diagram: Diagram, seed: string): Solution {
+  const proof = prove(problem)
+  if (proof !== null) return { kind: 'impossible', proof }
+  const rows = findRows(problem, diagram, seed)
+  return rows === null ? { kind: 'undecided' } : { kind: 'possible', rows }
+}
+
+export function deviationsOf(art: Art, { wanted }: Problem, { made }: Rows): Deviation[] {
+  return wanted.flatMap((own, layer) =>
+    own.flatMap((one, value) => {
+      const actual = made[layer]?.[value] ?? 0
+      return one === actual ? [] : [{ layer, trait: traitOf(art, layer, value), wanted: one, made: actual }]
+    }),
+  )
+}
+
+/** Returns the number of the trait of a value; -1 for "not shown". */
+const traitOf = ({ layers }: Art, layer: number, value: number): number =>
+  value === layers[layer]?.traits.length ? -1 : value
+
+/** Puts the rows in a random order, and the one-of-ones at their numbers. */
+function itemsOf(art: Art, count: number, { values }: Rows, seed: string): EditionItem[] {
+  const layers = art.layers.length
+  const order = Int32Array.from({ length: values.length / layers }, (_, row) => row)
+  new SeededRandom(seed, 'order').shuffle(order)
+  const byNumber = new Map(art.oneOfOnes.map(({ at }, index) => [at, index]))
+  let next = 0
+  return Array.from({ length: count }, (_, index): EditionItem => {
+    const number = index + 1
+    const oneOfOne = byNumber.get(number) ?? null
+    if (oneOfOne !== null) return { number, traits: new Int16Array(0), oneOfOne }
+    const row = order[next] as number
+    next += 1
+    const traits = values.slice(row * layers, (row + 1) * layers)
+    for (const [layer, value] of traits.entries()) traits[layer] = traitOf(art, layer, value)
+    return { number, traits, oneOfOne }
+  })
+}

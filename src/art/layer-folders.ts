@@ -1,0 +1,144 @@
+import { open, readdir, stat } from 'node:fs/promises'
+import { extname, join, resolve } from 'node:path'
+import { GdnError, systemCode } from '../core/errors.ts'
+import { fileError } from '../core/file-error.ts'
+import { quoted } from '../core/quoted.ts'
+import { SNIFF_BYTES, sniffContentType } from '../files/content-type.ts'
+
+export interface FoundLayer {
+  name: string
+  /** The name of its folder. */
+  folder: string
+  traits: readonly FoundTrait[]
+}
+
+export interface FoundTrait {
+  name: string
+  file: string
+  /** The weight in the file name, as in HashLips' `name#weight.png`; 1 without one. */
+  weight: number
+}
+
+/** Files that operating systems create. */
+const IGNORED = /^(?:\..*|Thumbs\.db|desktop\.ini)$/i
+const WEIGHTED = /^(.*\S)\s*#\s*(\d{1,9}(?:\.\d{1,6})?)$/
+/** A number that only orders the folders: `01_`, `2. `, `3 - `. */
+const ORDER = /^\d+(?:[\s._-]+)(?=\S)/
+
+/**
+ * Reads a folder that contains a folder for each layer, in natural order, with one image for each trait.
+ *
+ * @param path relative to `cwd`, as messages show it
+ * @throws GdnError `invalid_input` with the path of an entry that is not allowed: an empty layer, a folder in a layer,
+ *   a file that is no image by its content, or names that are equal after cleaning
+ */
+export async function readLayerFolders(path: string, cwd: string): Promise<FoundLayer[]> {
+  const entries = await entriesOf(path, cwd)
+  const [file] = entries.filter(({ isFolder }) => !isFolder)
+  if (file !== undefined) {
+    throw refuse(
+      file.path,
+      'is not in the folder of a layer',
+      'Make a folder for each layer, and put its images there.',
+    )
+  }
+  if (entries.length === 0)
+    throw refuse(path, 'has no folders', 'Make a folder for each layer, and put its images there.')
+  const names = new Map<string, string>()
+  const layers: FoundLayer[] = []
+  for (const { name: folder, path: at } of entries) {
+    const name = clean(folder.replace(ORDER, ''), at)
+    if (name.includes('/')) throw refuse(at, 'has a slash in its name', 'Rename it.')
+    refuseSame(names, name, at)
+    layers.push({ name, folder, traits: await traitsOf(at, cwd) })
+  }
+  return layers
+}
+
+async function traitsOf(folder: string, cwd: string): Promise<FoundTrait[]> {
+  const entries = await entriesOf(folder, cwd)
+  const [nested] = entries.filter(({ isFolder }) => isFolder)
+  if (nested !== undefined) {
+    throw refuse(nested.path, 'is a folder in the folder of a layer', 'Move it beside the other layers, or delete it.')
+  }
+  if (entries.length === 0) throw refuse(folder, 'is empty: a layer needs an image', 'Add an image, or delete it.')
+  const names = new Map<string, string>()
+  const traits: FoundTrait[] = []
+  for (const { name: file, path } of entries) {
+    const type = sniffContentType(await firstBytes(resolve(cwd, path)))
+    if (!type.startsWith('image/')) throw refuse(path, `is not an image, but ${type}`, 'Replace or delete the file.')
+    const stem = file.slice(0, file.length - extname(file).length)
+    const [, named = stem, weight = '1'] = WEIGHTED.exec(stem) ?? []
+    const name = clean(named, path)
+    refuseSame(names, name, path)
+    traits.push({ name, file, weight: Number(weight) })
+  }
+  return traits
+}
+
+interface Entry {
+  name: string
+  path: string
+  isFolder: boolean
+}
+
+async function entriesOf(folder: string, cwd: string): Promise<Entry[]> {
+  const names = await readdir(resolve(cwd, folder)).catch((error: unknown) => {
+    const reason = systemCode(error) === 'ENOENT' ? "doesn't exist" : 'is not a folder'
+    const isKnown = ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')
+    throw isKnown
+      ? refuse(folder, reason, 'Pass the folder that contains the folders of the layers.')
+      : (fileError(error) ?? error)
+  })
+  const entries: Entry[] = []
+  for (const name of names.filter((one) => !IGNORED.test(one)).sort(naturally)) {
+    const path = join(folder, name)
+    const found = await stat(resolve(cwd, path)).catch((error: unknown) => {
+      throw refuse(path, "can't be read", `Replace or delete it (${systemCode(error)}).`)
+    })
+    if (!found.isDirectory() && !found.isFile()) throw refuse(path, 'is neither a file nor a folder', 'Delete it.')
+    entries.push({ name, path, isFolder: found.isDirectory() })
+  }
+  return entries
+}
+
+async function firstBytes(path: string): Promise<Uint8Array> {
+  const file = await open(path)
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(SNIFF_BYTES), 0, SNIFF_BYTES, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Compares numbers in names by their value: `2 Eyes` before `10 Hat`. The same on every machine. */
+function naturally(a: string, b: string): number {
+  const [one, other] = [a, b].map((name) => name.match(/\d+|\D+/g) ?? [])
+  for (const [index, part] of (one ?? []).entries()) {
+    const against = other?.[index]
+    if (against === undefined) return 1
+    const isNumeric = /^\d/.test(part) && /^\d/.test(against)
+    if (isNumeric && BigInt(part) !== BigInt(against)) return BigInt(part) < BigInt(against) ? -1 : 1
+    if (!isNumeric && part !== against) return part < against ? -1 : 1
+  }
+  return (one?.length ?? 0) - (other?.length ?? 0) || (a < b ? -1 : 1)
+}
+
+function clean(name: string, path: string): string {
+  const cleaned = name.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
+  if (cleaned === '' || /\p{Cc}/u.test(cleaned) || cleaned.length > 100 || !cleaned.isWellFormed()) {
+    throw refuse(path, 'has no usable name', 'Rename it to at most 100 visible characters.')
+  }
+  return cleaned
+}
+
+function refuseSame(names: Map<string, string>, name: string, path: string): void {
+  const earlier = names.get(name.toLowerCase())
+  if (earlier !== undefined)
+    throw refuse(path, `has the same name as ${quoted(earlier)}: ${quoted(name)}`, 'Rename one.')
+  names.set(name.toLowerCase(), path)
+}
+
+const refuse = (file: string, message: string, hint: string): GdnError =>
+  new GdnError('invalid_input', message, { place: { file }, hint })

@@ -1,0 +1,62 @@
+import { type Clause, clausesOf } from './clauses.ts'
+import type { Art, ArtLayer } from './types.ts'
+
+/** The layers, rules and counts of an edition. The last value of an optional layer means that it is not shown. */
+export interface Problem {
+  /** The number of NFTs that are made from layers. */
+  count: number
+  /** The number of values of each layer. */
+  sizes: readonly number[]
+  clauses: readonly Clause[]
+  /** The exact count of each value, by layer; null if it has a weight. */
+  exact: readonly (readonly (number | null)[])[]
+  /** The wanted number of NFTs of each value: its exact count, or its share by largest remainder. */
+  wanted: readonly (readonly number[])[]
+}
+
+/** @param count the number of NFTs that are made from layers, without one-of-ones */
+export function problemOf(art: Art, count: number): Problem {
+  const parts = art.layers.map((layer) => countsOf(layer, count))
+  return {
+    count,
+    sizes: art.layers.map(sizeOf),
+    clauses: clausesOf(art),
+    exact: parts.map(({ exact }) => exact),
+    wanted: parts.map(({ wanted }) => wanted),
+  }
+}
+
+export const sizeOf = ({ traits, optional }: ArtLayer): number => traits.length + (optional === null ? 0 : 1)
+
+function countsOf({ traits, optional }: ArtLayer, count: number) {
+  const frequencies = traits.map((trait) => trait.frequency)
+  const weights: number[] = frequencies.map((one) => ('weight' in one ? one.weight : 0))
+  const exact: (number | null)[] = frequencies.map((one) => ('count' in one ? one.count : one.weight === 0 ? 0 : null))
+  const sum = weights.reduce((total, weight) => total + weight, 0)
+  if (optional !== null && 'count' in optional) exact.push(optional.count)
+  const given = exact.reduce<number>((total, one) => total + (one ?? 0), 0)
+  const rest = Math.max(0, count - given)
+  const shares = weights.map((weight) => (sum === 0 ? 0 : weight / sum))
+  if (optional !== null && 'share' in optional) {
+    exact.push(optional.share === 0 ? 0 : null)
+    // The share is one of all NFTs, and the weights divide what remains.
+    const hidden = sum === 0 ? 1 : rest === 0 ? 0 : Math.min(1, (optional.share * count) / rest)
+    for (const [index, share] of shares.entries()) shares[index] = share * (1 - hidden)
+    shares.push(hidden)
+  }
+  const divided = largestRemainder(rest, shares)
+  return { exact, wanted: exact.map((one, value) => one ?? divided[value] ?? 0) }
+}
+
+/** Divides a number by shares that add up to 1. The largest fractions are rounded up, the first of equal ones. */
+export function largestRemainder(total: number, shares: readonly number[]): number[] {
+  const whole = shares.map((share) => Math.floor(share * total + 1e-9))
+  const left = total - whole.reduce((sum, one) => sum + one, 0)
+  const fraction = (index: number) => (shares[index] ?? 0) * total - (whole[index] ?? 0)
+  const order = shares
+    .map((_, index) => index)
+    .filter((index) => (shares[index] ?? 0) > 0)
+    .sort((a, b) => fraction(b) - fraction(a) || a - b)
+  for (const index of order.slice(0, Math.max(0, left))) whole[index] = (whole[index] ?? 0) + 1
+  return whole
+}

@@ -1,0 +1,190 @@
+import { allCombinations } from './dense-rows.ts'
+import { cheapest, type Diagram, diagramOf, topSum } from './diagram.ts'
+import { exactSearch } from './exact-search.ts'
+import type { Problem } from './problem.ts'
+
+/** An exact count of a value. */
+export interface ExactCount {
+  layer: number
+  value: number
+  count: number
+}
+
+/** Rules and exact counts that no edition of the wanted size can follow. Without any of them, this isn't proven. */
+export interface Proof {
+  /** The indexes of the rules. */
+  rules: readonly number[]
+  counts: readonly ExactCount[]
+  /** The number of combinations that these rules allow. */
+  combinations: bigint
+}
+
+/** The limit of one attempt, in arcs of the diagram that are read. */
+const MAX_STEPS = 3e8
+const ROUNDS = 400
+/** A space with more combinations is not searched completely. */
+const MAX_SEARCHED = 20_000
+const SCALES = [1, 2, 3, 4]
+
+type Points = Int32Array[]
+
+/** Finds a proof that a problem has no solution, or null. A problem without a proof may be impossible as well. */
+export function prove(problem: Problem): Proof | null {
+  let members = allMembers(problem)
+  const points = contradiction(problem, members)
+  if (points === null) return null
+  if (points !== 'searched') {
+    members = { ...members, counts: members.counts.filter(({ layer, value }) => points[layer]?.[value] !== 0) }
+    members = reduced(members, (fewer) => isProven(problem, fewer, points))
+  }
+  // The points that prove it may differ without a member, so each is left out once more.
+  members = reduced(members, (fewer) => contradiction(problem, fewer) !== null)
+  return { ...members, combinations: diagramWith(problem, members.rules).total }
+}
+
+interface Members {
+  rules: number[]
+  counts: ExactCount[]
+}
+
+const allMembers = ({ clauses, exact }: Problem): Members => ({
+  rules: [...new Set(clauses.map(({ rule }) => rule))],
+  counts: exact.flatMap((own, layer) =>
+    own.flatMap((count, value) => (count === null ? [] : [{ layer, value, count }])),
+  ),
+})
+
+/**
+ * Whether a problem is proven impossible by a relaxation, in which parts of combinations can be chosen. The counts that
+ * it excludes are those outside of a range.
+ */
+export const isImpossible = (problem: Problem): boolean => {
+  const found = contradiction(problem, allMembers(problem))
+  return found !== null && found !== 'searched'
+}
+
+/** Whether there is a proof with only these rules and counts. */
+export const isContradictory = (problem: Problem, members: Pick<Proof, 'rules' | 'counts'>): boolean =>
+  contradiction(problem, { rules: [...members.rules], counts: [...members.counts] }) !== null
+
+/** Leaves out members, one after the other, as long as the rest is still a proof. */
+function reduced(members: Members, isProof: (members: Members) => boolean): Members {
+  let kept = members
+  for (let size = -1; size !== kept.rules.length + kept.counts.length; ) {
+    size = kept.rules.length + kept.counts.length
+    for (const rule of kept.rules) {
+      const fewer = { ...kept, rules: kept.rules.filter((one) => one !== rule) }
+      if (isProof(fewer)) kept = fewer
+    }
+    for (const count of kept.counts) {
+      const fewer = { ...kept, counts: kept.counts.filter((one) => one !== count) }
+      if (isProof(fewer)) kept = fewer
+    }
+  }
+  return kept
+}
+
+const diagramWith = ({ sizes, clauses }: Problem, rules: readonly number[]): Diagram =>
+  diagramOf(
+    sizes,
+    clauses.filter(({ rule }) => rules.includes(rule)),
+  )
+
+/**
+ * Finds points for values with an exact count, such that the counts give more points than any choice of distinct
+ * combinations can have. Without points, the combinations are too few.
+ */
+function contradiction(problem: Problem, { rules, counts }: Members): Points | 'searched' | null {
+  const diagram = diagramWith(problem, rules)
+  const exact = problem.sizes.map((size) => new Array<number | null>(size).fill(null))
+  for (const { layer, value, count } of counts) (exact[layer] as (number | null)[])[value] = count
+  const limited = { ...problem, exact, clauses: problem.clauses.filter(({ rule }) => rules.includes(rule)) }
+  const none = pointsOf(problem.sizes, () => 0)
+  if (diagram.total < BigInt(problem.count)) return none
+  let left = MAX_STEPS
+  for (const points of [...simplePoints(limited, diagram, counts)]) {
+    left -= costOf(diagram, points)
+    if (left < 0) break
+    if (exceeds(diagram, limited, points)) return points
+  }
+  return learnedPoints(limited, diagram) ?? searched(limited, diagram)
+}
+
+function isProven(problem: Problem, { rules, counts }: Members, points: Points): boolean {
+  const diagram = diagramWith(problem, rules)
+  const kept = pointsOf(problem.sizes, (layer, value) =>
+    counts.some((one) => one.layer === layer && one.value === value) ? (points[layer]?.[value] ?? 0) : 0,
+  )
+  return diagram.total < BigInt(problem.count) || exceeds(diagram, problem, kept)
+}
+
+const pointsOf = (sizes: readonly number[], of: (layer: number, value: number) => number): Points =>
+  sizes.map((size, layer) => Int32Array.from({ length: size }, (_, value) => of(layer, value)))
+
+const widthOf = (points: Points): number =>
+  points.reduce((sum, own) => sum + own.reduce((a, b) => Math.max(a, b)) - own.reduce((a, b) => Math.min(a, b)), 1)
+
+const costOf = (diagram: Diagram, points: Points): number => diagram.arcs * widthOf(points)
+
+function exceeds(diagram: Diagram, { exact, count }: Problem, points: Points): boolean {
+  let sum = 0
+  for (const [layer, own] of points.entries()) {
+    for (const [value, one] of own.entries()) if (one !== 0) sum += one * (exact[layer]?.[value] ?? 0)
+  }
+  return sum > topSum(diagram, points, count)
+}
+
+/** Yields points for a single count, for the counts of a layer, and for the sides of each clause. */
+function* simplePoints({ sizes, exact, clauses, count }: Problem, diagram: Diagram, counts: readonly ExactCount[]) {
+  for (const sign of [1, -1]) {
+    for (const one of counts) {
+      const possible = diagram.withValue[one.layer]?.[one.value] ?? 0n
+      const isEnough =
+        sign === 1 ? possible >= BigInt(one.count) : diagram.total - possible >= BigInt(count - one.count)
+      if (isEnough) continue
+      yield pointsOf(sizes, (layer, value) => (layer === one.layer && value === one.value ? sign : 0))
+    }
+    for (const own of sizes.keys()) {
+      yield pointsOf(sizes, (layer, value) => (layer === own && exact[layer]?.[value] !== null ? sign : 0))
+    }
+  }
+  for (const { layers, allowed } of clauses) {
+    yield pointsOf(sizes, (layer, value) => {
+      const own = allowed[layers.indexOf(layer)]
+      if (own === undefined || exact[layer]?.[value] === null) return 0
+      const isWhole = own.every((one, other) => one === 0 || exact[layer]?.[other] !== null)
+      return isWhole ? -(own[value] as number) : 1 - (own[value] as number)
+    })
+  }
+}
+
+/** Learns points from combinations: values that the cheapest combinations contain too rarely get more points. */
+function learnedPoints({ sizes, exact, count, ...rest }: Problem, diagram: Diagram): Points | null {
+  if (exact.every((own) => own.every((one) => one === null))) return null
+  const learned = sizes.map((size) => new Float64Array(size))
+  const combination = new Int16Array(sizes.length)
+  const rounds = Math.min(ROUNDS, Math.floor(MAX_STEPS / Math.max(1, diagram.arcs)))
+  for (let round = 1; round <= rounds; round++) {
+    cheapest(diagram, (layer, value) => -(learned[layer]?.[value] as number), combination)
+    for (const [layer, own] of learned.entries()) {
+      for (const [value, one] of own.entries()) {
+        const wanted = exact[layer]?.[value] ?? null
+        if (wanted === null) continue
+        own[value] = one + wanted / count - (combination[layer] === value ? 1 : 0)
+      }
+    }
+    if (round % 20 !== 0) continue
+    const most = learned.reduce((max, own) => own.reduce((a, b) => Math.max(a, Math.abs(b)), max), 0)
+    for (const scale of SCALES) {
+      const points = pointsOf(sizes, (layer, value) => Math.round(((learned[layer]?.[value] ?? 0) * scale) / most))
+      if (exceeds(diagram, { sizes, exact, count, ...rest }, points)) return points
+    }
+  }
+  return null
+}
+
+function searched(problem: Problem, diagram: Diagram): 'searched' | null {
+  if (diagram.omitted.length > 0 || diagram.total > BigInt(MAX_SEARCHED)) return null
+  const all = allCombinations(diagram, problem.exact)
+  return exactSearch(problem, all) === 'impossible' ? 'searched' : null
+}

@@ -1,0 +1,47 @@
+import { allCombinations, denseRows } from './dense-rows.ts'
+import type { Diagram } from './diagram.ts'
+import { exactSearch } from './exact-search.ts'
+import type { Problem } from './problem.ts'
+import { sparseRows } from './sparse-rows.ts'
+
+/** A space with at most this number of combinations is listed. */
+const MAX_LISTED = 200_000
+/** Below this number of combinations for each NFT, random combinations are often duplicates. */
+const DENSE = 64
+
+/** The rows of an edition. */
+export interface Rows {
+  /** The values of each row by layer, one row after the other. */
+  values: Int16Array
+  /** The number of NFTs with each value, by layer. */
+  made: readonly (readonly number[])[]
+}
+
+/** Searches for distinct rows that follow the rules and meet the counts. Returns null if it finds none. */
+export function findRows(problem: Problem, diagram: Diagram, seed: string): Rows | null {
+  const { count, exact, sizes } = problem
+  if (count === 0) return met(problem, new Int16Array(0))
+  const listed = Math.min(Math.max(MAX_LISTED, 4 * count), count * DENSE)
+  // A diagram without some rules has combinations that violate them.
+  if (diagram.omitted.length > 0 || diagram.total > BigInt(listed)) {
+    const rows = sparseRows(problem, diagram, seed)
+    return rows === null ? null : met(problem, rows)
+  }
+  const all = allCombinations(diagram, exact)
+  if (all.length < count * sizes.length) return null
+  const found = met(problem, denseRows(problem, all, seed))
+  if (found !== null) return found
+  const start = exactSearch(problem, all)
+  return start === null || start === 'impossible' ? null : met(problem, denseRows(problem, all, seed, start))
+}
+
+/** Counts the values of rows. Returns null if an exact count isn't met. */
+function met({ sizes, exact }: Problem, values: Int16Array): Rows | null {
+  const made = sizes.map((size) => new Array<number>(size).fill(0))
+  for (const [index, value] of values.entries()) {
+    const own = made[index % made.length] as number[]
+    own[value] = (own[value] ?? 0) + 1
+  }
+  const isMet = exact.every((own, layer) => own.every((one, value) => one === null || one === made[layer]?.[value]))
+  return isMet ? { values, made } : null
+}

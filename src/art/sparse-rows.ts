@@ -1,0 +1,179 @@
+import { SeededRandom } from '../core/random-words.ts'
+import { Balance, Buckets } from './balance.ts'
+import { type Clause, follows } from './clauses.ts'
+import { cheapest, type Diagram } from './diagram.ts'
+import { FittedDiagram } from './fit.ts'
+import type { Problem } from './problem.ts'
+
+/** Draws of a combination before the weights are flattened. */
+const TRIES = 60
+const FLATTENINGS = 8
+/** The limit of the search, in arcs of the diagram that are read. */
+const MAX_STEPS = 6e8
+/** The search ends after this number of moves without progress, if only weights are not met, and otherwise. */
+const PATIENCE = 300
+const EXACT_PATIENCE = 5000
+
+/**
+ * Makes distinct rows for a space with many more combinations than NFTs: draws them, then changes rows until the counts
+ * are met.
+ *
+ * @returns the values of each row by layer; null if fewer distinct rows were found
+ */
+export function sparseRows(problem: Problem, diagram: Diagram, seed: string): Int16Array | null {
+  const { count, sizes, clauses, exact, wanted } = problem
+  const random = new SeededRandom(seed, 'rows')
+  // A weight may ask for none, but the rules may need some.
+  const inWanted = wanted.map((own, layer) =>
+    own.map((one, value) => (exact[layer]?.[value] === 0 ? 0 : Math.max(one, 0.01))),
+  )
+  const rows = drawRows(new FittedDiagram(diagram, inWanted), { count, layers: sizes.length, clauses, random })
+  if (rows === null) return null
+  new Repair(problem, diagram, rows, new SeededRandom(seed, 'repair')).run()
+  return rows
+}
+
+interface Drawing {
+  count: number
+  layers: number
+  clauses: readonly Clause[]
+  random: SeededRandom
+}
+
+function drawRows(fitted: FittedDiagram, { count, layers, clauses, random }: Drawing): Int16Array | null {
+  const rows = new Int16Array(count * layers)
+  const known = new Set<string>()
+  let flattened = 0
+  for (let row = 0; row < count; row++) {
+    for (let tries = 0; ; tries++) {
+      if (tries === TRIES) {
+        if (flattened === FLATTENINGS) return null
+        flattened += 1
+        tries = 0
+        fitted.flatten()
+      }
+      fitted.draw(random, rows, row * layers)
+      const key = keyOf(rows, row * layers, layers)
+      if (known.has(key) || !clauses.every((clause) => follows(clause, rows, row * layers))) continue
+      known.add(key)
+      break
+    }
+  }
+  return rows
+}
+
+const keyOf = (rows: Int16Array, at: number, layers: number): string =>
+  String.fromCharCode(...rows.subarray(at, at + layers))
+
+/** Changes rows, which stay distinct and follow the rules, until the counts are met as far as the search finds. */
+class Repair {
+  readonly #diagram: Diagram
+  readonly #rows: Int16Array
+  readonly #random: SeededRandom
+  readonly #layers: number
+  readonly #count: number
+  readonly #clauses: readonly Clause[]
+  readonly #ofLayer: readonly (readonly Clause[])[]
+  readonly #balance: Balance
+  readonly #buckets: Buckets
+  readonly #known = new Set<string>()
+  readonly #next: Int16Array
+  #steps = 0
+
+  constructor(problem: Problem, diagram: Diagram, rows: Int16Array, random: SeededRandom) {
+    const { sizes, count, clauses } = problem
+    this.#diagram = diagram
+    this.#rows = rows
+    this.#random = random
+    this.#layers = sizes.length
+    this.#count = count
+    this.#clauses = clauses
+    this.#ofLayer = sizes.map((_, layer) => clauses.filter(({ layers }) => layers.includes(layer)))
+    this.#balance = new Balance(problem)
+    this.#buckets = new Buckets(sizes, count)
+    this.#next = new Int16Array(sizes.length)
+    for (let row = 0; row < count; row++) this.#enter(row, 1)
+  }
+
+  run(): void {
+    let idle = 0
+    let best = this.#balance.total
+    while (this.#steps < MAX_STEPS && best > 0) {
+      this.#move()
+      const { total } = this.#balance
+      this.#steps += 1000
+      idle = total < best ? 0 : idle + 1
+      best = Math.min(best, total)
+      if (idle > EXACT_PATIENCE || (idle > PATIENCE && this.#balance.exactErrors === 0)) break
+    }
+  }
+
+  /** Makes one change that reduces the penalty, or that leaves it unchanged so that another one can. */
+  #move(): void {
+    const over = this.#balance.values(1)
+    const under = this.#balance.values(-1)
+    const exact = new Set([...over, ...under].filter(({ isExact }) => isExact).map((one) => one.layer))
+    const from = exact.size > 0 ? over.filter((one) => exact.has(one.layer)) : over
+    const { layer, value } = from[this.#random.below(from.length)] ?? { layer: 0, value: 0 }
+    const rows = this.#buckets.of(layer, value)
+    const inLayer = this.#random.shuffle(under.filter((one) => one.layer === layer))
+    for (let tries = 0; tries < 6 && rows.length > 0; tries++) {
+      const row = rows[this.#random.below(rows.length)] as number
+      for (const { value: to } of inLayer.slice(0, 4)) if (this.#changeOne(row, layer, to)) return
+    }
+    for (let tries = 0; tries < 3 && rows.length > 0; tries++) {
+      if (this.#changeSeveral(rows[this.#random.below(rows.length)] as number)) return
+    }
+    // Values outside of the chosen layer may stand in the way, so any row may change at no cost.
+    this.#changeSeveral(this.#random.below(this.#count))
+  }
+
+  #changeOne(row: number, layer: number, value: number): boolean {
+    this.#next.set(this.#rows.subarray(row * this.#layers, (row + 1) * this.#layers))
+    this.#next[layer] = value
+    this.#steps += this.#ofLayer[layer]?.length ?? 0
+    if (!(this.#ofLayer[layer] ?? []).every((clause) => follows(clause, this.#next))) return false
+    if (this.#balance.change(layer, this.#rows[row * this.#layers + layer] as number, value) >= 0) return false
+    return this.#replace(row)
+  }
+
+  /** Replaces a row by the best combination for it. Of equal ones, it takes a random one that differs. */
+  #changeSeveral(row: number): boolean {
+    this.#steps += this.#diagram.arcs
+    const at = row * this.#layers
+    const noise = this.#diagram.sizes.map((size) => Float64Array.from({ length: size }, () => this.#random.below(256)))
+    const cost = (layer: number, value: number) => {
+      const current = this.#rows[at + layer] as number
+      const change = this.#balance.change(layer, current, value) * 65_536
+      return change + (noise[layer]?.[value] as number) + (current === value ? 0 : 64)
+    }
+    cheapest(this.#diagram, cost, this.#next)
+    let change = 0
+    for (let layer = 0; layer < this.#layers; layer++) {
+      change += this.#balance.change(layer, this.#rows[at + layer] as number, this.#next[layer] as number)
+    }
+    if (change > 0 || !this.#clauses.every((clause) => follows(clause, this.#next))) return false
+    return this.#replace(row) && change < 0
+  }
+
+  #replace(row: number): boolean {
+    if (this.#known.has(keyOf(this.#next, 0, this.#layers))) return false
+    this.#enter(row, -1)
+    this.#rows.set(this.#next, row * this.#layers)
+    this.#enter(row, 1)
+    return true
+  }
+
+  #enter(row: number, by: 1 | -1): void {
+    const at = row * this.#layers
+    this.#balance.count(this.#rows, at, by)
+    const key = keyOf(this.#rows, at, this.#layers)
+    if (by === 1) this.#known.add(key)
+    else this.#known.delete(key)
+    for (let layer = 0; layer < this.#layers; layer++) {
+      const value = this.#rows[at + layer] as number
+      if (by === 1) this.#buckets.add(row, layer, value)
+      else this.#buckets.remove(row, layer, value)
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import type { ArtCheck } from '../../../art/check.ts'
+import { type Art, DEFAULT_SEED, MAX_COUNT } from '../../../art/types.ts'
+import { count as counted } from '../../../core/count.ts'
+import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
+import { shellWord } from '../../../core/shell-word.ts'
+import { readArt } from '../../art/read-art.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { requiredFlag } from '../../flag-errors.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { integer, notEmpty } from '../../flags/parse.ts'
+import { safe } from '../../io/io.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+
+/** Deviations that are printed as text. */
+const LISTED = 10
+
+const VIEW: View = {
+  fields: [
+    ...['verdict', 'count', 'seed', 'combinations', 'combinations_exact', 'omitted_rules'],
+    ...['largest_edition', 'upper_bound', 'reasons', 'deviations'],
+  ],
+  columns: ['verdict', 'count', 'combinations', 'largest_edition', 'upper_bound'],
+  id: 'verdict',
+  // The reasons and deviations are printed as sentences.
+  card: ({ reasons: _reasons, deviations, omitted_rules: _rules, ...record }) => [
+    ...Object.entries(record),
+    ['deviations', (deviations as readonly unknown[]).length],
+  ],
+}
+
+export interface ArtCheckFlags extends OutputFlags {
+  count?: number
+  seed?: string
+  strict?: boolean
+}
+
+export function command(deps: Deps, run = check): GdnCommand {
+  const checkCommand = new GdnCommand({
+    about:
+      'The command searches for an edition of distinct combinations that follows all rules and exact counts. The verdict is possible if it found one, impossible if it has a proof, and undecided otherwise, with the exit code 11. The reasons of an impossible edition are rules and counts that contradict each other: without any one of them, there is no proof. A weight that the rules do not allow is a deviation, and --strict refuses it with the exit code 5, like an impossible edition. combinations is the number of combinations that the rules allow. If there are too many rules to count it, it is an upper bound without the omitted rules. largest_edition was found by the search, and no edition can be larger than upper_bound.',
+    examples: [
+      ['Check an edition of 9,000 NFTs', 'gdn art check art.yaml --count 9000'],
+      ['Accept no deviation from the weights', 'gdn art check art.yaml --count 9000 --strict'],
+      ['Print the deviations and reasons as JSON', 'gdn art check art.yaml --count 9000 -o json'],
+    ],
+  })
+  checkCommand.argument('<art.yaml>')
+  addEditionFlags(checkCommand)
+  switchFlag(checkCommand, '--strict', 'Refuse an edition that deviates from a weight')
+  addOutputFlags(checkCommand)
+  return checkCommand.action(async (path: string, flags: ArtCheckFlags) => await run(deps, path, flags))
+}
+
+/** Adds the flags that define an edition. */
+export function addEditionFlags(command: GdnCommand): void {
+  valueFlag(command, '--count <n>', 'Number of NFTs, with one-of-ones', {
+    parse: integer(1, MAX_COUNT),
+    required: true,
+  })
+  valueFlag(command, '--seed <text>', `Seed of the random choices, any text (${DEFAULT_SEED})`, { parse: notEmpty })
+}
+
+export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, VIEW)
+  const { count, seed = DEFAULT_SEED } = flags
+  if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
+  const art = await readArt(deps, path)
+  const [{ checkArt }, { deviationText }] = await Promise.all([
+    import('../../../art/check.ts'),
+    import('../../../art/describe.ts'),
+  ])
+  const found = checkArt(art, { count, seed })
+  await output.one(recordOf(art, found, seed))
+  for (const { text } of found.reasons) io.note(safe(text))
+  for (const one of found.deviations.slice(0, LISTED)) io.note(safe(deviationText(art, one)))
+  if (found.deviations.length > LISTED) io.note(`… and ${found.deviations.length - LISTED} more. Add \`-o json\`.`)
+  io.note(conclusion(found, { path, isStrict: flags.strict === true }))
+  deps.setExitCode(exitCodeOf(found, flags.strict === true))
+}
+
+function recordOf({ layers }: Art, found: ArtCheck, seed: string) {
+  return {
+    verdict: found.verdict,
+    count: found.count,
+    seed,
+    combinations: String(found.combinations),
+    combinations_exact: found.omittedRules.length === 0,
+    omitted_rules: found.omittedRules.map((line) => ({ line })),
+    largest_edition: found.largest,
+    upper_bound: String(found.upperBound),
+    reasons: found.reasons,
+    deviations: found.deviations.map(({ layer, trait, wanted, made }) => ({
+      layer: layers[layer]?.name ?? '',
+      trait: layers[layer]?.traits[trait]?.name ?? null,
+      wanted,
+      made,
+      line: layers[layer]?.traits[trait]?.place.line ?? layers[layer]?.place.line ?? null,
+    })),
+  }
+}
+
+function exitCodeOf({ verdict, deviations }: ArtCheck, isStrict: boolean): ExitCode {
+  if (verdict === 'undecided') return EXIT.undecided
+  return verdict === 'impossible' || (isStrict && deviations.length > 0) ? EXIT.refused : EXIT.ok
+}
+
+function conclusion(found: ArtCheck, { path, isStrict }: { path: string; isStrict: boolean }): string {
+  const { verdict, count, largest, deviations } = found
+  if (verdict === 'possible') {
+    if (deviations.length === 0) return `${counted(count, 'NFT')}: possible, and all weights are met.`
+    const deviating = `${counted(deviations.length, 'trait')} deviate${deviations.length === 1 ? 's' : ''} from the weight`
+    return `${counted(count, 'NFT')}: possible, but ${deviating}.${isStrict ? ' --strict refuses this.' : ''}`
+  }
+  const smaller = largest === null ? '' : ` Try: gdn art check ${shellWord(safe(path))} --count ${largest}`
+  return verdict === 'impossible'
+    ? `${counted(count, 'NFT')}: impossible, for the reasons above.${smaller}`
+    : `${counted(count, 'NFT')}: not decided. Another --seed may find an edition.${smaller}`
+}
