@@ -5,7 +5,7 @@ import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { isRecord, parseJson } from '../core/json.ts'
 import { MAX_BLOCK_BYTES } from '../ipfs/block.ts'
 import { matchesCid, parseCid } from '../ipfs/cid.ts'
-import { readNode, streamNode } from '../ipfs/nodes.ts'
+import { isDirectory, readNode, streamNode } from '../ipfs/nodes.ts'
 import { INDEX_FORMAT, INDEX_VERSION, type IndexHeader, type IndexToken } from './index-lines.ts'
 
 /** A block of an archive. */
@@ -41,6 +41,7 @@ const MAX_HEADER_BYTES = 1024
 const MAX_HEAD_BYTES = 128
 /** Maximum length of a line of the index. */
 const MAX_LINE = 4 * 2 ** 20
+const NEWLINE = 10
 
 /**
  * Opens an archive, and checks each block against its CID.
@@ -92,6 +93,8 @@ const invalid = (file: string, offset: number, problem: string) =>
     place: { file },
     hint: 'The file is damaged or no archive. Use another copy, or archive the collection again.',
   })
+
+const noIndex = (path: string) => invalid(path, 0, 'its root is not the index of an archive')
 
 async function read(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset)
@@ -147,8 +150,9 @@ function archiveOf(path: string, file: FileHandle, places: ReadonlyMap<string, P
 
 async function headerOf(path: string, archive: Blocks, root: CID): Promise<IndexHeader> {
   for await (const line of linesOf(path, archive, root)) {
+    if (isHeader(line)) return line
     if (isRecord(line) && line.format === INDEX_FORMAT && line.version === INDEX_VERSION) {
-      return line as unknown as IndexHeader
+      throw invalid(path, 0, 'the first line of its index does not describe a collection')
     }
     if (isRecord(line) && line.format === INDEX_FORMAT) {
       throw invalid(
@@ -159,7 +163,7 @@ async function headerOf(path: string, archive: Blocks, root: CID): Promise<Index
     }
     break
   }
-  throw invalid(path, 0, 'its root is not the index of an archive')
+  throw noIndex(path)
 }
 
 async function* tokensOf(path: string, archive: Blocks, root: CID): AsyncGenerator<IndexToken> {
@@ -173,10 +177,25 @@ async function* tokensOf(path: string, archive: Blocks, root: CID): AsyncGenerat
   }
 }
 
+const CONTRACT = /^0x[0-9a-f]{40}$/
+/** 2²⁵⁶ has 78 digits. */
+const TOKEN_ID = /^\d{1,78}$/
+
+const matches = (value: unknown, pattern: RegExp): boolean => typeof value === 'string' && pattern.test(value)
 const isText = (value: unknown): boolean => value === undefined || typeof value === 'string'
 
+/** Checks the fields that gdn uses. */
+const isHeader = (line: unknown): line is IndexHeader =>
+  isRecord(line) &&
+  line.format === INDEX_FORMAT &&
+  line.version === INDEX_VERSION &&
+  matches(line.contract, CONTRACT) &&
+  typeof line.blockchain === 'string' &&
+  Number.isSafeInteger(line.tokens) &&
+  typeof line.whole_directory === 'boolean'
+
 function isToken(line: unknown): line is IndexToken {
-  if (!isRecord(line) || typeof line.token_id !== 'string' || !Array.isArray(line.files)) return false
+  if (!isRecord(line) || !matches(line.token_id, TOKEN_ID) || !Array.isArray(line.files)) return false
   if (!isText(line.error) || (line.uri !== null && typeof line.uri !== 'string')) return false
   return line.files.every(
     (file: unknown) =>
@@ -188,18 +207,39 @@ function isToken(line: unknown): line is IndexToken {
 
 /** Yields the lines of the index, parsed. */
 async function* linesOf(path: string, archive: Blocks, root: CID): AsyncGenerator<unknown> {
-  const node = await readNode(archive, root).catch(() => null)
-  if (node === null || node.type === 'directory' || node.type === 'shard') {
-    throw invalid(path, 0, 'its root is not the index of an archive')
-  }
-  let rest = Buffer.alloc(0)
-  for await (const bytes of streamNode(archive, root, node)) {
-    rest = Buffer.concat([rest, bytes])
-    let end = rest.indexOf(10)
-    for (; end >= 0; end = rest.indexOf(10)) {
-      yield parseJson(rest.subarray(0, end))
-      rest = rest.subarray(end + 1)
+  let parts: Uint8Array[] = []
+  let length = 0
+  for await (const bytes of contentOf(path, archive, root)) {
+    let from = 0
+    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, from)) {
+      yield parseJson(Buffer.concat([...parts, bytes.subarray(from, end)]))
+      parts = []
+      length = 0
+      from = end + 1
     }
-    if (rest.length > MAX_LINE) throw invalid(path, 0, 'a line of its index is too long')
+    parts.push(bytes.subarray(from))
+    length += bytes.length - from
+    if (length > MAX_LINE) throw invalid(path, 0, 'a line of its index is too long')
+  }
+}
+
+/** Yields the content of the index. @throws GdnError `invalid_input` if it is no file that gdn writes */
+async function* contentOf(path: string, archive: Blocks, root: CID): AsyncGenerator<Uint8Array> {
+  let reads = 0
+  const get = async (cid: string) => {
+    // No two parts of an index are equal. A small file could repeat its parts endlessly.
+    if (++reads > archive.blocks) throw invalid(path, 0, 'its index repeats its parts')
+    const bytes = await archive.get(cid)
+    if (bytes === null) throw invalid(path, 0, `it lacks block ${cid} of its index`)
+    return bytes
+  }
+  try {
+    const node = await readNode({ get }, root)
+    if (node === null || isDirectory(node)) throw noIndex(path)
+    yield* streamNode({ get }, root, node)
+  } catch (error) {
+    if (systemCode(error) !== undefined || (error instanceof GdnError && error.code !== 'unexpected')) throw error
+    // The errors of malformed nodes have many types.
+    throw noIndex(path)
   }
 }

@@ -2,7 +2,6 @@ import { resolve } from 'node:path'
 import type { OpenArchive } from '../../../archive/read-archive.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { isIpfsUrl } from '../../../core/ipfs-url.ts'
 import { orAborted } from '../../../core/or-aborted.ts'
 import { GdnCommand } from '../../command.ts'
 import { administeredPlace } from '../../connect/data-dir.ts'
@@ -39,8 +38,9 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
   const output = createOutput(io, flags, VIEW)
   const path = resolve(cwd, given)
   const place = await administeredPlace(deps, flags)
-  const [{ openArchive }, { archivedRoots }, { restoreBlocks }] = await Promise.all([
+  const [{ openArchive }, { answeringTokens }, { archivedRoots }, { restoreBlocks }] = await Promise.all([
     import('../../../archive/read-archive.ts'),
+    import('../../../archive/answering-tokens.ts'),
     import('../../../archive/archived-roots.ts'),
     import('../../../server/database/restore-blocks.ts'),
   ])
@@ -77,16 +77,6 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
 
 async function* blocksOf(archive: OpenArchive) {
   for await (const { cid, bytes } of archive.all()) yield { cid: cid.toString(), bytes }
-}
-
-/** Counts the tokens whose metadata the archive has, and those whose URI isn't an ipfs URL. */
-async function answeringTokens(archive: OpenArchive): Promise<{ answering: number; elsewhere: number }> {
-  const counts = { answering: 0, elsewhere: 0 }
-  for await (const { uri, files } of archive.tokens()) {
-    if (uri !== null && !isIpfsUrl(uri)) counts.elsewhere++
-    else if (files[0]?.cid !== undefined) counts.answering++
-  }
-  return counts
 }
 
 const lostTokens = (lost: number, all: number) =>

@@ -1,0 +1,41 @@
+import { BoundedMap } from '../core/bounded-map.ts'
+import { parseCid } from '../ipfs/cid.ts'
+import { findEntry, isComplete, isDirectory, readNode } from '../ipfs/nodes.ts'
+import type { StoredNode } from '../ipfs/unixfs.ts'
+import type { OpenArchive } from './read-archive.ts'
+import { readableUrl } from './token-uri.ts'
+
+/** Number of nodes that are kept, because the tokens of a collection share the nodes of their directories. */
+const RECENT_NODES = 16
+
+/**
+ * Counts the tokens whose URI an archive's blocks answer, and those whose URI isn't an ipfs URL. The index isn't
+ * believed.
+ */
+export async function answeringTokens(archive: OpenArchive): Promise<{ answering: number; elsewhere: number }> {
+  const blocks = { get: archive.get, has: async (cid: string) => archive.has(cid) }
+  const recent = new BoundedMap<StoredNode>(RECENT_NODES)
+  const read = async (text: string): Promise<StoredNode | null> => {
+    const cid = parseCid(text)
+    const node = recent.get(text) ?? (cid === null ? null : await readNode(archive, cid))
+    if (node !== null) recent.set(text, node)
+    return node
+  }
+  const answers = async (cid: string, path: readonly string[]): Promise<boolean> => {
+    let node = await read(parseCid(cid)?.toString() ?? '')
+    for (const name of path) {
+      const found = node === null ? null : await findEntry((link) => read(link.toString()), node, name)
+      node = found === null ? null : await read(found.toString())
+    }
+    return node !== null && !isDirectory(node) && (await isComplete(blocks, node))
+  }
+  const counts = { answering: 0, elsewhere: 0 }
+  for await (const { uri } of archive.tokens()) {
+    if (uri === null) continue
+    const url = readableUrl(uri, '')
+    if ('problem' in url || url.kind !== 'ipfs') counts.elsewhere++
+    // A malformed node answers nothing. Its errors have many types.
+    else if (await answers(url.cid, url.path).catch(() => false)) counts.answering++
+  }
+  return counts
+}
