@@ -71,7 +71,11 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS first_versions (cid TEXT PRIMARY KEY) WITHOUT ROWID`
 const TABLES = ['archive', 'tokens', 'files', 'sources', 'reached', 'blocks', 'first_versions']
 
+const KEPT = 'CREATE TEMP TABLE IF NOT EXISTS kept (cid TEXT PRIMARY KEY) WITHOUT ROWID'
+
 const PAGE = 500
+/** Fewer, because a token URI may have megabytes. */
+const TOKENS_PAGE = 20
 
 /** The unfinished archive: the tokens, the files that were read so far, and their blocks. */
 export class ArchiveStore extends ScratchDatabase implements BlockReader {
@@ -140,11 +144,11 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
   *tokens(only: 'all' | 'open' = 'all'): Generator<ListedToken> {
     const where = only === 'open' ? 'AND is_done = 0' : ''
     for (let after = ''; ; ) {
-      const sql = `SELECT token, uri, problem FROM tokens WHERE token > ? ${where} ORDER BY token LIMIT ${PAGE}`
+      const sql = `SELECT token, uri, problem FROM tokens WHERE token > ? ${where} ORDER BY token LIMIT ${TOKENS_PAGE}`
       const rows = this.all<{ token: string; uri: string | null; problem: string | null }>(sql, after)
       yield* rows
       const last = rows.at(-1)
-      if (last === undefined || rows.length < PAGE) return
+      if (last === undefined || rows.length < TOKENS_PAGE) return
       after = last.token
     }
   }
@@ -235,11 +239,19 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     this.#bytes += bytes.length
   }
 
+  /** Makes `dropContent` leave these blocks, also if other sources have them. */
+  keepContent(cids: Iterable<string>): void {
+    this.run(KEPT)
+    for (const cid of cids) this.run('INSERT OR IGNORE INTO kept VALUES (?)', cid)
+  }
+
   /** Deletes the raw blocks of a source, for a check that keeps no content. */
   dropContent(cids: Iterable<string>): void {
+    this.run(KEPT)
     for (const cid of cids) {
-      const [row] = this.all<{ n: number }>('SELECT LENGTH(bytes) AS n FROM blocks WHERE cid = ?', cid)
-      this.run('DELETE FROM blocks WHERE cid = ?', cid)
+      const where = 'WHERE cid = ? AND cid NOT IN (SELECT cid FROM kept)'
+      const [row] = this.all<{ n: number }>(`SELECT LENGTH(bytes) AS n FROM blocks ${where}`, cid)
+      this.run(`DELETE FROM blocks ${where}`, cid)
       this.#bytes -= Number(row?.n ?? 0)
     }
   }

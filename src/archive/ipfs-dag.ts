@@ -22,6 +22,8 @@ export interface DagOptions {
   put(cid: string, bytes: Uint8Array, firstVersions?: readonly string[]): void
   /** Decoded nodes of directories, by CID, because the files of a collection share their directory. */
   directories: BoundedMap<StoredNode>
+  /** Makes a block stay in the store while this file or directory is read. */
+  hold(cid: string): void
   signal: AbortSignal
   /** Maximum size of the content in bytes. */
   maxBytes: number
@@ -64,7 +66,8 @@ export class StoredDag {
 
   /** Returns a block, checked against its CID. @throws FetchFailure */
   async get(text: string): Promise<Uint8Array> {
-    const { store, gateways, put, signal } = this.#options
+    const { store, gateways, put, hold, signal } = this.#options
+    hold(text)
     const stored = store.block(text)
     if (stored !== null) return stored
     try {

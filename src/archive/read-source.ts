@@ -69,34 +69,45 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
   const [strict, lenient] = [fetcherFor(false), fetcherFor(true)]
   const breakers = new BoundedMap<Breaker>(MANY_ORIGINS)
 
+  /** The blocks of each source that is being read. Sources may have equal blocks. */
+  const held = new Set<Set<string>>()
+
   /** Stores a block, unless the archive becomes too large. */
-  const put = (cid: string, bytes: Uint8Array, firstVersions: readonly string[] = []) => {
+  const put = (blocks: Set<string>, cid: string, bytes: Uint8Array, firstVersions: readonly string[] = []) => {
+    blocks.add(cid)
     if (store.bytes + bytes.length > limits.totalBytes) {
       throw lasting(`the archive is full: its files have more than ${formatBytes(limits.totalBytes)}`)
     }
     store.putBlock({ cid, bytes }, firstVersions)
   }
   const directories = new BoundedMap<StoredNode>(RECENT_DIRECTORIES)
-  const dagFor = (maxBytes: number) => new StoredDag({ store, gateways, put, directories, signal, maxBytes })
+  const dagFor = (blocks: Set<string>, maxBytes: number) =>
+    new StoredDag({
+      ...{ store, gateways, directories, signal, maxBytes },
+      put: (...block) => put(blocks, ...block),
+      hold: (cid) => blocks.add(cid),
+    })
 
   /** The CID proves the content, so even a page is what the token names. */
-  async function readIpfs(url: ReadableUrl & { kind: 'ipfs' }, { maxBytes }: SourceRules) {
+  async function readIpfs(blocks: Set<string>, url: ReadableUrl & { kind: 'ipfs' }, { maxBytes }: SourceRules) {
     const root = parseCid(url.cid)
     if (root === null)
       throw lasting('its CID is invalid, or of a kind that gdn does not read (sha2-256 of raw or dag-pb)')
     if (url.cid.startsWith('Qm')) store.noteFirstVersion(root.toString())
-    const file = await archivedFile(dagFor(maxBytes), root, url.path)
+    const file = await archivedFile(dagFor(blocks, maxBytes), root, url.path)
     return { ...file, isVerifiable: true }
   }
 
-  async function readWeb(url: string, rules: SourceRules) {
+  async function readWeb(blocks: Set<string>, url: string, rules: SourceRules) {
     const { origin } = new URL(url)
     const breaker = breakers.get(origin) ?? new Breaker(origin)
     breakers.set(origin, breaker)
     const fetcher = rules.allowHtml ? lenient : strict
     for (let attempt = 1; ; attempt++) {
       try {
-        return await breaker.watch(async () => await imported((await fetcher.fetchFile(url, signal)).content, rules))
+        return await breaker.watch(async () => {
+          return await imported(blocks, (await fetcher.fetchFile(url, signal)).content, rules)
+        })
       } catch (error) {
         if (!(error instanceof FetchFailure) || error.lasting || attempt === ATTEMPTS) throw error
         await sleep(Math.min(error.retryAfterMs ?? backoffMs(attempt, BACKOFF), LONGEST_WAIT_MS), signal)
@@ -105,7 +116,11 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
   }
 
   /** Imports content as `ipfs add --cid-version=1` does. */
-  async function imported(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, { maxBytes }: SourceRules) {
+  async function imported(
+    blocks: Set<string>,
+    content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    { maxBytes }: SourceRules,
+  ) {
     const hash = createHash('sha256')
     let size = 0
     async function* limited() {
@@ -117,34 +132,50 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
       }
     }
     const { importBlocks } = await import('../ipfs/import.ts')
-    const { cid } = await importBlocks(limited(), (block) => put(block.cid, block.bytes))
-    const { reached } = await dagFor(Number.POSITIVE_INFINITY).blocksBelow(cid)
+    const { cid } = await importBlocks(limited(), (block) => put(blocks, block.cid, block.bytes))
+    const { reached } = await dagFor(blocks, Number.POSITIVE_INFINITY).blocksBelow(cid)
     return { cid: cid.toString(), size, sha256: hash.digest('hex'), reached, isVerifiable: false }
   }
 
-  async function readData(url: string, rules: SourceRules) {
+  async function readData(blocks: Set<string>, url: string, rules: SourceRules) {
     const bytes = bytesOfDataUrl(url)
     if (bytes === null) throw lasting('it is not a data URL: it has no comma, or its base64 is invalid')
-    return await imported([bytes], rules)
+    return await imported(blocks, [bytes], rules)
   }
 
   type Content = Omit<Source, 'key'> & { reached: readonly string[] }
 
-  async function readOnce(key: string, keeps: boolean, act: () => Promise<Content>): Promise<Source | Unreadable> {
+  /** Deletes the content of a source, but not the blocks that other sources need. */
+  function dropContent(reached: readonly string[]): void {
+    const isHeld = (cid: string) => [...held].some((blocks) => blocks.has(cid))
+    store.dropContent(reached.filter((cid) => parseCid(cid)?.code === RAW && !isHeld(cid)))
+  }
+
+  async function readOnce(
+    key: string,
+    keeps: boolean,
+    act: (blocks: Set<string>) => Promise<Content>,
+  ): Promise<Source | Unreadable> {
     const known = store.source(key)
     if (known !== null) return known
+    const blocks = new Set<string>()
+    held.add(blocks)
     try {
-      const { reached, cid, ...facts } = await act()
+      const { reached, cid, ...facts } = await act(blocks)
       const shown = store.isFirstVersion(cid) ? (parseCid(cid)?.toV0().toString() ?? cid) : cid
       const source = { key, cid: shown, ...facts }
       store.finishSource(source, reached)
-      if (!keeps) store.dropContent(reached.filter((one) => parseCid(one)?.code === RAW))
+      held.delete(blocks)
+      if (keeps) store.keepContent(reached)
+      else dropContent(reached)
       return source
     } catch (error) {
       if (signal.aborted || !(error instanceof GdnError) || !isOfContent(error)) throw error
       const problem = messageOf(error)
       store.failSource(key, problem)
       return { problem }
+    } finally {
+      held.delete(blocks)
     }
   }
 
@@ -159,15 +190,19 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
 
   return {
     read: (url, rules) =>
-      once(url.key, rules.keeps, async () => {
-        if (url.kind === 'ipfs') return await readIpfs(url, rules)
-        return await (url.kind === 'data' ? readData(url.url, rules) : readWeb(url.url, rules))
+      once(url.key, rules.keeps, async (blocks) => {
+        if (url.kind === 'ipfs') return await readIpfs(blocks, url, rules)
+        return await (url.kind === 'data' ? readData(blocks, url.url, rules) : readWeb(blocks, url.url, rules))
       }),
     readDirectory: (url) =>
-      once(directoryKey(url.cid), true, async () => {
+      once(directoryKey(url.cid), true, async (blocks) => {
         const root = parseCid(url.cid)
         if (root === null) throw lasting('its CID is invalid')
-        return { ...(await archivedDirectory(dagFor(limits.totalBytes), root)), sha256: null, isVerifiable: true }
+        return {
+          ...(await archivedDirectory(dagFor(blocks, limits.totalBytes), root)),
+          sha256: null,
+          isVerifiable: true,
+        }
       }),
     async close() {
       await Promise.all([gateways.close(), strict.close(), lenient.close()])

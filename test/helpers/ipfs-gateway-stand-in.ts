@@ -4,6 +4,8 @@ import { Readable } from 'node:stream'
 import { importer } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
 
+type Answer = { status?: number; headers?: Record<string, string>; body: Buffer }
+
 /** A trustless gateway with these blocks. */
 export class GatewayStandIn {
   readonly blocks = new Map<string, Buffer>()
@@ -12,9 +14,7 @@ export class GatewayStandIn {
   readonly askedCars: string[] = []
   /** Returns a CAR file, as parts; null if the gateway offers none. */
   car: (cid: string) => Iterable<Uint8Array> | null = () => null
-  answer: (cid: string, path: string) => { status?: number; headers?: Record<string, string>; body: Buffer } | null = (
-    cid,
-  ) => {
+  answer: (cid: string, path: string) => Answer | null | Promise<Answer> = (cid) => {
     const body = this.blocks.get(cid)
     return body === undefined ? { status: 404, body: Buffer.from('not found') } : { body }
   }
@@ -22,7 +22,7 @@ export class GatewayStandIn {
   url = ''
 
   async start(): Promise<this> {
-    this.#server = createServer((request, response) => {
+    this.#server = createServer(async (request, response) => {
       const car = /^\/ipfs\/([^?/]+)\?format=car&dag-scope=entity$/.exec(request.url ?? '')?.[1]
       if (car !== undefined) {
         this.askedCars.push(car)
@@ -32,7 +32,7 @@ export class GatewayStandIn {
       }
       const cid = /^(?:\/subdomain)?\/ipfs\/([^?/]+)\?format=raw$/.exec(request.url ?? '')?.[1] ?? ''
       this.asked.push(cid)
-      const answer = this.answer(cid, request.url ?? '')
+      const answer = await this.answer(cid, request.url ?? '')
       if (answer === null) return
       response.writeHead(answer.status ?? 200, { 'content-type': 'application/vnd.ipld.raw', ...answer.headers })
       response.end(answer.body)
