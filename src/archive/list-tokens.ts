@@ -1,4 +1,5 @@
 import { GdnError } from '../core/errors.ts'
+import { formatBytes } from '../core/format-bytes.ts'
 import type { Block } from '../holders/block-of.ts'
 import { hasCode } from '../holders/first-block.ts'
 import { allTokens, numberOfTokens } from '../holders/holder-table.ts'
@@ -19,6 +20,8 @@ export interface ListOptions {
   contract: string
   standard: 'erc721' | 'erc1155'
   block: Block
+  /** Maximum size of all token URIs in bytes. */
+  maxBytes: number
   onProgress(done: number, all: number): void
 }
 
@@ -29,10 +32,10 @@ const MAX_MESSAGE = 200
  * Stores all tokens that somebody owns, with their URIs at the block.
  *
  * @returns false if the node no longer has the state of the block
- * @throws GdnError `refused` for more tokens than an archive can have
+ * @throws GdnError `refused` for more tokens or larger token URIs than an archive can have
  */
 export async function listTokens(options: ListOptions): Promise<boolean> {
-  const { holders, store, standard, contract, onProgress } = options
+  const { holders, store, standard, contract, maxBytes, onProgress } = options
   const all = numberOfTokens(holders, standard)
   if (all > BigInt(MAX_TOKENS)) {
     throw new GdnError('refused', `${contract} has ${all} tokens, and an archive has at most ${MAX_TOKENS}`, {
@@ -45,12 +48,19 @@ export async function listTokens(options: ListOptions): Promise<boolean> {
     })
   }
   let done = 0
+  let bytes = 0
   const next = allTokens(holders, standard)
   for (;;) {
     const ids = [...take(next, CALLS_AT_ONCE)]
     if (ids.length === 0) return true
     const tokens = await urisOf(options, ids)
     if (tokens === null) return false
+    bytes += tokens.reduce((sum, { uri }) => sum + (uri?.length ?? 0), 0)
+    if (bytes > maxBytes) {
+      throw new GdnError('refused', `the token URIs of ${contract} have more than ${formatBytes(maxBytes)}`, {
+        hint: 'Set a higher limit with --max-size.',
+      })
+    }
     store.addTokens(tokens)
     done += ids.length
     onProgress(done, Number(all))

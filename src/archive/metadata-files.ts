@@ -36,11 +36,13 @@ export function filesIn(metadata: unknown): { files: NamedUrl[]; isCut: boolean 
       const url = value.trim()
       if (!isFile(field, key, url) || files.has(url)) continue
       if (files.size === MAX_FILES) return { files: [...files.values()], isCut: true }
-      files.set(url, { field: field.slice(0, MAX_FIELD), url })
+      files.set(url, { field, url })
     } else if (isObject(value)) {
       // The last one is taken first, so that files are in the order of the metadata.
       const children = Array.isArray(value)
-        ? value.slice(0, MAX_VALUES).map((child, at) => ({ field: `${field}[${at}]`, key, value: child as unknown }))
+        ? value
+            .slice(0, MAX_VALUES)
+            .map((child, at) => ({ field: place(`${field}[${at}]`), key, value: child as unknown }))
         : Object.entries(value)
             .slice(0, MAX_VALUES)
             .map(([name, child]) => ({ field: join(field, name), key: name, value: child }))
@@ -58,4 +60,7 @@ function isFile(field: string, key: string, url: string): boolean {
 }
 
 const join = (field: string, name: string): string =>
-  `${field === '' ? '' : `${field}.`}${name.slice(0, MAX_FIELD)}`.slice(0, MAX_FIELD)
+  place(`${field === '' ? '' : `${field}.`}${name.slice(0, MAX_FIELD)}`)
+
+/** Limits a place at each level, because metadata may be nested 100,000 times. */
+const place = (text: string): string => text.slice(0, MAX_FIELD)

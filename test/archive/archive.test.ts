@@ -195,6 +195,20 @@ test('reads the other tokens of a contract that returns a token URI of 10 MB for
   expect(tokens.map(({ error }) => error)).toEqual([undefined, undefined, undefined, large, large, large])
 }, 60_000)
 
+test('refuses token URIs that are larger than the archive, before it reads any file', async () => {
+  const world = await one(dataUrl({ image: 'x'.repeat(200_000) }))
+  for (let id = 2n; id <= 60n; id++) world.uris.set(id, dataUrl({ image: 'x'.repeat(200_000) }))
+  const { code, file, stderr } = await archive(world, ['--max-size', '10MiB'])
+  expect([code, errorOf({ code, stderr, stdout: '' })]).toEqual([
+    5,
+    expect.objectContaining({
+      message: `the token URIs of ${CONTRACT} have more than 10 MiB`,
+      hint: 'Set a higher limit with --max-size.',
+    }),
+  ])
+  expect(existsSync(file)).toBe(false)
+})
+
 test('archives a collection of a backend, whose large files have no blocks of their own', async () => {
   const dataDir = await freshDataDir()
   const backend = await startTestBackend(dataDir.path)

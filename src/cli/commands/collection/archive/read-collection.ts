@@ -78,7 +78,7 @@ function archivedAt(
 /** Lists the tokens at the block. Returns false if the node no longer has its state. */
 async function listAt(
   deps: Deps,
-  { target, store }: ReadCollectionOptions,
+  { target, store, limits }: ReadCollectionOptions,
   { standard, block, store: holders, reader }: ReadHolders,
 ): Promise<boolean> {
   const { contract } = target
@@ -91,7 +91,8 @@ async function listAt(
   }
   return await withProgress(deps.io, 'Reading token URIs', async ({ update }) => {
     const onProgress = (done: number, all: number) => update(`Reading token URIs: ${done} of ${all}`)
-    return await listTokens({ reader, holders, store, contract, standard, block, onProgress })
+    const { totalBytes: maxBytes } = limits
+    return await listTokens({ reader, holders, store, contract, standard, block, maxBytes, onProgress })
   })
 }
 
