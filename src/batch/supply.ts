@@ -1,3 +1,5 @@
+import { HEADERS, SUPPLY_ERRORS } from '../api/headers.ts'
+import type { Sent } from '../client/outcome.ts'
 import { count } from '../core/count.ts'
 import { GdnError } from '../core/errors.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
@@ -36,4 +38,20 @@ export async function refuseBeyondSupply(
       hint: 'Nothing was sent. Remove rows from the manifest, or mint them in another collection.',
     },
   )
+}
+
+/**
+ * Returns how many rows of a refused request fit into the maximum supply of their collection, which other machines use
+ * up as well. Returns 0 if none do, or if the request was refused for another reason.
+ */
+export async function rowsThatFit(
+  client: Pick<BatchClient, 'call'>,
+  { contractAddress: contract_address, blockchain, signal }: Target,
+  sent: Sent,
+  rows: number,
+): Promise<number> {
+  if (sent.kind !== 'answered' || sent.headers[HEADERS.errorCode] !== SUPPLY_ERRORS.maxSupply) return 0
+  const { left } = await client.call('getsupply', { contract_address, blockchain }, { signal })
+  // NFTs that failed since may leave more, so that the request gets smaller in any case.
+  return Math.min(left ?? 0, rows - 1)
 }

@@ -50,6 +50,9 @@ async function machine(count = 1) {
   return {
     path,
     run: (...args: string[]) => cli([...args, '--base-url', backend.url], { ...options, env }),
+    /** Calls a function after the command has compared the rows with what is left. */
+    runAfter: (permit: () => Promise<null>, ...args: string[]) =>
+      cli([...args, '--base-url', backend.url], { ...options, env, permit }),
     tty: (...args: string[]) => cli([...args, '--base-url', backend.url], { ...options, env, tty: true }),
   }
 }
@@ -224,6 +227,26 @@ describe('a manifest with more rows than are left', () => {
     expect(same.code, same.stderr).toBe(0)
     expect(await supplyOf(address)).toMatchObject({ minted: 3, left: 0 })
   })
+})
+
+test('rows are minted up to the limit, if another machine mints in the meantime', async () => {
+  const collection = await limited(9)
+  const { path, runAfter, run } = await machine(8)
+  const other = async () => {
+    await settled(backend, await mint(backend, collection, plainMetadata(6)))
+    return null
+  }
+  const args = [path('drop.csv'), ...on(collection.address)]
+  const { code, stderr } = await runAfter(other, 'batch', 'mint', ...args, '--yes')
+  expect(stderr).toContain('Continuing with 3 rows per request: the request has 8 NFTs, but only 3 are left')
+  expect(code).toBe(7)
+  const found = JSON.parse((await run('batch', 'results', path('drop.csv'), '--json')).stdout)
+  expect(found.map(({ status }: { status: string }) => status)).toEqual([
+    ...Array(3).fill('deployed'),
+    ...Array(5).fill('failed'),
+  ])
+  expect(found[3].error).toContain('the request has 5 NFTs, but none is left')
+  expect(await supplyOf(collection.address)).toMatchObject({ minted: 9, accepted: 0, left: 0 })
 })
 
 test('nft mint beyond the limit fails with what is left, and sends nothing again', async () => {

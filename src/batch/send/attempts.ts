@@ -9,9 +9,13 @@ import { updateDrop } from '../../state/drops.ts'
 import { notNew } from '../../state/known-nfts.ts'
 import { acceptRows, doubtRows, forgetRequest, noEffectOfRows, refuseRows } from '../../state/send-rows.ts'
 import type { RunContext } from '../runs/run-context.ts'
+import { rowsThatFit } from '../supply.ts'
 
-/** The outcome of an attempt. If it was accepted, `created` has the IDs of its NFTs. */
-export type AttemptResult = ClassifiedAttempt<string[]>
+/**
+ * The outcome of an attempt. If it was accepted, `created` has the IDs of its NFTs. `fits` is the number of rows that
+ * the server would accept, if the request exceeded the maximum supply.
+ */
+export type AttemptResult = ClassifiedAttempt<string[]> & { fits?: number }
 
 /** A request to send. Every attempt sends the same bytes. */
 export interface Job {
@@ -55,7 +59,7 @@ export class Attempts {
         ...limit,
         signal: cut.signal,
       })
-      const verdict = await this.#distrust(job, await verdictOf(result, job.rows))
+      const verdict = await this.#distrust(job, await this.#fit(job, result, await verdictOf(result, job.rows)))
       const { now } = this.#context
       if (verdict.outcome === 'unknown') this.#context.unknownAt = now()
       if (verdict.outcome === 'accepted') this.#context.acceptedAt.set(job.id, now())
@@ -65,6 +69,15 @@ export class Attempts {
       settled.abort()
       slot.done()
     }
+  }
+
+  /** Makes a request have no effect if it was refused, but some of its rows fit into the maximum supply. */
+  async #fit({ rows }: Job, result: Sent, verdict: AttemptResult): Promise<AttemptResult> {
+    if (verdict.outcome !== 'refused') return verdict
+    const { client, options } = this.#context
+    const fits = await rowsThatFit(client, options, result, rows).catch(() => 0)
+    if (fits === 0) return verdict
+    return { ...verdict, outcome: 'no_effect', cause: 'too_large', retryAfterMs: null, fits }
   }
 
   /** Makes the outcome unknown if a response has the ID of an NFT that existed before. */
@@ -122,16 +135,18 @@ export class Attempts {
   }
 
   /** Removes the record of a request that had no effect and isn't sent again unchanged. */
-  async forget({ id, rows }: Job, { cause, message }: NoEffectAttempt): Promise<void> {
+  async forget({ id, rows }: Job, verdict: NoEffectAttempt & Pick<AttemptResult, 'fits'>): Promise<void> {
+    const { cause, message, fits } = verdict
     const { store, emit } = this.#context
-    const largest = cause === 'too_large' ? Math.min(store.drop.largest ?? rows, halfOf(rows)) : null
+    const isLimited = cause === 'too_large' && fits === undefined
+    const largest = isLimited ? Math.min(store.drop.largest ?? rows, halfOf(rows)) : null
     await store.write((sql) => {
       forgetRequest(sql, id)
       if (largest !== null) updateDrop(sql, store.id, { largest })
     })
-    if (largest === null) return
-    store.drop = { ...store.drop, largest }
-    emit({ type: 'resized', chunkSize: largest, message })
+    if (largest !== null) store.drop = { ...store.drop, largest }
+    const chunkSize = largest ?? fits
+    if (chunkSize !== undefined) emit({ type: 'resized', chunkSize, message })
   }
 }
 

@@ -31,11 +31,17 @@ export class RequestQueue {
     return { ...part, size }
   }
 
-  /** Puts a part back at the front, and joins it with the next part of the same request if that part isn't sent yet. */
-  putBack(part: RequestPart): void {
+  /**
+   * Puts a part back at the front, and joins it with the next part of the same request if that part isn't sent yet.
+   *
+   * @param fits number of rows of the part to send first, and separately
+   */
+  putBack(part: RequestPart, fits = 0): void {
+    const rest = { ...part, from: part.from + fits, size: part.size - fits }
     const [next] = this.#first
-    const isRest = next !== undefined && next.request === part.request && next.from === part.from + part.size
-    if (isRest) this.#first.shift()
-    this.#first.unshift(isRest ? { ...part, size: part.size + next.size } : part)
+    const isJoined = next !== undefined && next.request === rest.request && next.from === rest.from + rest.size
+    if (isJoined) this.#first.shift()
+    this.#first.unshift(isJoined ? { ...rest, size: rest.size + next.size } : rest)
+    if (fits > 0) this.#first.unshift({ ...part, size: fits })
   }
 }

@@ -144,7 +144,7 @@ export class Sender {
     if (verdict.outcome !== 'no_effect') return
     await this.#attempts.forget(job, verdict)
     // The server rejects requests with this many rows, so they are sent in smaller requests.
-    if (verdict.cause === 'too_large') this.#queue.putBack(part)
+    if (verdict.cause === 'too_large') this.#queue.putBack(part, verdict.fits)
   }
 
   /** Repeats attempts as long as each is known to have had no effect. Returns the last result. */
