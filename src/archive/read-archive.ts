@@ -158,7 +158,7 @@ async function headerOf(path: string, archive: Blocks, root: CID): Promise<Index
       throw invalid(
         path,
         0,
-        `its index has version ${String(line.version)}, and this gdn reads version ${INDEX_VERSION}`,
+        `its index has version ${JSON.stringify(line.version)?.slice(0, 20)}, and this gdn reads version ${INDEX_VERSION}`,
       )
     }
     break

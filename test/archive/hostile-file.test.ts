@@ -120,6 +120,7 @@ describe('an archive whose index', () => {
     ['has a token ID that is no number', of(HEADER, { ...TOKEN, token_id: 'one' })],
     ['has a token ID with more digits than any token', of(HEADER, { ...TOKEN, token_id: '9'.repeat(1000) })],
     ['has a number of tokens that is none', of({ ...HEADER, tokens: 'many' }, TOKEN)],
+    ['has a version that is no text', of({ ...HEADER, version: { toString: 1 } }, TOKEN)],
     ['has no contract', of({ ...HEADER, contract: { toString: 1 } }, TOKEN)],
     ['has a blockchain that is no text', of({ ...HEADER, blockchain: 7 }, TOKEN)],
   ])(
