@@ -3,7 +3,7 @@ import { retryAfterMs } from '../client/retry.ts'
 import { type Transport, TransportError, type TransportResponse } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
-import { excerpt } from '../core/excerpt.ts'
+import { excerpt, textOrJson } from '../core/excerpt.ts'
 import { isRecord, parseJson } from '../core/json.ts'
 import type { Secret } from '../core/secret.ts'
 
@@ -50,6 +50,8 @@ export interface OpenSeaOptions {
 const TIMEOUT_MS = 30_000
 const MAX_RESPONSE_BYTES = 256 * 1024
 const TRIES = 3
+/** Number of requests for one NFT that may exceed the rate limit. A server could ask to wait without end. */
+const LIMITED_TRIES = 10
 const BACKOFF = { firstMs: 1000, maxMs: 8000 }
 /** The longest wait for the rate limit. Free keys have limits per hour. */
 const MAX_WAIT_MS = 5 * 60_000
@@ -71,7 +73,7 @@ function waitOf(headers: TransportResponse['headers'], wallClock: number): numbe
 function reasonOf({ status, body }: TransportResponse): string {
   const json = parseJson(Buffer.from(body).toString('utf8'))
   const errors = isRecord(json) ? (json.errors ?? json.message ?? json.detail) : undefined
-  const text = Array.isArray(errors) ? errors.map(String).join(', ') : typeof errors === 'string' ? errors : ''
+  const text = Array.isArray(errors) ? errors.map(textOrJson).join(', ') : typeof errors === 'string' ? errors : ''
   return text === '' ? `HTTP ${status}` : `HTTP ${status}: ${excerpt(text)}`
 }
 
@@ -99,14 +101,23 @@ export class OpenSea {
   async refresh(chain: string, contract: string, tokenId: string): Promise<string | null> {
     const [address, id] = [contract, tokenId].map(encodeURIComponent)
     const url = `${this.#options.url}/api/v2/chain/${chain}/contract/${address}/nfts/${id}/refresh`
+    let limited = 0
     for (let tries = 1; ; ) {
       const response = await this.#once(url)
       if (response instanceof TransportError || response.status >= 500) {
         const why = response instanceof TransportError ? excerpt(response.message) : `HTTP ${response.status}`
         if (tries >= TRIES) throw this.#error('unreachable', `can't be reached: ${why}`, 'Run the same command later.')
         await this.#options.sleep(backoffMs(tries++, BACKOFF), this.#options.signal)
-      } else if (response.status === 429) await this.#waitFor(response)
-      else return this.#judge(response)
+      } else if (response.status === 429) {
+        if (++limited === LIMITED_TRIES) {
+          throw this.#error(
+            'rate_limited',
+            `rejected ${LIMITED_TRIES} requests in a row`,
+            'Run the same command later.',
+          )
+        }
+        await this.#waitFor(response)
+      } else return this.#judge(response)
     }
   }
 

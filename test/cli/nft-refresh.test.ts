@@ -128,6 +128,14 @@ describe('a marketplace server', () => {
     })
   })
 
+  test('that rejects an NFT with an object in place of a text is reported with its JSON', async () => {
+    const { result } = await three([{ status: 404, json: { errors: [{ toString: 1 }] } }])
+    expect([result.code, errorOf(result).message]).toEqual([
+      7,
+      expect.stringContaining('token 1: HTTP 404: {"toString":1}'),
+    ])
+  })
+
   test('that limits the rate gets the same request after the wait that it asks for', async () => {
     const { sea, result } = await three([{ status: 429, headers: { 'retry-after': '3' } }, ACCEPTED])
     expect([result.code, sea.tokens()]).toEqual([0, ['1', '1', '2', '3']])
@@ -149,6 +157,7 @@ describe('a marketplace server', () => {
     ['403', { status: 403, json: { detail: `refused ${KEY}` } }, 4, 1],
     ['an HTML page', { text: '<html>Sign in to this network', headers: { 'content-type': 'text/html' } }, 6, 1],
     ['a redirect to a private address', { status: 302, headers: { location: 'http://169.254.169.254/' } }, 6, 1],
+    ['429 without end', { status: 429, headers: { 'retry-after': '0' } }, 6, 10],
     ['500', { status: 500, text: `<h1>${KEY}</h1>` }, 6, 3],
     ['no response', 'drop', 6, 3],
     ['a page that never ends', { text: 'x'.repeat(1024 * 1024) }, 6, 3],
