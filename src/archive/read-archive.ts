@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { constants, type FileHandle, open } from 'node:fs/promises'
 import { bytesReader, readBlockHead, readHeader } from '@ipld/car/decoder'
 import type { CID } from 'multiformats/cid'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
@@ -77,7 +77,8 @@ export async function openArchive(
 
 async function openFile(path: string): Promise<FileHandle> {
   try {
-    const file = await open(path, 'r')
+    // O_NONBLOCK: opening a pipe without a writer would block indefinitely.
+    const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     if ((await file.stat()).isFile()) return file
     await file.close()
     throw new GdnError('file_error', 'it is not a regular file', { place: { file: path } })

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { execa } from 'execa'
 import { afterEach, describe, expect, test } from 'vitest'
 import { rawCid } from '../../src/ipfs/cid.ts'
 import { type CliOptions, cli, errorOf, tempHome } from '../cli/harness.ts'
@@ -245,6 +246,19 @@ test('refuses an address that is no address, and a missing flag', async () => {
   )
 })
 
+test('refuses a file in a directory that does not exist, before it reads any file', async () => {
+  const world = await one(dataUrl({ name: 'Tide' }))
+  const { code, stderr } = await cli(['collection', 'archive', ...world.flags, '--to', '/nowhere/tides.car', '--json'])
+  expect([code, errorOf({ code, stderr, stdout: '' })]).toEqual([
+    2,
+    expect.objectContaining({
+      code: 'file_error',
+      message: expect.stringContaining("/nowhere/tides.car: can't be written"),
+    }),
+  ])
+  expect(world.calls).toEqual([])
+})
+
 test('never overwrites a file without --force, and gives the same bytes again', async () => {
   const world = kept(await drop(2))
   const { file, argv, env } = await archive(world)
@@ -315,6 +329,13 @@ test('restores into an empty backend, where every token URI answers', async () =
 })
 
 describe('refuses to restore', () => {
+  test('a pipe that nobody writes to', async () => {
+    const { dir, env } = await tempHome()
+    await execa('mkfifo', [join(dir, 'pipe')])
+    const { code, stderr } = await cli(['collection', 'restore', join(dir, 'pipe'), '--data-dir', dir], { env })
+    expect([code, stderr]).toEqual([2, expect.stringContaining('it is not a regular file')])
+  })
+
   const changed = (at: number) => (bytes: Buffer) => {
     const offset = at < 0 ? bytes.length + at : at
     bytes.writeUInt8(bytes.readUInt8(offset) ^ 1, offset)

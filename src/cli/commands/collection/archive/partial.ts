@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { type Archived, ArchiveStore } from '../../../../archive/archive-store.ts'
-import { GdnError, messageOf } from '../../../../core/errors.ts'
+import { GdnError, messageOf, systemCode } from '../../../../core/errors.ts'
 import { shellWord } from '../../../../core/shell-word.ts'
 import { fileProblem, isDamaged } from '../../../../sqlite/sqlite-error.ts'
 import { safe } from '../../../io/io.ts'
@@ -40,7 +40,7 @@ export async function openPartial<Result>(
       store.close({ remove })
     }
   } catch (error) {
-    throw partialError(partial, error)
+    throw partialError(path, partial, error)
   }
 }
 
@@ -66,12 +66,15 @@ function withResume(error: unknown): unknown {
     : error
 }
 
-/** Converts an error of SQLite to one with a fix. */
-function partialError(partial: string, error: unknown): unknown {
+/** Converts an error of SQLite, or of a missing directory, to one with a fix. */
+function partialError(path: string, partial: string, error: unknown): unknown {
+  if (error instanceof GdnError) return error
   const problem = fileProblem(error)
-  if (problem === null) return error
+  if (problem === null && systemCode(error) !== 'ENOENT') return error
   const hint = isDamaged(error)
     ? `Run \`rm ${shellWord(partial)}\`, and run the command again.`
     : `Fix this in ${shellWord(dirname(partial))}, and run the same command again.`
-  return new GdnError('file_error', problem, { place: { file: partial }, hint, details: { system: messageOf(error) } })
+  const place = { file: problem === null ? path : partial }
+  const message = problem ?? "can't be written: its directory does not exist"
+  return new GdnError('file_error', message, { place, hint, details: { system: messageOf(error) } })
 }
