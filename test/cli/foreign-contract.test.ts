@@ -1,0 +1,42 @@
+/** @module-tag slow */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freshDataDir, startTestBackend, type TestBackend, WALLETS, withStore } from '../helpers/backend.ts'
+import { folder } from './drop.ts'
+import { cli, errorOf } from './harness.ts'
+
+const [ALICE = '', BOB = ''] = WALLETS
+const FOREIGN = '0xBC4CA0EdA7647A8aB7C2061c2E118A18a936f13D'
+
+let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+
+beforeAll(async () => {
+  dataDir = await freshDataDir()
+  backend = await startTestBackend(dataDir.path)
+})
+afterAll(async () => {
+  await backend?.close()
+  await dataDir?.remove()
+})
+
+const NOT_OURS = `${FOREIGN} is not a collection of this account`
+
+test.each<[string[], string]>([
+  [['nft', 'mint', '--title', 'Dawn', '--receiver', BOB], NOT_OURS],
+  [['nft', 'transfer', '1', '--sender', ALICE, '--receiver', BOB, '--yes'], 'the server has no NFT 1'],
+  [['batch', 'mint', 'drop.csv', '--yes'], NOT_OURS],
+  [['apply', 'drop.csv', '--yes'], NOT_OURS],
+])('%j of a contract that the server did not deploy is refused, and nothing is accepted', async (argv, message) => {
+  const { path, options } = await folder({ 'drop.csv': `title,description,receiver\nDawn,x,${BOB}\n` })
+  const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
+  const flags = ['-c', FOREIGN, '-b', 'polygon', '--base-url', backend.url, '--json']
+  const named = argv.map((arg) => (arg === 'drop.csv' ? path(arg) : arg))
+  const result = await cli([...named, ...flags], { ...options, env })
+  expect(errorOf(result).message).toContain(message)
+  expect([4, 5]).toContain(result.code)
+  const rows = await withStore(dataDir.path, async ({ db }) => [
+    ...(await db.selectFrom('nfts').select('id').execute()),
+    ...(await db.selectFrom('transactions').select('id').execute()),
+  ])
+  expect(rows).toEqual([])
+})
