@@ -9,8 +9,11 @@ const MAX_STEPS = 6e8
 /** The search ends after this number of moves without progress, if only weights are not met, and otherwise. */
 const PATIENCE = 200
 const EXACT_PATIENCE = 1500
-/** Pairs of combinations that are compared in one move. */
+/** Pairs of combinations that are compared in one move, and combinations whose neighbors are tried before. */
 const SAMPLE = 12
+const NEIGHBORS = 40
+/** Third values that are tried to move an NFT between two values. */
+const MIDDLES = 8
 
 /** Returns the values of all combinations that contain no value with the exact count 0, one after the other. */
 export function allCombinations({ sizes, levels }: Diagram, exact: Problem['exact']): Int16Array {
@@ -53,23 +56,30 @@ export function denseRows(problem: Problem, all: Int16Array, seed: string, start
 class Choice {
   readonly #all: Int16Array
   readonly #layers: number
+  readonly #sizes: readonly number[]
   readonly #random: SeededRandom
   readonly #chosen: Uint8Array
   readonly #balance: Balance
   /** The other combinations, and the chosen ones. */
   readonly #buckets: readonly [Buckets, Buckets]
+  /** The index of each combination by its values. */
+  readonly #indexes = new Map<string, number>()
   #steps = 0
 
   constructor(problem: Problem, all: Int16Array, random: SeededRandom, start?: Uint8Array) {
     const { sizes, count } = problem
     this.#all = all
     this.#layers = sizes.length
+    this.#sizes = sizes
     this.#random = random
     const total = all.length / sizes.length
     this.#balance = new Balance(problem)
     this.#buckets = [new Buckets(sizes, total), new Buckets(sizes, total)]
     this.#chosen = start ?? choose(chances(problem, all), count, random)
-    for (let index = 0; index < total; index++) this.#enter(index)
+    for (let index = 0; index < total; index++) {
+      this.#enter(index)
+      this.#indexes.set(String.fromCharCode(...all.subarray(index * this.#layers, (index + 1) * this.#layers)), index)
+    }
   }
 
   rows(): Int16Array {
@@ -102,6 +112,7 @@ class Choice {
     const to = under[this.#random.below(Math.max(1, under.length))]?.value ?? 0
     const [others, chosen] = [this.#buckets[0].of(layer, to), this.#buckets[1].of(layer, value)]
     if (others.length === 0 || chosen.length === 0) return false
+    if (this.#moveInLayer(layer, value, to)) return true
     let best = { change: idle % 3 === 2 ? 1 : 0, out: -1, into: -1 }
     for (let first = 0; first < SAMPLE; first++) {
       const out = chosen[this.#random.below(chosen.length)] as number
@@ -115,6 +126,50 @@ class Choice {
     if (best.out < 0) return false
     this.#exchange(best.out, best.into)
     return true
+  }
+
+  /**
+   * Moves an NFT from a value to another one of the same layer, or one to a third value and one from there: exchanges
+   * combinations that differ only in this layer.
+   */
+  #moveInLayer(layer: number, from: number, to: number): boolean {
+    const direct = this.#neighborsIn(layer, from, to)
+    if (direct !== null) {
+      this.#exchange(...direct)
+      return true
+    }
+    const size = this.#sizes[layer] ?? 0
+    const others = Array.from({ length: size }, (_, value) => value).filter((value) => value !== from && value !== to)
+    for (const value of this.#random.shuffle(others).slice(0, MIDDLES)) {
+      const first = this.#neighborsIn(layer, from, value)
+      const second = first === null ? null : this.#neighborsIn(layer, value, to)
+      if (first === null || second === null) continue
+      this.#exchange(...first)
+      this.#exchange(...second)
+      return true
+    }
+    return false
+  }
+
+  /** Returns a chosen combination with a value and another one that differs only in having the other value. */
+  #neighborsIn(layer: number, from: number, to: number): [out: number, into: number] | null {
+    const [others, chosen] = [this.#buckets[0].of(layer, to), this.#buckets[1].of(layer, from)]
+    this.#steps += 2 * NEIGHBORS * this.#layers
+    for (let tries = 0; tries < NEIGHBORS && others.length > 0 && chosen.length > 0; tries++) {
+      const out = chosen[this.#random.below(chosen.length)] as number
+      const into = this.#neighbor(out, layer, to)
+      if (into !== undefined && this.#chosen[into] === 0) return [out, into]
+      const added = others[this.#random.below(others.length)] as number
+      const removed = this.#neighbor(added, layer, from)
+      if (removed !== undefined && this.#chosen[removed] === 1) return [removed, added]
+    }
+    return null
+  }
+
+  #neighbor(index: number, layer: number, value: number): number | undefined {
+    const values = this.#all.slice(index * this.#layers, (index + 1) * this.#layers)
+    values[layer] = value
+    return this.#indexes.get(String.fromCharCode(...values))
   }
 
   /** Exchanges the chosen combination with the highest gain and the other one with the lowest cost, in all layers. */

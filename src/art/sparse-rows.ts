@@ -13,6 +13,9 @@ const MAX_STEPS = 6e8
 /** The search ends after this number of moves without progress, if only weights are not met, and otherwise. */
 const PATIENCE = 300
 const EXACT_PATIENCE = 5000
+/** Rows that are tried for a change of one value, and third values to move an NFT between two values. */
+const SAMPLE = 12
+const MIDDLES = 8
 
 /**
  * Makes distinct rows for a space with many more combinations than NFTs: draws them, then changes rows until the counts
@@ -117,10 +120,7 @@ class Repair {
     const { layer, value } = from[this.#random.below(from.length)] ?? { layer: 0, value: 0 }
     const rows = this.#buckets.of(layer, value)
     const inLayer = this.#random.shuffle(under.filter((one) => one.layer === layer))
-    for (let tries = 0; tries < 6 && rows.length > 0; tries++) {
-      const row = rows[this.#random.below(rows.length)] as number
-      for (const { value: to } of inLayer.slice(0, 4)) if (this.#changeOne(row, layer, to)) return
-    }
+    for (const { value: to } of inLayer.slice(0, 4)) if (this.#moveInLayer(layer, value, to)) return
     for (let tries = 0; tries < 3 && rows.length > 0; tries++) {
       if (this.#changeSeveral(rows[this.#random.below(rows.length)] as number)) return
     }
@@ -128,13 +128,38 @@ class Repair {
     this.#changeSeveral(this.#random.below(this.#count))
   }
 
-  #changeOne(row: number, layer: number, value: number): boolean {
+  /** Moves an NFT from a value to another one of the same layer, or one to a third value and one from there. */
+  #moveInLayer(layer: number, from: number, to: number): boolean {
+    if (this.#changeOne(layer, from, to) !== null) return true
+    const size = this.#diagram.sizes[layer] ?? 0
+    for (let tries = 0; tries < MIDDLES && size > 2; tries++) {
+      const middle = this.#random.below(size)
+      if (middle === from || middle === to) continue
+      const row = this.#changeOne(layer, from, middle)
+      if (row === null) continue
+      if (this.#changeOne(layer, middle, to) !== null) return true
+      this.#set(row, layer, from)
+      this.#replace(row)
+    }
+    return false
+  }
+
+  /** Changes a value of one of some random rows. Returns the row; null if the rules or other rows prevent it. */
+  #changeOne(layer: number, from: number, to: number): number | null {
+    const rows = this.#buckets.of(layer, from)
+    const clauses = this.#ofLayer[layer] ?? []
+    for (let tries = 0; tries < SAMPLE && rows.length > 0; tries++) {
+      const row = rows[this.#random.below(rows.length)] as number
+      this.#set(row, layer, to)
+      this.#steps += clauses.length + 1
+      if (clauses.every((clause) => follows(clause, this.#next)) && this.#replace(row)) return row
+    }
+    return null
+  }
+
+  #set(row: number, layer: number, value: number): void {
     this.#next.set(this.#rows.subarray(row * this.#layers, (row + 1) * this.#layers))
     this.#next[layer] = value
-    this.#steps += this.#ofLayer[layer]?.length ?? 0
-    if (!(this.#ofLayer[layer] ?? []).every((clause) => follows(clause, this.#next))) return false
-    if (this.#balance.change(layer, this.#rows[row * this.#layers + layer] as number, value) >= 0) return false
-    return this.#replace(row)
   }
 
   /** Replaces a row by the best combination for it. Of equal ones, it takes a random one that differs. */

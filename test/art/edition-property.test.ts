@@ -52,7 +52,7 @@ describe('for random layers, counts and rules', () => {
         expect(found.largest ?? 0).toBeLessThanOrEqual(most)
         if (found.verdict === 'possible') expectValid(art, count, 'a')
       }),
-      { numRuns: runs(30) },
+      { numRuns: runs(12) },
     )
     expect(undecided).toBe(0)
   })
@@ -77,7 +77,7 @@ describe('for random layers, counts and rules', () => {
           upperBound: BigInt(all),
         })
       }),
-      { numRuns: runs(10) },
+      { numRuns: runs(6) },
     )
   })
 
@@ -101,7 +101,7 @@ describe('for random layers, counts and rules', () => {
           )
         }
       }),
-      { numRuns: runs(40) },
+      { numRuns: runs(20) },
     )
     expect(proofs).toBeGreaterThan(0)
   })

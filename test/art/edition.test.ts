@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { parseArt } from '../../src/art/art-file.ts'
+import { checkArt } from '../../src/art/check.ts'
+import { makeEdition } from '../../src/art/edition.ts'
+import { largestRemainder } from '../../src/art/problem.ts'
+import type { Edition } from '../../src/art/types.ts'
+import { GdnError } from '../../src/core/errors.ts'
+
+const WEIGHTS = [50, 25, 13, 7, 5]
+
+/** Layers with the same weights. */
+const layers = (count: number, weights = WEIGHTS) =>
+  Array.from({ length: count }, (_, layer) => ({
+    name: `L${layer}`,
+    traits: Object.fromEntries(weights.map((weight, trait) => [`T${trait}`, { file: `${trait}.png`, weight }])),
+  }))
+
+const artOf = (file: object) => parseArt(JSON.stringify({ title: 'T', description: 'D', ...file }), 'art.yaml', '/')
+
+/** The number of NFTs with a trait in one layer and a trait in another, as a table. */
+function table({ items }: Edition, [one, other]: readonly [number, number]): number[][] {
+  const counts = WEIGHTS.map(() => WEIGHTS.map(() => 0))
+  for (const { traits } of items) {
+    const row = counts[traits[one] ?? 0] as number[]
+    row[traits[other] ?? 0] = (row[traits[other] ?? 0] ?? 0) + 1
+  }
+  return counts
+}
+
+/** The chi-square of counts, compared with expected ones. */
+const chiSquare = (counts: readonly number[], expected: readonly number[]) =>
+  counts.reduce((sum, one, index) => sum + (one - (expected[index] ?? 0)) ** 2 / (expected[index] ?? 1), 0)
+
+describe('makeEdition', () => {
+  test('makes the same edition for the same seed on every machine, and another one for another seed', () => {
+    const rules = [
+      { if: 'L0/T4', requires: 'L1/T3' },
+      { if: 'L2/T1', excludes: ['L3/T0', 'L4/T2'] },
+    ]
+    const digest = (seed: string) => {
+      const { items } = makeEdition(artOf({ layers: layers(6), rules }), { count: 300, seed })
+      return createHash('sha256')
+        .update(JSON.stringify(items.map(({ traits }) => [...traits])))
+        .digest('hex')
+    }
+    expect(digest('spring')).toBe('862663630a7949020748e1620aa9356d70dd3f54a4a03f90bf4e67221474a9cd')
+    expect(digest('autumn')).not.toBe(digest('spring'))
+  })
+
+  // The limit of the chi-square test for p = 0.001 and 4 or 16 degrees of freedom.
+  test.each(['a', 'b'])(
+    'meets the weights, and chooses the traits of two layers independently, with seed %s',
+    (seed) => {
+      const edition = makeEdition(artOf({ layers: layers(6) }), { count: 1000, seed })
+      expect(edition.deviations).toEqual([])
+      for (const pair of [
+        [0, 1],
+        [2, 5],
+        [3, 4],
+      ] as const) {
+        const counts = table(edition, pair)
+        const inFirst = counts.map((row) => row.reduce((sum, one) => sum + one, 0))
+        expect(
+          chiSquare(
+            inFirst,
+            WEIGHTS.map((weight) => weight * 10),
+          ),
+        ).toBeLessThan(18.47)
+        const independent = WEIGHTS.flatMap((one) => WEIGHTS.map((other) => (one * other) / 10))
+        expect(chiSquare(counts.flat(), independent)).toBeLessThan(39.25)
+      }
+    },
+  )
+
+  test('puts a one-of-one at its number, and makes the others from layers', () => {
+    const art = artOf({
+      layers: layers(2),
+      one_of_ones: [
+        { at: 7, image: 'b.png' },
+        { at: 2, image: 'a.png' },
+      ],
+    })
+    const { items } = makeEdition(art, { count: 12, seed: 'a' })
+    expect(items.map(({ number, oneOfOne }) => [number, oneOfOne]).filter(([, one]) => one !== null)).toEqual([
+      [2, 0],
+      [7, 1],
+    ])
+    expect(new Set(items.filter(({ oneOfOne }) => oneOfOne === null).map(({ traits }) => traits.join())).size).toBe(10)
+    expect(() => makeEdition(art, { count: 6, seed: 'a' })).toThrow('the number 7 is above the count of 6')
+  })
+
+  test('names the layer whose counts do not add up', () => {
+    const counts = { A: { file: 'a.png', count: 3 }, B: { file: 'b.png', count: 4 } }
+    const art = artOf({ layers: [...layers(3), { name: 'Hat', traits: counts }] })
+    const error = caught(() => makeEdition(art, { count: 8, seed: 'a' }))
+    expect(error).toMatchObject({ code: 'art_impossible', exitCode: 5 })
+    expect(error.hint).toContain('3 NFTs with "Hat/A"')
+    expect(error.hint).toContain('4 NFTs with "Hat/B"')
+    expect(error.hint).not.toContain('L0')
+    expect(makeEdition(art, { count: 7, seed: 'a' }).items).toHaveLength(7)
+  })
+
+  test('with strict, refuses an edition that deviates from a weight', () => {
+    const art = artOf({ layers: layers(2, [98, 1, 1]) })
+    expect(makeEdition(art, { count: 9, seed: 'a' }).deviations.length).toBeGreaterThan(0)
+    expect(caught(() => makeEdition(art, { count: 9, seed: 'a', strict: true }))).toMatchObject({
+      code: 'art_deviates',
+    })
+  })
+
+  test('allows traits that require each other', () => {
+    const rules = [
+      { if: 'L0/T0', requires: 'L1/T0' },
+      { if: 'L1/T0', requires: 'L0/T0' },
+    ]
+    const { items } = makeEdition(artOf({ layers: layers(3), rules }), { count: 40, seed: 'a' })
+    for (const { traits } of items) expect(traits[0] === 0).toBe(traits[1] === 0)
+  })
+})
+
+test('counts 10^30 combinations exactly', () => {
+  const found = checkArt(artOf({ layers: layers(30, WEIGHTS.concat(WEIGHTS)) }), { count: 50, seed: 'a' })
+  expect(found).toMatchObject({ verdict: 'possible', combinations: 10n ** 30n, upperBound: 10n ** 30n, deviations: [] })
+})
+
+test('an edition that the search does not find and no proof excludes is not decided', () => {
+  // Each of X, Y and Z needs another one, and all three are never together, so their counts have an even sum.
+  const mark = (name: string, ways: string) => ({
+    name,
+    traits: { Yes: { file: 'y.png', count: 1 }, No: { file: 'n.png' } },
+    rules: [
+      {
+        if: `${name}/Yes`,
+        only_with: ['X', 'Y', 'Z'].filter((other) => other !== name).map((other) => `${other}/Yes`),
+      },
+      { if: `${name}/Yes`, only_with: [...ways].map((way) => `Way/${way}`) },
+    ],
+  })
+  const marks = [mark('X', 'ab'), mark('Y', 'ac'), mark('Z', 'bc')]
+  const way = { name: 'Way', traits: Object.fromEntries([...'abcd'].map((name) => [name, { file: `${name}.png` }])) }
+  const many = Object.fromEntries(Array.from({ length: 60 }, (_, trait) => [`T${trait}`, { file: `${trait}.png` }]))
+  const art = artOf({
+    layers: [
+      ...marks.map(({ rules: _, ...layer }) => layer),
+      way,
+      { name: 'A', traits: many },
+      { name: 'B', traits: many },
+    ],
+    rules: marks.flatMap(({ rules }) => rules),
+  })
+  expect(caught(() => makeEdition(art, { count: 20, seed: 'a' }))).toMatchObject({
+    code: 'art_undecided',
+    exitCode: 11,
+  })
+})
+
+test('largest remainder rounds up the largest fractions, and the first of equal ones', () => {
+  expect(largestRemainder(10, [0.25, 0.25, 0.5])).toEqual([3, 2, 5])
+  expect(largestRemainder(7, [0.1, 0.9])).toEqual([1, 6])
+  expect(largestRemainder(5, [0, 1])).toEqual([0, 5])
+})
+
+function caught(act: () => unknown): GdnError {
+  try {
+    act()
+  } catch (error) {
+    if (error instanceof GdnError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
