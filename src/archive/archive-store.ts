@@ -1,5 +1,5 @@
 import { isRecord, parseJson } from '../core/json.ts'
-import type { Block } from '../holders/block-of.ts'
+import type { Block } from '../verify/block-at.ts'
 import type { BlockReader, ContentBlock } from '../ipfs/block.ts'
 import { ScratchDatabase } from '../sqlite/scratch-database.ts'
 

@@ -1,40 +1,12 @@
 import { backoffMs } from '../core/backoff.ts'
 import { flagError, GdnError } from '../core/errors.ts'
+import { type Block, blockAt } from '../verify/block-at.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
-import { hex } from './log-ranges.ts'
-
-export interface Block {
-  number: number
-  hash: string
-  /** In milliseconds since the epoch. */
-  time: number
-}
 
 /** The block of a reading: a number, or the last one that isn't later than a time, or the newest that stays. */
 export type WantedBlock = { number: number } | { at: number } | null
 
 type Node = Pick<ChainReader, 'request' | 'origin'>
-
-/** Returns a block by number or tag; null if the node has none. @throws GdnError `bad_answer` */
-export async function blockAt(node: Node, which: number | 'latest' | 'finalized'): Promise<Block | null> {
-  const name = typeof which === 'number' ? hex(which) : which
-  const response = await node.request('eth_getBlockByNumber', [name, false])
-  if ('error' in response) {
-    // Nodes without a notion of finality reject the tag.
-    if (typeof which === 'string') return null
-    const { message } = response.error
-    if (/not found|unknown block|out ?of ?range|beyond|prun/i.test(message)) return null
-    throw new GdnError('bad_answer', `${node.origin} does not return block ${which}: ${message}`)
-  }
-  const block = response.result as { number?: unknown; hash?: unknown; timestamp?: unknown } | null
-  if (block === null) return null
-  const { number, hash, timestamp } = block
-  const time = isQuantity(timestamp) ? Number(timestamp) * 1000 : Number.NaN
-  if (!isQuantity(number) || !(time <= LAST_TIME) || !/^0x[0-9a-f]{64}$/i.test(String(hash))) {
-    throw new GdnError('bad_answer', `${node.origin} returned an invalid block`)
-  }
-  return { number: Number(number), hash: String(hash).toLowerCase(), time }
-}
 
 /** Number of attempts to find a block that was there before: about seven seconds. */
 const KNOWN_ATTEMPTS = 4
@@ -55,10 +27,6 @@ export async function knownBlock(
     await sleep(backoffMs(attempt), signal)
   }
 }
-
-/** The last time that a Date represents. */
-const LAST_TIME = 8.64e15
-const isQuantity = (value: unknown): value is string => typeof value === 'string' && /^0x[0-9a-f]{1,13}$/i.test(value)
 
 /**
  * Returns the block to read up to. On a development chain, the newest block is the default. On other networks, it is
@@ -120,10 +88,4 @@ async function lastUntil(node: Node, at: number, newest: Block): Promise<Block> 
   }
   if (found !== null) return found
   throw flagError('--at', 'is earlier than the first block of this network', 'Use a later time.')
-}
-
-/** Whether a node simulates a chain, so that its newest block stays. */
-export async function isDevelopmentNode(node: Node): Promise<boolean> {
-  const response = await node.request('web3_clientVersion', [])
-  return 'result' in response && /^(anvil|hardhat)/i.test(String(response.result))
 }

@@ -1,6 +1,7 @@
 import { GdnError } from '../core/errors.ts'
+import type { Block } from '../verify/block-at.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
-import { type Block, knownBlock } from './block-of.ts'
+import { knownBlock } from './block-of.ts'
 import { checkHolders } from './check.ts'
 import { deploymentBlock, hasCode } from './first-block.ts'
 import { countHolders, type Negative } from './holder-table.ts'

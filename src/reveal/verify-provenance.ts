@@ -1,32 +1,41 @@
-import { createHash } from 'node:crypto'
-import { CID } from 'multiformats/cid'
-import { create as createDigest } from 'multiformats/hashes/digest'
 import { GdnError } from '../core/errors.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
-import {
-  decodeString,
-  digestSlot,
-  metadataState,
-  parseTokenId,
-  provenanceOfCall as provenanceCall,
-  tokenUri,
-} from '../verify/abi.ts'
-import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
+import { decodeString, metadataState, parseTokenId, tokenUri } from '../verify/abi.ts'
 import type { Difference } from '../verify/compare-metadata.ts'
 import type { StorageReader } from '../verify/storage-reader.ts'
 import { contentOfFile, leafAt, leafOf, leavesIn, provenanceOf } from './leaves.ts'
-import { sha256InUrl } from './provenance-in.ts'
+import {
+  callOnce,
+  committedBefore,
+  Differing,
+  dataOf,
+  differs,
+  mintedUri,
+  type ProofSources,
+  readBytes,
+  readFile,
+  rowIn,
+  sha256Of,
+  Unreadable,
+} from './proof-reads.ts'
+import { ruleIn, type ShuffleRule } from './shuffle/rule.ts'
+import type { ShuffleProof } from './shuffle/verify-shuffle.ts'
 
 /** The commitment that covers a token. */
 export interface Provenance {
   /** The hash that is committed on chain. */
   hash: string
-  /** The token's row in the leaves file. Rows are numbered from 1. */
-  row: number
+  /**
+   * The token's row in the leaves file. Rows are numbered from 1. Null if the rows are shuffled and the token isn't
+   * revealed.
+   */
+  row: number | null
   rows: number
   /** The first token that was minted after the commitment. */
   firstTokenId: string
   isRevealed: boolean
+  /** The proof that the row was drawn; null if the rows aren't shuffled. */
+  shuffle: ShuffleProof | null
 }
 
 /**
@@ -36,13 +45,8 @@ export interface Provenance {
 export type ProvenanceCheck =
   | { kind: 'none' }
   | { kind: 'proven'; provenance: Provenance }
-  | { kind: 'differs'; differences: Difference[] }
+  | { kind: 'differs'; differences: Difference[]; hint: string | undefined }
   | { kind: 'unknown'; reason: string }
-
-/** Maximum number of tokens in a batch. The search for the batch of a token reads at most this many IDs. */
-const MAX_BATCH = 200
-
-type Metadata = Readonly<Record<string, unknown>>
 
 /**
  * Proves from chain and storage alone that the metadata of a token is what its collection was committed to before the
@@ -50,37 +54,23 @@ type Metadata = Readonly<Record<string, unknown>>
  * file is on chain, and the row's leaf must match the metadata.
  */
 export async function verifyProvenance(
-  chain: Pick<ChainReader, 'call' | 'storageAt'>,
-  storage: StorageReader,
+  sources: ProofSources,
   token: { contractAddress: string; tokenId: string },
 ): Promise<ProvenanceCheck> {
   try {
-    return await verify(chain, storage, token)
+    return await verify(sources, token)
   } catch (error) {
     if (error instanceof Unreadable) return { kind: 'unknown', reason: error.message }
-    if (error instanceof Differing) return { kind: 'differs', differences: [error.difference] }
+    if (error instanceof Differing) return { kind: 'differs', differences: [error.difference], hint: error.hint }
     throw error
   }
 }
 
-class Unreadable extends Error {}
-
-class Differing extends Error {
-  readonly difference: Difference
-
-  constructor(difference: Difference) {
-    super(difference.what)
-    this.difference = difference
-  }
-}
-
-const differs = (what: string, expected: string, found: string | null) => new Differing({ what, expected, found })
-
 async function verify(
-  chain: Pick<ChainReader, 'call' | 'storageAt'>,
-  storage: StorageReader,
+  sources: ProofSources,
   { contractAddress: to, tokenId }: { contractAddress: string; tokenId: string },
 ): Promise<ProvenanceCheck> {
+  const { chain, storage } = sources
   const id = parseTokenId(tokenId)
   if (id === null) throw new Unreadable('its token ID is not a number')
   const updated = wasUpdated(dataOf(await callOnce(chain, { to, data: metadataState(id) })))
@@ -100,24 +90,49 @@ async function verify(
   }
   const leaves = await readBytes(storage, url)
   const hash = provenanceOf(leaves)
-  const next = dataOf(await callOnce(chain, { to, data: provenanceCall(hash) }))
-  const first = next === null || next === '0x' ? 0n : BigInt(next)
+  const first = await committedBefore(chain, to, hash)
   if (first === 0n) throw differs('the commitment', `${hash} on the chain`, null)
   if (first > id) throw differs('the commitment', `before token ${id}`, `before token ${first}`)
-  const row = /^[1-9][0-9]{0,9}$/.test(rowText) ? Number(rowText) : 0
-  const leaf = leafAt(leaves, row)
-  if (row === 0 || leaf === null) throw differs(PROVENANCE_ROW, 'a row of the leaves file', rowText)
-  const rows = leavesIn(leaves).length
-  const provenance = { hash, row, rows, firstTokenId: String(first), isRevealed: updated }
-  if (!updated) return { kind: 'proven', provenance }
+  const rule = ruleOf(leaves)
+  const all = leavesIn(leaves)
+  const numbered = rowIn(minted)
+  if (numbered === null || numbered > all.length) throw differs(PROVENANCE_ROW, 'a row of the leaves file', rowText)
+  let row: number | null = numbered
+  let shuffle: ShuffleProof | null = null
+  if (rule !== null) {
+    const drop = { to, first, hash, rows: all.length, rule, leavesUrl: url }
+    const { verifyShuffle } = await import('./shuffle/verify-shuffle.ts')
+    shuffle = await verifyShuffle(sources, drop, { id, slot: numbered }, updated ? file : null)
+    row = shuffle.row
+  }
+  const provenance = { hash, row, rows: all.length, firstTokenId: String(first), isRevealed: updated, shuffle }
+  if (updated && row !== null)
+    await verifyLeaf(storage, file, { row, leaf: leafAt(leaves, row) ?? '', isShuffled: rule !== null })
+  return { kind: 'proven', provenance }
+}
+
+/** Compares the revealed metadata of a token with the leaf of its row. */
+async function verifyLeaf(
+  storage: StorageReader,
+  file: Readonly<Record<string, unknown>>,
+  { row, leaf, isShuffled }: { row: number; leaf: string; isShuffled: boolean },
+): Promise<void> {
   const salt = file[PROVENANCE_SALT]
   if (typeof salt !== 'string' || !/^[0-9a-f]{64}$/.test(salt)) {
     throw differs(PROVENANCE_SALT, 'the salt that a reveal writes', null)
   }
-  const content = await contentOfFile(file, (fileUrl) => sha256Of(storage, fileUrl))
+  const content = await contentOfFile(file, (fileUrl) => sha256Of(storage, fileUrl), isShuffled)
   const found = leafOf(Buffer.from(salt, 'hex'), content)
   if (found !== leaf) throw differs(`the leaf of row ${row}`, leaf, found)
-  return { kind: 'proven', provenance }
+}
+
+function ruleOf(leaves: Uint8Array): ShuffleRule | null {
+  try {
+    return ruleIn(leaves)
+  } catch (error) {
+    if (error instanceof GdnError) throw new Unreadable(error.message)
+    throw error
+  }
 }
 
 /**
@@ -126,66 +141,3 @@ async function verify(
  */
 const wasUpdated = (state: string | null): boolean | null =>
   state !== null && /^0x[0-9a-f]{192}$/i.test(state) ? BigInt(state.slice(0, 66)) > 0n : null
-
-async function callOnce(chain: Pick<ChainReader, 'call'>, call: { to: string; data: string }): Promise<CallResult> {
-  const [result] = await readable(() => chain.call([call]))
-  return result ?? { kind: 'failed', message: 'no response' }
-}
-
-function dataOf(result: CallResult): string | null {
-  if (result.kind === 'failed') throw new Unreadable(result.message)
-  return result.kind === 'value' ? result.data : null
-}
-
-/**
- * Returns the URL of the metadata that a token was minted with, from the digest of its batch in the contract's storage.
- */
-async function mintedUri(chain: Pick<ChainReader, 'storageAt'>, to: string, id: bigint): Promise<string> {
-  const last = id > BigInt(MAX_BATCH) ? id - BigInt(MAX_BATCH) + 1n : 1n
-  const heads: bigint[] = []
-  for (let head = id; head >= last; head--) heads.push(head)
-  const words = await readable(() => chain.storageAt(to, heads.map(digestSlot)))
-  for (const [at, word] of words.entries()) {
-    const digest = dataOf(word) ?? ''
-    if (!/^0x[0-9a-f]{64}$/i.test(digest)) throw new Unreadable('the storage of the contract is not readable')
-    if (BigInt(digest) === 0n) continue
-    const cid = CID.createV1(0x70, createDigest(0x12, Buffer.from(digest.slice(2), 'hex')))
-    return `ipfs://${cid}/${at}.json`
-  }
-  throw new Unreadable('the contract has no metadata directory for this token')
-}
-
-async function readFile(storage: StorageReader, url: string): Promise<Metadata> {
-  const stored = await storage.readJson(url)
-  if (stored.kind === 'failed') throw new Unreadable(stored.message)
-  if (stored.kind === 'missing') throw differs('metadata', url, null)
-  const { value } = stored
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    throw differs('metadata', 'a JSON object', JSON.stringify(value))
-  }
-  return value as Metadata
-}
-
-async function readBytes(storage: StorageReader, url: string): Promise<Uint8Array> {
-  const stored = await storage.read(url)
-  if (stored.kind === 'bytes') return stored.bytes
-  throw new Unreadable(stored.message)
-}
-
-/** Returns the hash of a file. Reads the file unless its URL contains the hash. */
-async function sha256Of(storage: StorageReader, url: string): Promise<string> {
-  const hash = sha256InUrl(url)
-  if (hash !== null) return hash
-  return createHash('sha256')
-    .update(await readBytes(storage, url))
-    .digest('hex')
-}
-
-async function readable<Value>(read: () => Promise<Value>): Promise<Value> {
-  try {
-    return await read()
-  } catch (error) {
-    if (!(error instanceof GdnError) || error.code === 'interrupted' || error.code === 'terminated') throw error
-    throw new Unreadable(error.message)
-  }
-}

@@ -39,6 +39,9 @@ export const metadataState = callWith(METADATA_STATE)
 /** Returns the call data of `provenanceOf(bytes32)`. */
 export const provenanceOfCall = (hash: string) => `0x${PROVENANCE_OF}${hash.slice(2)}`
 
+/** The topic of the event that a collection emits for a commitment. */
+export const PROVENANCE_COMMITTED = `0x${Buffer.from(keccak_256(Buffer.from('ProvenanceCommitted(bytes32,uint256)'))).toString('hex')}`
+
 /** Returns the call data of a function by its signature, such as `ownerOf(uint256)`. Each argument is a word. */
 export function callOf(signature: string, ...args: readonly (bigint | string)[]): string {
   const selector = Buffer.from(keccak_256(Buffer.from(signature)).subarray(0, 4)).toString('hex')

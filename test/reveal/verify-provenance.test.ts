@@ -4,6 +4,7 @@ import { create as createDigest } from 'multiformats/hashes/digest'
 import { expect, test } from 'vitest'
 import { Commitment, rowContentHash } from '../../src/reveal/leaves.ts'
 import { verifyProvenance } from '../../src/reveal/verify-provenance.ts'
+import { digestSlot } from '../../src/verify/abi.ts'
 import type { CallResult } from '../../src/verify/chain-reader.ts'
 
 const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
@@ -52,36 +53,43 @@ const text = (value: string) => {
 }
 
 function check({ files, bytes, uris, committedAt }: World, tokenId: string) {
-  let slot = BigInt(tokenId)
+  const never = () => Promise.reject(new Error('only shuffled drops need this'))
   return verifyProvenance(
     {
-      call: async ([call]) => {
-        const [selector, argument] = [call?.data.slice(0, 10), call?.data.slice(10)]
-        if (selector === '0xc87b56dd')
-          return [{ kind: 'value', data: text(uris[String(BigInt(`0x${argument}`))] ?? '') }]
-        if (selector === '0xa778c930') {
-          return [{ kind: 'value', data: `0x${word(argument?.endsWith('6') ? 1n : 0n)}${word(1n)}${word(0n)}` }]
-        }
-        const isKnown = `0x${argument}` === commitment.provenance
-        return [{ kind: 'value', data: `0x${word(isKnown ? committedAt : 0n)}` }]
+      chain: {
+        origin: 'https://node.example',
+        request: never,
+        call: async ([call]) => {
+          const [selector, argument] = [call?.data.slice(0, 10), call?.data.slice(10)]
+          if (selector === '0xc87b56dd')
+            return [{ kind: 'value', data: text(uris[String(BigInt(`0x${argument}`))] ?? '') }]
+          if (selector === '0xa778c930') {
+            return [{ kind: 'value', data: `0x${word(argument?.endsWith('6') ? 1n : 0n)}${word(1n)}${word(0n)}` }]
+          }
+          const isKnown = `0x${argument}` === commitment.provenance
+          return [{ kind: 'value', data: `0x${word(isKnown ? committedAt : 0n)}` }]
+        },
+        storageAt: async (_address, slots) =>
+          slots.map((slot): CallResult => ({ kind: 'value', data: `0x${slot === digestSlot(5n) ? BATCH : word(0n)}` })),
       },
-      // Slots are asked for from the token downwards.
-      storageAt: async (_address, slots) =>
-        slots.map((): CallResult => ({ kind: 'value', data: `0x${slot-- === 5n ? BATCH : word(0n)}` })),
-    },
-    {
-      readJson: async (url) =>
-        url in files ? { kind: 'json', value: files[url] } : { kind: 'missing', message: `${url} is missing` },
-      read: async (url) => {
-        const found = bytes[url]
-        return found === undefined ? { kind: 'missing', message: `${url} is missing` } : { kind: 'bytes', bytes: found }
+      storage: {
+        readJson: async (url) =>
+          url in files ? { kind: 'json', value: files[url] } : { kind: 'missing', message: `${url} is missing` },
+        read: async (url) => {
+          const found = bytes[url]
+          return found === undefined
+            ? { kind: 'missing', message: `${url} is missing` }
+            : { kind: 'bytes', bytes: found }
+        },
       },
+      openBeacon: never,
+      signal: new AbortController().signal,
     },
     { contractAddress: '0x1', tokenId },
   )
 }
 
-const PROVEN = { hash: commitment.provenance, rows: 3, firstTokenId: '5' }
+const PROVEN = { hash: commitment.provenance, rows: 3, firstTokenId: '5', shuffle: null }
 
 test('proves which row a token got, and that it has its metadata', async () => {
   expect(await check(world(), '6')).toEqual({ kind: 'proven', provenance: { ...PROVEN, row: 1, isRevealed: true } })

@@ -1,8 +1,10 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
+import type { ShuffleProof } from '../../../reveal/shuffle/verify-shuffle.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import type { Verification } from '../../../verify/verify.ts'
+import type { BeaconFlags } from '../../connect/open-beacon.ts'
 import type { ReaderFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
@@ -11,7 +13,7 @@ import { verifyText } from '../../render/verify-text.ts'
 import type { View } from '../../render/view.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
 
-export interface VerifyNftFlags extends OutputFlags, ServerFlags, ReaderFlags, EnsFlags {
+export interface VerifyNftFlags extends OutputFlags, ServerFlags, ReaderFlags, BeaconFlags, EnsFlags {
   receiver?: string
   blockchain?: Blockchain
   nftGdnId?: string
@@ -52,13 +54,52 @@ export const provenanceData = (provenance: Provenance | null) =>
         rows: provenance.rows,
         first_token_id: provenance.firstTokenId,
         is_revealed: provenance.isRevealed,
+        shuffle: provenance.shuffle === null ? null : shuffleData(provenance.shuffle),
       }
 
-export function provenanceText({ hash, row, rows, firstTokenId, isRevealed }: Provenance, tokenId: string): string {
-  const match = `matches row ${row} of ${rows} in commitment ${hash}, made before token ${firstTokenId} was minted.`
-  return isRevealed
-    ? `The revealed metadata of token ${tokenId} ${match}`
-    : `Token ${tokenId} is not revealed yet. Its metadata ${match}`
+const shuffleData = ({ slot, marginSeconds, seal, sealed, isNamed, isSimulated }: ShuffleProof) => ({
+  slot,
+  margin_seconds: marginSeconds,
+  seal,
+  seal_block: sealed?.block ?? null,
+  sealed_at: sealed === null ? null : isoTime(sealed.time),
+  beacon: isNamed ? 'named' : 'drand-quicknet',
+  round: sealed?.round ?? null,
+  round_at: sealed === null ? null : isoTime(sealed.roundTime),
+  is_simulated: isSimulated,
+})
+
+const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
+
+export function provenanceText(provenance: Provenance, tokenId: string): string {
+  const { hash, row, rows, firstTokenId, isRevealed, shuffle } = provenance
+  const before = `in commitment ${hash}, made before token ${firstTokenId} was minted.`
+  const match = `matches row ${row} of ${rows} ${before}`
+  const revealed = `The revealed metadata of token ${tokenId} ${match}`
+  if (shuffle !== null) {
+    const hidden = `Token ${tokenId} is not revealed yet. It has slot ${shuffle.slot} of ${rows} ${before}`
+    return [isRevealed ? revealed : hidden, ...shuffleText(provenance, shuffle, tokenId)].join(' ')
+  }
+  return isRevealed ? revealed : `Token ${tokenId} is not revealed yet. Its metadata ${match}`
+}
+
+/** Returns the sentences that explain the proof of a shuffle to a buyer. */
+function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }: ShuffleProof, tokenId: string) {
+  if (sealed === null) {
+    return ['More tokens can be minted: the drop is not sealed yet. The seal determines the round that draws the rows.']
+  }
+  const { block, time, round, roundTime } = sealed
+  const beacon = `round ${round} of ${isNamed ? 'a beacon that you named' : 'drand'}, published at ${isoTime(roundTime)}`
+  const after = `after all tokens were minted (block ${block}, ${isoTime(time)})`
+  return [
+    row === null
+      ? `Nobody chooses which token gets which row: its row is drawn by ${beacon}, ${after}.`
+      : `Nobody chose which token got which row: row ${row} of ${rows} was drawn for token ${tokenId} by ${beacon}, ${after}.`,
+    ...(isNamed ? ['Whoever has the key of that beacon could choose the rows.'] : []),
+    ...(isSimulated
+      ? ['This is a simulation: the operator of an embedded chain chooses the times of its blocks.']
+      : []),
+  ]
 }
 
 /** Returns the address of an owner, whose ENS name is resolved on the NFT's blockchain. */
@@ -83,18 +124,18 @@ export const verificationData = (verification: Verification) => ({
 export function throwUnlessVerified(
   id: string,
   verification: Verification,
-  { breaksCommitment = false, history }: { breaksCommitment?: boolean | undefined; history: string | null },
+  { broken, history }: { broken?: { hint: string | undefined } | undefined; history: string | null },
 ): void {
   if (verification.verified === true) return
   if (verification.verified === null) {
     throw new GdnError('unreachable', `${id} is not verified: ${verification.reason}`, {
-      hint: `${breaksCommitment ? '' : 'The service confirms that it created the NFT. '}Run the command again, or set --rpc-url and --gateway.`,
+      hint: `${broken ? '' : 'The service confirms that it created the NFT. '}Run the command again, or set --rpc-url and --gateway.`,
     })
   }
-  const other = breaksCommitment ? 'the commitment of the collection' : "the service's record"
+  const other = broken ? 'the commitment of the collection' : "the service's record"
   throw new GdnError('verify_failed', `${id} differs from ${other}: ${verifyText(verification)}`, {
-    hint: breaksCommitment
-      ? `Its metadata was changed after the reveal, or belongs to another row.${history === null ? '' : ` Run \`${history}\` to show its changes.`}`
+    hint: broken
+      ? `${broken.hint ?? 'Its metadata was changed after the reveal, or belongs to another row.'}${history === null ? '' : ` Run \`${history}\` to show its changes.`}`
       : 'The owner differs if the NFT was transferred in the meantime. Investigate any other difference.',
     details: { nft_gdn_id: id, differences: verification.differences },
   })

@@ -3,7 +3,8 @@ import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Provenance, ProvenanceCheck } from '../../../reveal/verify-provenance.ts'
 import type { Verification } from '../../../verify/verify.ts'
-import { openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
+import { type BeaconFlags, openBeaconOf } from '../../connect/open-beacon.ts'
+import { type NftVerifier, openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
 import type { ServerFlags } from '../../flags/common.ts'
@@ -17,9 +18,9 @@ import type { NamedToken } from './named-token.ts'
  */
 export async function verifyToken(
   deps: Deps,
-  flags: ReaderFlags & ServerFlags & { blockchain?: Blockchain },
+  flags: ReaderFlags & BeaconFlags & ServerFlags & { blockchain?: Blockchain },
   token: NamedToken,
-): Promise<{ verification: Verification; provenance: Provenance | null; server: Server | null } | null> {
+): Promise<(ProofResult & { server: Server | null }) | null> {
   const blockchain = (await deps.settings(flags)).blockchain?.value
   if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
   const server = await namedServer(deps, flags)
@@ -27,8 +28,7 @@ export async function verifyToken(
   const progress = await deps.io.progress('Reading the chain and the storage')
   try {
     if ('reason' in verifier) throw new GdnError('usage', verifier.reason)
-    const { verifyProvenance } = await import('../../../reveal/verify-provenance.ts')
-    const check = await verifyProvenance(verifier.chain, verifier.storage, token)
+    const check = await checkProvenance(deps, flags, verifier, token)
     return check.kind === 'none' ? null : { ...resultOf(check), server }
   } finally {
     progress.stop()
@@ -45,8 +45,30 @@ export async function namedServer(deps: Deps, flags: ServerFlags): Promise<Serve
   return local || baseUrl || profile ? await (await deps.settings(flags)).server() : null
 }
 
-function resultOf(check: Exclude<ProvenanceCheck, { kind: 'none' }>) {
-  if (check.kind === 'proven') return { verification: { verified: true as const }, provenance: check.provenance }
-  if (check.kind === 'unknown') return { verification: { verified: null, reason: check.reason }, provenance: null }
-  return { verification: { verified: false as const, differences: check.differences }, provenance: null }
+/** Proves the metadata of a token from an open chain and storage. */
+export async function checkProvenance(
+  deps: Deps,
+  flags: BeaconFlags,
+  { chain, storage }: Exclude<NftVerifier, { reason: string }>,
+  token: NamedToken,
+): Promise<ProvenanceCheck> {
+  const { verifyProvenance } = await import('../../../reveal/verify-provenance.ts')
+  const openBeacon = () => openBeaconOf(deps, flags)
+  return await verifyProvenance({ chain, storage, openBeacon, signal: deps.signals.signal }, token)
+}
+
+interface ProofResult {
+  verification: Verification
+  provenance: Provenance | null
+  /** What a difference means; undefined for a difference of the metadata. */
+  hint: string | undefined
+}
+
+export function resultOf(check: Exclude<ProvenanceCheck, { kind: 'none' }>): ProofResult {
+  const { kind } = check
+  if (kind === 'proven') return { verification: { verified: true }, provenance: check.provenance, hint: undefined }
+  if (kind === 'unknown') {
+    return { verification: { verified: null, reason: check.reason }, provenance: null, hint: undefined }
+  }
+  return { verification: { verified: false, differences: check.differences }, provenance: null, hint: check.hint }
 }

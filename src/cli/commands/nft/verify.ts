@@ -11,6 +11,7 @@ import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import { asRequested } from '../../../verify/compare-metadata.ts'
 import { type Verification, verifyNfts } from '../../../verify/verify.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { addBeaconFlags } from '../../connect/open-beacon.ts'
 import { addReaderFlags, openVerifier } from '../../connect/open-verifier.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -33,11 +34,12 @@ import {
   type VerifyNftFlags,
   verificationData,
 } from './verification.ts'
+import { checkProvenance, resultOf } from './verify-token.ts'
 
 export function command(deps: Deps, run = verify): GdnCommand {
   const verifyCommand = new GdnCommand({
     about:
-      "The command checks that the server created the NFT, and that the NFT belongs to the address in --receiver, or else to the owner in the server's record. The exit code is 5 if the server doesn't confirm both. gdn looks up the blockchain unless a flag sets it. With --on-chain, the command also reads the owner, token URI and metadata from the chain and the storage, and compares them with the server's record. The exit code is 5 if they differ, and 6 if they can't be read. For an NFT that was minted unrevealed, --on-chain also proves that the metadata matches the commitment that was made before the mint. With <contract>/<token ID> instead of the ID, the command does only this proof, even without --on-chain. If a token of an EVM network has no such commitment, the command checks that the metadata matches the CID in the token URI, block by block. The exit code is 5 if the metadata differs, or if the token URI doesn't identify its content, such as a web address. With <contract>/<token ID>, the command reads from --rpc-url and --gateway, or from the server of --base-url, --profile or --local, and needs no API key.",
+      "The command checks that the server created the NFT, and that the NFT belongs to the address in --receiver, or else to the owner in the server's record. The exit code is 5 if the server doesn't confirm both. gdn looks up the blockchain unless a flag sets it. With --on-chain, the command also reads the owner, token URI and metadata from the chain and the storage, and compares them with the server's record. The exit code is 5 if they differ, and 6 if they can't be read. For an NFT that was minted unrevealed, --on-chain also proves that the metadata matches the commitment that was made before the mint. If the drop was shuffled, it also proves that a round of drand drew the row, which nobody could choose. With <contract>/<token ID> instead of the ID, the command does only this proof, even without --on-chain. If a token of an EVM network has no such commitment, the command checks that the metadata matches the CID in the token URI, block by block. The exit code is 5 if the metadata differs, or if the token URI doesn't identify its content, such as a web address. With <contract>/<token ID>, the command reads from --rpc-url and --gateway, or from the server of --base-url, --profile or --local, and needs no API key.",
     examples: [
       ['Check that the server created an NFT', 'gdn nft verify 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
@@ -73,6 +75,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
   )
   addEnsFlags(verifyCommand)
   addReaderFlags(verifyCommand)
+  addBeaconFlags(verifyCommand, 'Verifying')
   addServerFlags(verifyCommand)
   addOutputFlags(verifyCommand)
   return verifyCommand.action(async (id: string | undefined, flags: VerifyNftFlags) => {
@@ -117,7 +120,7 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
     throw notConfirmed(nftGdnId, owner, blockchain, { current, isgdnnft, server: connection.server })
   }
   if (!flags.onChain || record === null) return await output.one(data)
-  const { verification, provenance, breaksCommitment } = await readChain(deps, flags, {
+  const { verification, provenance, broken } = await readChain(deps, flags, {
     record,
     owner,
     blockchain,
@@ -125,7 +128,7 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   })
   await output.one({ ...data, ...verificationData(verification), provenance: provenanceData(provenance) })
   const history = `gdn nft history ${safe(nftGdnId)}${serverFlag(connection.server)}`
-  throwUnlessVerified(nftGdnId, verification, { breaksCommitment, history })
+  throwUnlessVerified(nftGdnId, verification, { broken, history })
   if (provenance !== null) deps.io.note(provenanceText(provenance, record.token_id ?? ''))
 }
 
@@ -245,7 +248,7 @@ async function readChain(
   deps: Deps,
   flags: VerifyNftFlags,
   { record, owner, blockchain, server }: Asked,
-): Promise<{ verification: Verification; provenance: Provenance | null; breaksCommitment?: boolean }> {
+): Promise<{ verification: Verification; provenance: Provenance | null; broken?: { hint: string | undefined } }> {
   const { token_id, contract_address, status, metadata_url, request_metadata } = record
   if (!token_id || !contract_address) {
     throw new GdnError('pending', `${record.nft_gdn_id} has no token on the chain yet: its status is ${status}`, {
@@ -266,14 +269,11 @@ async function readChain(
     const [verified] = await verifyNfts(verifier.chain, verifier.storage, [claim])
     const verification = verified ?? { verified: null, reason: 'no response' }
     if (verification.verified !== true) return { verification, provenance: null }
-    const { verifyProvenance } = await import('../../../reveal/verify-provenance.ts')
     const token = { contractAddress: contract_address, tokenId: token_id }
-    const check = await verifyProvenance(verifier.chain, verifier.storage, token)
-    if (check.kind === 'proven') return { verification, provenance: check.provenance }
+    const check = await checkProvenance(deps, flags, verifier, token)
     if (check.kind === 'none') return { verification, provenance: null }
-    return check.kind === 'unknown'
-      ? { verification: { verified: null, reason: check.reason }, provenance: null }
-      : { verification: { verified: false, differences: check.differences }, provenance: null, breaksCommitment: true }
+    const { hint, ...result } = resultOf(check)
+    return result.verification.verified === false ? { ...result, broken: { hint } } : result
   } finally {
     progress.stop()
     await close()

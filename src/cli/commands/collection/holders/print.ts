@@ -2,7 +2,7 @@ import { checksumAddress } from '../../../../api/address.ts'
 import { count } from '../../../../core/count.ts'
 import { flagError } from '../../../../core/errors.ts'
 import { ownTurn } from '../../../../core/turns.ts'
-import type { Block } from '../../../../holders/block-of.ts'
+import type { Block } from '../../../../verify/block-at.ts'
 import { NOT_CHECKED } from '../../../../holders/check.ts'
 import {
   countHolders,

@@ -66,7 +66,7 @@ export async function proveToken(deps: Deps, flags: VerifyNftFlags, token: Named
   else {
     // Without a server, there is no history to look up.
     const history = proof.server === null ? null : `gdn nft history <nft_gdn_id>${serverFlag(proof.server)}`
-    throwUnlessVerified(`token ${token.tokenId}`, verification, { breaksCommitment: true, history })
+    throwUnlessVerified(`token ${token.tokenId}`, verification, { broken: { hint: proof.hint }, history })
   }
   if (provenance !== null) return deps.io.note(provenanceText(provenance, token.tokenId))
   const what = content.cid === null ? 'is in the contract itself' : `matches its CID ${content.cid}`

@@ -1,0 +1,57 @@
+import { createTransport } from '../../client/create-transport.ts'
+import type { TransportRequest } from '../../client/transport.ts'
+import { proxyOf } from '../../config/proxy.ts'
+import { readText } from '../../config/read-text.ts'
+import { flagError } from '../../core/errors.ts'
+import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
+import { type GdnCommand, valueFlag } from '../command.ts'
+import type { Deps } from '../deps.ts'
+import { httpAddress, notEmpty } from '../flags/parse.ts'
+import { VERSION } from '../version.ts'
+import { debugExchanges } from './debug-exchange.ts'
+
+/** The sources of the rounds that draw the rows of shuffled drops. */
+export interface BeaconFlags {
+  beaconUrl?: string[]
+  beacon?: string
+}
+
+const MAX_FILE_BYTES = 1024 * 1024
+
+/** Adds `--beacon-url` and `--beacon`. */
+export function addBeaconFlags(command: GdnCommand, group?: string): GdnCommand {
+  valueFlag(command, '--beacon-url <url>', 'Relay of drand for shuffled drops (public relays); repeatable', {
+    group,
+    parse: httpAddress,
+    repeatable: true,
+  })
+  return valueFlag(command, '--beacon <file>', 'Beacon of your own instead of drand, for tests and rehearsals', {
+    group,
+    parse: notEmpty,
+  })
+}
+
+/** Opens the beacon of the flags. By default, it is drand's quicknet. */
+export async function openBeaconOf({ env, io, now }: Deps, { beaconUrl, beacon }: BeaconFlags): Promise<BeaconSource> {
+  if (beacon !== undefined && beaconUrl !== undefined) {
+    throw flagError('--beacon', 'replaces --beacon-url', 'Use one of them.')
+  }
+  const { openBeacon } = await import('../../reveal/shuffle/read-beacon.ts')
+  const text = beacon === undefined ? null : await readText(beacon, MAX_FILE_BYTES, 'invalid_input')
+  return openBeacon({
+    file: beacon === undefined || text === null ? undefined : { name: beacon, text },
+    urls: beaconUrl,
+    transport: {
+      async request(request: TransportRequest) {
+        const transport = await createTransport('single', { proxy: proxyOf(env), onExchange: debugExchanges(io) })
+        try {
+          return await transport.request(request)
+        } finally {
+          await transport.close()
+        }
+      },
+    },
+    userAgent: `gdn/${VERSION}`,
+    now,
+  })
+}

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import { CID } from 'multiformats/cid'
+import { create as createDigest } from 'multiformats/hashes/digest'
+import { GdnError } from '../core/errors.ts'
+import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
+import { digestSlot, provenanceOfCall } from '../verify/abi.ts'
+import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
+import type { Difference } from '../verify/compare-metadata.ts'
+import type { StorageReader } from '../verify/storage-reader.ts'
+import { sha256InUrl } from './provenance-in.ts'
+import type { BeaconSource } from './shuffle/read-beacon.ts'
+
+// Reads for proofs. They end with an Unreadable if the chain or the storage can't be read.
+
+/** The chain and the storage of a proof. */
+export interface ProofSources {
+  chain: Pick<ChainReader, 'call' | 'storageAt' | 'request' | 'origin'>
+  storage: StorageReader
+  /** Opens the beacon of shuffled drops. */
+  openBeacon: () => Promise<BeaconSource>
+  signal: AbortSignal
+}
+
+/** Maximum number of tokens in a batch. The search for the batch of a token reads at most this many IDs. */
+const MAX_BATCH = 200
+
+export type Metadata = Readonly<Record<string, unknown>>
+
+export class Unreadable extends Error {}
+
+export class Differing extends Error {
+  readonly difference: Difference
+  /** What the difference means; undefined if the metadata isn't that of the row. */
+  readonly hint: string | undefined
+
+  constructor(difference: Difference, hint?: string) {
+    super(difference.what)
+    this.difference = difference
+    this.hint = hint
+  }
+}
+
+export const differs = (what: string, expected: string, found: string | null, hint?: string) =>
+  new Differing({ what, expected, found }, hint)
+
+export async function callOnce(
+  chain: Pick<ChainReader, 'call'>,
+  call: { to: string; data: string },
+  block?: string,
+): Promise<CallResult> {
+  const [result] = await readable(() => chain.call([call], block))
+  return result ?? { kind: 'failed', message: 'no response' }
+}
+
+export function dataOf(result: CallResult): string | null {
+  if (result.kind === 'failed') throw new Unreadable(result.message)
+  return result.kind === 'value' ? result.data : null
+}
+
+/**
+ * Returns the ID of the token that was next when a hash was committed, or 0 if it isn't committed.
+ *
+ * @param block default: the newest one
+ */
+export async function committedBefore(
+  chain: Pick<ChainReader, 'call'>,
+  to: string,
+  hash: string,
+  block?: string,
+): Promise<bigint> {
+  const next = dataOf(await callOnce(chain, { to, data: provenanceOfCall(hash) }, block))
+  return next === null || !/^0x[0-9a-f]{64}$/i.test(next) ? 0n : BigInt(next)
+}
+
+/** Returns the row number in minted metadata, which is a slot if the rows are shuffled; null if there is none. */
+export function rowIn({ [PROVENANCE_ROW]: text }: Metadata): number | null {
+  return typeof text === 'string' && /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : null
+}
+
+/**
+ * Returns the URL of the metadata that a token was minted with, from the digest of its batch in the contract's storage.
+ */
+export async function mintedUri(chain: Pick<ChainReader, 'storageAt'>, to: string, id: bigint): Promise<string> {
+  const first = id > BigInt(MAX_BATCH) ? id - BigInt(MAX_BATCH) + 1n : 1n
+  const uri = (await mintedUris(chain, to, first, id)).get(id)
+  if (uri === undefined) throw new Unreadable('the contract has no metadata directory for this token')
+  return uri
+}
+
+/**
+ * Returns the URLs of the metadata that tokens were minted with, from the first ID to the last one. Tokens whose batch
+ * begins before the first ID are left out.
+ */
+export async function mintedUris(
+  chain: Pick<ChainReader, 'storageAt'>,
+  to: string,
+  first: bigint,
+  last: bigint,
+): Promise<Map<bigint, string>> {
+  const ids = Array.from({ length: Number(last - first) + 1 }, (_, at) => first + BigInt(at))
+  const words = await readable(() => chain.storageAt(to, ids.map(digestSlot)))
+  const uris = new Map<bigint, string>()
+  let batch: { head: bigint; cid: CID } | null = null
+  for (const [at, id] of ids.entries()) {
+    const digest = dataOf(words[at] ?? { kind: 'failed', message: 'no response' }) ?? ''
+    if (!/^0x[0-9a-f]{64}$/i.test(digest)) throw new Unreadable('the storage of the contract is not readable')
+    if (BigInt(digest) !== 0n) {
+      batch = { head: id, cid: CID.createV1(0x70, createDigest(0x12, Buffer.from(digest.slice(2), 'hex'))) }
+    }
+    if (batch !== null) uris.set(id, `ipfs://${batch.cid}/${id - batch.head}.json`)
+  }
+  return uris
+}
+
+export async function readFile(storage: StorageReader, url: string): Promise<Metadata> {
+  const stored = await storage.readJson(url)
+  if (stored.kind === 'failed') throw new Unreadable(stored.message)
+  if (stored.kind === 'missing') throw differs('metadata', url, null)
+  const { value } = stored
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw differs('metadata', 'a JSON object', JSON.stringify(value))
+  }
+  return value as Metadata
+}
+
+export async function readBytes(storage: StorageReader, url: string): Promise<Uint8Array> {
+  const stored = await storage.read(url)
+  if (stored.kind === 'bytes') return stored.bytes
+  throw new Unreadable(stored.message)
+}
+
+/** Returns the hash of a file. Reads the file unless its URL contains the hash. */
+export async function sha256Of(storage: StorageReader, url: string): Promise<string> {
+  const hash = sha256InUrl(url)
+  if (hash !== null) return hash
+  return createHash('sha256')
+    .update(await readBytes(storage, url))
+    .digest('hex')
+}
+
+export async function readable<Value>(read: () => Promise<Value>): Promise<Value> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof GdnError) || error.code === 'interrupted' || error.code === 'terminated') throw error
+    throw new Unreadable(error.message)
+  }
+}

@@ -1,0 +1,68 @@
+import { isObject } from '../../core/json.ts'
+import { PROVENANCE_COMMITTED } from '../../verify/abi.ts'
+import { type Block, blockAt, isDevelopmentNode } from '../../verify/block-at.ts'
+import type { ChainReader } from '../../verify/chain-reader.ts'
+import { committedBefore, readable, Unreadable } from '../proof-reads.ts'
+
+type Chain = Pick<ChainReader, 'call' | 'request' | 'origin'>
+
+/** The commitment that ended the mint of a shuffled drop. */
+export interface Seal {
+  /** The ID of the token that was next. It and later tokens don't belong to the drop. */
+  firstTokenId: bigint
+  block: number
+  /** The block's Unix time in seconds. The node and the validators of the chain are trusted with it. */
+  time: number
+  isFinal: boolean
+  /** Whether the node simulates a chain, so that its operator chooses the times of blocks. */
+  isSimulated: boolean
+}
+
+/** Reads the seal of a shuffled drop from the chain; null if the drop isn't sealed. @throws Unreadable */
+export async function readSeal(chain: Chain, contract: string, seal: string): Promise<Seal | null> {
+  const firstTokenId = await committedBefore(chain, contract, seal)
+  if (firstTokenId === 0n) return null
+  return await readable(async () => {
+    const isSimulated = await isDevelopmentNode(chain)
+    const number = (await loggedBlock(chain, contract, seal)) ?? (await searchBlock(chain, contract, seal))
+    const block = await blockAt(chain, number)
+    if (block === null) throw new Unreadable(`${chain.origin} does not have block ${number}, which sealed the drop`)
+    // A network without a notion of finality doesn't know the tag.
+    const final = isSimulated ? null : await blockAt(chain, 'finalized')
+    const isFinal = final === null || number <= final.number
+    return { firstTokenId, block: number, time: Math.floor(block.time / 1000), isFinal, isSimulated }
+  })
+}
+
+/** Returns the block of the event; null if the node doesn't return it, as many limit the number of blocks. */
+async function loggedBlock(chain: Chain, address: string, seal: string): Promise<number | null> {
+  const filter = { address, topics: [PROVENANCE_COMMITTED, seal], fromBlock: '0x0', toBlock: 'latest' }
+  const response = await chain.request('eth_getLogs', [filter])
+  if (!('result' in response) || !Array.isArray(response.result)) return null
+  const [log, ...others] = response.result
+  if (others.length > 0 || !isObject(log) || !Array.isArray(log.topics) || log.removed === true) return null
+  const isOurs =
+    String(log.address).toLowerCase() === address.toLowerCase() &&
+    String(log.topics[0]).toLowerCase() === PROVENANCE_COMMITTED &&
+    String(log.topics[1]).toLowerCase() === seal
+  return isOurs && /^0x[0-9a-f]{1,13}$/i.test(String(log.blockNumber)) ? Number(log.blockNumber) : null
+}
+
+/** Finds the first block in which the seal is committed. This needs a node with old states. */
+async function searchBlock(chain: Chain, contract: string, seal: string): Promise<number> {
+  const newest: Block | null = await blockAt(chain, 'latest')
+  if (newest === null) throw new Unreadable(`${chain.origin} returns no block`)
+  let [low, high] = [0, newest.number]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const found = await committedBefore(chain, contract, seal, `0x${middle.toString(16)}`).catch((error: unknown) => {
+      if (!(error instanceof Unreadable)) throw error
+      throw new Unreadable(
+        `${chain.origin} returns neither the event that sealed the drop nor old states (${error.message}): use another --rpc-url`,
+      )
+    })
+    if (found > 0n) high = middle
+    else low = middle + 1
+  }
+  return low
+}

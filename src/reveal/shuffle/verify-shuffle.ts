@@ -1,0 +1,126 @@
+import { chunksOf } from '../../core/chunks-of.ts'
+import { GdnError } from '../../core/errors.ts'
+import { isObject } from '../../core/json.ts'
+import { PROVENANCE, PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
+import { provenanceOf } from '../leaves.ts'
+import { differs, type Metadata, mintedUris, type ProofSources, readBytes, rowIn, Unreadable } from '../proof-reads.ts'
+import { type Beacon, verifyBeacon } from './beacon.ts'
+import { rowsOfSlots, shuffleSeed } from './permutation.ts'
+import type { BeaconSource } from './read-beacon.ts'
+import { readSeal } from './read-seal.ts'
+import { roundFor, type ShuffleRule, sealOf, timeOfRound } from './rule.ts'
+
+/** The proof that nobody chose the row of a token. */
+export interface ShuffleProof {
+  /** The number in the minted metadata. The permutation maps it to the row. */
+  slot: number
+  /** The row that was drawn; null if the token isn't revealed. */
+  row: number | null
+  marginSeconds: number
+  /** The hash whose commitment seals the drop. */
+  seal: string
+  /** Null if the drop isn't sealed, so that its round isn't determined. Times are Unix times in seconds. */
+  sealed: { block: number; time: number; round: number; roundTime: number } | null
+  /** Whether the user named the beacon. */
+  isNamed: boolean
+  /** Whether the chain is simulated, so that its operator chooses the times of blocks. */
+  isSimulated: boolean
+}
+
+/** The drop that a token belongs to. */
+interface Drop {
+  /** The address of the collection. */
+  to: string
+  /** The first token after the commitment. */
+  first: bigint
+  hash: `0x${string}`
+  rows: number
+  rule: ShuffleRule
+  leavesUrl: string
+}
+
+/**
+ * Proves that a token has its slot, and determines the row that the round drew for it.
+ *
+ * @param revealed the metadata of the token; null if it wasn't updated since its mint
+ */
+export async function verifyShuffle(
+  sources: ProofSources,
+  drop: Drop,
+  token: { id: bigint; slot: number },
+  revealed: Metadata | null,
+): Promise<ShuffleProof> {
+  const { to, hash, rows, rule } = drop
+  const { id, slot } = token
+  const seal = sealOf(hash)
+  const found = await readSeal(sources.chain, to, seal)
+  const source = await sources.openBeacon()
+  const { isNamed, chain } = source
+  const proof = { slot, row: null, marginSeconds: rule.marginSeconds, seal, isNamed, isSimulated: false }
+  if (found === null && revealed !== null) throw differs('the seal', `${seal} on the chain`, null, NOT_SEALED)
+  if (found !== null && id >= found.firstTokenId) {
+    const before = `before token ${found.firstTokenId} was minted`
+    throw differs('the seal', `after token ${id} was minted`, before, NOT_OF_DROP)
+  }
+  await refuseTakenSlot(sources, drop, token)
+  if (found === null) return { ...proof, sealed: null }
+  const { block, time, isSimulated, isFinal } = found
+  const round = roundFor(chain, time + rule.marginSeconds)
+  const sealed = { block, time, round, roundTime: timeOfRound(chain, round) }
+  if (revealed === null) return { ...proof, isSimulated, sealed }
+  if (!isFinal) throw new Unreadable(`block ${block}, which sealed the drop, is not final yet`)
+  const { randomness } = await beaconOf(sources, source, round, revealed)
+  const row = rowsOfSlots(shuffleSeed(hash, randomness), rows)[slot - 1] ?? null
+  return { ...proof, row, isSimulated, sealed }
+}
+
+const NOT_SEALED = 'It was revealed before its drop was sealed, so that its row was chosen and not drawn.'
+const NOT_OF_DROP = "It isn't a token of the shuffled drop, and nothing proves its metadata."
+const NOT_DRAWN = 'Its row was not drawn by the round that the seal determines.'
+
+/** Returns the round from the signature in the revealed metadata, or else from the beacon. */
+async function beaconOf(
+  { signal }: ProofSources,
+  source: BeaconSource,
+  round: number,
+  { [PROVENANCE_SIGNATURE]: signature }: Metadata,
+): Promise<Beacon> {
+  const name = source.isNamed ? 'of the beacon that you named' : "of drand's quicknet"
+  try {
+    if (signature === undefined) return await source.read(round, signal)
+    const isHex = typeof signature === 'string' && /^[0-9a-f]{96}$/.test(signature)
+    return verifyBeacon(source.chain, round, isHex ? Buffer.from(signature, 'hex') : Buffer.alloc(0))
+  } catch (error) {
+    if (!(error instanceof GdnError) || signal.aborted) throw error
+    if (signature === undefined) throw new Unreadable(error.message)
+    throw differs(PROVENANCE_SIGNATURE, `the signature of round ${round} ${name}`, String(signature), NOT_DRAWN)
+  }
+}
+
+/** Number of metadata files that are read at the same time. */
+const AT_ONCE = 16
+
+/** Rejects a token if an earlier token of the drop has the same slot. Such a token could choose between two rows. */
+async function refuseTakenSlot(
+  { chain, storage }: ProofSources,
+  { to, first, hash, leavesUrl }: Drop,
+  { id, slot }: { id: bigint; slot: number },
+): Promise<void> {
+  if (id === first) return
+  const isOfDrop = new Map([[leavesUrl, true]])
+  for (const some of chunksOf([...(await mintedUris(chain, to, first, id - 1n))], AT_ONCE)) {
+    const files = await Promise.all(some.map(async ([other, uri]) => ({ other, stored: await storage.readJson(uri) })))
+    for (const { other, stored } of files) {
+      if (stored.kind !== 'json')
+        throw new Unreadable(`the metadata of token ${other} can't be read: ${stored.message}`)
+      const minted = isObject(stored.value) ? stored.value : {}
+      const { [PROVENANCE]: url } = minted
+      if (rowIn(minted) !== slot || typeof url !== 'string') continue
+      // The same leaves file has other URLs, too.
+      const isSame = isOfDrop.get(url) ?? provenanceOf(await readBytes(storage, url)) === hash
+      isOfDrop.set(url, isSame)
+      if (isSame)
+        throw differs(`slot ${slot}`, `only in token ${id}`, `in token ${other}, which was minted before`, NOT_OF_DROP)
+    }
+  }
+}
