@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { bls12_381 } from '@noble/curves-2/bls12-381.js'
 import { type Address, createPublicClient, decodeFunctionData, http, parseAbi, parseAbiItem, zeroAddress } from 'viem'
 
 // What a stranger needs to verify a reveal: a node, an IPFS gateway, and nothing of gdn.
@@ -9,6 +10,7 @@ const abi = parseAbi([
   'function tokenURI(uint256) view returns (string)',
   'function provenanceOf(bytes32) view returns (uint256)',
 ])
+const committed = parseAbiItem('event ProvenanceCommitted(bytes32 indexed provenance, uint256 nextTokenId)')
 const transfer = parseAbiItem('event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)')
 const sha256 = (...parts: (Uint8Array | string)[]) =>
   parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest()
@@ -61,33 +63,89 @@ export function drawRows(seed: Uint8Array, rows: number): number[] {
   return shown
 }
 
+/** A beacon: its public key in hex, and the Unix time of its first round and the time between rounds in seconds. */
+interface Chain {
+  key: string
+  genesis: number
+  period: number
+}
+
+const QUICKNET: Chain = {
+  key:
+    '83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d106451' +
+    '0d1fec758c921cc22b0e17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76eae8991ef5ece45a',
+  genesis: 1_692_803_367,
+  period: 3,
+}
+
+/** Returns the randomness of a round, or null if its signature is not by the beacon. */
+function randomnessOf({ key }: Chain, round: number, signature: string): Buffer | null {
+  const message = Buffer.alloc(8)
+  message.writeBigUInt64BE(BigInt(round))
+  const { shortSignatures: bls } = bls12_381
+  const hashed = bls.hash(sha256(message), 'BLS_SIG_BLS12381G1_XMD:SHA-256_SSWU_RO_NUL_')
+  const [signed, publicKey] = [Buffer.from(signature, 'hex'), Buffer.from(key, 'hex')].map((bytes) =>
+    Uint8Array.from(bytes),
+  )
+  return signed && publicKey && bls.verify(signed, hashed, publicKey) ? sha256(signed) : null
+}
+
 /** Returns the row of each token whose metadata is what its collection was committed to before its mint. */
-export async function verifyReveal(rpc: string, gateway: string, address: Address): Promise<Map<string, number>> {
+export async function verifyReveal(rpc: string, gateway: string, address: Address, beacon = QUICKNET) {
   const client = createPublicClient({ transport: http(rpc) })
   const get = async (url: string) =>
     Buffer.from(await (await fetch(url.replace('ipfs://', `${gateway}/ipfs/`))).arrayBuffer())
+  const nextAt = (hash: `0x${string}`) =>
+    client.readContract({ address, abi, functionName: 'provenanceOf', args: [hash] })
+
+  /** Returns the row that was drawn for a slot of a shuffled drop, or null. */
+  async function drawn(hash: `0x${string}`, leaves: string, id: bigint, slot: number, signature: string) {
+    const margin = Number(/^shuffle drand-quicknet-v1 ([0-9]+)$/.exec(leaves.split('\n', 1)[0] ?? '')?.[1])
+    const seal = `0x${sha256('gdn-shuffle-seal-v1', Buffer.from(hash.slice(2), 'hex')).toString('hex')}` as const
+    const query = { address, event: committed, args: { provenance: seal }, fromBlock: 0n } as const
+    const [log] = await client.getLogs(query)
+    if (log === undefined || (await nextAt(seal)) <= id) return null
+    const { timestamp } = await client.getBlock({ blockNumber: log.blockNumber })
+    const round = Math.max(1, Math.ceil((Number(timestamp) + margin - beacon.genesis) / beacon.period) + 1)
+    const randomness = randomnessOf(beacon, round, signature)
+    if (randomness === null) return null
+    const seed = sha256('gdn-shuffle-v1', Buffer.from(hash.slice(2), 'hex'), randomness)
+    return drawRows(seed, leaves.trimEnd().split('\n').length - 1)[slot - 1] ?? null
+  }
+
   const proven = new Map<string, number>()
-  for (const { args, transactionHash: hash } of await client.getLogs({
+  const taken = new Set<string>()
+  for (const { args, transactionHash } of await client.getLogs({
     address,
     event: transfer,
     args: { from: zeroAddress },
     fromBlock: 0n,
   })) {
     const id = args.tokenId ?? 0n
-    const call = decodeFunctionData({ abi, data: (await client.getTransaction({ hash })).input })
+    const call = decodeFunctionData({ abi, data: (await client.getTransaction({ hash: transactionHash })).input })
     if (call.functionName !== 'mint' && call.functionName !== 'mintDynamic') continue
     const [startId, , , digest] = call.args
     const minted = JSON.parse(String(await get(`ipfs://f01701220${digest.slice(2)}/${id - startId}.json`)))
+    if (minted.provenance === undefined) continue
     const leaves = await get(minted.provenance)
-    const committed = `0x${sha256(leaves).toString('hex')}` as const
-    const before = await client.readContract({ address, abi, functionName: 'provenanceOf', args: [committed] })
+    const hash = `0x${sha256(leaves).toString('hex')}` as const
+    const before = await nextAt(hash)
+    if (before === 0n || before > id) continue
+    const number = Number(minted.provenance_row)
+    const isShuffled = String(leaves).startsWith('shuffle ')
+    const slot = `${hash} ${number}`
+    if (isShuffled && taken.has(slot)) continue
+    taken.add(slot)
     const uri = await client.readContract({ address, abi, functionName: 'tokenURI', args: [id] })
     const { provenance_salt: salt = '', ...file } = JSON.parse(String(await get(uri)))
+    const signature = String(file.provenance_signature)
+    if (isShuffled) delete file.provenance_signature
     for (const [key, value] of Object.entries(file))
       if (String(value).startsWith('ipfs://')) file[key] = `sha256:${sha256(await get(String(value))).toString('hex')}`
     const leaf = sha256(Buffer.from(salt, 'hex'), sha256(JSON.stringify(file, sorted))).toString('hex')
-    const row = Number(minted.provenance_row)
-    if (before > 0n && before <= id && String(leaves).split('\n')[row - 1] === leaf) proven.set(String(id), row)
+    const row = isShuffled && salt !== '' ? await drawn(hash, String(leaves), id, number, signature) : number
+    const line = row === null ? -1 : isShuffled ? row : row - 1
+    if (row !== null && String(leaves).split('\n')[line] === leaf) proven.set(String(id), row)
   }
   return proven
 }
