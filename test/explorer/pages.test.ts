@@ -23,6 +23,7 @@ import {
 } from '../helpers/explorer-drop.ts'
 import { tooWide, type Watched, watchedPage } from '../helpers/explorer-page.ts'
 import { newWallet, rpcOf } from '../helpers/rpc-wallets.ts'
+import { shuffledDrop } from '../helpers/shuffled-drop.ts'
 import { dynamicNfts } from '../helpers/updates.ts'
 
 const LONG = process.env.GDN_SOAK === '1'
@@ -311,4 +312,30 @@ describe.skipIf(CHROMIUM === undefined)('hostile content', () => {
     expect(await tooWide(page)).toBe(0)
     await close()
   })
+})
+
+it.skipIf(CHROMIUM === undefined)('an NFT of a shuffled drop shows how its row is drawn', async () => {
+  const { nfts, seal, reveal } = await shuffledDrop(backend)
+  const [nft] = await nfts()
+  for (const width of [390, 1280]) {
+    const { page, errors, others, close } = await watchedPage(browser, backend.url, { width })
+    const look = async (name: string, text: string) => {
+      await page.goto(`${backend.url}/nfts/${nft?.nft_gdn_id}`)
+      await page.locator('section[aria-labelledby=shuffle]').getByText(text).waitFor()
+      expect(await tooWide(page)).toBeLessThanOrEqual(0)
+      const folder = process.env.GDN_SCREENSHOTS
+      if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}-${width}.png`, fullPage: true })
+    }
+    if (width === 390) {
+      await look('open', 'When the mint has ended')
+      await seal()
+      await look('sealed', 'Nobody can choose what this NFT will show')
+      const { shuffle } = await show(backend, `nfts/${nft?.nft_gdn_id}`)
+      await reveal(shuffle.round.number)
+    }
+    await look('revealed', 'Nobody chose which NFT shows what')
+    expect(await seriousViolations(page)).toEqual([])
+    expect([errors, others]).toEqual([[], []])
+    await close()
+  }
 })

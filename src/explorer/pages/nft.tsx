@@ -10,6 +10,7 @@ import { typeName } from '../parts/image.tsx'
 import { Json } from '../parts/json.tsx'
 import { LongText } from '../parts/long-text.tsx'
 import { Bone, Fact, Facts, Failure } from '../parts/notice.tsx'
+import { Shuffle } from '../parts/shuffle.tsx'
 import { Burned, StatusBadge } from '../parts/status.tsx'
 import { Ago, Chain, Id, Owner, Title } from '../parts/text.tsx'
 import { Download, Viewer } from '../parts/viewer.tsx'
@@ -52,6 +53,7 @@ export function Nft({ id }: { id: string }) {
           <Metadata nft={data} />
         </div>
         <div>
+          {data.shuffle !== null && <Shuffle shuffle={data.shuffle} token={nameOnChain(data)} />}
           <section aria-labelledby="history">
             <h2 id="history">History</h2>
             <History events={data.history} />
@@ -66,6 +68,9 @@ export function Nft({ id }: { id: string }) {
     </article>
   )
 }
+
+const nameOnChain = ({ token_id: id, collection }: NftFacts) =>
+  id === null ? null : `${collection.contract_address}/${id}`
 
 function Words({ nft }: { nft: NftFacts }) {
   const { title, status, error, description, attributes, token_id: tokenId } = nft

@@ -1,17 +1,14 @@
 import { createHash } from 'node:crypto'
 // The copy at the top of node_modules is version 1, which other packages need.
 import { bls12_381 } from '@noble/curves-2/bls12-381.js'
+import { QUICKNET_TIMES, type RoundTimes } from '../../api/shuffle-rule.ts'
 import { GdnError } from '../../core/errors.ts'
 
 /** A randomness beacon that signs the number of each round (drand's scheme bls-unchained-g1-rfc9380). */
-export interface BeaconChain {
+export interface BeaconChain extends RoundTimes {
   hash: string
   /** A compressed point of G2. */
   publicKey: Uint8Array
-  /** The Unix time of round 1 in seconds. */
-  genesisTime: number
-  /** The seconds between rounds. */
-  period: number
 }
 
 /** A verified round. */
@@ -21,16 +18,14 @@ export interface Beacon {
   randomness: Uint8Array
 }
 
-/** The quicknet of drand (https://api.drand.sh/<hash>/info). */
+/** The quicknet of drand. */
 export const QUICKNET: BeaconChain = {
-  hash: '52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971',
+  ...QUICKNET_TIMES,
   publicKey: Buffer.from(
     '83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d106451' +
       '0d1fec758c921cc22b0e17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76eae8991ef5ece45a',
     'hex',
   ),
-  genesisTime: 1_692_803_367,
-  period: 3,
 }
 
 const { shortSignatures: bls } = bls12_381

@@ -6,6 +6,7 @@ import { refOf } from './collections.ts'
 import type { ExplorerDeps, Viewer } from './explorer.ts'
 import { coverOf, mediaOf } from './media.ts'
 import { fileFields, isoTime, readMetadata } from './metadata.ts'
+import { shuffleOf } from './shuffle.ts'
 import { historyOf, toExplorerTransaction, transactionsOf } from './transactions.ts'
 import type { NftDetails } from './types.ts'
 
@@ -52,6 +53,7 @@ export async function showNft(explorer: ExplorerDeps, { accountId }: Viewer, id:
     accepted_at: isoTime(row.accepted_at),
     run: row.run,
     transactions: transactions.map((transaction) => toExplorerTransaction(explorer, transaction)),
+    shuffle: await shuffleOf(explorer, row, collection.blockchain),
     ...(await historyOf(explorer, row, collection.blockchain)),
     ...beside,
   }

@@ -136,6 +136,36 @@ export interface ExplorerEvent {
   explorer_url: string | null
 }
 
+/** A commitment on the chain. */
+export interface ExplorerCommitment {
+  hash: string
+  /** Null if this backend doesn't know the transaction, as after restoring a backup. */
+  transaction_hash: string | null
+  explorer_url: string | null
+  block_number: number | null
+  /** Time of the block; null if it isn't known. */
+  time: string | null
+}
+
+/** How the rows of a shuffled drop are drawn. */
+export interface ExplorerShuffle {
+  /** The NFT's number in its minted metadata. The round determines which row this slot shows. */
+  slot: number
+  rows: number
+  /** Whether the NFT was updated after its mint, as the reveal does. */
+  is_revealed: boolean
+  /** Path of the leaves file on this server. */
+  leaves_path: string
+  /** The commitment to the rows; null until it is on the chain. */
+  commitment: ExplorerCommitment | null
+  /** The commitment that ended the mint; null until it is on the chain. */
+  seal: ExplorerCommitment | null
+  /** The round of drand that draws the rows; null until the time of the seal's block is known. */
+  round: { number: number; time: string; url: string } | null
+  /** True on an embedded chain, whose operator chooses the times of blocks. */
+  is_simulated: boolean
+}
+
 export interface NftDetails extends NftSummary {
   collection: Pick<CollectionSummary, 'transaction_gdn_id' | 'contract_address' | 'blockchain' | 'name'>
   /** The NFT's step in the pipeline: files, mint, chain, done. */
@@ -168,6 +198,8 @@ export interface NftDetails extends NftSummary {
   /** The newest events first, at most 100. */
   history: ExplorerEvent[]
   history_left_out: boolean
+  /** Null unless the NFT belongs to a shuffled drop. */
+  shuffle: ExplorerShuffle | null
   /** The previous and the next NFT in its collection. */
   previous: string | null
   next: string | null

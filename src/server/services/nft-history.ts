@@ -15,7 +15,7 @@ const CHAIN_PATIENCE_MS = 5000
 export async function blockTimes(
   { db, chains }: Pick<ServiceDeps, 'chains'> & { db: Db },
   blockchain: Blockchain,
-  rows: readonly HistoryRow[],
+  rows: readonly Pick<HistoryRow, 'block_number'>[],
 ): Promise<ReadonlyMap<number, number>> {
   const times = new Map<number, number>()
   const numbers = [...new Set(rows.flatMap(({ block_number: block }) => block ?? []))]

@@ -1,0 +1,9 @@
+import { createHash } from 'node:crypto'
+
+/** Returns the hash that seals a shuffled drop: nothing that is minted after its commitment belongs to the drop. */
+export function sealOf(provenance: string): `0x${string}` {
+  const hash = createHash('sha256')
+    .update('gdn-shuffle-seal-v1')
+    .update(Buffer.from(provenance.slice(2), 'hex'))
+  return `0x${hash.digest('hex')}`
+}

@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import { type Blockchain, isBlockchain } from '../../api/blockchains.ts'
+import { sealOf } from '../../api/provenance-seal.ts'
+import { QUICKNET_TIMES, roundFor, ruleIn, timeOfRound } from '../../api/shuffle-rule.ts'
+import { GdnError } from '../../core/errors.ts'
+import { ipfsPathParts } from '../../core/ipfs-url.ts'
+import { isRecord } from '../../core/json.ts'
+import { blockTimes } from '../services/nft-history.ts'
+import { findChain } from '../store/chains.ts'
+import { seenCommitments } from '../store/explorer-commitments.ts'
+import { findTransactions } from '../store/explorer-transactions.ts'
+import type { ExplorerDeps } from './explorer.ts'
+import { fileFields, isoTime, readMetadata } from './metadata.ts'
+import type { ExplorerCommitment, ExplorerShuffle } from './types.ts'
+
+interface Minted {
+  collection_id: string
+  /** The metadata and the files of the mint request, JSON. */
+  metadata: string
+  files: string | null
+  revision: number
+}
+
+/** Returns how the row of an NFT is drawn; null if it isn't part of a shuffled drop. Trusts this server's storage. */
+export async function shuffleOf(
+  explorer: ExplorerDeps,
+  { collection_id, metadata, files, revision }: Minted,
+  blockchain: string,
+): Promise<ExplorerShuffle | null> {
+  const minted = readMetadata(metadata)
+  const { provenance_row: text } = isRecord(minted.whole) ? minted.whole : {}
+  const slot = typeof text === 'string' && /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : null
+  const leaves = fileFields(minted, files).find(({ field }) => field === 'provenance')
+  if (slot === null || leaves == null || leaves.place === null || !isBlockchain(blockchain)) return null
+  const { place } = leaves
+  const drop = await explorer.slow.soon(`leaves file ${place}`, '', () => readLeaves(explorer, place))
+  if (drop == null || drop.margin === null || slot > drop.rows) return null
+  const { commitment, seal } = await commitmentsOf(explorer, { collection_id, blockchain }, drop.hash)
+  const sealTime = seal?.time == null ? null : Date.parse(seal.time) / 1000
+  const round = sealTime === null ? null : roundFor(QUICKNET_TIMES, sealTime + drop.margin)
+  const { cid, path } = ipfsPathParts(place)
+  return {
+    slot,
+    rows: drop.rows,
+    is_revealed: revision > 0,
+    leaves_path: `/ipfs/${[cid, ...path].map(encodeURIComponent).join('/')}`,
+    commitment,
+    seal,
+    round:
+      round === null
+        ? null
+        : {
+            number: round,
+            time: isoTime(timeOfRound(QUICKNET_TIMES, round) * 1000),
+            url: `https://api.drand.sh/${QUICKNET_TIMES.hash}/public/${round}`,
+          },
+    is_simulated: (await findChain(explorer.db, blockchain))?.network === 'embedded',
+  }
+}
+
+interface Leaves {
+  hash: string
+  rows: number
+  /** In seconds; null if the rows aren't shuffled. */
+  margin: number | null
+}
+
+/** The rule is shorter than this. */
+const RULE_BYTES = 64
+
+async function readLeaves({ storage }: ExplorerDeps, place: string): Promise<Leaves | null> {
+  const { cid, path } = ipfsPathParts(place)
+  const content = await storage.open(cid, path, { ours: true })
+  if (content?.type !== 'file') return null
+  const hash = createHash('sha256')
+  let start = Buffer.alloc(0)
+  let lines = 0
+  for await (const part of content.stream()) {
+    hash.update(part)
+    if (start.length < RULE_BYTES) start = Buffer.concat([start, part.subarray(0, RULE_BYTES)])
+    for (const byte of part) if (byte === 0x0a) lines++
+  }
+  const margin = marginIn(start)
+  return { hash: `0x${hash.digest('hex')}`, rows: margin === null ? lines : lines - 1, margin }
+}
+
+function marginIn(start: Uint8Array): number | null {
+  try {
+    return ruleIn(start)?.marginSeconds ?? null
+  } catch (error) {
+    // A newer version made the file.
+    if (error instanceof GdnError) return null
+    throw error
+  }
+}
+
+async function commitmentsOf(
+  { db, chains, linkOf }: ExplorerDeps,
+  { collection_id, blockchain }: { collection_id: string; blockchain: Blockchain },
+  hash: string,
+): Promise<{ commitment: ExplorerCommitment | null; seal: ExplorerCommitment | null }> {
+  const found = await seenCommitments(db, collection_id, [hash, sealOf(hash)])
+  const ids = found.flatMap(({ transaction_id: id }) => id ?? [])
+  const transactions = new Map((await findTransactions(db, { by: 'id', ids })).map((one) => [one.id, one]))
+  const times = await blockTimes({ db, chains }, blockchain, [...transactions.values()])
+  const shown = (wanted: string): ExplorerCommitment | null => {
+    const one = found.find((commitment) => commitment.hash === wanted)
+    if (one === undefined) return null
+    const transaction = transactions.get(one.transaction_id ?? '')
+    const block_number = transaction?.block_number ?? null
+    const time = times.get(block_number ?? -1)
+    return {
+      hash: wanted,
+      transaction_hash: transaction?.hash ?? null,
+      explorer_url: transaction === undefined ? null : linkOf(blockchain, transaction.hash),
+      block_number,
+      time: time === undefined ? null : isoTime(time),
+    }
+  }
+  return { commitment: shown(hash), seal: shown(sealOf(hash)) }
+}

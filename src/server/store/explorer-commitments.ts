@@ -1,0 +1,14 @@
+import { sql } from 'kysely'
+import type { Db } from './schema.ts'
+
+/** Returns the commitments of a collection to these hashes that are on the chain, with their transactions. */
+export async function seenCommitments(db: Db, collectionId: string, hashes: readonly string[]) {
+  return await db
+    .selectFrom('updates')
+    .select(['metadata as hash', 'transaction_id'])
+    .where('collection_id', '=', collectionId)
+    .where('kind', '=', sql.lit('provenance'))
+    .where('status', '=', sql.lit('deployed'))
+    .where('metadata', 'in', hashes)
+    .execute()
+}
