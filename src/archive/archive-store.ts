@@ -1,7 +1,7 @@
 import { isRecord, parseJson } from '../core/json.ts'
-import type { Block } from '../verify/block-at.ts'
 import type { BlockReader, ContentBlock } from '../ipfs/block.ts'
 import { ScratchDatabase } from '../sqlite/scratch-database.ts'
+import type { Block } from '../verify/block-at.ts'
 
 /** The collection of an archive, and the block at which its tokens were read. */
 export interface Archived {

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ResponseOf } from '../../src/client/api-client.ts'
 import { askOwners } from '../../src/holders/ask-owners.ts'
-import { blockAt } from '../../src/verify/block-at.ts'
 import { listHolders } from '../../src/holders/holder-table.ts'
 import { readHolders } from '../../src/holders/read-holders.ts'
 import { ReadingStore } from '../../src/holders/reading-store.ts'
+import { blockAt } from '../../src/verify/block-at.ts'
 import { cli, tempHome } from '../cli/harness.ts'
 import {
   createTestCollection,

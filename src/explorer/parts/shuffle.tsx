@@ -8,7 +8,7 @@ const when = (time: string) => new Date(time).toISOString().slice(0, 19).replace
 export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: string | null }) {
   const { slot, rows, commitment, seal, round, leaves_path: leaves, is_simulated: isSimulated } = shuffle
   return (
-    <section aria-labelledby="shuffle">
+    <section class="shuffle" aria-labelledby="shuffle">
       <h2 id="shuffle">Shuffle</h2>
       <p>{stateOf(shuffle)}</p>
       {isSimulated && (
@@ -35,7 +35,9 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
             <b>
               Slot {count(slot)} of {count(rows)}
             </b>
-            <a href={leaves}>Leaves file</a>
+            <a class="outside" href={leaves}>
+              View the leaves file
+            </a>
           </div>
         </li>
       </ul>

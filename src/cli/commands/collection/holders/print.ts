@@ -2,7 +2,6 @@ import { checksumAddress } from '../../../../api/address.ts'
 import { count } from '../../../../core/count.ts'
 import { flagError } from '../../../../core/errors.ts'
 import { ownTurn } from '../../../../core/turns.ts'
-import type { Block } from '../../../../verify/block-at.ts'
 import { NOT_CHECKED } from '../../../../holders/check.ts'
 import {
   countHolders,
@@ -16,6 +15,7 @@ import {
 } from '../../../../holders/holder-table.ts'
 import type { Reading } from '../../../../holders/read-holders.ts'
 import type { ReadingStore } from '../../../../holders/reading-store.ts'
+import type { Block } from '../../../../verify/block-at.ts'
 import type { Io } from '../../../io/io.ts'
 import type { DataRecord } from '../../../render/cells.ts'
 import { STANDARDS } from '../../../render/contract-text.ts'
