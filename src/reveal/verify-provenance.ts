@@ -19,7 +19,7 @@ import {
   Unreadable,
 } from './proof-reads.ts'
 import { ruleIn, type ShuffleRule } from './shuffle/rule.ts'
-import type { ShuffleProof } from './shuffle/verify-shuffle.ts'
+import type { ShuffleProof } from './verify-shuffle.ts'
 
 /** The commitment that covers a token. */
 export interface Provenance {
@@ -101,7 +101,7 @@ async function verify(
   let shuffle: ShuffleProof | null = null
   if (rule !== null) {
     const drop = { to, first, hash, rows: all.length, rule, leavesUrl: url }
-    const { verifyShuffle } = await import('./shuffle/verify-shuffle.ts')
+    const { verifyShuffle } = await import('./verify-shuffle.ts')
     shuffle = await verifyShuffle(sources, drop, { id, slot: numbered }, updated ? file : null)
     row = shuffle.row
   }

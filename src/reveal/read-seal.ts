@@ -1,8 +1,8 @@
-import { isObject } from '../../core/json.ts'
-import { PROVENANCE_COMMITTED } from '../../verify/abi.ts'
-import { type Block, blockAt, isDevelopmentNode } from '../../verify/block-at.ts'
-import type { ChainReader } from '../../verify/chain-reader.ts'
-import { committedBefore, readable, Unreadable } from '../proof-reads.ts'
+import { isObject } from '../core/json.ts'
+import { PROVENANCE_COMMITTED } from '../verify/abi.ts'
+import { type Block, blockAt, isDevelopmentNode } from '../verify/block-at.ts'
+import type { ChainReader } from '../verify/chain-reader.ts'
+import { committedBefore, readable, Unreadable } from './proof-reads.ts'
 
 type Chain = Pick<ChainReader, 'call' | 'request' | 'origin'>
 

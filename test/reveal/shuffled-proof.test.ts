@@ -1,13 +1,13 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { publicKeyOf } from '../../../src/reveal/shuffle/beacon.ts'
-import { roundFor } from '../../../src/reveal/shuffle/rule.ts'
-import { errorOf } from '../../cli/harness.ts'
-import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
-import { show } from '../../helpers/explorer.ts'
-import { BEACON, BEACON_CHAIN, ROWS, shuffledDrop } from '../../helpers/shuffled-drop.ts'
-import { verifyReveal } from '../../helpers/verify-reveal.ts'
+import { publicKeyOf } from '../../src/reveal/shuffle/beacon.ts'
+import { roundFor } from '../../src/reveal/shuffle/rule.ts'
+import { errorOf } from '../cli/harness.ts'
+import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
+import { show } from '../helpers/explorer.ts'
+import { BEACON, BEACON_CHAIN, ROWS, shuffledDrop } from '../helpers/shuffled-drop.ts'
+import { verifyReveal } from '../helpers/verify-reveal.ts'
 
 let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend

@@ -2,19 +2,13 @@ import { createHash } from 'node:crypto'
 import { CID } from 'multiformats/cid'
 import { create as createDigest } from 'multiformats/hashes/digest'
 import { expect, test } from 'vitest'
-import { Commitment, rowContentHash } from '../../../src/reveal/leaves.ts'
-import {
-  type Beacon,
-  type BeaconChain,
-  publicKeyOf,
-  signRound,
-  verifyBeacon,
-} from '../../../src/reveal/shuffle/beacon.ts'
-import { rowsOfSlots, shuffleSeed } from '../../../src/reveal/shuffle/permutation.ts'
-import { roundFor, sealOf } from '../../../src/reveal/shuffle/rule.ts'
-import { verifyProvenance } from '../../../src/reveal/verify-provenance.ts'
-import { digestSlot, PROVENANCE_COMMITTED } from '../../../src/verify/abi.ts'
-import type { CallResult, NodeResponse } from '../../../src/verify/chain-reader.ts'
+import { Commitment, rowContentHash } from '../../src/reveal/leaves.ts'
+import { type Beacon, type BeaconChain, publicKeyOf, signRound, verifyBeacon } from '../../src/reveal/shuffle/beacon.ts'
+import { rowsOfSlots, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
+import { roundFor, sealOf } from '../../src/reveal/shuffle/rule.ts'
+import { verifyProvenance } from '../../src/reveal/verify-provenance.ts'
+import { digestSlot, PROVENANCE_COMMITTED } from '../../src/verify/abi.ts'
+import type { CallResult, NodeResponse } from '../../src/verify/chain-reader.ts'
 
 const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
