@@ -345,7 +345,7 @@ function __gdn_bundles
     case 'nft history'
       printf '%s\n' 'server-12647a output-31b492'
     case 'nft verify'
-      printf '%s\n' 'flags-0ea566 verifying-86e8ee server-12647a output-31b492'
+      printf '%s\n' 'flags-0ea566 verifying-e7a897 server-12647a output-31b492'
     case 'batch template'
       printf '%s\n' 'flags-588edd server-da4928 output-d9d285'
     case 'batch validate'
@@ -767,12 +767,12 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Owner of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    case 'verifying-86e8ee'
+    case 'verifying-e7a897'
       printf '%s\n' '--on-chain - - Also compare owner, token URI and metadata with the chain and the storage' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--gateway - text IPFS gateway (the server\'s gateway)' \
-        '--beacon-url - text+ Relay of drand for shuffled drops (public relays); repeatable' \
-        '--beacon - file Beacon of your own instead of drand, for tests and rehearsals'
+        '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
+        '--beacon - file Beacon that replaces drand in tests'
     case 'flags-588edd'
       printf '%s\n' '--format - =format Format: csv, json, jsonl (csv)' \
         '--blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)' \

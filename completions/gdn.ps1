@@ -242,7 +242,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft burn' = 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
     'nft refresh' = 'flags-e4deed marketplace-008e21 sending-and-waiting-db7524 server-12647a output-31b492'
     'nft history' = 'server-12647a output-31b492'
-    'nft verify' = 'flags-0ea566 verifying-86e8ee server-12647a output-31b492'
+    'nft verify' = 'flags-0ea566 verifying-e7a897 server-12647a output-31b492'
     'batch template' = 'flags-588edd server-da4928 output-d9d285'
     'batch validate' = 'flags-f10af4 server-12647a output-31b492'
     'batch rarity' = 'flags-ac686f server-12647a output-31b492'
@@ -544,11 +544,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --receiver-wallet-address ~ @wallets Owner of the NFT
 --blockchain -b =blockchain Blockchain of the NFT
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    'verifying-86e8ee' = '--on-chain - - Also compare owner, token URI and metadata with the chain and the storage
+    'verifying-e7a897' = '--on-chain - - Also compare owner, token URI and metadata with the chain and the storage
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --gateway - text IPFS gateway (the server''s gateway)
---beacon-url - text+ Relay of drand for shuffled drops (public relays); repeatable
---beacon - file Beacon of your own instead of drand, for tests and rehearsals'
+--beacon-url - text+ drand relay for shuffled drops; repeatable
+--beacon - file Beacon that replaces drand in tests'
     'flags-588edd' = '--format - =format Format: csv, json, jsonl (csv)
 --blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)
 --receiver - @wallets Receiver of the rows

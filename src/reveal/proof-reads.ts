@@ -30,7 +30,7 @@ export class Unreadable extends Error {}
 
 export class Differing extends Error {
   readonly difference: Difference
-  /** What the difference means; undefined if the metadata isn't that of the row. */
+  /** Explains the difference; undefined if the metadata isn't that of the row. */
   readonly hint: string | undefined
 
   constructor(difference: Difference, hint?: string) {

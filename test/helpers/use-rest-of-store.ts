@@ -10,6 +10,7 @@ import {
   firstDeployed,
   hasCollections,
 } from '../../src/server/store/collections.ts'
+import { seenCommitments } from '../../src/server/store/explorer-commitments.ts'
 import { withTerms } from '../../src/server/store/explorer-terms.ts'
 import * as nfts from '../../src/server/store/nfts.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
@@ -52,6 +53,7 @@ export async function useRestOfStore(
   await attempts.attemptsOf(db, [signed.id])
   await transactions.heldCollections(db, [collectionId])
   await collectionAddresses(db, 'polygon')
+  await seenCommitments(db, collectionId, [`0x${'ab'.repeat(32)}`])
   await hasCollections(db, 'polygon')
   const { account_id = '' } = (await findCollectionById(db, collectionId)) ?? {}
   const limited = { account_id, run: 'limited', collection_id: collectionId }

@@ -20,12 +20,12 @@ const MAX_FILE_BYTES = 1024 * 1024
 
 /** Adds `--beacon-url` and `--beacon`. */
 export function addBeaconFlags(command: GdnCommand, group?: string): GdnCommand {
-  valueFlag(command, '--beacon-url <url>', 'Relay of drand for shuffled drops (public relays); repeatable', {
+  valueFlag(command, '--beacon-url <url>', 'drand relay for shuffled drops; repeatable', {
     group,
     parse: httpAddress,
     repeatable: true,
   })
-  return valueFlag(command, '--beacon <file>', 'Beacon of your own instead of drand, for tests and rehearsals', {
+  return valueFlag(command, '--beacon <file>', 'Beacon that replaces drand in tests', {
     group,
     parse: notEmpty,
   })

@@ -91,6 +91,8 @@ export const LEFT_OUT_FLAGS: Readonly<Record<string, string>> = {
   '--operation': PLANNED,
   '--out': PLANNED,
   '--safe': 'writes a file that people sign',
+  '--beacon': TUNING,
+  '--beacon-url': TUNING,
   '--chunk-size': TUNING,
   '--upload-concurrency': TUNING,
   '--listing-wait': TUNING,

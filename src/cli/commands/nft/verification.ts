@@ -95,7 +95,7 @@ function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }
     row === null
       ? `Nobody chooses which token gets which row: its row is drawn by ${beacon}, ${after}.`
       : `Nobody chose which token got which row: row ${row} of ${rows} was drawn for token ${tokenId} by ${beacon}, ${after}.`,
-    ...(isNamed ? ['Whoever has the key of that beacon could choose the rows.'] : []),
+    ...(isNamed ? ['Anyone with the key of that beacon could choose the rows.'] : []),
     ...(isSimulated
       ? ['This is a simulation: the operator of an embedded chain chooses the times of its blocks.']
       : []),

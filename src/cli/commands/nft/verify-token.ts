@@ -60,7 +60,7 @@ export async function checkProvenance(
 interface ProofResult {
   verification: Verification
   provenance: Provenance | null
-  /** What a difference means; undefined for a difference of the metadata. */
+  /** Explains a difference; undefined for a difference of the metadata. */
   hint: string | undefined
 }
 
