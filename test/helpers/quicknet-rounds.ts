@@ -1,4 +1,7 @@
-/** Rounds of quicknet that others published, with the randomness that they published. */
+/**
+ * Rounds of quicknet that others published, with the randomness that they published. drand-client 1.4.2 accepts them
+ * and refuses them with the last bit changed.
+ */
 export const ROUNDS = [
   {
     // https://docs.drand.love/developer/http-api
